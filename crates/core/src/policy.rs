@@ -1,0 +1,417 @@
+//! Buffer-management policies: the interface and the registry.
+//!
+//! A policy decides who may occupy the shared buffer. It never sees a clock, a socket, a random
+//! source or a packet's bytes: everything that it may use is in the arguments, so the simulator, the
+//! theory checks and a real switch run the same code.
+//!
+//! To add one, write a file in `policy/` and add its `INFO` to [`POLICIES`] (`CONTRIBUTING.md`).
+
+mod abm;
+mod complete_sharing;
+mod dynamic_threshold;
+mod static_partition;
+
+use crate::buffer::{Buffer, End, IngressId, QueueId};
+use crate::params::{ParamInfo, Params, Profile};
+use bufferlab_units::{BitRate, Time};
+use std::fmt;
+
+pub use abm::Abm;
+pub use complete_sharing::CompleteSharing;
+pub use dynamic_threshold::DynamicThreshold;
+pub use static_partition::StaticPartition;
+
+/// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
+/// documentation, the reports and the conformance tests.
+pub static POLICIES: &[&PolicyInfo] = &[
+    &complete_sharing::INFO,
+    &static_partition::COMPLETE_PARTITIONING,
+    &static_partition::EVENLY_SPLIT,
+    &dynamic_threshold::INFO,
+    &abm::INFO,
+];
+
+/// The registered policy called `name` (its short name or an alias).
+#[must_use]
+pub fn find_policy(name: &str) -> Option<&'static PolicyInfo> {
+    POLICIES.iter().copied().find(|info| info.name == name || info.aliases.contains(&name))
+}
+
+/// A registry entry.
+#[derive(Debug)]
+pub struct PolicyInfo {
+    /// Short name: scenario files, columns, reports (`dt`).
+    pub name: &'static str,
+    /// Other accepted names (`dynamic-threshold`).
+    pub aliases: &'static [&'static str],
+    /// Name in full.
+    pub title: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it comes from: authors, venue, equation.
+    pub source: &'static str,
+    /// Work per decision, and of what: "O(1)".
+    pub cost: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+    /// The constructor. `Params` is complete and every value is in its domain; the constructor
+    /// refuses only what depends on the switch.
+    pub build: fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError>,
+}
+
+/// A parameter that does not fit the switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    /// The parameter at fault.
+    pub param: &'static str,
+    /// What was expected and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.param, self.message)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// What a policy may know of the switch when it is built.
+#[derive(Clone, Debug)]
+pub struct SwitchShape {
+    /// Total buffer B [bytes].
+    pub capacity: u64,
+    /// Rate of every port.
+    pub port_rates: Vec<BitRate>,
+    /// Queues (priorities) per port.
+    pub queues_per_port: usize,
+    /// Largest packet that will be charged [bytes].
+    pub max_packet: u64,
+    /// The reading of under-specified details.
+    pub profile: Profile,
+    /// Seed for a policy that draws random numbers.
+    pub seed: u64,
+}
+
+impl SwitchShape {
+    /// Number of ports.
+    #[must_use]
+    pub fn ports(&self) -> usize {
+        self.port_rates.len()
+    }
+
+    /// Number of egress queues: ports × queues per port.
+    #[must_use]
+    pub fn queues(&self) -> usize {
+        self.ports() * self.queues_per_port
+    }
+}
+
+/// Marks on a packet that a policy may look at: a set of flags.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(transparent)]
+pub struct Tags(pub u8);
+
+impl Tags {
+    /// No mark.
+    pub const NONE: Self = Self(0);
+    /// Sent in the first round-trip time of its flow, before any feedback (ABM, Reverie).
+    pub const UNSCHEDULED: Self = Self(1);
+    /// Belongs to a short flow, or to the first bytes of any flow (PIAS, FAB, LossPass).
+    pub const SMALL: Self = Self(1 << 1);
+    /// Carries no data (ACK, handshake).
+    pub const CONTROL: Self = Self(1 << 2);
+    /// A retransmission.
+    pub const RETRANSMISSION: Self = Self(1 << 3);
+    /// Of a lossless class: may pause its sender but must not be dropped by a threshold.
+    pub const LOSSLESS: Self = Self(1 << 4);
+
+    /// Whether all flags of `other` are set.
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets together.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for Tags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 5] = ["unscheduled", "small", "control", "retransmission", "lossless"];
+        let set = (0..NAMES.len()).filter(|&bit| self.0 & (1 << bit) != 0);
+        f.debug_set().entries(set.map(|bit| NAMES[bit])).finish()
+    }
+}
+
+/// One packet asking for space, after classification.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When.
+    pub now: Time,
+    /// The egress queue that it wants to join.
+    pub queue: QueueId,
+    /// Egress port of `queue`.
+    pub port: u16,
+    /// Priority (queue within the port, 0 is the first).
+    pub priority: u8,
+    /// Marks set by hosts and classifiers.
+    pub tags: Tags,
+    /// Bytes that it would occupy.
+    pub size: u32,
+    /// Its flow, stable over the flow's life.
+    pub flow: u32,
+    /// The ingress queue (arrival port × priority) that it is charged to.
+    pub ingress: IngressId,
+}
+
+/// A packet that leaves its queue for the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// When its transmission starts.
+    pub now: Time,
+    /// The queue that it leaves.
+    pub queue: QueueId,
+    /// Egress port of `queue`.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Bytes released.
+    pub size: u32,
+    /// Its flow.
+    pub flow: u32,
+    /// When it had been admitted.
+    pub enqueued_at: Time,
+}
+
+/// Which account of the ledger an admitted packet is charged to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Account {
+    /// The shared pool: what the thresholds divide.
+    Shared,
+    /// Space set aside for the packet's egress port or queue.
+    Reserved,
+    /// Headroom of the packet's ingress queue (lossless classes).
+    Headroom,
+}
+
+/// A policy's answer.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Store it and charge this account.
+    Admit(Account),
+    /// Refuse it.
+    Drop(DropReason),
+    /// Drop one stored packet of `victim` first, then ask again.
+    Evict {
+        /// The queue to shorten.
+        victim: QueueId,
+        /// From which end.
+        end: End,
+    },
+}
+
+macro_rules! drop_reasons {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// Why a packet was lost: which limit bound.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum DropReason { $($(#[$doc])* $variant,)* }
+
+        impl DropReason {
+            /// Every reason, in the order of their discriminants.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The name in tables, vectors and reports.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+drop_reasons! {
+    /// The whole buffer has no room: Q + len > B.
+    BufferFull = "buffer-full",
+    /// The queue would exceed its threshold: q + len > T.
+    OverThreshold = "over-threshold",
+    /// A limit of the port bound.
+    OverPortLimit = "over-port-limit",
+    /// A limit of the ingress queue bound.
+    OverIngressLimit = "over-ingress-limit",
+    /// A lossless packet found its headroom full: a configuration error.
+    HeadroomFull = "headroom-full",
+    /// Dropped early with a probability (AFD, RED).
+    Early = "early",
+    /// A predictor said that it would be lost anyway (Credence).
+    Predicted = "predicted",
+    /// Evicted for another arrival (push-out, LossPass).
+    PushedOut = "pushed-out",
+    /// Expelled although nothing arrived (Occamy).
+    Expelled = "expelled",
+    /// Arrived for a link that is down, or was on it.
+    LinkDown = "link-down",
+    /// The policy asked for something impossible; a defect of the policy.
+    PolicyFault = "policy-fault",
+}
+
+/// What a policy wants of the sender behind an ingress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseDemand {
+    /// As it is.
+    Keep,
+    /// Stop sending this priority.
+    Pause,
+    /// Go on.
+    Resume,
+}
+
+/// Which optional hooks a policy wants called: what it does not ask for costs nothing per packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Hooks(u8);
+
+impl Hooks {
+    /// Only [`Policy::admit`].
+    pub const NONE: Self = Self(0);
+    /// [`Policy::on_enqueue`].
+    pub const ENQUEUE: Self = Self(1);
+    /// [`Policy::on_dequeue`].
+    pub const DEQUEUE: Self = Self(1 << 1);
+    /// [`Policy::on_drop`] and [`Policy::on_evict`].
+    pub const DROP: Self = Self(1 << 2);
+    /// [`Policy::on_empty_visit`].
+    pub const EMPTY_VISIT: Self = Self(1 << 3);
+    /// [`Policy::poll_expulsion`].
+    pub const EXPEL: Self = Self(1 << 4);
+    /// [`Policy::pause_demand`].
+    pub const PAUSE: Self = Self(1 << 5);
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are wanted.
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Decides who may occupy a shared buffer.
+///
+/// Called by [`crate::Switch`], which owns packets and ledger; a policy owns judgement only. `buffer`
+/// always shows the state *before* the event that is reported, except where a hook says otherwise.
+///
+/// Calls are dynamic: one registry serves the command line and Python, and policies may come
+/// from other crates. `benches/policies.rs` in `bufferlab-sim` measures the price against the statically
+/// dispatched form ([`crate::Switch`] is generic).
+pub trait Policy: fmt::Debug + Send {
+    /// Decides on one arrival. Called again after each eviction that it asked for.
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
+
+    /// The optional hooks that this policy needs.
+    fn hooks(&self) -> Hooks {
+        Hooks::NONE
+    }
+
+    /// `arrival` was stored; `buffer` already contains it.
+    fn on_enqueue(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
+
+    /// A packet left for the wire; `buffer` no longer contains it.
+    fn on_dequeue(&mut self, _departure: &Departure, _buffer: &Buffer) {}
+
+    /// `arrival` was refused.
+    fn on_drop(&mut self, _arrival: &Arrival, _reason: DropReason, _buffer: &Buffer) {}
+
+    /// A stored packet of `size` bytes was evicted or expelled; `buffer` no longer contains it.
+    fn on_evict(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
+
+    /// A round-robin scheduler passed `queue` because it was empty.
+    fn on_empty_visit(&mut self, _now: Time, _queue: QueueId) {}
+
+    /// When [`Self::handle_timeout`] wants to be called next. Polled after every `handle_timeout`,
+    /// and once when the switch is built.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// Time has reached [`Self::next_timeout`]. Early or repeated calls do nothing.
+    fn handle_timeout(&mut self, _now: Time, _buffer: &Buffer) {}
+
+    /// A queue to shorten now although nothing has arrived. Polled after arrivals and departures,
+    /// until it answers `None`.
+    fn poll_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<(QueueId, End)> {
+        None
+    }
+
+    /// What the sender behind `ingress` shall do. Polled after a packet of that ingress queue was
+    /// stored or left.
+    fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {
+        PauseDemand::Keep
+    }
+
+    /// The limit in force for a packet with `tags` in `queue` [bytes]; `None` where the policy has no
+    /// such notion. For traces, reports and `explain`; never called in the hot path.
+    fn threshold(&self, _queue: QueueId, _tags: Tags, _buffer: &Buffer) -> Option<u64> {
+        None
+    }
+
+    /// Internal state worth plotting for `queue`: counters, states, shares. Never in the hot path.
+    fn probe(&self, _queue: QueueId, _buffer: &Buffer, _sink: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+impl Policy for Box<dyn Policy> {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        (**self).admit(arrival, buffer)
+    }
+    fn hooks(&self) -> Hooks {
+        (**self).hooks()
+    }
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        (**self).on_enqueue(arrival, buffer);
+    }
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        (**self).on_dequeue(departure, buffer);
+    }
+    fn on_drop(&mut self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) {
+        (**self).on_drop(arrival, reason, buffer);
+    }
+    fn on_evict(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        (**self).on_evict(now, queue, size, buffer);
+    }
+    fn on_empty_visit(&mut self, now: Time, queue: QueueId) {
+        (**self).on_empty_visit(now, queue);
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        (**self).next_timeout()
+    }
+    fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
+        (**self).handle_timeout(now, buffer);
+    }
+    fn poll_expulsion(&mut self, now: Time, buffer: &Buffer) -> Option<(QueueId, End)> {
+        (**self).poll_expulsion(now, buffer)
+    }
+    fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        (**self).pause_demand(now, ingress, buffer)
+    }
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        (**self).threshold(queue, tags, buffer)
+    }
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        (**self).probe(queue, buffer, sink);
+    }
+}

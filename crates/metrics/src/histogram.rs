@@ -1,0 +1,146 @@
+//! An exact time-weighted histogram of a byte count.
+
+/// Bytes per bin in the linear part: below `UNIT << SUB_BITS` bytes bins are `UNIT` wide.
+const UNIT_BITS: u32 = 6;
+/// Every octave above has 2^SUB_BITS bins: a bin is at most 1/64 wide (1.6 %).
+const SUB_BITS: u32 = 6;
+
+/// Time spent at every occupancy, plus its exact mean and maximum.
+///
+/// Time is weighed exactly (every change is seen); the value is kept in bins of 64 bytes below 4 KiB and of at
+/// most 1/64 of their value above, so that the memory is bounded: about 1,000 bins at 1 GB.
+#[derive(Clone, Debug, Default)]
+pub struct OccupancyHistogram {
+    /// Picoseconds per bin; grows to the largest bin that was used.
+    bins: Vec<u64>,
+    since: u64,
+    value: u64,
+    max: u64,
+    /// Σ value × time [byte · ps].
+    integral: u128,
+}
+
+/// One bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// Smallest value [bytes].
+    pub from: u64,
+    /// Largest value [bytes].
+    pub to: u64,
+    /// Time [ps].
+    pub time: u64,
+}
+
+impl OccupancyHistogram {
+    /// The value is `value` from `now` [ps] on. `now` never goes back.
+    #[inline]
+    pub fn set(&mut self, now: u64, value: u64) {
+        let span = now - self.since;
+        if span != 0 {
+            let bin = index_of(self.value);
+            if bin >= self.bins.len() {
+                self.grow(bin);
+            }
+            self.bins[bin] += span;
+            self.integral += u128::from(self.value) * u128::from(span);
+            self.since = now;
+        }
+        self.value = value;
+        self.max = self.max.max(value);
+    }
+
+    #[cold]
+    fn grow(&mut self, bin: usize) {
+        self.bins.resize((bin + 1).next_power_of_two(), 0);
+    }
+
+    /// Closes the histogram at `now`: the current value counts until then.
+    pub fn close(&mut self, now: u64) {
+        self.set(now, self.value);
+    }
+
+    /// Used bins from small to large.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.bins.iter().enumerate().filter(|(_, time)| **time != 0).map(|(index, &time)| {
+            let (from, to) = range_of(index);
+            Bin { from, to, time }
+        })
+    }
+
+    /// Largest value seen [bytes].
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Time-weighted mean [bytes] over the time recorded so far.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        if self.since == 0 { 0.0 } else { self.integral as f64 / self.since as f64 }
+    }
+
+    /// The value that is not exceeded for a fraction `p` of the time [bytes]: the upper edge of its bin,
+    /// at most the maximum.
+    #[must_use]
+    pub fn quantile(&self, p: f64) -> u64 {
+        let total: u64 = self.bins.iter().sum();
+        let wanted = (total as f64 * p).ceil() as u64;
+        let mut seen = 0;
+        for bin in self.bins() {
+            seen += bin.time;
+            if seen >= wanted {
+                return bin.to.min(self.max);
+            }
+        }
+        self.max
+    }
+}
+
+#[inline]
+fn index_of(value: u64) -> usize {
+    let units = value >> UNIT_BITS;
+    let octave = (units >> SUB_BITS).checked_ilog2().map_or(0, |top| top + 1);
+    // Octave 0 holds 0..64 units one by one; octave k ≥ 1 holds 64·2^(k−1).. in steps of 2^(k−1).
+    let step = octave.saturating_sub(1);
+    ((octave as usize) << SUB_BITS) + (units >> step) as usize - if octave == 0 { 0 } else { 1 << SUB_BITS }
+}
+
+fn range_of(index: usize) -> (u64, u64) {
+    let (octave, within) = (index >> SUB_BITS, (index & ((1 << SUB_BITS) - 1)) as u64);
+    let (first, step) = match octave {
+        0 => (within, 1),
+        k => ((within + (1 << SUB_BITS)) << (k - 1), 1 << (k - 1)),
+    };
+    (first << UNIT_BITS, ((first + step) << UNIT_BITS) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_lies_in_its_bin_and_bins_do_not_overlap() {
+        for value in (0..20_000).chain((1..40).map(|s| (1_u64 << s) + 17)) {
+            let (from, to) = range_of(index_of(value));
+            assert!((from..=to).contains(&value), "{value} not in {from}..={to}");
+        }
+        for index in 0..1_000 {
+            assert_eq!(range_of(index).1 + 1, range_of(index + 1).0);
+        }
+    }
+
+    #[test]
+    fn time_is_weighed_exactly() {
+        let mut histogram = OccupancyHistogram::default();
+        histogram.set(0, 100);
+        histogram.set(10, 1_000_000);
+        histogram.set(40, 0);
+        histogram.close(100);
+        let times: Vec<_> = histogram.bins().map(|bin| bin.time).collect();
+        assert_eq!(times, [60, 10, 30]);
+        assert_eq!(histogram.max(), 1_000_000);
+        assert!((histogram.mean() - (1_000.0 + 30_000_000.0) / 100.0).abs() < 1e-9);
+        assert_eq!(histogram.quantile(0.5), 63);
+        assert_eq!(histogram.quantile(1.0), 1_000_000);
+    }
+}

@@ -1,0 +1,32 @@
+//! What is measured: the rows of the result tables, exact time-weighted histograms, and the sink that
+//! drivers write to.
+//!
+//! Drivers produce rows through [`RunSink`]; where they go (Parquet, memory) is not their business.
+//! Field names are column names and carry their units.
+
+mod histogram;
+mod rows;
+
+pub use histogram::{Bin, OccupancyHistogram};
+pub use rows::{DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunTotals, Scope, SeriesRow};
+
+/// Receives rows in the order in which a driver produces them, which is deterministic.
+///
+/// # Errors
+/// Every method may fail with the sink's I/O error; a driver stops at the first one.
+pub trait RunSink {
+    /// A flow ended, or the run did while it was unfinished.
+    fn flow(&mut self, row: &FlowRow) -> std::io::Result<()>;
+    /// All flows of a query ended, or the run did.
+    fn query(&mut self, row: &QueryRow) -> std::io::Result<()>;
+    /// One sample of one queue, port or switch.
+    fn series(&mut self, row: &SeriesRow) -> std::io::Result<()>;
+    /// One bin of an occupancy histogram; at the end of the run.
+    fn histogram(&mut self, row: &HistogramRow) -> std::io::Result<()>;
+    /// Counters of a switch queue; at the end of the run.
+    fn queue(&mut self, row: &QueueRow) -> std::io::Result<()>;
+    /// Lost packets by reason; at the end of the run.
+    fn drops(&mut self, row: &DropRow) -> std::io::Result<()>;
+    /// Counters of a link direction; at the end of the run.
+    fn link(&mut self, row: &LinkRow) -> std::io::Result<()>;
+}

@@ -1,0 +1,222 @@
+//! Rows of the result tables. One struct per table; field names are column names.
+
+/// One flow (table `flows`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowRow {
+    /// Number of the flow in order of its start, from 0.
+    pub flow_id: u64,
+    /// Class name, an index into the run's class table ([`RunTotals::classes`]).
+    pub class: u16,
+    /// Query number, or `None`.
+    pub query_id: Option<u32>,
+    /// Sending host.
+    pub src_host: u32,
+    /// Receiving host.
+    pub dst_host: u32,
+    /// Payload [bytes].
+    pub size_bytes: u64,
+    /// When the application handed the data over.
+    pub start_ns: u64,
+    /// Start to last byte at the receiving application; `None` if unfinished when the run ended.
+    pub fct_ns: Option<u64>,
+    /// Ideal FCT: base round-trip time plus payload over the host's link rate.
+    pub ideal_ns: f64,
+    /// `fct / ideal`; `None` if unfinished.
+    pub slowdown: Option<f64>,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Retransmission timeouts, of the handshake too.
+    pub timeouts: u32,
+    /// Data packets of this flow that arrived with a congestion mark.
+    pub marked_packets: u64,
+    /// Packets of this flow (data and ACKs) lost in switches.
+    pub dropped_packets: u64,
+}
+
+/// One query (table `queries`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryRow {
+    /// Number of the query.
+    pub query_id: u32,
+    /// Class of its flows.
+    pub class: u16,
+    /// The asking host.
+    pub client_host: u32,
+    /// Flows that answer.
+    pub fan_in: u32,
+    /// Bytes of all answers.
+    pub request_bytes: u64,
+    /// Start.
+    pub start_ns: u64,
+    /// Start to the end of its last flow (query completion time); `None` if unfinished.
+    pub qct_ns: Option<u64>,
+    /// Ideal QCT: base round-trip time plus all answers over the client's link rate.
+    pub ideal_ns: f64,
+    /// `qct / ideal`.
+    pub slowdown: Option<f64>,
+    /// Packets lost.
+    pub dropped_packets: u64,
+    /// Timeouts of its flows.
+    pub timeouts: u32,
+}
+
+/// What a measurement is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// A whole switch.
+    Switch,
+    /// One port.
+    Port,
+    /// One queue (port × priority).
+    Queue,
+}
+
+impl Scope {
+    /// Name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Switch => "switch",
+            Self::Port => "port",
+            Self::Queue => "queue",
+        }
+    }
+}
+
+/// One sample (table `series`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesRow {
+    /// Instant.
+    pub time_ns: u64,
+    /// What is sampled.
+    pub scope: Scope,
+    /// Switch index.
+    pub switch: u32,
+    /// Port, except for a whole switch.
+    pub port: Option<u16>,
+    /// Priority, for a queue.
+    pub priority: Option<u8>,
+    /// Bytes stored.
+    pub occupancy_bytes: u64,
+    /// The policy's limit for an untagged packet, for a queue where the policy has one.
+    pub threshold_bytes: Option<u64>,
+}
+
+/// One bin of a time-weighted occupancy histogram (table `occupancy`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramRow {
+    /// What is measured.
+    pub scope: Scope,
+    /// Switch index.
+    pub switch: u32,
+    /// Port, except for a whole switch.
+    pub port: Option<u16>,
+    /// Priority, for a queue.
+    pub priority: Option<u8>,
+    /// Smallest occupancy of the bin [bytes].
+    pub from_bytes: u64,
+    /// Largest occupancy of the bin [bytes].
+    pub to_bytes: u64,
+    /// Time spent in the bin.
+    pub time_ns: u64,
+}
+
+/// Counters of one switch queue (table `queues`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueRow {
+    /// Switch index.
+    pub switch: u32,
+    /// Port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Packets that asked for space.
+    pub arrived_packets: u64,
+    /// Packets stored.
+    pub enqueued_packets: u64,
+    /// Bytes stored (as charged).
+    pub enqueued_bytes: u64,
+    /// Packets refused on arrival.
+    pub dropped_packets: u64,
+    /// Packets removed after having been stored.
+    pub evicted_packets: u64,
+    /// Packets marked.
+    pub marked_packets: u64,
+    /// Largest length [bytes].
+    pub max_bytes: u64,
+    /// Mean length over the run [bytes], time-weighted.
+    pub mean_bytes: f64,
+}
+
+/// Lost packets of one queue, reason and class (table `drops`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropRow {
+    /// Switch index.
+    pub switch: u32,
+    /// Port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Flow class.
+    pub class: u16,
+    /// Which limit bound ([`FlowRow::class`] is the flow's, this is the policy's word).
+    pub reason: &'static str,
+    /// Packets.
+    pub packets: u64,
+    /// Bytes (as charged).
+    pub bytes: u64,
+}
+
+/// Counters of one direction of a link (table `links`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRow {
+    /// Sending end, a host's or switch's name.
+    pub from: String,
+    /// Receiving end.
+    pub to: String,
+    /// Number among parallel links of the same two ends.
+    pub parallel: u16,
+    /// Role: `host-up`, `host-down`, `up`, `down` (towards or away from the hosts) or `peer`.
+    pub role: &'static str,
+    /// Rate [bit/s].
+    pub rate_bps: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Bytes sent, as on the wire.
+    pub tx_bytes: u64,
+    /// Packets with a congestion mark among them.
+    pub marked_packets: u64,
+    /// Mean use over the arrival phase (0..duration), 0..=1.
+    pub utilisation: f64,
+    /// Packets lost because the link was down.
+    pub lost_packets: u64,
+}
+
+/// Totals of a run, for the manifest and the summary.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunTotals {
+    /// Class names; rows refer to them by index.
+    pub classes: Vec<String>,
+    /// Switch names; rows refer to them by index.
+    pub switches: Vec<String>,
+    /// Host names.
+    pub hosts: Vec<String>,
+    /// Buffer of every switch [bytes].
+    pub buffer_bytes: Vec<u64>,
+    /// Simulated time at the end of the run.
+    pub end_ns: u64,
+    /// Packets that crossed a link, ACKs included: the unit of speed.
+    pub packet_hops: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Flows started.
+    pub flows: u64,
+    /// Flows finished.
+    pub flows_finished: u64,
+    /// Largest number of packets alive at once.
+    pub peak_packets: u64,
+    /// Largest number of flows alive at once.
+    pub peak_flows: u64,
+}

@@ -1,0 +1,318 @@
+//! The validated scenario: what will run. Every default is filled in, every unit parsed, every name
+//! resolved. Only this enters a driver.
+
+use bufferlab_core::{ParamValue, Profile};
+use bufferlab_units::{BitRate, Time};
+use bufferlab_workload::{FlowSpec, SizeDistribution};
+
+/// One experiment.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Short name, used for folders and titles.
+    pub name: String,
+    /// What it shows, for the report.
+    pub description: String,
+    /// The reading of under-specified details.
+    pub profile: Profile,
+    /// Seed of the run; every component derives its own named stream from it.
+    pub seed: u64,
+    /// New flows start in `0..duration`.
+    pub duration: Time,
+    /// After `duration`, unfinished flows may go on for at most this long.
+    pub drain: Time,
+    /// Nodes and links.
+    pub topology: Topology,
+    /// One entry per switch of the topology, in its order.
+    pub switches: Vec<SwitchSpec>,
+    /// Transports by name; workloads refer to them by index.
+    pub transports: Vec<TransportSpec>,
+    /// How hosts send.
+    pub host: HostSpec,
+    /// What is sent.
+    pub workloads: Vec<WorkloadSpec>,
+    /// What is recorded.
+    pub output: OutputSpec,
+}
+
+/// A graph of hosts and switches.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// The generator's name, for reports: `leaf_spine`, `graph` …
+    pub kind: String,
+    /// Host names; a host's index is its address.
+    pub hosts: Vec<String>,
+    /// Switch names.
+    pub switches: Vec<String>,
+    /// Tier of every switch (0 next to hosts), for reports and routing of the generators.
+    pub tiers: Vec<u8>,
+    /// Cables. A switch's port numbers follow their order here. A host has exactly one.
+    pub links: Vec<LinkSpec>,
+    /// How a packet chooses among equal shortest paths.
+    pub multipath: Multipath,
+}
+
+/// A node of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    /// Index into [`Topology::hosts`].
+    Host(u32),
+    /// Index into [`Topology::switches`].
+    Switch(u32),
+}
+
+/// A full-duplex cable.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// One end.
+    pub a: Node,
+    /// The other end.
+    pub b: Node,
+    /// Rate from `a` to `b`.
+    pub rate_ab: BitRate,
+    /// Rate from `b` to `a`; differs only where the scenario asks for asymmetry.
+    pub rate_ba: BitRate,
+    /// Propagation delay of either direction.
+    pub delay: Time,
+    /// Intervals `[from, until)` during which the cable is down; `until` may be [`Time::MAX`].
+    pub down: Vec<(Time, Time)>,
+}
+
+/// How a packet chooses among equal shortest paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Multipath {
+    /// A seeded hash of the flow: all of its packets take one path per direction.
+    #[default]
+    EcmpFlow,
+    /// Every packet draws its own path.
+    Spray,
+}
+
+/// A switch: its buffer, policy, marker and scheduler.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchSpec {
+    /// Total shared buffer B [bytes].
+    pub buffer_bytes: u64,
+    /// Queues (priorities) per port.
+    pub queues_per_port: u8,
+    /// Registry name of the policy.
+    pub policy: String,
+    /// Parameters that the scenario gives; the registry fills in the rest.
+    pub policy_params: Vec<(String, ParamValue)>,
+    /// Which queue leaves next.
+    pub scheduler: SchedulerSpec,
+    /// Congestion marking; `None`: no ECN.
+    pub ecn: Option<EcnSpec>,
+    /// Bytes of every frame that are *not* charged to the buffer (link-layer overhead; the public
+    /// ns-3 code also leaves out the IP header).
+    pub uncharged_bytes: u32,
+}
+
+/// Strict-priority groups of queues; within a group one discipline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulerSpec {
+    /// Highest first. Together they name every queue of a port exactly once.
+    pub groups: Vec<SchedulerGroup>,
+}
+
+/// Queues that share one discipline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulerGroup {
+    /// Priorities (queue numbers within a port).
+    pub queues: Vec<u8>,
+    /// How they take turns.
+    pub discipline: Discipline,
+}
+
+/// How the queues of a group take turns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Discipline {
+    /// In order of arrival over all of the group's queues.
+    Fifo,
+    /// One packet each.
+    RoundRobin,
+    /// `weights[k]` packets for the k-th queue of the group per round.
+    WeightedRoundRobin {
+        /// Packets per round, at least 1.
+        weights: Vec<u32>,
+    },
+    /// Deficit round robin: `quanta[k]` bytes for the k-th queue of the group per round.
+    DeficitRoundRobin {
+        /// Bytes per round, at least one maximal packet to keep a decision O(1).
+        quanta: Vec<u32>,
+    },
+}
+
+/// Where and when congestion is marked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EcnSpec {
+    /// No mark up to this many bytes (instantaneous).
+    pub kmin_bytes: u64,
+    /// Every packet is marked above this; equal to `kmin_bytes` for a step.
+    pub kmax_bytes: u64,
+    /// Marking probability at `kmax_bytes`, in 0..=1.
+    pub pmax: f64,
+    /// Whose length is compared.
+    pub scope: EcnScope,
+    /// When it is compared.
+    pub at: EcnMoment,
+    /// Priorities that mark at all; `None`: every one.
+    pub priorities: Option<Vec<u8>>,
+}
+
+/// Whose length a marker compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnScope {
+    /// The packet's queue.
+    Queue,
+    /// All queues of its port.
+    Port,
+}
+
+/// When a marker looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnMoment {
+    /// On arrival, with the length before the packet is added.
+    Enqueue,
+    /// When transmission starts, with the length that remains.
+    Dequeue,
+}
+
+/// A named transport configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransportSpec {
+    /// Name in the scenario.
+    pub name: String,
+    /// `newreno`, `dctcp`.
+    pub congestion_control: String,
+    /// Payload of a full segment [bytes].
+    pub segment_bytes: u32,
+    /// Headers of a data segment on the wire [bytes].
+    pub header_bytes: u32,
+    /// A pure ACK on the wire [bytes].
+    pub ack_bytes: u32,
+    /// Initial window [segments]; [`u32::MAX`]: the whole flow at once.
+    pub initial_window: u32,
+    /// Smallest retransmission timeout.
+    pub min_rto: Time,
+    /// Timeout before the first RTT sample, of the handshake too.
+    pub initial_rto: Time,
+    /// ACK every n-th segment (1: every one). Out-of-order segments are always acknowledged at once.
+    pub ack_every: u32,
+    /// A delayed ACK waits at most this long.
+    pub delayed_ack_timeout: Time,
+    /// Whether a flow opens with SYN and SYN-ACK (one round-trip time) unless its flow list says that the
+    /// connection exists.
+    pub handshake: bool,
+    /// Whether packets are ECN-capable.
+    pub ecn_capable: bool,
+    /// DCTCP's gain g, in (0, 1].
+    pub dctcp_gain: f64,
+    /// DCTCP's initial estimate of the marked fraction.
+    pub dctcp_initial_alpha: f64,
+    /// The first this many bytes of a flow carry the `unscheduled` tag; 0: none.
+    pub unscheduled_bytes: u64,
+    /// Priority of data packets.
+    pub data_priority: u8,
+    /// Priority of ACKs, handshakes and tiny segments.
+    pub control_priority: u8,
+    /// Data segments with at most this much payload use the control priority [bytes].
+    pub control_max_payload_bytes: u32,
+}
+
+/// How hosts send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostSpec {
+    /// Order of a host's flows at its NIC.
+    pub nic: NicQueueing,
+}
+
+/// Order of a host's flows at its NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicQueueing {
+    /// One packet of each ready flow in turn.
+    Fair,
+    /// First come, first served.
+    Fifo,
+}
+
+/// Traffic.
+#[derive(Clone, Debug)]
+pub struct WorkloadSpec {
+    /// Name of its flows in tables and reports.
+    pub class: String,
+    /// Index into [`Scenario::transports`].
+    pub transport: u32,
+    /// The process.
+    pub process: TrafficProcess,
+}
+
+/// Where flows come from.
+#[derive(Clone, Debug)]
+pub enum TrafficProcess {
+    /// Poisson arrivals at every host.
+    Poisson {
+        /// Flow sizes.
+        sizes: SizeDistribution,
+        /// Offered load as a fraction of what `load_of` names, in (0, 1].
+        load: f64,
+        /// What the load is a fraction of.
+        load_of: LoadReference,
+        /// Mean flow arrivals per second and host that follow from it.
+        flows_per_second_per_host: f64,
+        /// Who sends to whom.
+        pattern: Pattern,
+    },
+    /// Queries: a client asks `fan_in` servers, all of which answer at once.
+    Incast {
+        /// Bytes of all answers of one query together.
+        request_bytes: u64,
+        /// Servers per query.
+        fan_in: u32,
+        /// Mean queries per second and host (Poisson).
+        queries_per_second_per_host: f64,
+        /// Which servers a client asks.
+        pattern: Pattern,
+    },
+    /// An explicit list.
+    FlowList {
+        /// The file, for reports.
+        path: String,
+        /// The flows, ordered by start.
+        flows: Vec<FlowSpec>,
+        /// Class names that `FlowSpec::class` of the list refers to.
+        classes: Vec<String>,
+    },
+}
+
+/// What a load is a fraction of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadReference {
+    /// The uplinks of the leaves (capacity from a leaf to the next tier).
+    LeafUplinks,
+    /// The access links of the hosts.
+    HostLinks,
+}
+
+/// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// A random host of the next rack (the last rack's next is the first).
+    NextRack,
+    /// A random host of any other rack.
+    OtherRack,
+    /// Any other host.
+    AllToAll,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSpec {
+    /// Interval of the sampled series; zero: none.
+    pub sample_interval: Time,
+    /// The switch whose queues and thresholds are sampled (index into the topology).
+    pub sample_switch: u32,
+    /// Bytes below which a flow counts as short in summaries.
+    pub short_flow_bytes: u64,
+    /// Base round-trip time of the slowdown's ideal; `None`: computed per pair from the topology.
+    pub base_rtt: Option<Time>,
+}

@@ -1,0 +1,15 @@
+//! Time, sizes and rates: the three quantities that every other crate speaks in.
+//!
+//! * [`Time`] is an instant or a span, an integer number of **picoseconds**;
+//! * sizes are bytes in `u64` (plain: a byte count needs no conversion, so it needs no type);
+//! * [`BitRate`] is **bits per second**.
+//!
+//! Serialization times are exact at 10, 25, 40, 100, 400 and 800 Gb/s (a byte takes a whole number
+//! of picoseconds there) and rounded *up* to the next picosecond elsewhere, so that a link never
+//! carries more than its rate.
+
+mod rate;
+mod time;
+
+pub use rate::{BitRate, Serializer};
+pub use time::Time;

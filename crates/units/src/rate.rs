@@ -1,0 +1,114 @@
+//! Link rates and exact serialization times.
+
+use crate::Time;
+use core::fmt;
+
+const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct BitRate(pub u64);
+
+impl BitRate {
+    /// `n` Gb/s.
+    #[must_use]
+    pub const fn gbps(n: u64) -> Self {
+        Self(n * 1_000_000_000)
+    }
+
+    /// `n` Mb/s.
+    #[must_use]
+    pub const fn mbps(n: u64) -> Self {
+        Self(n * 1_000_000)
+    }
+
+    /// Time to put `bytes` on the wire, rounded up to the next picosecond.
+    ///
+    /// # Panics
+    /// If the rate is zero.
+    #[must_use]
+    pub fn serialization(self, bytes: u64) -> Time {
+        let bits_ps = u128::from(bytes) * u128::from(PS_PER_S_TIMES_8);
+        Time(bits_ps.div_ceil(u128::from(self.0)) as u64)
+    }
+
+    /// Bytes that pass in `span`, rounded down.
+    #[must_use]
+    pub fn bytes_in(self, span: Time) -> u64 {
+        (u128::from(self.0) * u128::from(span.0) / u128::from(PS_PER_S_TIMES_8)) as u64
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, scale) = match self.0 {
+            0..1_000 => ("b/s", 1.0),
+            1_000..1_000_000 => ("Kb/s", 1e3),
+            1_000_000..1_000_000_000 => ("Mb/s", 1e6),
+            _ => ("Gb/s", 1e9),
+        };
+        write!(f, "{} {unit}", self.0 as f64 / scale)
+    }
+}
+
+impl fmt::Debug for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The serialization time of one link, prepared so that the hot path multiplies and never divides
+/// at the usual rates.
+#[derive(Clone, Copy, Debug)]
+pub struct Serializer {
+    ps_per_byte: u64,
+    /// Zero when `ps_per_byte` is exact.
+    inexact_rate: u64,
+}
+
+impl Serializer {
+    /// Prepares `rate`.
+    ///
+    /// # Panics
+    /// If the rate is zero.
+    #[must_use]
+    pub const fn new(rate: BitRate) -> Self {
+        let exact = PS_PER_S_TIMES_8 % rate.0 == 0;
+        Self { ps_per_byte: PS_PER_S_TIMES_8 / rate.0, inexact_rate: if exact { 0 } else { rate.0 } }
+    }
+
+    /// Time to put `bytes` on the wire: equal to [`BitRate::serialization`] for frames below 2 MB.
+    #[inline]
+    #[must_use]
+    pub const fn time(self, bytes: u32) -> Time {
+        if self.inexact_rate == 0 {
+            Time(bytes as u64 * self.ps_per_byte)
+        } else {
+            Time((bytes as u64 * PS_PER_S_TIMES_8).div_ceil(self.inexact_rate))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serialization_is_exact_at_the_usual_rates() {
+        for gbps in [1, 10, 25, 40, 100, 400, 800] {
+            let rate = BitRate::gbps(gbps);
+            let exact = 1454 * 8_000 / gbps;
+            assert_eq!(rate.serialization(1454), Time(exact), "{rate}");
+            assert_eq!(Serializer::new(rate).time(1454), Time(exact), "{rate}");
+        }
+    }
+
+    #[test]
+    fn serialization_rounds_up_elsewhere() {
+        let rate = BitRate::mbps(995);
+        assert_eq!(rate.serialization(1), Time(8_041));
+        assert_eq!(Serializer::new(rate).time(1), Time(8_041));
+        assert_eq!(rate.bytes_in(rate.serialization(1500)), 1500);
+    }
+}
