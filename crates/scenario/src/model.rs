@@ -3,7 +3,7 @@
 
 use bufferlab_core::{ParamValue, Profile};
 use bufferlab_units::{BitRate, Time};
-use bufferlab_workload::{FlowSpec, SizeDistribution};
+use bufferlab_workload::{FlowSpec, Pattern, SizeDistribution};
 
 /// One experiment.
 #[derive(Clone, Debug)]
@@ -291,17 +291,6 @@ pub enum LoadReference {
     LeafUplinks,
     /// The access links of the hosts.
     HostLinks,
-}
-
-/// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// A random host of the next rack (the last rack's next is the first).
-    NextRack,
-    /// A random host of any other rack.
-    OtherRack,
-    /// Any other host.
-    AllToAll,
 }
 
 /// What is recorded.

@@ -1,4 +1,5 @@
-//! Time, sizes and rates: the three quantities that every other crate speaks in.
+//! Time, sizes and rates: the three quantities that every other crate speaks in; and named random
+//! streams, on which the promise of determinism rests.
 //!
 //! * [`Time`] is an instant or a span, an integer number of **picoseconds**;
 //! * sizes are bytes in `u64` (plain: a byte count needs no conversion, so it needs no type);
@@ -8,8 +9,10 @@
 //! of picoseconds there) and rounded *up* to the next picosecond elsewhere, so that a link never
 //! carries more than its rate.
 
+mod random;
 mod rate;
 mod time;
 
+pub use random::{RandomStream, mix};
 pub use rate::{BitRate, Serializer};
 pub use time::Time;

@@ -32,6 +32,17 @@ impl FlowSpec {
     pub const NO_QUERY: u32 = u32::MAX;
 }
 
+/// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// A random host of the next rack (the last rack's next is the first).
+    NextRack,
+    /// A random host of any other rack.
+    OtherRack,
+    /// Any other host.
+    AllToAll,
+}
+
 /// placeholder
 #[derive(Clone, Debug)]
 pub struct SizeDistribution;
