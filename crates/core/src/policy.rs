@@ -31,11 +31,17 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &abm::INFO,
 ];
 
+/// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
+const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
+
 /// The registered policy called `name` (its short name or an alias).
 #[must_use]
 pub fn find_policy(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().copied().find(|info| info.name == name || info.aliases.contains(&name))
 }
+
+/// Builds a policy for a switch.
+pub type PolicyConstructor = fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError>;
 
 /// A registry entry.
 #[derive(Debug)]
@@ -56,7 +62,7 @@ pub struct PolicyInfo {
     pub params: &'static [ParamInfo],
     /// The constructor. `Params` is complete and every value is in its domain; the constructor
     /// refuses only what depends on the switch.
-    pub build: fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError>,
+    pub build: PolicyConstructor,
 }
 
 /// A parameter that does not fit the switch.

@@ -74,7 +74,7 @@ impl Serializer {
     /// If the rate is zero.
     #[must_use]
     pub const fn new(rate: BitRate) -> Self {
-        let exact = PS_PER_S_TIMES_8 % rate.0 == 0;
+        let exact = PS_PER_S_TIMES_8.is_multiple_of(rate.0);
         Self { ps_per_byte: PS_PER_S_TIMES_8 / rate.0, inexact_rate: if exact { 0 } else { rate.0 } }
     }
 

@@ -107,7 +107,7 @@ impl fmt::Display for Time {
             1_000_000_000..1_000_000_000_000 => ("ms", 1_000_000_000),
             _ => ("s", 1_000_000_000_000_u64),
         };
-        if self.0 % scale == 0 {
+        if self.0.is_multiple_of(scale) {
             write!(f, "{} {unit}", self.0 / scale)
         } else {
             let text = format!("{:.12}", self.0 as f64 / scale as f64);

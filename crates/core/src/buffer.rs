@@ -1,0 +1,331 @@
+//! The ledger: who holds how many bytes of the shared memory, at egress and at ingress.
+//!
+//! Every stored packet is counted once in the total, once at its egress queue and port, and once at the
+//! ingress queue that it came from. Only [`crate::Switch`] writes; policies read.
+
+use crate::policy::{Account, Tags};
+use bufferlab_units::Time;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// An egress queue: port × queues per port + priority.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct QueueId(pub u16);
+
+/// An ingress queue: arrival port × queues per port + priority.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct IngressId(pub u16);
+
+/// An end of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The oldest packet: next to be sent.
+    Head,
+    /// The newest packet.
+    Tail,
+}
+
+/// A stored packet as the buffer knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// When it was admitted.
+    pub enqueued_at: Time,
+    /// The driver's name for it.
+    pub packet: u32,
+    /// Bytes that it occupies.
+    pub size: u32,
+    /// Its flow.
+    pub flow: u32,
+    /// The ingress queue that it is charged to.
+    pub ingress: IngressId,
+    /// Its marks.
+    pub tags: Tags,
+    /// The account that it is charged to.
+    pub account: Account,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    packets: VecDeque<Stored>,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct PortAccount {
+    bytes: u64,
+    reserved: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct IngressAccount {
+    bytes: u64,
+    headroom: u64,
+}
+
+/// The shared memory of one switch: its content and its ledger.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    capacity: u64,
+    occupancy: u64,
+    /// Bytes by [`Account`].
+    used: [u64; 3],
+    queues_per_port: u16,
+    queues: Vec<Queue>,
+    ports: Vec<PortAccount>,
+    ingress: Vec<IngressAccount>,
+}
+
+impl Buffer {
+    /// An empty memory of `capacity` bytes for `ports` × `queues_per_port` queues.
+    ///
+    /// # Panics
+    /// If there are more than 65,535 queues.
+    #[must_use]
+    pub fn new(capacity: u64, ports: usize, queues_per_port: usize) -> Self {
+        let queues = ports * queues_per_port;
+        assert!(u16::try_from(queues).is_ok(), "{queues} queues; at most 65,535 per switch");
+        Self {
+            capacity,
+            occupancy: 0,
+            used: [0; 3],
+            queues_per_port: queues_per_port as u16,
+            queues: vec![Queue::default(); queues],
+            ports: vec![PortAccount::default(); ports],
+            ingress: vec![IngressAccount::default(); queues],
+        }
+    }
+
+    /// B: all bytes.
+    #[inline]
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes stored, over all accounts.
+    #[inline]
+    #[must_use]
+    pub fn occupancy(&self) -> u64 {
+        self.occupancy
+    }
+
+    /// B − occupancy.
+    #[inline]
+    #[must_use]
+    pub fn free(&self) -> u64 {
+        self.capacity - self.occupancy
+    }
+
+    /// Whether `size` more bytes fit into the memory: Q + len ≤ B.
+    #[inline]
+    #[must_use]
+    pub fn fits(&self, size: u32) -> bool {
+        self.occupancy + u64::from(size) <= self.capacity
+    }
+
+    /// Bytes charged to `account`.
+    #[inline]
+    #[must_use]
+    pub fn used(&self, account: Account) -> u64 {
+        self.used[account as usize]
+    }
+
+    /// Bytes of an egress queue.
+    #[inline]
+    #[must_use]
+    pub fn queue_bytes(&self, queue: QueueId) -> u64 {
+        self.queues[queue.0 as usize].bytes
+    }
+
+    /// Packets of an egress queue.
+    #[inline]
+    #[must_use]
+    pub fn queue_packets(&self, queue: QueueId) -> usize {
+        self.queues[queue.0 as usize].packets.len()
+    }
+
+    /// The packet at one end of an egress queue.
+    #[inline]
+    #[must_use]
+    pub fn peek(&self, queue: QueueId, end: End) -> Option<&Stored> {
+        let packets = &self.queues[queue.0 as usize].packets;
+        match end {
+            End::Head => packets.front(),
+            End::Tail => packets.back(),
+        }
+    }
+
+    /// The packets of an egress queue from head to tail.
+    pub fn packets(&self, queue: QueueId) -> impl DoubleEndedIterator<Item = &Stored> {
+        self.queues[queue.0 as usize].packets.iter()
+    }
+
+    /// Bytes stored for an egress port.
+    #[inline]
+    #[must_use]
+    pub fn port_bytes(&self, port: u16) -> u64 {
+        self.ports[port as usize].bytes
+    }
+
+    /// Bytes of an egress port that are charged to [`Account::Reserved`].
+    #[inline]
+    #[must_use]
+    pub fn port_reserved_bytes(&self, port: u16) -> u64 {
+        self.ports[port as usize].reserved
+    }
+
+    /// Bytes that arrived through an ingress queue and are still stored, headroom included.
+    #[inline]
+    #[must_use]
+    pub fn ingress_bytes(&self, ingress: IngressId) -> u64 {
+        self.ingress[ingress.0 as usize].bytes
+    }
+
+    /// Bytes of an ingress queue that are charged to [`Account::Headroom`].
+    #[inline]
+    #[must_use]
+    pub fn ingress_headroom_bytes(&self, ingress: IngressId) -> u64 {
+        self.ingress[ingress.0 as usize].headroom
+    }
+
+    /// Number of ports.
+    #[must_use]
+    pub fn ports(&self) -> u16 {
+        self.ports.len() as u16
+    }
+
+    /// Queues per port.
+    #[inline]
+    #[must_use]
+    pub fn queues_per_port(&self) -> u16 {
+        self.queues_per_port
+    }
+
+    /// All egress queues in order.
+    pub fn queue_ids(&self) -> impl Iterator<Item = QueueId> + use<> {
+        (0..self.queues.len() as u16).map(QueueId)
+    }
+
+    /// The queue of `port` with `priority`.
+    #[inline]
+    #[must_use]
+    pub fn queue_of(&self, port: u16, priority: u8) -> QueueId {
+        QueueId(port * self.queues_per_port + u16::from(priority))
+    }
+
+    /// Port and priority of a queue.
+    #[inline]
+    #[must_use]
+    pub fn port_and_priority(&self, queue: QueueId) -> (u16, u8) {
+        (queue.0 / self.queues_per_port, (queue.0 % self.queues_per_port) as u8)
+    }
+
+    /// Appends `stored` to `queue` of `port` and charges its accounts.
+    #[inline]
+    pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
+        let size = u64::from(stored.size);
+        let slot = &mut self.queues[queue.0 as usize];
+        slot.bytes += size;
+        slot.packets.push_back(stored);
+        self.occupancy += size;
+        self.used[stored.account as usize] += size;
+        let port = &mut self.ports[port as usize];
+        port.bytes += size;
+        let ingress = &mut self.ingress[stored.ingress.0 as usize];
+        ingress.bytes += size;
+        match stored.account {
+            Account::Shared => {}
+            Account::Reserved => port.reserved += size,
+            Account::Headroom => ingress.headroom += size,
+        }
+    }
+
+    /// Takes the packet at `end` of `queue` of `port` and releases its accounts.
+    #[inline]
+    pub(crate) fn remove(&mut self, queue: QueueId, port: u16, end: End) -> Option<Stored> {
+        let slot = &mut self.queues[queue.0 as usize];
+        let stored = match end {
+            End::Head => slot.packets.pop_front(),
+            End::Tail => slot.packets.pop_back(),
+        }?;
+        let size = u64::from(stored.size);
+        slot.bytes -= size;
+        self.occupancy -= size;
+        self.used[stored.account as usize] -= size;
+        let port = &mut self.ports[port as usize];
+        port.bytes -= size;
+        let ingress = &mut self.ingress[stored.ingress.0 as usize];
+        ingress.bytes -= size;
+        match stored.account {
+            Account::Shared => {}
+            Account::Reserved => port.reserved -= size,
+            Account::Headroom => ingress.headroom -= size,
+        }
+        Some(stored)
+    }
+
+    /// Checks that the ledger equals what the queues contain.
+    ///
+    /// # Errors
+    /// The first account that differs.
+    pub fn verify(&self) -> Result<(), LedgerError> {
+        let mut used = [0; 3];
+        let mut ports = vec![PortAccount::default(); self.ports.len()];
+        let mut ingress = vec![IngressAccount::default(); self.ingress.len()];
+        for (index, queue) in self.queues.iter().enumerate() {
+            let mut bytes = 0;
+            for stored in &queue.packets {
+                let size = u64::from(stored.size);
+                bytes += size;
+                used[stored.account as usize] += size;
+                let from = &mut ingress[stored.ingress.0 as usize];
+                from.bytes += size;
+                let to = &mut ports[index / self.queues_per_port as usize];
+                to.bytes += size;
+                match stored.account {
+                    Account::Shared => {}
+                    Account::Reserved => to.reserved += size,
+                    Account::Headroom => from.headroom += size,
+                }
+            }
+            compare(format_args!("queue {index}"), queue.bytes, bytes)?;
+        }
+        compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
+        for (account, (ledger, content)) in self.used.iter().zip(used).enumerate() {
+            compare(format_args!("account {account}"), *ledger, content)?;
+        }
+        for (index, (ledger, content)) in self.ports.iter().zip(ports).enumerate() {
+            compare(format_args!("port {index}"), ledger.bytes, content.bytes)?;
+            compare(format_args!("reserve of port {index}"), ledger.reserved, content.reserved)?;
+        }
+        for (index, (ledger, content)) in self.ingress.iter().zip(ingress).enumerate() {
+            compare(format_args!("ingress queue {index}"), ledger.bytes, content.bytes)?;
+            compare(format_args!("headroom of {index}"), ledger.headroom, content.headroom)?;
+        }
+        if self.occupancy > self.capacity {
+            let message = format!("{} B stored in a buffer of {} B", self.occupancy, self.capacity);
+            return Err(LedgerError(message));
+        }
+        Ok(())
+    }
+}
+
+fn compare(what: fmt::Arguments<'_>, ledger: u64, content: u64) -> Result<(), LedgerError> {
+    if ledger == content {
+        Ok(())
+    } else {
+        Err(LedgerError(format!("{what}: the ledger says {ledger} B, the queues hold {content} B")))
+    }
+}
+
+/// The ledger and the content of the queues differ: a bug in this crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerError(pub(crate) String);
+
+impl fmt::Display for LedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LedgerError {}

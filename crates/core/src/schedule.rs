@@ -1,0 +1,268 @@
+//! Which queue of a port sends next: strict-priority groups, one discipline within each.
+
+use crate::buffer::{Buffer, End};
+use std::fmt;
+
+/// At most this many queues per port: a port's queues fit one bit mask.
+pub const MAX_QUEUES_PER_PORT: usize = 32;
+
+/// How the queues of a group take turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    /// In order of arrival over all queues of the group; at one instant the lower queue goes first.
+    Fifo,
+    /// One packet each.
+    RoundRobin,
+    /// `weights[k]` packets of the k-th queue of the group per round (at least 1).
+    WeightedRoundRobin(Vec<u32>),
+    /// Deficit round robin (Shreedhar and Varghese 1995): `quanta[k]` bytes for the k-th queue of the group per round.
+    DeficitRoundRobin(Vec<u32>),
+}
+
+/// Queues of a port that share a discipline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Priorities, each at most once over all groups.
+    pub queues: Vec<u8>,
+    /// How they take turns.
+    pub discipline: Discipline,
+}
+
+/// A scheduler that does not fit its queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleError(String);
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ScheduleError {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Fifo,
+    RoundRobin,
+    Weighted,
+    Deficit,
+}
+
+#[derive(Clone, Debug)]
+struct CompiledGroup {
+    mask: u32,
+    turn: Turn,
+}
+
+/// The schedule of all ports of a switch: strict order of groups, highest first.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    groups: Vec<CompiledGroup>,
+    /// Packets or bytes per round, by priority.
+    share: [u32; MAX_QUEUES_PER_PORT],
+}
+
+/// What the scheduler remembers of one port.
+#[derive(Clone, Debug)]
+pub(crate) struct PortTurns {
+    /// By group: the queue whose turn it is, and what is left of its turn.
+    turns: Vec<GroupTurn>,
+    /// By priority: unused bytes (deficit round robin).
+    deficit: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct GroupTurn {
+    cursor: u8,
+    left: u32,
+}
+
+impl Scheduler {
+    /// Round robin over `queues` queues: the papers' default.
+    #[must_use]
+    pub fn round_robin(queues: usize) -> Self {
+        Self::single(queues, Discipline::RoundRobin)
+    }
+
+    /// Order of arrival over `queues` queues.
+    #[must_use]
+    pub fn fifo(queues: usize) -> Self {
+        Self::single(queues, Discipline::Fifo)
+    }
+
+    fn single(queues: usize, discipline: Discipline) -> Self {
+        let group = Group { queues: (0..queues as u8).collect(), discipline };
+        Self::new(&[group], queues).expect("one group of all queues fits")
+    }
+
+    /// Queue 0 before queue 1 before queue 2 …
+    #[must_use]
+    pub fn strict_priority(queues: usize) -> Self {
+        let groups: Vec<_> =
+            (0..queues as u8).map(|q| Group { queues: vec![q], discipline: Discipline::Fifo }).collect();
+        Self::new(&groups, queues).expect("one group per queue fits")
+    }
+
+    /// Strict-priority groups, highest first.
+    ///
+    /// # Errors
+    /// If the groups do not name each of the `queues` queues exactly once, or a share is missing or zero.
+    pub fn new(groups: &[Group], queues: usize) -> Result<Self, ScheduleError> {
+        if queues == 0 || queues > MAX_QUEUES_PER_PORT {
+            return Err(ScheduleError(format!(
+                "{queues} queues per port; expected 1 to {MAX_QUEUES_PER_PORT}"
+            )));
+        }
+        let (mut seen, mut share, mut compiled) = (0_u32, [1; MAX_QUEUES_PER_PORT], Vec::new());
+        for group in groups {
+            let mut mask = 0;
+            for &queue in &group.queues {
+                if queue as usize >= queues {
+                    return Err(ScheduleError(format!("queue {queue} does not exist; a port has {queues}")));
+                }
+                if seen & (1 << queue) != 0 {
+                    return Err(ScheduleError(format!("queue {queue} is named twice")));
+                }
+                seen |= 1 << queue;
+                mask |= 1 << queue;
+            }
+            let (turn, shares) = match &group.discipline {
+                Discipline::Fifo => (Turn::Fifo, None),
+                Discipline::RoundRobin => (Turn::RoundRobin, None),
+                Discipline::WeightedRoundRobin(weights) => (Turn::Weighted, Some(weights)),
+                Discipline::DeficitRoundRobin(quanta) => (Turn::Deficit, Some(quanta)),
+            };
+            if let Some(shares) = shares {
+                if shares.len() != group.queues.len() || shares.contains(&0) {
+                    let message = format!(
+                        "{} shares for {} queues; expected one positive share per queue",
+                        shares.len(),
+                        group.queues.len()
+                    );
+                    return Err(ScheduleError(message));
+                }
+                for (&queue, &value) in group.queues.iter().zip(shares) {
+                    share[queue as usize] = value;
+                }
+            }
+            compiled.push(CompiledGroup { mask, turn });
+        }
+        match (0..queues).find(|&queue| seen & (1 << queue) == 0) {
+            Some(queue) => Err(ScheduleError(format!("queue {queue} is in no group: it would never send"))),
+            None => Ok(Self { groups: compiled, share }),
+        }
+    }
+
+    pub(crate) fn new_port(&self) -> PortTurns {
+        PortTurns {
+            turns: vec![GroupTurn::default(); self.groups.len()],
+            deficit: vec![0; MAX_QUEUES_PER_PORT],
+        }
+    }
+
+    /// The queue that sends next among `ready` (bit p: queue p has a packet and may send), and the empty
+    /// queues that a round robin passed on its way.
+    #[inline]
+    pub(crate) fn pick(
+        &self,
+        port: &mut PortTurns,
+        ready: u32,
+        first_queue: u16,
+        buffer: &Buffer,
+    ) -> Option<(u8, u32)> {
+        for (group, turn) in self.groups.iter().zip(&mut port.turns) {
+            let candidates = ready & group.mask;
+            if candidates == 0 {
+                continue;
+            }
+            return Some(match group.turn {
+                Turn::RoundRobin => {
+                    let queue = next_from(turn.cursor, candidates);
+                    let passed = between(turn.cursor, queue) & group.mask & !candidates;
+                    turn.cursor = (queue + 1) % MAX_QUEUES_PER_PORT as u8;
+                    (queue, passed)
+                }
+                Turn::Fifo => (oldest(candidates, first_queue, buffer), 0),
+                Turn::Weighted => {
+                    let mut queue = next_from(turn.cursor, candidates);
+                    if queue != turn.cursor || turn.left == 0 {
+                        // Its turn is over or it has nothing to send: the next one starts a full turn.
+                        if queue == turn.cursor {
+                            queue = next_from((queue + 1) % MAX_QUEUES_PER_PORT as u8, candidates);
+                        }
+                        (turn.cursor, turn.left) = (queue, self.share[queue as usize]);
+                    }
+                    turn.left -= 1;
+                    (queue, 0)
+                }
+                Turn::Deficit => {
+                    (self.deficit_turn(turn, &mut port.deficit, candidates, first_queue, buffer), 0)
+                }
+            });
+        }
+        None
+    }
+
+    fn deficit_turn(
+        &self,
+        turn: &mut GroupTurn,
+        deficit: &mut [u32],
+        candidates: u32,
+        first_queue: u16,
+        buffer: &Buffer,
+    ) -> u8 {
+        // `left` is 1 while the cursor's queue is within its turn.
+        loop {
+            let queue = next_from(turn.cursor, candidates);
+            if queue != turn.cursor {
+                // The queue whose turn it was has nothing to send: it forfeits its deficit.
+                deficit[turn.cursor as usize] = 0;
+                (turn.cursor, turn.left) = (queue, 0);
+            }
+            let own = &mut deficit[queue as usize];
+            if turn.left == 0 {
+                *own = own.saturating_add(self.share[queue as usize]);
+                turn.left = 1;
+            }
+            let id = crate::QueueId(first_queue + u16::from(queue));
+            let head = buffer.peek(id, End::Head).map_or(0, |stored| stored.size);
+            if head <= *own {
+                *own -= head;
+                if buffer.queue_packets(id) == 1 {
+                    // It empties: what is left of its turn is lost.
+                    *own = 0;
+                    (turn.cursor, turn.left) = ((queue + 1) % MAX_QUEUES_PER_PORT as u8, 0);
+                }
+                return queue;
+            }
+            (turn.cursor, turn.left) = ((queue + 1) % MAX_QUEUES_PER_PORT as u8, 0);
+        }
+    }
+}
+
+/// The first set bit of `mask` at or cyclically after `cursor`. `mask` is not zero.
+#[inline]
+fn next_from(cursor: u8, mask: u32) -> u8 {
+    let ahead = mask & (u32::MAX << cursor);
+    (if ahead != 0 { ahead } else { mask }).trailing_zeros() as u8
+}
+
+/// Bits cyclically in `from..to`.
+#[inline]
+fn between(from: u8, to: u8) -> u32 {
+    let below = |bit: u8| (1_u32 << bit) - 1;
+    if from <= to { below(to) & !below(from) } else { below(to) | !below(from) }
+}
+
+fn oldest(candidates: u32, first_queue: u16, buffer: &Buffer) -> u8 {
+    if candidates.is_power_of_two() {
+        return candidates.trailing_zeros() as u8;
+    }
+    (0..MAX_QUEUES_PER_PORT as u8)
+        .filter(|queue| candidates & (1 << queue) != 0)
+        .min_by_key(|&queue| {
+            let id = crate::QueueId(first_queue + u16::from(queue));
+            buffer.peek(id, End::Head).map(|stored| stored.enqueued_at)
+        })
+        .expect("a candidate exists")
+}

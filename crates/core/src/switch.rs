@@ -1,0 +1,522 @@
+//! The pipeline of one switch: classify, admit, enqueue, mark, schedule, depart.
+
+use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
+use crate::classify::Classifier;
+use crate::mark::{Ecn, Marker, MarkerConfig, Moment};
+use crate::params::{ParamValue, Params, Profile};
+use crate::policy::{
+    Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Tags,
+    Verdict, find_policy,
+};
+use crate::schedule::{PortTurns, Scheduler};
+use bufferlab_units::{BitRate, RandomStream, Time};
+
+/// A packet as the switch needs to know it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// The driver's name for it; given back on departure.
+    pub id: u32,
+    /// Bytes that it will occupy.
+    pub size: u32,
+    /// Its flow.
+    pub flow: u32,
+    /// Port that it came from.
+    pub ingress_port: u16,
+    /// Port that it leaves through: routing is the driver's.
+    pub egress_port: u16,
+    /// Priority in its header, mapped to a queue by the [`Classifier`].
+    pub priority: u8,
+    /// Marks.
+    pub tags: Tags,
+    /// ECN state.
+    pub ecn: Ecn,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It is stored. `marked`: set its congestion mark.
+    Stored {
+        /// Marked on arrival.
+        marked: bool,
+    },
+    /// It is lost; the driver still owns it.
+    Dropped(DropReason),
+}
+
+/// A packet whose transmission starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// The driver's name for it.
+    pub packet: u32,
+    /// Bytes released.
+    pub size: u32,
+    /// The queue that it left.
+    pub queue: QueueId,
+    /// Marked on departure: set its congestion mark. The ECN capability is the driver's to check.
+    pub marked: bool,
+}
+
+/// Packet and byte counts of one egress queue since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that asked for space.
+    pub arrived: u64,
+    /// Packets stored.
+    pub enqueued: u64,
+    /// Bytes stored.
+    pub enqueued_bytes: u64,
+    /// Packets refused on arrival.
+    pub dropped: u64,
+    /// Packets removed after having been stored.
+    pub evicted: u64,
+    /// Packets sent.
+    pub departed: u64,
+    /// Packets marked, on arrival or departure.
+    pub marked: u64,
+}
+
+/// Told what happened, when it happened. Every method defaults to nothing; `()` observes nothing.
+///
+/// Results come only from here, so the simulator, a real switch and the theory checks record the same
+/// events.
+pub trait Observer {
+    /// `arrival` was stored as packet `id`; `buffer` contains it.
+    fn stored(&mut self, _arrival: &Arrival, _id: u32, _buffer: &Buffer) {}
+    /// `arrival`, packet `id`, was refused.
+    fn dropped(&mut self, _arrival: &Arrival, _id: u32, _reason: DropReason, _buffer: &Buffer) {}
+    /// `stored` was removed from `queue` without being sent; `buffer` no longer contains it.
+    fn evicted(
+        &mut self,
+        _now: Time,
+        _queue: QueueId,
+        _stored: &Stored,
+        _reason: DropReason,
+        _buffer: &Buffer,
+    ) {
+    }
+    /// A packet left for the wire; `buffer` no longer contains it.
+    fn departed(&mut self, _departure: &Departure, _buffer: &Buffer) {}
+    /// The sender behind `ingress` shall stop (`true`) or go on.
+    fn pause_changed(&mut self, _now: Time, _ingress: IngressId, _paused: bool) {}
+}
+
+impl Observer for () {}
+
+/// Everything that makes a switch.
+#[derive(Clone, Debug)]
+pub struct SwitchConfig {
+    /// Total buffer B [bytes].
+    pub capacity: u64,
+    /// Rate of every port.
+    pub port_rates: Vec<BitRate>,
+    /// Queues per port.
+    pub queues_per_port: usize,
+    /// Largest packet that will be charged [bytes].
+    pub max_packet: u64,
+    /// Which queue of a port sends next.
+    pub scheduler: Scheduler,
+    /// Marking; `None`: no ECN.
+    pub marker: Option<MarkerConfig>,
+    /// Reading of under-specified details.
+    pub profile: Profile,
+    /// Seed of the switch's random streams.
+    pub seed: u64,
+}
+
+impl SwitchConfig {
+    /// One queue per port, FIFO, no ECN, packets up to 9,216 bytes.
+    #[must_use]
+    pub fn new(capacity: u64, port_rates: Vec<BitRate>) -> Self {
+        Self {
+            capacity,
+            port_rates,
+            queues_per_port: 1,
+            max_packet: 9_216,
+            scheduler: Scheduler::fifo(1),
+            marker: None,
+            profile: Profile::Paper,
+            seed: 0,
+        }
+    }
+
+    /// The same with `queues` queues per port, served in round robin.
+    #[must_use]
+    pub fn with_queues(self, queues: usize) -> Self {
+        Self { queues_per_port: queues, scheduler: Scheduler::round_robin(queues), ..self }
+    }
+
+    /// The switch as policies see it when they are built.
+    #[must_use]
+    pub fn shape(&self) -> SwitchShape {
+        SwitchShape {
+            capacity: self.capacity,
+            port_rates: self.port_rates.clone(),
+            queues_per_port: self.queues_per_port,
+            max_packet: self.max_packet,
+            profile: self.profile,
+            seed: self.seed,
+        }
+    }
+
+    /// A switch with the registered policy `name` and the given parameters.
+    ///
+    /// # Errors
+    /// If the policy is unknown, or a parameter is unknown, out of its domain or unfit for this switch.
+    pub fn build(
+        &self,
+        name: &str,
+        params: &[(String, ParamValue)],
+    ) -> Result<Switch<Box<dyn Policy>>, BuildError> {
+        let info = find_policy(name).ok_or_else(|| BuildError {
+            param: "policy",
+            message: format!("no policy is called \"{name}\"; see `POLICIES`"),
+        })?;
+        let params = Params::resolve(info.params, self.profile, params).map_err(|(index, message)| {
+            BuildError { param: "policy", message: format!("{}: {message}", params[index].0) }
+        })?;
+        Ok(Switch::new(self, (info.build)(&params, &self.shape())?))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    /// Bit p: queue p holds a packet.
+    occupied: u32,
+    /// Bit p: priority p must not send (PFC).
+    paused: u32,
+    turns: PortTurns,
+}
+
+/// One switch: packets and ledger in [`Buffer`], judgement in `P`.
+#[derive(Clone, Debug)]
+pub struct Switch<P> {
+    buffer: Buffer,
+    policy: P,
+    hooks: Hooks,
+    classifier: Classifier,
+    scheduler: Scheduler,
+    marker: Option<Marker>,
+    ports: Vec<Port>,
+    counters: Vec<Counters>,
+    /// By ingress queue: whether its sender has been told to stop.
+    pausing: Vec<bool>,
+}
+
+impl<P: Policy> Switch<P> {
+    /// A switch with this policy.
+    #[must_use]
+    pub fn new(config: &SwitchConfig, policy: P) -> Self {
+        let ports = config.port_rates.len();
+        let port = Port { occupied: 0, paused: 0, turns: config.scheduler.new_port() };
+        let stream = RandomStream::new(config.seed, "switch/marker", 0);
+        let queues = ports * config.queues_per_port;
+        Self {
+            buffer: Buffer::new(config.capacity, ports, config.queues_per_port),
+            hooks: policy.hooks(),
+            policy,
+            classifier: Classifier::identity(config.queues_per_port),
+            scheduler: config.scheduler.clone(),
+            marker: config.marker.clone().map(|marker| Marker::new(marker, stream)),
+            ports: vec![port; ports],
+            counters: vec![Counters::default(); queues],
+            pausing: vec![false; queues],
+        }
+    }
+
+    /// Replaces the map from header priorities to queues.
+    pub fn set_classifier(&mut self, classifier: Classifier) {
+        self.classifier = classifier;
+    }
+
+    /// The memory and its ledger.
+    #[inline]
+    #[must_use]
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// Counters of a queue.
+    #[must_use]
+    pub fn counters(&self, queue: QueueId) -> &Counters {
+        &self.counters[usize::from(queue.0)]
+    }
+
+    /// The policy's limit for a packet with `tags` in `queue` [bytes].
+    #[must_use]
+    pub fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
+        self.policy.threshold(queue, tags, &self.buffer)
+    }
+
+    /// A packet has arrived. Poll [`Self::poll_transmit`] for its egress port if that port is idle.
+    #[inline]
+    pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
+        let arrival = self.classify(now, packet);
+        self.counters[usize::from(arrival.queue.0)].arrived += 1;
+        loop {
+            match self.policy.admit(&arrival, &self.buffer) {
+                Verdict::Admit(account) if self.buffer.fits(packet.size) => {
+                    return self.store(&arrival, packet, account, observer);
+                }
+                Verdict::Admit(_) => {
+                    return self.refuse(&arrival, packet.id, DropReason::PolicyFault, observer);
+                }
+                Verdict::Drop(reason) => return self.refuse(&arrival, packet.id, reason, observer),
+                Verdict::Evict { victim, end } => {
+                    if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
+                        return self.refuse(&arrival, packet.id, DropReason::PolicyFault, observer);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn classify(&self, now: Time, packet: &Packet) -> Arrival {
+        let priority = self.classifier.queue(packet.priority);
+        Arrival {
+            now,
+            queue: self.buffer.queue_of(packet.egress_port, priority),
+            port: packet.egress_port,
+            priority,
+            tags: packet.tags,
+            size: packet.size,
+            flow: packet.flow,
+            ingress: IngressId(self.buffer.queue_of(packet.ingress_port, priority).0),
+        }
+    }
+
+    #[inline]
+    fn store<O: Observer>(
+        &mut self,
+        arrival: &Arrival,
+        packet: &Packet,
+        account: Account,
+        observer: &mut O,
+    ) -> Admission {
+        let Arrival { now, queue, port, priority, size, .. } = *arrival;
+        let marked = match &mut self.marker {
+            Some(marker) if packet.ecn == Ecn::Capable => {
+                let lengths = (self.buffer.queue_bytes(queue), self.buffer.port_bytes(port));
+                marker.decide(Moment::Enqueue, priority, lengths.0, lengths.1)
+            }
+            _ => false,
+        };
+        let stored = Stored {
+            enqueued_at: now,
+            packet: packet.id,
+            size,
+            flow: packet.flow,
+            ingress: arrival.ingress,
+            tags: arrival.tags,
+            account,
+        };
+        self.buffer.store(queue, port, stored);
+        self.ports[usize::from(port)].occupied |= 1 << priority;
+        let counters = &mut self.counters[usize::from(queue.0)];
+        counters.enqueued += 1;
+        counters.enqueued_bytes += u64::from(size);
+        counters.marked += u64::from(marked);
+        if self.hooks.contains(Hooks::ENQUEUE) {
+            self.policy.on_enqueue(arrival, &self.buffer);
+        }
+        observer.stored(arrival, packet.id, &self.buffer);
+        self.after_change(now, arrival.ingress, observer);
+        Admission::Stored { marked }
+    }
+
+    #[cold]
+    fn refuse<O: Observer>(
+        &mut self,
+        arrival: &Arrival,
+        id: u32,
+        reason: DropReason,
+        observer: &mut O,
+    ) -> Admission {
+        self.counters[usize::from(arrival.queue.0)].dropped += 1;
+        if self.hooks.contains(Hooks::DROP) {
+            self.policy.on_drop(arrival, reason, &self.buffer);
+        }
+        observer.dropped(arrival, id, reason, &self.buffer);
+        Admission::Dropped(reason)
+    }
+
+    /// Removes a stored packet without sending it; false if the queue is empty.
+    fn remove<O: Observer>(
+        &mut self,
+        now: Time,
+        queue: QueueId,
+        end: End,
+        reason: DropReason,
+        observer: &mut O,
+    ) -> bool {
+        if usize::from(queue.0) >= self.counters.len() {
+            return false;
+        }
+        let (port, priority) = self.buffer.port_and_priority(queue);
+        let Some(stored) = self.buffer.remove(queue, port, end) else { return false };
+        if self.buffer.queue_packets(queue) == 0 {
+            self.ports[usize::from(port)].occupied &= !(1 << priority);
+        }
+        self.counters[usize::from(queue.0)].evicted += 1;
+        if self.hooks.contains(Hooks::DROP) {
+            self.policy.on_evict(now, queue, stored.size, &self.buffer);
+        }
+        observer.evicted(now, queue, &stored, reason, &self.buffer);
+        self.demand_pause(now, stored.ingress, observer);
+        true
+    }
+
+    /// `port` is idle: takes the packet that it sends next out of the buffer, or `None` if nothing may be
+    /// sent. Poll again when the transmission is complete; after `None`, when a packet for `port` was stored
+    /// or a pause ended.
+    #[must_use]
+    #[inline]
+    pub fn poll_transmit<O: Observer>(
+        &mut self,
+        now: Time,
+        port: u16,
+        observer: &mut O,
+    ) -> Option<Transmission> {
+        let state = &mut self.ports[usize::from(port)];
+        let ready = state.occupied & !state.paused;
+        if ready == 0 {
+            return None;
+        }
+        let first_queue = self.buffer.queue_of(port, 0).0;
+        let (priority, passed) = self.scheduler.pick(&mut state.turns, ready, first_queue, &self.buffer)?;
+        let queue = QueueId(first_queue + u16::from(priority));
+        let stored = self.buffer.remove(queue, port, End::Head).expect("an occupied queue has a head");
+        let left = self.buffer.queue_bytes(queue);
+        if self.buffer.queue_packets(queue) == 0 {
+            state.occupied &= !(1 << priority);
+        }
+        let marked = match &mut self.marker {
+            Some(marker) => marker.decide(Moment::Dequeue, priority, left, self.buffer.port_bytes(port)),
+            None => false,
+        };
+        let counters = &mut self.counters[usize::from(queue.0)];
+        counters.departed += 1;
+        counters.marked += u64::from(marked);
+        let departure = Departure {
+            now,
+            queue,
+            port,
+            priority,
+            size: stored.size,
+            flow: stored.flow,
+            enqueued_at: stored.enqueued_at,
+        };
+        if self.hooks != Hooks::NONE {
+            self.tell_departure(&departure, passed, first_queue);
+        }
+        observer.departed(&departure, &self.buffer);
+        self.after_change(now, stored.ingress, observer);
+        Some(Transmission { packet: stored.packet, size: stored.size, queue, marked })
+    }
+
+    fn tell_departure(&mut self, departure: &Departure, passed: u32, first_queue: u16) {
+        if self.hooks.contains(Hooks::EMPTY_VISIT) {
+            let mut rest = passed;
+            while rest != 0 {
+                let priority = rest.trailing_zeros() as u16;
+                self.policy.on_empty_visit(departure.now, QueueId(first_queue + priority));
+                rest &= rest - 1;
+            }
+        }
+        if self.hooks.contains(Hooks::DEQUEUE) {
+            self.policy.on_dequeue(departure, &self.buffer);
+        }
+    }
+
+    /// What may follow any change of the buffer: expulsions and pauses.
+    #[inline]
+    fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        if self.hooks.contains(Hooks::EXPEL) {
+            while let Some((queue, end)) = self.policy.poll_expulsion(now, &self.buffer) {
+                if !self.remove(now, queue, end, DropReason::Expelled, observer) {
+                    break;
+                }
+            }
+        }
+        self.demand_pause(now, ingress, observer);
+    }
+
+    #[inline]
+    fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        if !self.hooks.contains(Hooks::PAUSE) {
+            return;
+        }
+        let paused = &mut self.pausing[usize::from(ingress.0)];
+        let wanted = match self.policy.pause_demand(now, ingress, &self.buffer) {
+            PauseDemand::Keep => return,
+            PauseDemand::Pause => true,
+            PauseDemand::Resume => false,
+        };
+        if *paused != wanted {
+            *paused = wanted;
+            observer.pause_changed(now, ingress, wanted);
+        }
+    }
+
+    /// The neighbour behind `port` allows or forbids sending `priority` (PFC). A transmission that has
+    /// started goes on.
+    pub fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
+        let mask = &mut self.ports[usize::from(port)].paused;
+        if paused {
+            *mask |= 1 << priority;
+        } else {
+            *mask &= !(1 << priority);
+        }
+    }
+
+    /// Whether `port` has a packet that it may send.
+    #[inline]
+    #[must_use]
+    pub fn wants_to_send(&self, port: u16) -> bool {
+        let state = &self.ports[usize::from(port)];
+        state.occupied & !state.paused != 0
+    }
+
+    /// When [`Self::handle_timeout`] must be called next. Poll after every `handle_timeout`.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.policy.next_timeout()
+    }
+
+    /// Time has reached [`Self::poll_timeout`]. Early or repeated calls do nothing.
+    pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        self.policy.handle_timeout(now, &self.buffer);
+        if self.hooks.contains(Hooks::PAUSE) {
+            for ingress in 0..self.pausing.len() as u16 {
+                self.demand_pause(now, IngressId(ingress), observer);
+            }
+        }
+    }
+
+    /// Checks both identities: packets in = out + dropped + evicted + stored for every queue, and the
+    /// ledger equals the content of the queues.
+    ///
+    /// # Errors
+    /// The first identity that is broken; a bug in this crate.
+    pub fn verify(&self) -> Result<(), LedgerError> {
+        for queue in self.buffer.queue_ids() {
+            let c = self.counters(queue);
+            let stored = self.buffer.queue_packets(queue) as u64;
+            if c.arrived != c.enqueued + c.dropped || c.enqueued != c.departed + c.evicted + stored {
+                return Err(LedgerError(format!("{queue:?}: {c:?} with {stored} packets stored")));
+            }
+            let (port, priority) = self.buffer.port_and_priority(queue);
+            if (self.ports[usize::from(port)].occupied & (1 << priority) != 0) != (stored != 0) {
+                return Err(LedgerError(format!("{queue:?}: the scheduler's view differs from the queue")));
+            }
+        }
+        self.buffer.verify()
+    }
+}
