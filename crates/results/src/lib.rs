@@ -1,1 +1,45 @@
-//! To be written.
+//! Result folders: what a run leaves behind, and how it is read back.
+//!
+//! A finished run is a folder with
+//!
+//! | file | content |
+//! |---|---|
+//! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats |
+//! | `scenario.toml` | the resolved scenario: every default filled in |
+//! | `<table>.parquet` | one per [`Table`]: flows, queries, series, occupancy, queues, drops, links |
+//! | `timing.json` | how long it took (the only file that differs between two equal runs) |
+//!
+//! [`RunWriter`] fills a hidden sibling folder and renames it into place at the end, so a folder with a
+//! manifest is complete, and a killed run leaves none. [`RunResult`] reads it back.
+//!
+//! **Determinism.** The same rows and head give the same bytes in every file but `timing.json`: no clock, no
+//! machine name, fixed writer settings, dictionaries in order of first use.
+
+mod cells;
+mod error;
+mod folder;
+mod manifest;
+mod read;
+mod records;
+mod table;
+mod words;
+mod writer;
+
+pub use error::ResultsError;
+pub use manifest::{
+    ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, RunCaveat, RunHead, TableInfo,
+    Timing, Totals, scenario_hash,
+};
+pub use read::RunResult;
+pub use table::{Column, ColumnKind, Record, Table};
+pub use writer::RunWriter;
+
+/// Name of the manifest file; its presence makes a folder a complete run.
+pub const MANIFEST_FILE: &str = "manifest.json";
+/// Name of the file with the resolved scenario.
+pub const SCENARIO_FILE: &str = "scenario.toml";
+/// Name of the file with wall-clock and CPU times.
+pub const TIMING_FILE: &str = "timing.json";
+/// Name of the HTML report that a user may have asked for inside a run folder. It is derived from the
+/// tables, so it goes when a new run replaces them.
+pub const REPORT_FILE: &str = "report.html";

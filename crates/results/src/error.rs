@@ -1,0 +1,107 @@
+//! What can go wrong with a result folder, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of this crate. The message names the file; [`ResultsError::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResultsError {
+    /// Reading or writing failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// The verb: `create`, `write` …
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The output folder holds something that is not a run's result.
+    #[error("{} is not empty and not the result of a run (found `{found}`)", path.display())]
+    ForeignFolder {
+        /// The folder.
+        path: PathBuf,
+        /// One entry that no run writes.
+        found: String,
+    },
+    /// The output path is a file.
+    #[error("{} exists and is not a folder", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another process is writing the same result.
+    #[error("another run is writing {}", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder has no manifest.
+    #[error("{} has no {}: not a complete run", path.display(), crate::MANIFEST_FILE)]
+    Incomplete {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A JSON file does not say what it should.
+    #[error("{} is not readable: {source}", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// The result was written in another format version.
+    #[error("{} has result format {found}, this program reads {}", path.display(), crate::FORMAT_VERSION)]
+    FormatVersion {
+        /// The manifest.
+        path: PathBuf,
+        /// Its format version.
+        found: u32,
+    },
+    /// A table cannot be read or written.
+    #[error("{}: {problem}", path.display())]
+    Table {
+        /// The table's file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl ResultsError {
+    /// What the user can do, as a sentence.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => "choose a folder that you may write to with --out",
+                io::ErrorKind::StorageFull => "free some space, or choose another disk with --out",
+                io::ErrorKind::NotFound => "check the path",
+                _ => "check the path and the disk, then run again",
+            },
+            Self::ForeignFolder { .. } => {
+                "choose another folder with --out, or move the other files away; nothing was deleted"
+            }
+            Self::NotAFolder { .. } => "choose another name with --out",
+            Self::Busy { .. } => "wait for it to end, or choose another folder with --out",
+            Self::Incomplete { .. } => "give the folder of a finished run, or run the scenario again",
+            Self::Json { .. } | Self::Table { .. } => {
+                "the file was changed or damaged after the run: run the scenario again"
+            }
+            Self::FormatVersion { .. } => "read it with the version that wrote it, or run the scenario again",
+        }
+    }
+
+    /// For `map_err` on I/O.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// For `map_err` on everything that a table can complain about.
+    pub(crate) fn table<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
+        let path = path.to_path_buf();
+        move |error| Self::Table { path, problem: error.to_string() }
+    }
+}

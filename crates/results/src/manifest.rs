@@ -1,0 +1,270 @@
+//! The manifest: what was run, with what, and what the folder holds.
+
+use crate::table::Table;
+use bufferlab_metrics::RunTotals;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Marks a manifest as ours; a folder whose manifest says otherwise is never replaced.
+pub const FORMAT: &str = "bufferlab-run";
+/// Changes when an older reader would misread the folder.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What is known before a run starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunHead {
+    /// Version of the program.
+    pub bufferlab_version: String,
+    /// Its source revision, where the build knew it.
+    pub git_commit: Option<String>,
+    /// The scenario's name.
+    pub scenario_name: String,
+    /// What the scenario shows.
+    pub scenario_description: String,
+    /// The resolved scenario as a scenario file; stored beside the tables, and hashed.
+    pub scenario_toml: String,
+    /// `paper` or `artifact`.
+    pub profile: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The buffer policy.
+    pub policy: PolicyHead,
+    /// Flows start in `0..duration`.
+    pub duration_ns: u64,
+    /// How long unfinished flows may go on afterwards.
+    pub drain_ns: u64,
+    /// A flow below this size that belongs to no query counts as short.
+    pub short_flow_bytes: u64,
+    /// Interval of the sampled series; 0: none.
+    pub sample_interval_ns: u64,
+    /// Name of the switch that is sampled, if any.
+    pub sample_switch: Option<String>,
+    /// Names that rows refer to by index.
+    pub names: NameTables,
+}
+
+/// The policy of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyHead {
+    /// Name in the registry.
+    pub name: String,
+    /// Title in the registry.
+    pub title: String,
+    /// Every parameter with its value as a scenario file writes it, defaults included, in the registry's order.
+    pub params: Vec<(String, String)>,
+}
+
+/// Names that rows refer to by index.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameTables {
+    /// Flow classes.
+    pub classes: Vec<String>,
+    /// Switches.
+    pub switches: Vec<String>,
+    /// Hosts.
+    pub hosts: Vec<String>,
+}
+
+/// Something to check before trusting the numbers, known to the driver of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCaveat {
+    /// Short name for programs, such as `series-truncated`.
+    pub id: String,
+    /// What is the matter.
+    pub message: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// `manifest.json`. Field order is the order in the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// Version of the program that ran.
+    pub bufferlab_version: String,
+    /// Its source revision, where known.
+    pub git_commit: Option<String>,
+    /// Scenario.
+    pub scenario_name: String,
+    /// What the scenario shows.
+    pub scenario_description: String,
+    /// SHA-256 of `scenario.toml`, in hexadecimal ([`scenario_hash`]).
+    pub scenario_sha256: String,
+    /// `paper` or `artifact`.
+    pub profile: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The buffer policy.
+    pub policy: PolicyHead,
+    /// Flows start in `0..duration`.
+    pub duration_ns: u64,
+    /// How long unfinished flows may go on afterwards.
+    pub drain_ns: u64,
+    /// A flow below this size that belongs to no query counts as short.
+    pub short_flow_bytes: u64,
+    /// Interval of the sampled series; 0: none.
+    pub sample_interval_ns: u64,
+    /// Name of the switch that is sampled, if any.
+    pub sample_switch: Option<String>,
+    /// Totals of the run.
+    pub totals: Totals,
+    /// To be checked before trusting the numbers.
+    pub caveats: Vec<RunCaveat>,
+    /// What the folder holds.
+    pub tables: Vec<TableInfo>,
+    /// Names in tables, in the order of their indices.
+    pub names: NameTables,
+}
+
+impl Manifest {
+    pub(crate) fn new(head: RunHead, totals: &RunTotals, caveats: Vec<RunCaveat>, rows: &[u64]) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            format_version: FORMAT_VERSION,
+            scenario_sha256: scenario_hash(&head.scenario_toml),
+            bufferlab_version: head.bufferlab_version,
+            git_commit: head.git_commit,
+            scenario_name: head.scenario_name,
+            scenario_description: head.scenario_description,
+            profile: head.profile,
+            seed: head.seed,
+            policy: head.policy,
+            duration_ns: head.duration_ns,
+            drain_ns: head.drain_ns,
+            short_flow_bytes: head.short_flow_bytes,
+            sample_interval_ns: head.sample_interval_ns,
+            sample_switch: head.sample_switch,
+            totals: Totals::from(totals),
+            caveats,
+            tables: Table::ALL
+                .into_iter()
+                .zip(rows)
+                .map(|(table, rows)| TableInfo::new(table, *rows))
+                .collect(),
+            names: head.names,
+        }
+    }
+
+    /// Rows of `table`; 0 if the folder does not have it.
+    #[must_use]
+    pub fn rows(&self, table: Table) -> u64 {
+        self.tables.iter().find(|info| info.name == table.name()).map_or(0, |info| info.rows)
+    }
+}
+
+/// Totals of a run: [`RunTotals`] without the names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Simulated time at the end of the run.
+    pub end_ns: u64,
+    /// Flows started.
+    pub flows: u64,
+    /// Flows finished.
+    pub flows_finished: u64,
+    /// Packets that crossed a link, ACKs included.
+    pub packet_hops: u64,
+    /// Events processed.
+    pub events: u64,
+    /// Largest number of packets alive at once.
+    pub peak_packets: u64,
+    /// Largest number of flows alive at once.
+    pub peak_flows: u64,
+    /// Buffer of every switch, in the order of the switch names.
+    pub buffer_bytes: Vec<u64>,
+}
+
+impl From<&RunTotals> for Totals {
+    fn from(totals: &RunTotals) -> Self {
+        Self {
+            end_ns: totals.end_ns,
+            flows: totals.flows,
+            flows_finished: totals.flows_finished,
+            packet_hops: totals.packet_hops,
+            events: totals.events,
+            peak_packets: totals.peak_packets,
+            peak_flows: totals.peak_flows,
+            buffer_bytes: totals.buffer_bytes.clone(),
+        }
+    }
+}
+
+/// A table in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableInfo {
+    /// Name.
+    pub name: String,
+    /// File in the folder.
+    pub file: String,
+    /// Rows.
+    pub rows: u64,
+    /// Columns in order.
+    pub columns: Vec<ColumnInfo>,
+}
+
+impl TableInfo {
+    fn new(table: Table, rows: u64) -> Self {
+        let columns = table.columns().iter().map(|column| ColumnInfo {
+            name: column.name.to_owned(),
+            kind: column.kind.name().to_owned(),
+            unit: column.unit().map(str::to_owned),
+            nullable: column.nullable,
+            description: column.description.to_owned(),
+        });
+        Self { name: table.name().to_owned(), file: table.file(), rows, columns: columns.collect() }
+    }
+}
+
+/// A column in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnInfo {
+    /// Name.
+    pub name: String,
+    /// Type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Unit, if the name ends with one.
+    pub unit: Option<String>,
+    /// Whether cells may be empty.
+    pub nullable: bool,
+    /// What it means.
+    pub description: String,
+}
+
+/// `timing.json`: how long the run took. Differs from run to run, hence apart from the manifest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// CPU time of the run's thread.
+    pub cpu_seconds: Option<f64>,
+    /// Elapsed time.
+    pub wall_seconds: f64,
+    /// The unit of speed (`DESIGN.md` section 5); `None` if the CPU time is unknown.
+    pub packet_hops_per_cpu_second: Option<f64>,
+    /// Largest memory of the process, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// SHA-256 of a resolved scenario, in lower-case hexadecimal. Two runs with equal hash, version and seed have
+/// equal results, which is how a sweep knows what it may skip.
+#[must_use]
+pub fn scenario_hash(scenario_toml: &str) -> String {
+    Sha256::digest(scenario_toml.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_sha_256() {
+        // FIPS 180-2, appendix B.1.
+        assert_eq!(scenario_hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

@@ -1,0 +1,38 @@
+//! Words from files as `&'static str`: drop reasons and link roles, which rows hold as such.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+/// No honest table has more distinct reasons and roles than this; a damaged one may.
+const WORDS_MAX: usize = 1_000;
+
+static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// The one static copy of `word`. Each distinct word is leaked once per process, [`WORDS_MAX`] at most.
+///
+/// # Errors
+/// A sentence, when there are too many.
+pub(crate) fn intern(word: &str) -> Result<&'static str, String> {
+    let mut words = WORDS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(known) = words.get(word) {
+        return Ok(known);
+    }
+    if words.len() >= WORDS_MAX {
+        return Err(format!("more than {WORDS_MAX} different words where a few are expected"));
+    }
+    let copy: &'static str = Box::leak(word.to_owned().into_boxed_str());
+    words.insert(copy);
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_words_share_one_copy() {
+        let first = intern("over-threshold").unwrap();
+        assert!(std::ptr::eq(first, intern(&String::from("over-threshold")).unwrap()));
+        assert_ne!(first, intern("buffer-full").unwrap());
+    }
+}

@@ -1,0 +1,156 @@
+//! Writes the tables of a run as its rows come, in bounded memory.
+
+use crate::cells::{CellWriter, NameArrays};
+use crate::error::ResultsError;
+use crate::folder::Staging;
+use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
+use crate::table::{Record, Table};
+use crate::{MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
+use bufferlab_metrics::{
+    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, SeriesRow,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Rows that are collected before they are encoded: a megabyte or two for the widest table.
+const BATCH_ROWS: usize = 8_192;
+/// Rows of a row group: what is held encoded in memory before it goes to disk, some megabytes.
+const ROW_GROUP_ROWS: usize = 262_144;
+
+/// Writes one run's folder; see the crate's documentation for its content.
+///
+/// Dropped without [`RunWriter::finish`], it leaves nothing behind.
+pub struct RunWriter {
+    head: RunHead,
+    /// In the order of [`Table::ALL`].
+    tables: Vec<TableWriter>,
+    /// Last, so that the files are closed before the folder goes.
+    staging: Staging,
+}
+
+impl RunWriter {
+    /// Starts the result folder `dir`: it must not exist, be empty, or hold the result of a run, which is replaced
+    /// when this one is complete. Writes the resolved scenario first.
+    ///
+    /// # Errors
+    /// If `dir` holds something else, if another process is writing it, or if writing fails.
+    pub fn create(dir: &Path, head: RunHead) -> Result<Self, ResultsError> {
+        let staging = Staging::create(dir)?;
+        let scenario = staging.file(SCENARIO_FILE);
+        fs::write(&scenario, &head.scenario_toml).map_err(ResultsError::io("write", &scenario))?;
+        let names = NameArrays::new(&head.names);
+        let tables: Result<_, _> = Table::ALL
+            .into_iter()
+            .map(|table| TableWriter::create(table, &names, staging.file(&table.file())))
+            .collect();
+        Ok(Self { head, tables: tables?, staging })
+    }
+
+    /// Closes the tables, writes the manifest and puts the folder into place. Answers its path.
+    ///
+    /// # Errors
+    /// If writing fails, or if the target has become something else meanwhile.
+    ///
+    /// # Panics
+    /// If `totals` names other classes, switches or hosts than the head did: rows would be labelled wrongly.
+    pub fn finish(
+        self,
+        totals: &RunTotals,
+        caveats: Vec<RunCaveat>,
+        timing: Option<&Timing>,
+    ) -> Result<PathBuf, ResultsError> {
+        let Self { head, tables, staging } = self;
+        let names = NameTables {
+            classes: totals.classes.clone(),
+            switches: totals.switches.clone(),
+            hosts: totals.hosts.clone(),
+        };
+        assert_eq!(head.names, names, "the totals have the names that the writer was created with");
+        let rows: Result<Vec<u64>, _> = tables.into_iter().map(TableWriter::close).collect();
+        if let Some(timing) = timing {
+            write_json(&staging.file(TIMING_FILE), timing)?;
+        }
+        // Last: a folder with a manifest is complete.
+        write_json(&staging.file(MANIFEST_FILE), &Manifest::new(head, totals, caveats, &rows?))?;
+        staging.publish()
+    }
+
+    fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
+        self.tables[R::TABLE as usize].push(row)
+    }
+}
+
+impl RunSink for RunWriter {
+    fn flow(&mut self, row: &FlowRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn query(&mut self, row: &QueryRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn series(&mut self, row: &SeriesRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn histogram(&mut self, row: &HistogramRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn queue(&mut self, row: &QueueRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn drops(&mut self, row: &DropRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn link(&mut self, row: &LinkRow) -> io::Result<()> {
+        self.push(row)
+    }
+}
+
+struct TableWriter {
+    path: PathBuf,
+    cells: CellWriter,
+    file: ArrowWriter<File>,
+    rows: u64,
+}
+
+impl TableWriter {
+    fn create(table: Table, names: &NameArrays, path: PathBuf) -> Result<Self, ResultsError> {
+        let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
+        // Everything that could differ between two writes of the same rows is fixed here.
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+            .set_created_by(format!("bufferlab-results {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        let file = ArrowWriter::try_new(file, table.schema(), Some(properties))
+            .map_err(ResultsError::table(&path))?;
+        Ok(Self { path, cells: CellWriter::new(table, names), file, rows: 0 })
+    }
+
+    fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
+        row.write(&mut self.cells)?;
+        self.cells.end_row();
+        self.rows += 1;
+        if self.cells.rows() == BATCH_ROWS { self.encode().map_err(io::Error::other) } else { Ok(()) }
+    }
+
+    fn encode(&mut self) -> Result<(), ResultsError> {
+        let batch = self.cells.take().map_err(ResultsError::table(&self.path))?;
+        self.file.write(&batch).map_err(ResultsError::table(&self.path))
+    }
+
+    fn close(mut self) -> Result<u64, ResultsError> {
+        self.encode()?;
+        self.file.close().map_err(ResultsError::table(&self.path))?;
+        Ok(self.rows)
+    }
+}
+
+fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), ResultsError> {
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|source| ResultsError::Json { path: path.to_path_buf(), source })?;
+    text.push('\n');
+    fs::write(path, text).map_err(ResultsError::io("write", path))
+}
