@@ -1,1 +1,114 @@
-//! To be written.
+//! Transports as pure state machines: time is an argument, packets are values, nothing is sent.
+//!
+//! A flow is a [`Sender`] and a [`Receiver`]. The driver carries what they say:
+//!
+//! ```text
+//!   poll_transmit(now) --> Segment --(network)--> Receiver::handle_data(now) --> Option<Ack>
+//!   handle_ack(now, &ack) <--------------(network)------------------------------------'
+//!   deadline() / handle_timeout(now)      both ends have at most one timer each
+//! ```
+//!
+//! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full payload. Congestion
+//! windows are in segments too. A congestion control is one file in `congestion/` and one entry in
+//! [`CONGESTION_CONTROLS`].
+//!
+//! ```
+//! use bufferlab_transport::{Receiver, Sender, TcpConfig, find_congestion_control};
+//! use bufferlab_units::Time;
+//!
+//! let config = TcpConfig { initial_window: 2, ..TcpConfig::default() };
+//! let dctcp = find_congestion_control("dctcp").expect("registered");
+//! let mut sender = Sender::new(&config, dctcp, 3);
+//! let mut receiver = Receiver::new(3);
+//! let mut now = Time::ZERO;
+//! while !sender.is_done() {
+//!     while let Some(segment) = sender.poll_transmit(&config, now) {
+//!         let sent = now;
+//!         now += Time::from_us(10);
+//!         if let Some(ack) = receiver.handle_data(&config, now, segment.seq, sent, false) {
+//!             now += Time::from_us(10);
+//!             sender.handle_ack(&config, now, &ack);
+//!         }
+//!     }
+//! }
+//! assert!(receiver.is_complete());
+//! ```
+
+mod congestion;
+mod ranges;
+mod receiver;
+mod rtt;
+mod sender;
+
+pub use congestion::{
+    AckEvent, CONGESTION_CONTROLS, CongestionControl, CongestionControlInfo, CongestionEvent, Window,
+    find_congestion_control,
+};
+pub use congestion::{Dctcp, NewReno};
+pub use receiver::Receiver;
+pub use rtt::RttEstimator;
+pub use sender::{Phase, Segment, Sender, SenderCounters};
+
+use bufferlab_units::Time;
+
+/// Parameters of a TCP flow; many flows share one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// Initial window [segments].
+    pub initial_window: u32,
+    /// Smallest retransmission timeout (RFC 6298 says 1 s; data centers use milliseconds).
+    pub min_rto: Time,
+    /// Timeout before the first round-trip sample, of the handshake too.
+    pub initial_rto: Time,
+    /// Largest timeout after backing off.
+    pub max_rto: Time,
+    /// SACKed segments above a hole from which it counts as lost (RFC 6675 DupThresh).
+    pub duplicate_threshold: u32,
+    /// Send a new segment for each of the first duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Reduce in proportion to delivery (RFC 6937) instead of stopping until the pipe has drained (RFC 6675).
+    pub proportional_rate_reduction: bool,
+    /// Whether a flow opens with SYN and SYN-ACK.
+    pub handshake: bool,
+    /// ACK every n-th in-order segment; others wait for `delayed_ack_timeout`.
+    pub ack_every: u32,
+    /// A delayed ACK waits at most this long.
+    pub delayed_ack_timeout: Time,
+    /// DCTCP's gain g in (0, 1] (RFC 8257: 1/16).
+    pub dctcp_gain: f64,
+    /// DCTCP's first estimate of the marked fraction (RFC 8257: 1).
+    pub dctcp_initial_alpha: f64,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            initial_window: 10,
+            min_rto: Time::from_ms(10),
+            initial_rto: Time::from_ms(10),
+            max_rto: Time::from_ms(60_000),
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            proportional_rate_reduction: true,
+            handshake: false,
+            ack_every: 1,
+            delayed_ack_timeout: Time::from_us(500),
+            dctcp_gain: 1.0 / 16.0,
+            dctcp_initial_alpha: 1.0,
+        }
+    }
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// Every segment before this one has arrived.
+    pub cumulative: u32,
+    /// The contiguous block above `cumulative` that contains the segment that caused this ACK (first SACK block of RFC
+    /// 2018), as `first..end`; empty if there is none.
+    pub sack: (u32, u32),
+    /// When the segment that caused this ACK was sent (timestamp echo, RFC 7323).
+    pub echo: Time,
+    /// That segment carried a congestion mark.
+    pub marked: bool,
+}

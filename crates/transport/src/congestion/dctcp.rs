@@ -1,0 +1,66 @@
+//! Data Center TCP: reduce in proportion to the fraction of marked packets (RFC 8257).
+
+use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window, new_reno};
+use crate::TcpConfig;
+
+/// Registry entry.
+pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
+    name: "dctcp",
+    title: "Data Center TCP",
+    summary: "Cuts the window by half the smoothed fraction of marked packets, once per round trip.",
+    source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
+    uses_ecn: true,
+    build: |config| CongestionControl::Dctcp(Dctcp::new(config)),
+};
+
+/// State of DCTCP.
+#[derive(Clone, Copy, Debug)]
+pub struct Dctcp {
+    /// α: smoothed fraction of marked segments.
+    alpha: f64,
+    /// Segments delivered in the current observation window.
+    delivered: u32,
+    /// Those of them that were marked.
+    marked: u32,
+    /// The observation window ends when this segment is acknowledged.
+    window_end: u32,
+}
+
+impl Dctcp {
+    pub(super) fn new(config: &TcpConfig) -> Self {
+        Self { alpha: config.dctcp_initial_alpha, delivered: 0, marked: 0, window_end: 0 }
+    }
+
+    /// α, the smoothed fraction of marked segments.
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    #[inline]
+    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent) {
+        self.delivered += ack.delivered;
+        if ack.marked {
+            self.marked += ack.delivered;
+        }
+        if ack.acknowledged > self.window_end {
+            if self.delivered > 0 {
+                let fraction = f64::from(self.marked) / f64::from(self.delivered);
+                self.alpha += config.dctcp_gain * (fraction - self.alpha);
+            }
+            (self.delivered, self.marked, self.window_end) = (0, 0, ack.next);
+        }
+        if ack.may_grow {
+            new_reno::grow(window, ack.delivered);
+        }
+    }
+
+    pub(super) fn on_congestion(&self, window: &mut Window, event: CongestionEvent, flight: u32) {
+        // RFC 8257 section 3.5: losses are answered as in NewReno.
+        window.slow_start_threshold = match event {
+            CongestionEvent::Mark => window.size * (1.0 - self.alpha / 2.0),
+            CongestionEvent::Loss | CongestionEvent::Timeout => f64::from(flight) / 2.0,
+        }
+        .max(2.0);
+    }
+}

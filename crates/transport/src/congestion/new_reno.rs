@@ -1,0 +1,43 @@
+//! NewReno: slow start, additive increase, halve on congestion (RFC 5681, RFC 6582).
+
+use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
+
+/// Registry entry.
+pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
+    name: "newreno",
+    title: "TCP NewReno",
+    summary: "One segment per round trip more, half the window on loss or mark.",
+    source: "RFC 5681, RFC 6582; marks as losses, once per round trip: RFC 3168",
+    uses_ecn: false,
+    build: |_| CongestionControl::NewReno(NewReno),
+};
+
+/// NewReno has no state beyond the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewReno;
+
+impl NewReno {
+    #[inline]
+    pub(super) fn on_ack(&self, window: &mut Window, ack: &AckEvent) {
+        if ack.may_grow {
+            grow(window, ack.delivered);
+        }
+    }
+
+    pub(super) fn on_congestion(&self, window: &mut Window, event: CongestionEvent, flight: u32) {
+        // RFC 5681 Eq. 4: half of the flight size after a loss. A mark halves the window itself (RFC 3168).
+        let base = if event == CongestionEvent::Mark { window.size } else { f64::from(flight) };
+        window.slow_start_threshold = (base / 2.0).max(2.0);
+    }
+}
+
+/// RFC 5681: one segment per delivered segment in slow start, one per window above.
+#[inline]
+pub(super) fn grow(window: &mut Window, delivered: u32) {
+    let delivered = f64::from(delivered);
+    if window.size < window.slow_start_threshold {
+        window.size += delivered;
+    } else {
+        window.size += delivered / window.size;
+    }
+}

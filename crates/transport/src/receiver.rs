@@ -1,0 +1,126 @@
+//! The receiving end: reassembly, acknowledgements, ECN echo.
+
+use crate::ranges::Ranges;
+use crate::{Ack, TcpConfig};
+use bufferlab_units::Time;
+
+/// Receives one flow.
+///
+/// ACKs every `ack_every`-th in-order segment, and at once when a segment is out of order, fills a hole, ends the flow,
+/// or its congestion mark differs from the previous one (RFC 8257 section 3.2, so that delayed ACKs do not blur the
+/// fraction of marks).
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: u32,
+    total: u32,
+    unacknowledged: u32,
+    last_marked: bool,
+    last_sent: Time,
+    deadline: Time,
+    beyond: Ranges,
+}
+
+impl Receiver {
+    /// Expects `total` segments.
+    #[must_use]
+    pub fn new(total: u32) -> Self {
+        Self {
+            next: 0,
+            total,
+            unacknowledged: 0,
+            last_marked: false,
+            last_sent: Time::ZERO,
+            deadline: Time::MAX,
+            beyond: Ranges::default(),
+        }
+    }
+
+    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Returns the ACK to send now, if any; poll
+    /// [`Self::deadline`] afterwards.
+    #[must_use]
+    #[inline]
+    pub fn handle_data(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        seq: u32,
+        sent: Time,
+        marked: bool,
+    ) -> Option<Ack> {
+        let in_order = seq == self.next && self.beyond.is_empty();
+        if !in_order {
+            return Some(self.handle_disorder(seq, sent, marked));
+        }
+        self.next += 1;
+        self.unacknowledged += 1;
+        let mark_changed = marked != self.last_marked;
+        if mark_changed && self.unacknowledged > 1 {
+            // Segments that wait for their ACK had the other mark: acknowledge them first, with theirs.
+            let ack = Ack {
+                cumulative: self.next - 1,
+                sack: (0, 0),
+                echo: self.last_sent,
+                marked: self.last_marked,
+            };
+            (self.last_marked, self.last_sent, self.unacknowledged) = (marked, sent, 1);
+            self.deadline = now + config.delayed_ack_timeout;
+            return Some(ack);
+        }
+        (self.last_marked, self.last_sent) = (marked, sent);
+        if self.unacknowledged >= config.ack_every || self.next == self.total {
+            return Some(self.acknowledge((0, 0)));
+        }
+        if self.unacknowledged == 1 {
+            self.deadline = now + config.delayed_ack_timeout;
+        }
+        None
+    }
+
+    #[cold]
+    fn handle_disorder(&mut self, seq: u32, sent: Time, marked: bool) -> Ack {
+        (self.last_marked, self.last_sent) = (marked, sent);
+        if seq < self.next {
+            return self.acknowledge((0, 0));
+        }
+        let block = self.beyond.insert(seq, seq + 1);
+        if block.0 == self.next {
+            self.next = block.1;
+            self.beyond.remove_below(block.1);
+            return self.acknowledge((0, 0));
+        }
+        self.acknowledge(block)
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, sack: (u32, u32)) -> Ack {
+        self.unacknowledged = 0;
+        self.deadline = Time::MAX;
+        Ack { cumulative: self.next, sack, echo: self.last_sent, marked: self.last_marked }
+    }
+
+    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    #[inline]
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Time may have reached the deadline: returns the delayed ACK if it is due. Early calls do nothing.
+    #[must_use]
+    pub fn handle_timeout(&mut self, now: Time) -> Option<Ack> {
+        (now >= self.deadline).then(|| self.acknowledge((0, 0)))
+    }
+
+    /// Every segment has arrived.
+    #[inline]
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.next == self.total
+    }
+
+    /// Segments delivered in order so far.
+    #[must_use]
+    pub fn delivered(&self) -> u32 {
+        self.next
+    }
+}

@@ -1,0 +1,404 @@
+//! The sending end: windows, loss detection by SACK, recovery, the retransmission timer.
+//!
+//! The scoreboard needs no state per segment. With `una` the first unacknowledged segment, `sacked` the set of SACKed
+//! ones, and two marks that only move up within a recovery:
+//!
+//! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a timeout: all);
+//! * of these, holes below `resent_below` have been sent again.
+//!
+//! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. A retransmission that is lost again is
+//! found by the timer only, as in RFC 6675.
+
+use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
+use crate::ranges::Ranges;
+use crate::rtt::RttEstimator;
+use crate::{Ack, TcpConfig};
+use bufferlab_units::Time;
+
+/// A segment to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number; 0 for a SYN.
+    pub seq: u32,
+    /// It has been sent before.
+    pub retransmission: bool,
+    /// It opens the connection and carries no data.
+    pub syn: bool,
+}
+
+/// Where a sender is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The SYN must be sent.
+    Closed,
+    /// Waiting for the SYN-ACK.
+    Opening,
+    /// Normal.
+    Open,
+    /// Fast recovery until `recovery_point` is acknowledged.
+    Recovery,
+    /// After a timeout, until `recovery_point` is acknowledged.
+    Loss,
+}
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Data segments sent, retransmissions included.
+    pub sent: u32,
+    /// Data segments sent again.
+    pub retransmitted: u32,
+    /// Timer expirations, of the handshake too.
+    pub timeouts: u32,
+}
+
+/// Sends one flow.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    una: u32,
+    next: u32,
+    total: u32,
+    lost_below: u32,
+    resent_below: u32,
+    /// holes(resent_below..lost_below): lost and not yet sent again.
+    pending_loss: u32,
+    recovery_point: u32,
+    /// No second reduction by a mark, and no growth, until this segment is acknowledged.
+    mark_point: u32,
+    phase: Phase,
+    backoff: u8,
+    window: Window,
+    deadline: Time,
+    rtt: RttEstimator,
+    congestion: CongestionControl,
+    sacked: Ranges,
+    reduction: Reduction,
+    counters: SenderCounters,
+}
+
+/// Proportional rate reduction (RFC 6937), in segments.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reduction {
+    delivered: u32,
+    sent: u32,
+    flight_at_start: u32,
+}
+
+impl Sender {
+    /// A flow of `total` segments.
+    ///
+    /// # Panics
+    /// If `total` is zero.
+    #[must_use]
+    pub fn new(config: &TcpConfig, congestion: &CongestionControlInfo, total: u32) -> Self {
+        assert!(total > 0, "a flow carries at least one segment");
+        Self {
+            una: 0,
+            next: 0,
+            total,
+            lost_below: 0,
+            resent_below: 0,
+            pending_loss: 0,
+            recovery_point: 0,
+            mark_point: 0,
+            phase: if config.handshake { Phase::Closed } else { Phase::Open },
+            backoff: 0,
+            window: Window {
+                size: f64::from(config.initial_window.clamp(1, total)),
+                slow_start_threshold: f64::INFINITY,
+            },
+            deadline: Time::MAX,
+            rtt: RttEstimator::default(),
+            congestion: (congestion.build)(config),
+            sacked: Ranges::default(),
+            reduction: Reduction::default(),
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// The connection exists already: no handshake.
+    pub fn skip_handshake(&mut self) {
+        if self.phase == Phase::Closed {
+            self.phase = Phase::Open;
+        }
+    }
+
+    /// Segments in the network, as far as the sender can tell.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.next - self.una - self.sacked.count() - self.pending_loss
+    }
+
+    /// Whether [`Self::poll_transmit`] would return a segment.
+    #[inline]
+    #[must_use]
+    pub fn wants_to_send(&self, config: &TcpConfig) -> bool {
+        match self.phase {
+            Phase::Closed => true,
+            Phase::Opening => false,
+            _ => (self.pending_loss > 0 || self.next < self.total) && self.window_allows(config),
+        }
+    }
+
+    #[inline]
+    fn window_allows(&self, config: &TcpConfig) -> bool {
+        // Before a loss is certain, SACKed segments leave the pipe and let new ones in: limited transmit.
+        let used = if config.limited_transmit || self.phase != Phase::Open {
+            self.in_flight()
+        } else {
+            self.next - self.una
+        };
+        f64::from(used + 1) <= self.window.size
+    }
+
+    /// The next segment to send, if the window allows one. Poll again after each segment, ACK and timeout, until
+    /// it returns `None`; poll [`Self::deadline`] afterwards.
+    #[must_use]
+    #[inline]
+    pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
+        if !self.wants_to_send(config) {
+            return None;
+        }
+        if self.phase == Phase::Closed {
+            self.phase = Phase::Opening;
+            self.deadline = now + self.timeout(config);
+            return Some(Segment { seq: 0, retransmission: self.backoff > 0, syn: true });
+        }
+        let retransmission = self.pending_loss > 0;
+        let seq = if retransmission {
+            let seq = self.sacked.next_hole(self.resent_below);
+            self.resent_below = seq + 1;
+            self.pending_loss -= 1;
+            self.counters.retransmitted += 1;
+            seq
+        } else {
+            self.next += 1;
+            self.next - 1
+        };
+        self.counters.sent += 1;
+        self.reduction.sent += 1;
+        if self.deadline == Time::MAX {
+            self.deadline = now + self.timeout(config);
+        }
+        Some(Segment { seq, retransmission, syn: false })
+    }
+
+    fn timeout(&self, config: &TcpConfig) -> Time {
+        let timeout = self.rtt.timeout(config.min_rto, config.initial_rto);
+        Time(timeout.0.saturating_mul(1 << self.backoff.min(30)).min(config.max_rto.0))
+    }
+
+    /// The connection is open: the SYN-ACK that echoes `echo` has arrived. A duplicate does nothing.
+    pub fn handle_syn_ack(&mut self, now: Time, echo: Time) {
+        if self.phase == Phase::Opening {
+            self.phase = Phase::Open;
+            self.rtt.sample(now - echo);
+            self.backoff = 0;
+            self.deadline = Time::MAX;
+        }
+    }
+
+    /// An ACK has arrived. Poll [`Self::poll_transmit`] and [`Self::deadline`] afterwards.
+    #[inline]
+    pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
+        let before = self.una;
+        let mut delivered = 0;
+        if ack.cumulative > self.una {
+            delivered += self.advance(config, now, ack);
+        }
+        if ack.sack.1 > ack.sack.0 {
+            delivered += self.note_sack(ack.sack);
+        }
+        if delivered == 0 && ack.cumulative <= before {
+            return;
+        }
+        if !self.sacked.is_empty() {
+            self.detect_loss(config);
+        }
+        if matches!(self.phase, Phase::Recovery | Phase::Loss) && self.una >= self.recovery_point {
+            self.end_recovery();
+        }
+        if ack.marked && self.phase == Phase::Open && self.una >= self.mark_point {
+            self.observe(config, now, delivered, true, false);
+            let flight = self.in_flight();
+            self.congestion.on_congestion(&mut self.window, CongestionEvent::Mark, flight);
+            self.window.size = self.window.slow_start_threshold;
+            self.mark_point = self.next;
+            return;
+        }
+        let may_grow = match self.phase {
+            Phase::Open => self.una >= self.mark_point && self.una > before,
+            Phase::Loss => self.una > before,
+            _ => false,
+        };
+        self.observe(config, now, delivered, ack.marked, may_grow);
+        if self.phase == Phase::Recovery {
+            self.reduce(config, delivered);
+        }
+    }
+
+    #[inline]
+    fn observe(&mut self, config: &TcpConfig, now: Time, delivered: u32, marked: bool, may_grow: bool) {
+        let (acknowledged, next) = (self.una, self.next);
+        let event = AckEvent { now, delivered, marked, acknowledged, next, may_grow };
+        self.congestion.on_ack(config, &mut self.window, &event);
+    }
+
+    /// Takes the cumulative part; returns how many segments it reports for the first time.
+    #[inline]
+    fn advance(&mut self, config: &TcpConfig, now: Time, ack: &Ack) -> u32 {
+        let cumulative = ack.cumulative.min(self.next);
+        let mut delivered = cumulative - self.una;
+        if self.lost_below > self.una || !self.sacked.is_empty() {
+            let first = self.resent_below.max(self.una);
+            self.pending_loss -= self.sacked.holes(first, self.lost_below.min(cumulative));
+            delivered -= self.sacked.remove_below(cumulative);
+        }
+        self.una = cumulative;
+        self.resent_below = self.resent_below.max(cumulative);
+        self.lost_below = self.lost_below.max(cumulative);
+        self.rtt.sample(now.saturating_sub(ack.echo));
+        self.backoff = 0;
+        self.deadline = if self.una == self.next && self.pending_loss == 0 {
+            Time::MAX
+        } else {
+            now + self.timeout(config)
+        };
+        delivered
+    }
+
+    /// Takes a SACK block; returns how many segments it reports for the first time.
+    #[cold]
+    fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
+        let (first, end) = (first.max(self.una), end.min(self.next));
+        if first >= end {
+            return 0;
+        }
+        self.pending_loss -= self.sacked.holes(first.max(self.resent_below), end.min(self.lost_below));
+        let before = self.sacked.count();
+        self.sacked.insert(first, end);
+        self.sacked.count() - before
+    }
+
+    /// Moves `lost_below` up (RFC 6675 IsLost) and enters recovery on the first loss.
+    #[cold]
+    fn detect_loss(&mut self, config: &TcpConfig) {
+        // Holes below the n-th highest SACKed segment have at least n SACKed ones above them.
+        let Some(bound) = self.sacked.nth_from_top(config.duplicate_threshold) else { return };
+        if bound > self.lost_below {
+            self.pending_loss += self.sacked.holes(self.lost_below.max(self.resent_below), bound);
+            self.lost_below = bound;
+        }
+        if self.pending_loss > 0 && self.phase == Phase::Open {
+            self.phase = Phase::Recovery;
+            self.recovery_point = self.next;
+            let flight = self.next - self.una;
+            self.congestion.on_congestion(&mut self.window, CongestionEvent::Loss, flight);
+            self.window.size = self.window.slow_start_threshold;
+            self.reduction = Reduction { delivered: 0, sent: 0, flight_at_start: flight };
+        }
+    }
+
+    /// Proportional rate reduction with the slow-start bound (RFC 6937 section 3).
+    fn reduce(&mut self, config: &TcpConfig, delivered: u32) {
+        if !config.proportional_rate_reduction {
+            return;
+        }
+        let target = self.window.slow_start_threshold;
+        let pipe = self.in_flight();
+        self.reduction.delivered += delivered;
+        let Reduction { delivered: total, sent, flight_at_start } = self.reduction;
+        let allowance = if f64::from(pipe) > target {
+            let share = (f64::from(total) * target / f64::from(flight_at_start.max(1))).ceil();
+            (share - f64::from(sent)).max(0.0)
+        } else {
+            let limit = total.saturating_sub(sent).max(delivered) + 1;
+            (target - f64::from(pipe)).min(f64::from(limit)).max(0.0)
+        };
+        // The first segment of a recovery goes out at once: the fast retransmission.
+        let allowance = if sent == 0 { allowance.max(1.0) } else { allowance };
+        self.window.size = (f64::from(pipe) + allowance).max(1.0);
+    }
+
+    fn end_recovery(&mut self) {
+        if self.phase == Phase::Recovery {
+            self.window.size = self.window.slow_start_threshold;
+        }
+        self.phase = Phase::Open;
+    }
+
+    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    #[inline]
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout (true), poll
+    /// [`Self::poll_transmit`].
+    pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
+        if now < self.deadline {
+            return false;
+        }
+        self.counters.timeouts += 1;
+        self.deadline = Time::MAX;
+        if self.phase == Phase::Opening {
+            self.backoff = (self.backoff + 1).min(30);
+            self.phase = Phase::Closed;
+            return true;
+        }
+        if self.phase != Phase::Loss || self.backoff == 0 {
+            // RFC 5681: the threshold is set at the first timeout for a segment, not at its repetitions.
+            let flight = self.in_flight().max(1);
+            self.congestion.on_congestion(&mut self.window, CongestionEvent::Timeout, flight);
+        }
+        self.backoff = (self.backoff + 1).min(30);
+        self.phase = Phase::Loss;
+        self.recovery_point = self.next;
+        self.window.size = 1.0;
+        self.resent_below = self.una;
+        self.lost_below = self.next;
+        self.pending_loss = self.sacked.holes(self.una, self.next);
+        self.deadline = now + self.timeout(config);
+        true
+    }
+
+    /// Every segment has been acknowledged.
+    #[inline]
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.una == self.total
+    }
+
+    /// Segments acknowledged cumulatively.
+    #[must_use]
+    pub fn acknowledged(&self) -> u32 {
+        self.una
+    }
+
+    /// The congestion window [segments].
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Where the sender is.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// What it counted.
+    #[inline]
+    #[must_use]
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// The congestion control's state.
+    #[must_use]
+    pub fn congestion_control(&self) -> &CongestionControl {
+        &self.congestion
+    }
+}
