@@ -346,17 +346,19 @@ pub trait Policy: fmt::Debug + Send {
     /// A round-robin scheduler passed `queue` because it was empty.
     fn on_empty_visit(&mut self, _now: Time, _queue: QueueId) {}
 
-    /// When [`Self::handle_timeout`] wants to be called next. Polled after every `handle_timeout`,
-    /// and once when the switch is built.
+    /// When [`Self::handle_timeout`] wants to be called next. Polled when the switch is built, after every
+    /// `handle_timeout`, and after every arrival for as long as the answer is `None`; so an arrival may start
+    /// the first timer but must not make a deadline earlier.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// Time has reached [`Self::next_timeout`]. Early or repeated calls do nothing.
+    /// Time has reached [`Self::next_timeout`]. Early calls do nothing; a call that is late advances the
+    /// deadline, and is repeated until it lies ahead of `now`.
     fn handle_timeout(&mut self, _now: Time, _buffer: &Buffer) {}
 
-    /// A queue to shorten now although nothing has arrived. Polled after arrivals and departures,
-    /// until it answers `None`.
+    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or left, until
+    /// it answers `None`.
     fn poll_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<(QueueId, End)> {
         None
     }
@@ -367,8 +369,9 @@ pub trait Policy: fmt::Debug + Send {
         PauseDemand::Keep
     }
 
-    /// The limit in force for a packet with `tags` in `queue` [bytes]; `None` where the policy has no
-    /// such notion. For traces, reports and `explain`; never called in the hot path.
+    /// The limit in force for a packet with `tags` in `queue` [bytes]: a packet is admitted iff the queue's
+    /// length with it stays within the limit, and the packet fits into the memory. `None` where the policy has
+    /// no such notion. For traces, reports and `explain`; never called in the hot path.
     fn threshold(&self, _queue: QueueId, _tags: Tags, _buffer: &Buffer) -> Option<u64> {
         None
     }

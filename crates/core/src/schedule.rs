@@ -160,8 +160,14 @@ impl Scheduler {
         }
     }
 
-    /// The queue that sends next among `ready` (bit p: queue p has a packet and may send), and the empty
-    /// queues that a round robin passed on its way.
+    /// Whether each of `queues` queues per port belongs to a group.
+    pub(crate) fn covers(&self, queues: usize) -> bool {
+        let mask = self.groups.iter().fold(0, |mask, group| mask | group.mask);
+        queues <= MAX_QUEUES_PER_PORT && (0..queues).all(|queue| mask & (1 << queue) != 0)
+    }
+
+    /// The queue that sends next among `ready` (bit p: queue p has a packet and may send), and the queues
+    /// that a round robin passed on its way because they were not ready: empty or paused.
     #[inline]
     pub(crate) fn pick(
         &self,
@@ -184,19 +190,19 @@ impl Scheduler {
                 }
                 Turn::Fifo => (oldest(candidates, first_queue, buffer), 0),
                 Turn::Weighted => {
-                    let mut queue = next_from(turn.cursor, candidates);
+                    let queue = next_from(turn.cursor, candidates);
                     if queue != turn.cursor || turn.left == 0 {
-                        // Its turn is over or it has nothing to send: the next one starts a full turn.
-                        if queue == turn.cursor {
-                            queue = next_from((queue + 1) % MAX_QUEUES_PER_PORT as u8, candidates);
-                        }
                         (turn.cursor, turn.left) = (queue, self.share[queue as usize]);
                     }
                     turn.left -= 1;
+                    if turn.left == 0 {
+                        turn.cursor = (queue + 1) % MAX_QUEUES_PER_PORT as u8;
+                    }
                     (queue, 0)
                 }
                 Turn::Deficit => {
-                    (self.deficit_turn(turn, &mut port.deficit, candidates, first_queue, buffer), 0)
+                    let own = group.mask;
+                    (self.deficit_turn(turn, &mut port.deficit, own, candidates, first_queue, buffer), 0)
                 }
             });
         }
@@ -207,6 +213,7 @@ impl Scheduler {
         &self,
         turn: &mut GroupTurn,
         deficit: &mut [u32],
+        group: u32,
         candidates: u32,
         first_queue: u16,
         buffer: &Buffer,
@@ -215,8 +222,11 @@ impl Scheduler {
         loop {
             let queue = next_from(turn.cursor, candidates);
             if queue != turn.cursor {
-                // The queue whose turn it was has nothing to send: it forfeits its deficit.
-                deficit[turn.cursor as usize] = 0;
+                // The queue whose turn it was has nothing to send: it forfeits its deficit. The cursor may
+                // also stand behind the group's last queue, on one whose deficit is not this group's.
+                if group & (1 << turn.cursor) != 0 {
+                    deficit[turn.cursor as usize] = 0;
+                }
                 (turn.cursor, turn.left) = (queue, 0);
             }
             let own = &mut deficit[queue as usize];

@@ -205,8 +205,16 @@ pub struct Switch<P> {
 
 impl<P: Policy> Switch<P> {
     /// A switch with this policy.
+    ///
+    /// # Panics
+    /// If a queue is in no group of the scheduler: its packets would never leave.
     #[must_use]
     pub fn new(config: &SwitchConfig, policy: P) -> Self {
+        assert!(
+            config.scheduler.covers(config.queues_per_port),
+            "the scheduler does not serve all {} queues of a port",
+            config.queues_per_port
+        );
         let ports = config.port_rates.len();
         let port = Port { occupied: 0, paused: 0, turns: config.scheduler.new_port() };
         let stream = RandomStream::new(config.seed, "switch/marker", 0);
@@ -391,6 +399,8 @@ impl<P: Policy> Switch<P> {
         }
         let first_queue = self.buffer.queue_of(port, 0).0;
         let (priority, passed) = self.scheduler.pick(&mut state.turns, ready, first_queue, &self.buffer)?;
+        // A paused queue is passed too, but it is not empty.
+        let passed_empty = passed & !state.occupied;
         let queue = QueueId(first_queue + u16::from(priority));
         let stored = self.buffer.remove(queue, port, End::Head).expect("an occupied queue has a head");
         let left = self.buffer.queue_bytes(queue);
@@ -414,16 +424,16 @@ impl<P: Policy> Switch<P> {
             enqueued_at: stored.enqueued_at,
         };
         if self.hooks != Hooks::NONE {
-            self.tell_departure(&departure, passed, first_queue);
+            self.tell_departure(&departure, passed_empty, first_queue);
         }
         observer.departed(&departure, &self.buffer);
         self.after_change(now, stored.ingress, observer);
         Some(Transmission { packet: stored.packet, size: stored.size, queue, marked })
     }
 
-    fn tell_departure(&mut self, departure: &Departure, passed: u32, first_queue: u16) {
+    fn tell_departure(&mut self, departure: &Departure, passed_empty: u32, first_queue: u16) {
         if self.hooks.contains(Hooks::EMPTY_VISIT) {
-            let mut rest = passed;
+            let mut rest = passed_empty;
             while rest != 0 {
                 let priority = rest.trailing_zeros() as u16;
                 self.policy.on_empty_visit(departure.now, QueueId(first_queue + priority));
@@ -484,13 +494,16 @@ impl<P: Policy> Switch<P> {
         state.occupied & !state.paused != 0
     }
 
-    /// When [`Self::handle_timeout`] must be called next. Poll after every `handle_timeout`.
+    /// When [`Self::handle_timeout`] must be called next. Poll when the switch is built, after every
+    /// `handle_timeout`, and after every arrival for as long as the answer is `None`: some timers start with
+    /// the first packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.policy.next_timeout()
     }
 
-    /// Time has reached [`Self::poll_timeout`]. Early or repeated calls do nothing.
+    /// Time has reached [`Self::poll_timeout`]. Early calls do nothing. A driver that comes late calls until
+    /// the next deadline lies ahead of `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.policy.handle_timeout(now, &self.buffer);
         if self.hooks.contains(Hooks::PAUSE) {

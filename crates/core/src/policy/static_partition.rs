@@ -67,7 +67,15 @@ impl Policy for StaticPartition {
         }
     }
 
-    fn threshold(&self, _: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
-        Some(self.limit)
+    /// With one part per port, what the port's other queues leave of it.
+    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+        let others = match self.part {
+            Part::Queue => 0,
+            Part::Port => {
+                let (port, _) = buffer.port_and_priority(queue);
+                buffer.port_bytes(port) - buffer.queue_bytes(queue)
+            }
+        };
+        Some(self.limit.saturating_sub(others))
     }
 }
