@@ -1,48 +1,42 @@
-//! Flow sizes, arrival processes, queries and flow lists.
+//! Flow sizes, arrival processes, queries and flow lists: what is sent, by whom, to whom, and when.
+//!
+//! A driver asks one [`FlowSource`] for the next flow, again and again:
+//!
+//! ```text
+//!   SizeDistribution ─► PoissonSource ─┐
+//!                       IncastSource  ─┼─► MergeSource ─► next_flow() ─► driver
+//!   read_flow_list() ─► ListSource    ─┘                              └► write_flow_list()
+//! ```
+//!
+//! Flows are made when they are asked for, so a source needs memory for its hosts and not for its flows
+//! (except [`ListSource`], which holds a list that somebody else made).
+//!
+//! **Determinism.** Every host draws arrival times, sizes and partners from three streams of its own,
+//! derived from the run's seed and the name of the traffic class. Nothing that happens in the network, no
+//! other class and no other host changes them; a change of load stretches the times and leaves the sizes
+//! and partners of a host's n-th flow alone. So two policies, or two loads, meet the same traffic.
+//! Floating point enters through logarithms (exponential gaps) and interpolation (sizes) only, never
+//! through sums over hosts.
 
-use bufferlab_units::Time;
+mod arrivals;
+mod error;
+mod flow;
+mod flow_list;
+mod incast;
+mod load;
+mod merge;
+mod pattern;
+mod poisson;
+mod sizes;
 
-/// One flow to be carried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowSpec {
-    /// When the application hands its data over.
-    pub start: Time,
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host.
-    pub dst: u32,
-    /// Bytes of payload, at least 1.
-    pub size: u64,
-    /// Index of its class in the run's table of classes.
-    pub class: u16,
-    /// The query that it answers, unique in the run; [`FlowSpec::NO_QUERY`] otherwise.
-    pub query: u32,
-    /// When its connection opens: `None` at `start` (with a handshake if the transport has one); earlier
-    /// than `start`: the connection exists already when the data comes.
-    pub open: Option<Time>,
-    /// Explicit choices among equal paths, data direction: byte k is the choice at the k-th branching
-    /// switch. `None`: the topology's rule.
-    pub data_path: Option<u32>,
-    /// The same for its ACKs.
-    pub ack_path: Option<u32>,
-}
-
-impl FlowSpec {
-    /// [`FlowSpec::query`] of a flow that belongs to no query.
-    pub const NO_QUERY: u32 = u32::MAX;
-}
-
-/// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// A random host of the next rack (the last rack's next is the first).
-    NextRack,
-    /// A random host of any other rack.
-    OtherRack,
-    /// Any other host.
-    AllToAll,
-}
-
-/// placeholder
-#[derive(Clone, Debug)]
-pub struct SizeDistribution;
+pub use error::SourceError;
+pub use flow::{FlowSource, FlowSpec};
+pub use flow_list::{
+    CellProblem, FlowList, FlowListError, read_flow_list, renumber_queries, write_flow_list,
+};
+pub use incast::{IncastParams, IncastSource, QueryNumbers};
+pub use load::arrivals_per_second_per_host;
+pub use merge::{ListSource, MergeSource};
+pub use pattern::Pattern;
+pub use poisson::{PoissonParams, PoissonSource};
+pub use sizes::{BUILTIN_SIZES, BuiltinSizes, Place, SizeDistribution, SizeError};

@@ -1,0 +1,68 @@
+//! When does which host act next, if every host is a Poisson process of its own?
+
+use crate::SourceError;
+use bufferlab_units::{RandomStream, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Independent Poisson processes, one per host, merged by time.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrivals {
+    /// Next arrival of every host that has one before the end: (time, host, slot). A host number breaks
+    /// ties, which picosecond times make rare.
+    next: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// Stream of every slot.
+    streams: Vec<RandomStream>,
+    mean_gap_s: f64,
+    end: Time,
+}
+
+impl Arrivals {
+    /// Draws the first arrival of every host. A rate of zero gives no arrivals.
+    pub(crate) fn new(
+        seed: u64,
+        label: &str,
+        hosts: &[u32],
+        rate: f64,
+        end: Time,
+    ) -> Result<Self, SourceError> {
+        // Beyond one arrival per picosecond the clock could not tell arrivals apart. NaN fails as well.
+        if !(0.0..=1e12).contains(&rate) {
+            return Err(SourceError::Rate { rate });
+        }
+        let mut this = Self {
+            next: BinaryHeap::with_capacity(hosts.len()),
+            streams: streams(seed, label, "arrivals", hosts),
+            mean_gap_s: 1.0 / rate,
+            end,
+        };
+        if rate > 0.0 {
+            for (slot, &host) in hosts.iter().enumerate() {
+                this.schedule(Time::ZERO, host, slot as u32);
+            }
+        }
+        Ok(this)
+    }
+
+    /// The next arrival: its time and the slot of its host.
+    pub(crate) fn pop(&mut self) -> Option<(Time, usize)> {
+        let Reverse((time, host, slot)) = self.next.pop()?;
+        self.schedule(time, host, slot);
+        Some((time, slot as usize))
+    }
+
+    fn schedule(&mut self, after: Time, host: u32, slot: u32) {
+        let gap = Time::from_secs_f64(self.streams[slot as usize].exponential(self.mean_gap_s));
+        let time = after.saturating_add(gap);
+        if time < self.end {
+            self.next.push(Reverse((time, host, slot)));
+        }
+    }
+}
+
+/// One stream per host for one purpose, named so that no other class or purpose shares it. The host's
+/// number and not its slot is the index: regrouping racks leaves a host's numbers alone.
+pub(crate) fn streams(seed: u64, label: &str, purpose: &str, hosts: &[u32]) -> Vec<RandomStream> {
+    let name = format!("workload/{label}/{purpose}");
+    hosts.iter().map(|&host| RandomStream::new(seed, &name, u64::from(host))).collect()
+}

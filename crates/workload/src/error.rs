@@ -1,0 +1,66 @@
+//! Why can a traffic source not be built?
+
+use crate::Pattern;
+
+/// A traffic source that cannot be built from its parameters.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// One host has nobody to talk to.
+    #[error("traffic needs at least two hosts, there are {hosts}; add hosts to the topology")]
+    TooFewHosts {
+        /// Hosts given.
+        hosts: usize,
+    },
+    /// A pattern between racks, and not enough of them.
+    #[error(
+        "pattern {pattern} needs at least two racks with hosts, there are {racks}; use all_to_all or add a rack"
+    )]
+    TooFewRacks {
+        /// The pattern.
+        pattern: Pattern,
+        /// Racks that have hosts.
+        racks: usize,
+    },
+    /// A host stands in two racks, or twice in one.
+    #[error("host {host} is listed twice; every host belongs to exactly one rack")]
+    HostTwice {
+        /// The host.
+        host: u32,
+    },
+    /// A rate that is no rate.
+    #[error("{rate} arrivals per second and host is not a rate between 0 and 1e12")]
+    Rate {
+        /// The rate given [1/s].
+        rate: f64,
+    },
+    /// More servers asked for than some client can reach.
+    #[error(
+        "fan_in = {fan_in} but pattern {pattern} leaves only {available} servers for some client; \
+         lower fan_in or use another pattern"
+    )]
+    FanIn {
+        /// Servers per query that were asked for.
+        fan_in: u32,
+        /// Who may be asked.
+        pattern: Pattern,
+        /// Servers of the client that has the fewest.
+        available: usize,
+    },
+    /// A query without servers or without an answer.
+    #[error("a query needs fan_in and request_bytes of at least 1, not {fan_in} and {request_bytes}")]
+    EmptyQuery {
+        /// Servers per query that were asked for.
+        fan_in: u32,
+        /// Bytes of all answers together.
+        request_bytes: u64,
+    },
+    /// Query numbers would not fit into 32 bits.
+    #[error(
+        "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"
+    )]
+    TooManyQueries {
+        /// Expected queries.
+        expected: f64,
+    },
+}

@@ -1,0 +1,35 @@
+//! How is a list of flows written down, so that any simulator can replay it?
+
+mod error;
+mod number;
+mod read;
+mod write;
+
+pub use error::{CellProblem, FlowListError};
+pub use read::{FlowList, read_flow_list};
+pub use write::write_flow_list;
+
+use crate::FlowSpec;
+use std::collections::BTreeMap;
+
+/// Class of flows whose list names none.
+const DEFAULT_CLASS: &str = "flow";
+
+/// Gives the queries of `flows` the numbers `base`, `base + 1` … in the order in which they first appear,
+/// and returns the first number that is still free. Lists that are replayed together need it, because each
+/// counts from its own zero.
+///
+/// # Panics
+/// If the numbers do not fit below [`FlowSpec::NO_QUERY`].
+pub fn renumber_queries(flows: &mut [FlowSpec], base: u32) -> u32 {
+    let mut numbers = BTreeMap::new();
+    let mut free = base;
+    for flow in flows.iter_mut().filter(|flow| flow.query != FlowSpec::NO_QUERY) {
+        flow.query = *numbers.entry(flow.query).or_insert_with(|| {
+            assert!(free != FlowSpec::NO_QUERY, "query numbers fit into 32 bits");
+            free += 1;
+            free - 1
+        });
+    }
+    free
+}

@@ -1,0 +1,315 @@
+//! How is a flow list read, and which mistakes are caught on the way?
+
+use super::number::{parse_scaled, parse_whole};
+use super::{CellProblem, DEFAULT_CLASS, FlowListError};
+use crate::FlowSpec;
+use bufferlab_units::Time;
+use csv::StringRecord;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// What a flow list holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowList {
+    /// The flows by start; flows that start together keep the order of their lines.
+    pub flows: Vec<FlowSpec>,
+    /// Class names by [`FlowSpec::class`], in the order in which the file first names them.
+    pub classes: Vec<String>,
+    /// Columns that were passed over, in the order of the file: worth a warning, for a misspelt `query`
+    /// hides here.
+    pub ignored_columns: Vec<String>,
+}
+
+/// Reads a flow list: a CSV file with a header, plain or gzipped.
+///
+/// | column | meaning |
+/// |---|---|
+/// | `src`, `dst` | host number (from 0) or host name |
+/// | `size_bytes` | payload, at least 1 |
+/// | `start_ns` or `start_ps` | when the data is handed over; decimals count to the picosecond |
+/// | `class` | optional: name of the traffic class; `flow` where it is missing or empty |
+/// | `query` | optional: number of the query that the flow answers; empty: none |
+/// | `conn_open_ns`, `open_ns` or `open_ps` | optional: when the connection opens; empty, or the start itself: with the flow |
+/// | `data_path`, `ack_path` | optional: choices (0..=255) at the branching switches, first one first, separated by `/`; empty: the topology's rule |
+///
+/// Other columns are passed over and reported. Lines that begin with `#` are comments.
+///
+/// `hosts` is the number of hosts of the topology and `host_names` their names; where a host is nothing
+/// but a number it may be empty. Gzip is recognised by content, not by file name.
+///
+/// # Errors
+/// [`FlowListError`], with file, line, column, what was expected and what to do.
+pub fn read_flow_list(path: &Path, hosts: usize, host_names: &[String]) -> Result<FlowList, FlowListError> {
+    Reader::new(path, hosts, host_names).read()
+}
+
+/// The text of a file, decompressed if need be.
+fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let mut file = BufReader::new(File::open(path)?);
+    let gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    Ok(if gzipped { Box::new(flate2::bufread::MultiGzDecoder::new(file)) } else { Box::new(file) })
+}
+
+/// First byte of a line that is passed over.
+const COMMENT: u8 = b'#';
+
+/// Where the columns stand.
+struct Columns {
+    names: StringRecord,
+    src: usize,
+    dst: usize,
+    size: usize,
+    start: TimeColumn,
+    class: Option<usize>,
+    query: Option<usize>,
+    open: Option<TimeColumn>,
+    data_path: Option<usize>,
+    ack_path: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct TimeColumn {
+    index: usize,
+    /// Decimal digits between the column's unit and a picosecond.
+    decimals: u32,
+}
+
+impl Columns {
+    /// Finds the columns in a header, and those that nobody asked for.
+    fn find(path: &Path, names: StringRecord) -> Result<(Self, Vec<String>), FlowListError> {
+        let found: Vec<String> = names.iter().map(str::to_owned).collect();
+        if let Some(twice) = (1..found.len()).find(|&index| found[..index].contains(&found[index])) {
+            return Err(FlowListError::DuplicateColumn {
+                path: path.to_owned(),
+                column: found[twice].clone(),
+            });
+        }
+        let mut used = vec![false; found.len()];
+        let mut find = |name: &str| {
+            let index = found.iter().position(|other| other == name)?;
+            used[index] = true;
+            Some(index)
+        };
+        let missing =
+            |column| FlowListError::MissingColumn { path: path.to_owned(), column, found: found.clone() };
+        let ps = |index| TimeColumn { index, decimals: 0 };
+        let ns = |index| TimeColumn { index, decimals: 3 };
+        let columns = Self {
+            names,
+            src: find("src").ok_or_else(|| missing("src"))?,
+            dst: find("dst").ok_or_else(|| missing("dst"))?,
+            size: find("size_bytes").ok_or_else(|| missing("size_bytes"))?,
+            // Of several columns for one time the most precise is used; the others count as ignored.
+            start: (find("start_ps").map(ps))
+                .or_else(|| find("start_ns").map(ns))
+                .ok_or_else(|| missing("start_ns"))?,
+            class: find("class"),
+            query: find("query"),
+            open: (find("open_ps").map(ps))
+                .or_else(|| find("conn_open_ns").map(ns))
+                .or_else(|| find("open_ns").map(ns)),
+            data_path: find("data_path"),
+            ack_path: find("ack_path"),
+        };
+        let ignored = found.iter().zip(used).filter(|(_, used)| !used).map(|(name, _)| name.clone());
+        Ok((columns, ignored.collect()))
+    }
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    hosts: usize,
+    host_names: &'a [String],
+    host_by_name: BTreeMap<&'a str, u32>,
+    classes: Vec<String>,
+    class_by_name: BTreeMap<String, u16>,
+}
+
+/// A field with a problem, before file and line are known.
+type Fault = (usize, CellProblem);
+
+impl<'a> Reader<'a> {
+    fn new(path: &'a Path, hosts: usize, host_names: &'a [String]) -> Self {
+        let host_by_name = (0..).zip(host_names).map(|(host, name)| (name.as_str(), host)).collect();
+        Self { path, hosts, host_names, host_by_name, classes: Vec::new(), class_by_name: BTreeMap::new() }
+    }
+
+    fn read(mut self) -> Result<FlowList, FlowListError> {
+        let path = self.path;
+        let text = open(path).map_err(|cause| self.io_error(cause))?;
+        // Flexible: a wrong number of fields is reported here, with advice.
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(COMMENT))
+            .trim(csv::Trim::All)
+            .flexible(true)
+            .from_reader(text);
+        let header = reader.headers().map_err(|error| self.csv_error(error))?.clone();
+        if header.is_empty() {
+            return Err(FlowListError::Empty { path: path.to_owned() });
+        }
+        let (columns, ignored_columns) = Columns::find(path, header)?;
+        let mut flows = Vec::new();
+        let mut record = StringRecord::new();
+        while reader.read_record(&mut record).map_err(|error| self.csv_error(error))? {
+            let (expected, found) = (columns.names.len(), record.len());
+            if found != expected {
+                let line = self.line(record.position());
+                return Err(FlowListError::FieldCount { path: path.to_owned(), line, expected, found });
+            }
+            let flow = self.flow(&columns, &record).map_err(|(column, problem)| FlowListError::Cell {
+                path: path.to_owned(),
+                line: self.line(record.position()),
+                column: columns.names[column].to_owned(),
+                value: record[column].to_owned(),
+                problem,
+            })?;
+            flows.push(flow);
+        }
+        if flows.is_empty() {
+            return Err(FlowListError::Empty { path: path.to_owned() });
+        }
+        flows.sort_by_key(|flow| flow.start);
+        Ok(FlowList { flows, classes: self.classes, ignored_columns })
+    }
+
+    fn io_error(&self, cause: io::Error) -> FlowListError {
+        FlowListError::Io { path: self.path.to_owned(), cause }
+    }
+
+    fn csv_error(&self, error: csv::Error) -> FlowListError {
+        match error.kind() {
+            csv::ErrorKind::Utf8 { pos, .. } => {
+                FlowListError::NotUtf8 { path: self.path.to_owned(), line: self.line(pos.as_ref()) }
+            }
+            _ => self.io_error(error.into()),
+        }
+    }
+
+    /// The line on which the record at `position` stands. The position that the CSV reader gives is where
+    /// it began to look, before blank lines and comments; so look again, at the file.
+    fn line(&self, position: Option<&csv::Position>) -> u64 {
+        let Some(position) = position else { return 1 };
+        let skipped = || -> io::Result<u64> {
+            let mut text = BufReader::new(open(self.path)?);
+            io::copy(&mut text.by_ref().take(position.byte()), &mut io::sink())?;
+            let mut skipped = 0;
+            for content in text.split(b'\n') {
+                let content = content?;
+                let blank = matches!(content[..], [] | [b'\r']);
+                if !blank && content[0] != COMMENT {
+                    break;
+                }
+                skipped += 1;
+            }
+            Ok(skipped)
+        };
+        // A file that cannot be read a second time leaves the answer approximate.
+        position.line() + skipped().unwrap_or(0)
+    }
+
+    fn flow(&mut self, columns: &Columns, record: &StringRecord) -> Result<FlowSpec, Fault> {
+        let at = |column: usize| move |problem| (column, problem);
+        let src = self.host(&record[columns.src]).map_err(at(columns.src))?;
+        let dst = self.host(&record[columns.dst]).map_err(at(columns.dst))?;
+        if src == dst {
+            return Err((columns.dst, CellProblem::ToItself));
+        }
+        let size = parse_whole(&record[columns.size], u64::MAX).map_err(at(columns.size))?;
+        if size == 0 {
+            return Err((columns.size, CellProblem::EmptyFlow));
+        }
+        let start = time(columns.start, record)?;
+        let open = match columns.open {
+            Some(column) if !record[column.index].is_empty() => Some(time(column, record)?),
+            _ => None,
+        };
+        if let (Some(open), Some(column)) = (open, columns.open)
+            && open > start
+        {
+            return Err((column.index, CellProblem::OpenAfterStart));
+        }
+        let query = match columns.query {
+            Some(column) if !record[column].is_empty() => {
+                let largest = u64::from(FlowSpec::NO_QUERY) - 1;
+                parse_whole(&record[column], largest).map_err(at(column))? as u32
+            }
+            _ => FlowSpec::NO_QUERY,
+        };
+        let class_name = columns.class.map_or(DEFAULT_CLASS, |column| &record[column]);
+        // Without the column there is one class, so the fault cannot happen.
+        let class = self.class(class_name).map_err(at(columns.class.unwrap_or(columns.src)))?;
+        let route = |column: Option<usize>| match column {
+            Some(column) if !record[column].is_empty() => {
+                choices(&record[column]).map(Some).map_err(at(column))
+            }
+            _ => Ok(None),
+        };
+        Ok(FlowSpec {
+            start,
+            src,
+            dst,
+            size,
+            class,
+            query,
+            // A connection that opens with its flow is what `None` says.
+            open: open.filter(|&open| open < start),
+            data_path: route(columns.data_path)?,
+            ack_path: route(columns.ack_path)?,
+        })
+    }
+
+    /// The host that `text` names or counts.
+    fn host(&self, text: &str) -> Result<u32, CellProblem> {
+        let number = parse_whole(text, u64::from(u32::MAX)).ok().map(|number| number as u32);
+        let number = number.filter(|&number| (number as usize) < self.hosts);
+        match (self.host_by_name.get(text).copied(), number) {
+            (Some(named), Some(number)) if named != number => Err(CellProblem::AmbiguousHost),
+            (Some(host), _) | (None, Some(host)) => Ok(host),
+            (None, None) => Err(CellProblem::UnknownHost { known: self.known_hosts() }),
+        }
+    }
+
+    fn known_hosts(&self) -> String {
+        let numbers = match self.hosts {
+            0 => return "missing: the topology has none".to_owned(),
+            hosts => format!("the numbers 0 to {}", hosts - 1),
+        };
+        match self.host_names {
+            [] => numbers,
+            [only] => format!("{numbers}, or the name `{only}`"),
+            [first, .., last] => format!("{numbers}, or their names `{first}` to `{last}`"),
+        }
+    }
+
+    /// Index of the class called `name`.
+    fn class(&mut self, name: &str) -> Result<u16, CellProblem> {
+        let name = if name.is_empty() { DEFAULT_CLASS } else { name };
+        if let Some(&class) = self.class_by_name.get(name) {
+            return Ok(class);
+        }
+        if self.classes.len() >= usize::from(u16::MAX) {
+            return Err(CellProblem::TooManyClasses);
+        }
+        let class = self.classes.len() as u16;
+        self.classes.push(name.to_owned());
+        self.class_by_name.insert(name.to_owned(), class);
+        Ok(class)
+    }
+}
+
+fn time(column: TimeColumn, record: &StringRecord) -> Result<Time, Fault> {
+    let scaled = parse_scaled(&record[column.index], column.decimals);
+    scaled.map(|scaled| Time(scaled.units)).map_err(|problem| (column.index, problem))
+}
+
+/// `3/1` as [`FlowSpec::data_path`] packs it: the first choice in the lowest byte.
+fn choices(text: &str) -> Result<u32, CellProblem> {
+    let mut bytes = [0; 4];
+    let mut given = text.split('/');
+    for (byte, choice) in bytes.iter_mut().zip(&mut given) {
+        *byte = choice.trim().parse().map_err(|_| CellProblem::NotAPath)?;
+    }
+    if given.next().is_some() { Err(CellProblem::NotAPath) } else { Ok(u32::from_le_bytes(bytes)) }
+}

@@ -1,0 +1,33 @@
+//! How many flows per second make a given load?
+
+/// Mean flow arrivals per second and host that offer `load`.
+///
+/// **Definition.** Load is the offered payload per time as a fraction of a capacity that the scenario
+/// names. No paper but Plasticine ("90% load on uplinks") says which capacity; the public ABM artifact
+/// takes the *uplinks of the leaf*:
+///
+/// ```text
+/// rate per host = load × (host rate × hosts per leaf / oversubscription) / (8 × mean size) / hosts per leaf
+///               = load × (uplink capacity of the leaf / hosts per leaf)  / (8 × mean size)
+/// ```
+///
+/// so `capacity_bps_per_host` is one host's share of that capacity [bits per second]: the leaf's uplink
+/// capacity over the leaf's hosts, or the rate of the access link where load refers to that.
+/// `mean_bytes` is the mean of the distribution that is sampled ([`crate::SizeDistribution::mean`]), not a
+/// mean that some paper states. Headers, ACKs and retransmissions come on top: at load 1 the links carry
+/// more than their capacity.
+///
+/// ```
+/// # use bufferlab_workload::arrivals_per_second_per_host;
+/// // 32 hosts of 10 Gb/s behind 8 uplinks of 10 Gb/s: 2.5 Gb/s of uplink per host.
+/// let rate = arrivals_per_second_per_host(0.8, 80e9 / 32.0, 1_711_250.0);
+/// assert!((rate - 146.1).abs() < 0.1);
+/// ```
+///
+/// # Panics
+/// If `mean_bytes` is not positive.
+#[must_use]
+pub fn arrivals_per_second_per_host(load: f64, capacity_bps_per_host: f64, mean_bytes: f64) -> f64 {
+    assert!(mean_bytes > 0.0, "a flow has at least one byte, so the mean size is positive");
+    load * capacity_bps_per_host / (8.0 * mean_bytes)
+}

@@ -1,0 +1,128 @@
+//! How do flows of several sources become one sequence?
+
+use crate::{FlowSource, FlowSpec};
+use bufferlab_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+/// Flows that are all known beforehand.
+#[derive(Clone, Debug)]
+pub struct ListSource {
+    flows: std::vec::IntoIter<FlowSpec>,
+}
+
+impl ListSource {
+    /// Hands out `flows` by start; flows that start together stay in the given order.
+    #[must_use]
+    pub fn new(mut flows: Vec<FlowSpec>) -> Self {
+        flows.sort_by_key(|flow| flow.start);
+        Self { flows: flows.into_iter() }
+    }
+}
+
+impl FlowSource for ListSource {
+    fn next_flow(&mut self) -> Option<FlowSpec> {
+        self.flows.next()
+    }
+}
+
+/// Several sources as one, by start; flows that start together come in the order of their sources.
+///
+/// It changes nothing in the flows: classes must already be indexes into one table, and queries be apart
+/// ([`crate::QueryNumbers::interleaved`], [`crate::renumber_queries`]).
+pub struct MergeSource {
+    sources: Vec<Box<dyn FlowSource>>,
+    /// The next flow of every source that has one.
+    heads: Vec<Option<FlowSpec>>,
+    /// Start of every head, and its source.
+    order: BinaryHeap<Reverse<(Time, usize)>>,
+}
+
+impl MergeSource {
+    /// Asks every source for its first flow.
+    #[must_use]
+    pub fn new(sources: Vec<Box<dyn FlowSource>>) -> Self {
+        let heads = sources.iter().map(|_| None).collect();
+        let mut this = Self { order: BinaryHeap::with_capacity(sources.len()), sources, heads };
+        for index in 0..this.sources.len() {
+            this.refill(index);
+        }
+        this
+    }
+
+    /// Takes the head of source `index` and puts the source's next flow in its place.
+    fn refill(&mut self, index: usize) -> Option<FlowSpec> {
+        let next = self.sources[index].next_flow();
+        if let Some(flow) = &next {
+            self.order.push(Reverse((flow.start, index)));
+        }
+        std::mem::replace(&mut self.heads[index], next)
+    }
+}
+
+impl FlowSource for MergeSource {
+    fn next_flow(&mut self) -> Option<FlowSpec> {
+        let Reverse((start, index)) = self.order.pop()?;
+        let flow = self.refill(index);
+        debug_assert!(
+            self.heads[index].as_ref().is_none_or(|next| next.start >= start),
+            "source {index} went back in time"
+        );
+        flow
+    }
+}
+
+impl fmt::Debug for MergeSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MergeSource").field("heads", &self.heads).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(start: u64, src: u32) -> FlowSpec {
+        FlowSpec {
+            start: Time(start),
+            src,
+            dst: 99,
+            size: 1,
+            class: 0,
+            query: FlowSpec::NO_QUERY,
+            open: None,
+            data_path: None,
+            ack_path: None,
+        }
+    }
+
+    fn drain(mut source: impl FlowSource) -> Vec<(u64, u32)> {
+        let flows = std::iter::from_fn(|| source.next_flow()).map(|flow| (flow.start.0, flow.src)).collect();
+        assert!(source.next_flow().is_none(), "an exhausted source stays exhausted");
+        flows
+    }
+
+    #[test]
+    fn a_list_is_sorted_by_start_and_keeps_the_order_of_ties() {
+        let list = ListSource::new(vec![flow(5, 0), flow(3, 1), flow(5, 2), flow(3, 3)]);
+        assert_eq!(drain(list), [(3, 1), (3, 3), (5, 0), (5, 2)]);
+    }
+
+    #[test]
+    fn a_merge_is_ordered_by_start_and_then_by_source() {
+        let lists = [
+            vec![flow(2, 0), flow(4, 0), flow(4, 1)],
+            vec![],
+            vec![flow(1, 10), flow(4, 10), flow(9, 10)],
+            vec![flow(4, 20)],
+        ];
+        let sources =
+            lists.into_iter().map(|list| Box::new(ListSource::new(list)) as Box<dyn FlowSource>).collect();
+        assert_eq!(
+            drain(MergeSource::new(sources)),
+            [(1, 10), (2, 0), (4, 0), (4, 1), (4, 10), (4, 20), (9, 10)]
+        );
+        assert_eq!(drain(MergeSource::new(Vec::new())), []);
+    }
+}

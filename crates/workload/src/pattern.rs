@@ -1,0 +1,162 @@
+//! Who talks to whom?
+
+use crate::SourceError;
+use bufferlab_units::RandomStream;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// A random host of the next rack (the last rack's next is the first).
+    NextRack,
+    /// A random host of any other rack.
+    OtherRack,
+    /// Any other host.
+    AllToAll,
+}
+
+impl Pattern {
+    /// The name used in scenario files and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NextRack => "next_rack",
+            Self::OtherRack => "other_rack",
+            Self::AllToAll => "all_to_all",
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The hosts of all racks in one row, rack after rack. A *slot* is a position in that row.
+#[derive(Clone, Debug)]
+pub(crate) struct Racks {
+    hosts: Vec<u32>,
+    /// Slots `starts[r]..starts[r + 1]` are rack r.
+    starts: Vec<usize>,
+    /// Rack of every slot.
+    rack_of: Vec<u32>,
+}
+
+impl Racks {
+    /// Lays the racks out; those without hosts are left out. Refuses a host that stands in two places and
+    /// a pattern for which somebody would have nobody to talk to.
+    pub(crate) fn new(racks: &[Vec<u32>], pattern: Pattern) -> Result<Self, SourceError> {
+        let mut this = Self { hosts: Vec::new(), starts: vec![0], rack_of: Vec::new() };
+        for rack in racks.iter().filter(|rack| !rack.is_empty()) {
+            let number = (this.starts.len() - 1) as u32;
+            this.hosts.extend_from_slice(rack);
+            this.rack_of.extend(rack.iter().map(|_| number));
+            this.starts.push(this.hosts.len());
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(&host) = this.hosts.iter().find(|&&host| !seen.insert(host)) {
+            return Err(SourceError::HostTwice { host });
+        }
+        if this.hosts.len() < 2 {
+            return Err(SourceError::TooFewHosts { hosts: this.hosts.len() });
+        }
+        if pattern != Pattern::AllToAll && this.rack_count() < 2 {
+            return Err(SourceError::TooFewRacks { pattern, racks: this.rack_count() });
+        }
+        Ok(this)
+    }
+
+    /// Every host, by slot.
+    pub(crate) fn hosts(&self) -> &[u32] {
+        &self.hosts
+    }
+
+    /// Racks that have hosts.
+    pub(crate) fn rack_count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Slots of rack `rack`.
+    pub(crate) fn slots(&self, rack: usize) -> std::ops::Range<usize> {
+        self.starts[rack]..self.starts[rack + 1]
+    }
+
+    /// Rack of `slot`.
+    pub(crate) fn rack_of(&self, slot: usize) -> usize {
+        self.rack_of[slot] as usize
+    }
+
+    /// The rack after the one of `slot`.
+    pub(crate) fn next_rack(&self, slot: usize) -> usize {
+        (self.rack_of(slot) + 1) % self.rack_count()
+    }
+
+    /// A uniformly random partner of the host in `slot`: exactly one draw for every pattern.
+    pub(crate) fn partner(&self, slot: usize, pattern: Pattern, stream: &mut RandomStream) -> u32 {
+        let among = |slots: std::ops::Range<usize>, stream: &mut RandomStream| {
+            slots.start + stream.below(slots.len() as u64) as usize
+        };
+        // All hosts but a gap of consecutive slots.
+        let outside = |gap: std::ops::Range<usize>, stream: &mut RandomStream| {
+            let draw = stream.below((self.hosts.len() - gap.len()) as u64) as usize;
+            if draw < gap.start { draw } else { draw + gap.len() }
+        };
+        let chosen = match pattern {
+            Pattern::NextRack => among(self.slots(self.next_rack(slot)), stream),
+            Pattern::OtherRack => outside(self.slots(self.rack_of(slot)), stream),
+            Pattern::AllToAll => outside(slot..slot + 1, stream),
+        };
+        self.hosts[chosen]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hits(pattern: Pattern, slot: usize) -> Vec<(u32, u32)> {
+        let racks = Racks::new(&[vec![0, 1], vec![], vec![10, 11, 12], vec![20]], pattern).unwrap();
+        let mut stream = RandomStream::new(5, "test", 0);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..30_000 {
+            *counts.entry(racks.partner(slot, pattern, &mut stream)).or_insert(0_u32) += 1;
+        }
+        counts.into_iter().collect()
+    }
+
+    fn assert_uniform_over(expected: &[u32], pattern: Pattern, slot: usize) {
+        let hits = hits(pattern, slot);
+        assert_eq!(hits.iter().map(|&(host, _)| host).collect::<Vec<_>>(), expected, "{pattern} {slot}");
+        let mean = 30_000.0 / expected.len() as f64;
+        for (host, count) in hits {
+            // Five standard deviations of a binomial count.
+            assert!((f64::from(count) - mean).abs() < 5.0 * mean.sqrt(), "{pattern}: host {host} {count}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_reaches_every_allowed_host_equally_and_no_other() {
+        // Slots: 0, 1 | 10, 11, 12 | 20; the empty rack is as if it were not there.
+        assert_uniform_over(&[10, 11, 12], Pattern::NextRack, 0);
+        assert_uniform_over(&[20], Pattern::NextRack, 3);
+        assert_uniform_over(&[0, 1], Pattern::NextRack, 5);
+        assert_uniform_over(&[10, 11, 12, 20], Pattern::OtherRack, 1);
+        assert_uniform_over(&[0, 1, 20], Pattern::OtherRack, 2);
+        assert_uniform_over(&[0, 1, 10, 12, 20], Pattern::AllToAll, 3);
+        assert_uniform_over(&[0, 1, 10, 11, 12], Pattern::AllToAll, 5);
+    }
+
+    #[test]
+    fn impossible_placements_are_refused() {
+        let refuse = |racks: &[Vec<u32>], pattern| Racks::new(racks, pattern).unwrap_err();
+        assert_eq!(refuse(&[vec![0, 1], vec![1]], Pattern::AllToAll), SourceError::HostTwice { host: 1 });
+        assert_eq!(refuse(&[vec![7]], Pattern::AllToAll), SourceError::TooFewHosts { hosts: 1 });
+        assert_eq!(
+            refuse(&[vec![0, 1], vec![]], Pattern::NextRack),
+            SourceError::TooFewRacks { pattern: Pattern::NextRack, racks: 1 }
+        );
+        assert!(Racks::new(&[vec![0, 1]], Pattern::AllToAll).is_ok());
+    }
+}

@@ -1,0 +1,153 @@
+//! How large are flows?
+
+mod builtin;
+mod error;
+mod table;
+
+pub use builtin::{BUILTIN_SIZES, BuiltinSizes};
+pub use error::{Place, SizeError};
+
+use bufferlab_units::RandomStream;
+
+/// A distribution of flow sizes: a cumulative distribution function (CDF) that is linear between its
+/// points.
+///
+/// `(bytes, cumulative)` says that a flow has at most `bytes` with probability `cumulative`. Two points
+/// with the same `bytes` are a jump: that size has a probability of its own, an *atom*. A first point with
+/// a positive probability is an atom too: nothing is smaller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeDistribution {
+    name: String,
+    points: Vec<(f64, f64)>,
+}
+
+impl SizeDistribution {
+    /// A distribution through these points.
+    ///
+    /// # Errors
+    /// [`SizeError`] unless there is a point, sizes are finite, not negative and never fall, the largest is
+    /// at least one byte, probabilities are in 0..=1 and never fall, and the last one is 1.
+    pub fn from_points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Result<Self, SizeError> {
+        let places: Vec<Place> = (1..=points.len()).map(Place::Point).collect();
+        Self::checked(name.into(), points, &places)
+    }
+
+    /// Reads `bytes,cumulative` lines. Empty lines, what follows a `#`, and a header (a first line without
+    /// any number) are passed over.
+    ///
+    /// # Errors
+    /// [`SizeError`] as [`Self::from_points`], or when a line is not two numbers; it names the line.
+    pub fn from_csv(name: impl Into<String>, text: &str) -> Result<Self, SizeError> {
+        let name = name.into();
+        let (points, places) = table::parse(&name, text)?;
+        Self::checked(name, points, &places)
+    }
+
+    /// Every flow has `bytes` bytes; a flow without bytes does not exist, so 0 is read as 1.
+    #[must_use]
+    pub fn fixed(bytes: u64) -> Self {
+        let bytes = bytes.max(1);
+        Self { name: format!("fixed({bytes})"), points: vec![(bytes as f64, 1.0)] }
+    }
+
+    /// The distribution of this name in [`BUILTIN_SIZES`].
+    #[must_use]
+    pub fn builtin(name: &str) -> Option<Self> {
+        let found = BUILTIN_SIZES.iter().find(|sizes| sizes.name == name)?;
+        Some(Self { name: name.to_owned(), points: found.points.to_vec() })
+    }
+
+    /// The same shape with all sizes multiplied so that the mean is `mean_bytes`. Papers state means that
+    /// their tables do not have (LossPass: 7.12 MB for data mining, whose table gives 7.47 MB).
+    ///
+    /// # Errors
+    /// [`SizeError`] when the sizes that result are refused, for example because `mean_bytes` is not positive.
+    pub fn scaled_to_mean(&self, mean_bytes: f64) -> Result<Self, SizeError> {
+        let factor = mean_bytes / self.mean();
+        let points = self.points.iter().map(|&(bytes, cumulative)| (bytes * factor, cumulative)).collect();
+        Self::from_points(format!("{} scaled to a mean of {mean_bytes} B", self.name), points)
+    }
+
+    /// The name, for reports and messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The points: `(bytes, cumulative probability)`.
+    #[must_use]
+    pub fn points(&self) -> &[(f64, f64)] {
+        &self.points
+    }
+
+    /// Mean size in bytes, in closed form: every segment contributes its probability times its middle.
+    /// Exact for the continuous distribution; rounding samples to whole bytes does not move it, except for
+    /// sizes below one byte.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        let (first_bytes, first_cumulative) = self.points[0];
+        let segments = self.points.windows(2).map(|pair| {
+            let [(x0, p0), (x1, p1)] = [pair[0], pair[1]];
+            (p1 - p0) * (x0 + x1) / 2.0
+        });
+        first_cumulative * first_bytes + segments.sum::<f64>()
+    }
+
+    /// The smallest size, in bytes, that a fraction `p` of the flows does not exceed; for 0 the smallest size
+    /// of all. `p` outside of 0..=1 counts as the nearer end.
+    #[must_use]
+    pub fn quantile(&self, p: f64) -> f64 {
+        let points = &self.points;
+        if p.is_nan() || p <= 0.0 {
+            // The last point without probability: the distribution begins there.
+            let beginning = points.partition_point(|&(_, cumulative)| cumulative <= 0.0);
+            return points[beginning.saturating_sub(1)].0;
+        }
+        let p = p.min(1.0);
+        let after = points.partition_point(|&(_, cumulative)| cumulative < p);
+        let (x1, p1) = points[after];
+        if after == 0 {
+            return x1;
+        }
+        let (x0, p0) = points[after - 1];
+        // p0 < p <= p1, so this divides by a positive number.
+        x0 + (x1 - x0) * ((p - p0) / (p1 - p0))
+    }
+
+    /// Draws a size in bytes by inverse transform: one draw from `stream`, rounded to the nearest byte, at
+    /// least 1.
+    #[must_use]
+    pub fn sample(&self, stream: &mut RandomStream) -> u64 {
+        (self.quantile(stream.next_f64()).round() as u64).max(1)
+    }
+
+    fn checked(name: String, points: Vec<(f64, f64)>, places: &[Place]) -> Result<Self, SizeError> {
+        let mut before = (0.0, 0.0);
+        for (&(bytes, cumulative), &place) in points.iter().zip(places) {
+            if !(bytes.is_finite() && bytes >= 0.0) {
+                return Err(SizeError::NotASize { name, place, bytes });
+            }
+            if bytes < before.0 {
+                return Err(SizeError::SizeFalls { name, place, bytes, before: before.0 });
+            }
+            if !(0.0..=1.0).contains(&cumulative) {
+                return Err(SizeError::NotAProbability { name, place, cumulative });
+            }
+            if cumulative < before.1 {
+                return Err(SizeError::ProbabilityFalls { name, place, cumulative, before: before.1 });
+            }
+            before = (bytes, cumulative);
+        }
+        let Some(&place) = places.last() else { return Err(SizeError::NoPoints { name }) };
+        if before.1 != 1.0 {
+            return Err(SizeError::EndsBelowOne { name, place, cumulative: before.1 });
+        }
+        if before.0 < 1.0 {
+            return Err(SizeError::NotASize { name, place, bytes: before.0 });
+        }
+        Ok(Self { name, points })
+    }
+}
+
+#[cfg(test)]
+mod tests;

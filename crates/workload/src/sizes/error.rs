@@ -1,0 +1,58 @@
+//! What is wrong with a table of flow sizes, and where?
+
+use std::fmt;
+
+/// Where a point of a table stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The n-th point, from 1.
+    Point(usize),
+    /// Line of a text, from 1.
+    Line(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Point(number) => write!(f, "point {number}"),
+            Self::Line(number) => write!(f, "line {number}"),
+        }
+    }
+}
+
+/// A table that is not a distribution of flow sizes. `name` is the name of the distribution.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum SizeError {
+    /// There is nothing in it.
+    #[error("sizes {name}: no points; give at least one line `bytes,cumulative`, the last with cumulative 1")]
+    NoPoints { name: String },
+    /// A line of a text that is not a pair of numbers.
+    #[error("sizes {name}, {place}: expected `bytes,cumulative` (two numbers and a comma), found `{text}`")]
+    NotAPair { name: String, place: Place, text: String },
+    /// A size that no flow can have.
+    #[error(
+        "sizes {name}, {place}: {bytes} is not a size in bytes; sizes are finite, not negative, and the \
+         largest is at least 1"
+    )]
+    NotASize { name: String, place: Place, bytes: f64 },
+    /// Points out of order.
+    #[error("sizes {name}, {place}: {bytes} bytes after {before}; sort the points by size")]
+    SizeFalls { name: String, place: Place, bytes: f64, before: f64 },
+    /// A probability outside of 0..=1.
+    #[error(
+        "sizes {name}, {place}: {cumulative} is not a cumulative probability between 0 and 1; divide \
+         percentages by 100"
+    )]
+    NotAProbability { name: String, place: Place, cumulative: f64 },
+    /// A cumulative probability that decreases.
+    #[error(
+        "sizes {name}, {place}: cumulative probability {cumulative} after {before}; it counts all flows up \
+         to that size, so it never falls"
+    )]
+    ProbabilityFalls { name: String, place: Place, cumulative: f64, before: f64 },
+    /// Some flows have no size.
+    #[error("sizes {name}, {place}: the last cumulative probability is {cumulative}, expected 1")]
+    EndsBelowOne { name: String, place: Place, cumulative: f64 },
+}
