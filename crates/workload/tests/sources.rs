@@ -100,6 +100,18 @@ fn gaps_of_a_poisson_host_are_exponential() {
 }
 
 #[test]
+fn hosts_act_independently_of_each_other() {
+    let racks = racks();
+    let starts_are_apart = |starts: Vec<Time>| starts.iter().collect::<BTreeSet<_>>().len() == starts.len();
+    let flows = poisson_flows(poisson(&racks));
+    assert!(starts_are_apart(flows.iter().map(|flow| flow.start).collect()));
+    assert!(starts_are_apart(queries(incast(&racks)).iter().map(|query| query[0].start).collect()));
+    // The first size of every host is a draw of its own.
+    let sizes: BTreeSet<_> = by_host(&flows).values().map(|flows| flows[0].2).collect();
+    assert_eq!(sizes.len(), 12);
+}
+
+#[test]
 fn the_offered_load_is_the_one_asked_for() {
     let racks = racks();
     let sizes = SizeDistribution::builtin("web_search_hpcc").unwrap();
