@@ -250,6 +250,12 @@ impl<P: Policy> Switch<P> {
         &self.policy
     }
 
+    /// The queue that `packet` joins.
+    #[must_use]
+    pub fn queue_of(&self, packet: &Packet) -> QueueId {
+        self.buffer.queue_of(packet.egress_port, self.classifier.queue(packet.priority))
+    }
+
     /// Counters of a queue.
     #[must_use]
     pub fn counters(&self, queue: QueueId) -> &Counters {

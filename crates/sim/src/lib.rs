@@ -1,1 +1,36 @@
-//! To be written.
+//! The packet simulator: a driver of the core and the transports in virtual time.
+//!
+//! ```text
+//!   Scenario --> Simulation::new --> run(sink, progress) --> rows of the result tables, RunTotals
+//!
+//!   host: transports, NIC            link: exact serialization, pipe         switch: bufferlab-core
+//!   +---------------------+          +--------------------------+           +----------------------+
+//!   | Sender ... Receiver |--uplink->| transmit ... deliver     |--arrival->| handle_arrival       |
+//!   | turn order, ACKs    |          | only the head is an event|           | poll_transmit        |
+//!   +---------------------+          +--------------------------+           +----------------------+
+//! ```
+//!
+//! One thread, one loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next rare event (flow
+//! start, timer). The same scenario gives the same rows, whatever the machine does meanwhile.
+//!
+//! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous events (see `calendar.rs`). A
+//! packet occupies a switch's buffer from its last bit's arrival until its transmission starts (store and forward).
+
+mod build;
+mod calendar;
+mod error;
+mod finish;
+mod flow;
+mod hosts;
+mod link;
+mod nic;
+mod packet;
+mod routing;
+mod simulation;
+mod switch_node;
+mod switches;
+mod timers;
+mod traffic;
+
+pub use error::SimError;
+pub use simulation::{Progress, Simulation};

@@ -10,7 +10,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params, Profile};
+use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
@@ -155,11 +155,7 @@ pub struct Abm {
     queues: Vec<QueueState>,
     /// n_p, by priority, as of the last update.
     congested: Vec<Weight>,
-    /// The artifact's reading: every port has its own timer, started by its first packet.
-    timer_per_port: bool,
-    /// One entry per port with `timer_per_port`, else one.
-    next_update: Vec<Time>,
-    earliest: Time,
+    next_update: Time,
 }
 
 impl Abm {
@@ -182,8 +178,6 @@ impl Abm {
             waited: false,
             level: 0,
         };
-        let timer_per_port = shape.profile == Profile::Artifact;
-        let next_update = if timer_per_port { vec![Time::MAX; shape.ports()] } else { vec![interval] };
         Self {
             queues: (0..shape.queues()).map(state).collect(),
             congested: vec![Weight::ONE; shape.queues_per_port],
@@ -205,9 +199,7 @@ impl Abm {
             pool: shape.capacity - headroom_per_port * shape.ports() as u64,
             fastest: shape.port_rates.iter().copied().max().unwrap_or(BitRate(1)),
             queues_per_port: shape.queues_per_port,
-            earliest: next_update[0],
-            next_update,
-            timer_per_port,
+            next_update: interval,
         }
     }
 
@@ -266,12 +258,12 @@ impl Abm {
         }
     }
 
-    fn update_queues(&mut self, range: std::ops::Range<usize>, buffer: &Buffer) {
+    fn update_queues(&mut self, buffer: &Buffer) {
         // Drain rates first: the computed ones look at the old thresholds, as the count did.
-        for queue in range.clone() {
+        for queue in 0..self.queues.len() {
             self.queues[queue].gamma = self.drain_rate_of(queue, buffer);
         }
-        for queue in range {
+        for queue in 0..self.queues.len() {
             let priority = queue % self.queues_per_port;
             let state = &mut self.queues[queue];
             let scale = state.gamma.divided_by(self.congested[priority]);
@@ -292,11 +284,6 @@ impl Policy for Abm {
         state.waited |= bytes > 0;
         let weight =
             if arrival.tags.contains(Tags::UNSCHEDULED) { state.unscheduled_weight } else { state.weight };
-        if self.timer_per_port && self.next_update[usize::from(arrival.port)] == Time::MAX {
-            let first = arrival.now + self.interval;
-            self.next_update[usize::from(arrival.port)] = first;
-            self.earliest = self.earliest.min(first);
-        }
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
@@ -334,27 +321,16 @@ impl Policy for Abm {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        (self.earliest != Time::MAX).then_some(self.earliest)
+        Some(self.next_update)
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        if now < self.earliest {
+        if now < self.next_update {
             return;
         }
         self.count_congested(buffer);
-        if !self.timer_per_port {
-            self.update_queues(0..self.queues.len(), buffer);
-            self.next_update[0] += self.interval;
-        } else {
-            for port in 0..self.next_update.len() {
-                if self.next_update[port] <= now {
-                    let first = port * self.queues_per_port;
-                    self.update_queues(first..first + self.queues_per_port, buffer);
-                    self.next_update[port] += self.interval;
-                }
-            }
-        }
-        self.earliest = self.next_update.iter().copied().min().unwrap_or(Time::MAX);
+        self.update_queues(buffer);
+        self.next_update = now + self.interval;
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {

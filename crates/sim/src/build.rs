@@ -1,0 +1,259 @@
+//! From a scenario to a network.
+
+use crate::SimError;
+use crate::calendar::Calendar;
+use crate::flow::Flows;
+use crate::link::{End, Link};
+use crate::nic::Nic;
+use crate::packet::Slab;
+use crate::routing::Routes;
+use crate::simulation::{Simulation, Transport};
+use crate::switch_node::{SwitchNode, SwitchRecord};
+use crate::timers::{Timer, Timers};
+use crate::traffic::Traffic;
+use bufferlab_core::mark::{Moment, Scope};
+use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SwitchConfig};
+use bufferlab_scenario::{
+    Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
+};
+use bufferlab_transport::{TcpConfig, find_congestion_control};
+use bufferlab_units::{RandomStream, Time, mix};
+use bufferlab_workload::FlowSource;
+use std::collections::BTreeMap;
+
+impl Simulation {
+    /// Builds the network of a scenario.
+    ///
+    /// # Errors
+    /// If a policy or scheduler does not fit its switch, a traffic process does not fit the topology, or the network exceeds
+    /// the engine's limits (65,535 hosts, 131,071 cables).
+    pub fn new(scenario: &Scenario) -> Result<Self, SimError> {
+        let topology = scenario.topology.clone();
+        check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;
+        check_size("cables", topology.links.len(), Calendar::MAX_ID as usize / 2)?;
+        let (links, cables, first_links) = build_links(&topology);
+        let mut switches = Vec::with_capacity(topology.switches.len());
+        for (index, spec) in scenario.switches.iter().enumerate() {
+            switches.push(build_switch(scenario, index, spec, first_links[index])?);
+        }
+        let mut timers = Timers::default();
+        for (index, node) in switches.iter().enumerate() {
+            // Policies without a timer yet may set one with their first packet: they are asked again then.
+            if let Some(first) = node.core.poll_timeout() {
+                timers.push(first, Timer::Policy(index as u32));
+            }
+        }
+        let mut down_now = vec![false; topology.links.len()];
+        for (index, cable) in topology.links.iter().enumerate() {
+            for &(from, until) in &cable.down {
+                if from == Time::ZERO {
+                    down_now[index] = true;
+                } else {
+                    timers.push(from, Timer::LinkChange(index as u32));
+                }
+                if until != Time::MAX {
+                    timers.push(until, Timer::LinkChange(index as u32));
+                }
+            }
+        }
+        timers.push(scenario.duration, Timer::PhaseEnd);
+        if scenario.output.sample_interval > Time::ZERO {
+            timers.push(Time::ZERO, Timer::Sample);
+        }
+        let mut traffic = Traffic::new(scenario)?;
+        let next_flow = traffic.source.next_flow();
+        let transports = scenario.transports.iter().map(|spec| build_transport(spec, scenario.profile));
+        let mut simulation = Self {
+            now: Time::ZERO,
+            calendar: build_calendar(scenario.seed, &links),
+            packets: Slab::default(),
+            nics: topology.hosts.iter().map(|_| Nic::new()).collect(),
+            flows: Flows::default(),
+            routes: Routes::new(&topology, scenario.seed, |index| !down_now[index]),
+            timers,
+            transports: transports.collect::<Result<_, _>>()?,
+            nic_queueing: scenario.host.nic,
+            spray: (topology.multipath == Multipath::Spray)
+                .then(|| RandomStream::new(scenario.seed, "sim/spray", 0)),
+            path_stream: RandomStream::new(scenario.seed, "sim/paths", 0),
+            packet_hops: 0,
+            verify: false,
+            seed: scenario.seed,
+            duration: scenario.duration,
+            end: scenario.duration + scenario.drain,
+            cables,
+            output: scenario.output.clone(),
+            source: traffic.source,
+            next_flow,
+            classes: traffic.classes,
+            class_transport: traffic.transports,
+            listed_queries: traffic.listed_queries,
+            queries: BTreeMap::new(),
+            finished_flows: Vec::new(),
+            finished_queries: Vec::new(),
+            flows_finished: 0,
+            events: 0,
+            links,
+            switches,
+            topology,
+        };
+        for (index, down) in down_now.into_iter().enumerate() {
+            let (ab, ba) = simulation.cables[index];
+            simulation.links[ab as usize].down = down;
+            simulation.links[ba as usize].down = down;
+        }
+        Ok(simulation)
+    }
+}
+
+fn check_size(what: &'static str, found: usize, limit: usize) -> Result<(), SimError> {
+    if found <= limit {
+        Ok(())
+    } else {
+        Err(SimError::TooLarge { what, found: found as u64, limit: limit as u64 })
+    }
+}
+
+/// Links in the engine's order, the two links of every cable, and the first link of every switch.
+fn build_links(topology: &Topology) -> (Vec<Link>, Vec<(u32, u32)>, Vec<u32>) {
+    let mut next_port = vec![0_u16; topology.switches.len()];
+    // Ends with port numbers: a switch's ports follow the order of its cables.
+    let mut end_of = |node: Node| match node {
+        Node::Host(host) => End::Host(host),
+        Node::Switch(switch) => {
+            let port = &mut next_port[switch as usize];
+            *port += 1;
+            End::Switch(switch, *port - 1)
+        }
+    };
+    let ends: Vec<_> = topology.links.iter().map(|cable| (end_of(cable.a), end_of(cable.b))).collect();
+    let mut first_links = Vec::with_capacity(next_port.len());
+    let mut count = topology.hosts.len() as u32;
+    for ports in &next_port {
+        first_links.push(count);
+        count += u32::from(*ports);
+    }
+    let number = |end: End| match end {
+        End::Host(host) => host,
+        End::Switch(switch, port) => first_links[switch as usize] + u32::from(port),
+    };
+    let mut links: Vec<Option<Link>> = (0..count).map(|_| None).collect();
+    let mut cables = Vec::with_capacity(ends.len());
+    for (cable, (a, b)) in topology.links.iter().zip(ends) {
+        let (ab, ba) = (number(a), number(b));
+        links[ab as usize] = Some(Link::new(a, b, cable.rate_ab, cable.delay));
+        links[ba as usize] = Some(Link::new(b, a, cable.rate_ba, cable.delay));
+        cables.push((ab, ba));
+    }
+    let links = links.into_iter().map(|link| link.expect("every port and host has its cable")).collect();
+    (links, cables, first_links)
+}
+
+fn build_switch(
+    scenario: &Scenario,
+    index: usize,
+    spec: &SwitchSpec,
+    first_link: u32,
+) -> Result<SwitchNode, SimError> {
+    let name = || scenario.topology.switches[index].clone();
+    let queues_per_port = usize::from(spec.queues_per_port);
+    let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
+    let config = SwitchConfig {
+        capacity: spec.buffer_bytes,
+        port_rates: scenario.topology.switch_port_rates(index as u32),
+        queues_per_port,
+        max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
+        scheduler: build_scheduler(spec).map_err(|source| SimError::Scheduler { switch: name(), source })?,
+        marker: spec.ecn.as_ref().map(build_marker),
+        profile: scenario.profile,
+        seed: mix(scenario.seed ^ mix(index as u64 + 1)),
+    };
+    let core = config
+        .build(&spec.policy, &spec.policy_params)
+        .map_err(|source| SimError::Policy { switch: name(), source })?;
+    let ports = config.port_rates.len();
+    let record = SwitchRecord::new(ports, ports * queues_per_port);
+    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, record })
+}
+
+fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::ScheduleError> {
+    let discipline = |discipline: &Discipline| match discipline {
+        Discipline::Fifo => bufferlab_core::Discipline::Fifo,
+        Discipline::RoundRobin => bufferlab_core::Discipline::RoundRobin,
+        Discipline::WeightedRoundRobin { weights } => {
+            bufferlab_core::Discipline::WeightedRoundRobin(weights.clone())
+        }
+        Discipline::DeficitRoundRobin { quanta } => {
+            bufferlab_core::Discipline::DeficitRoundRobin(quanta.clone())
+        }
+    };
+    let groups: Vec<_> = spec
+        .scheduler
+        .groups
+        .iter()
+        .map(|group| Group { queues: group.queues.clone(), discipline: discipline(&group.discipline) })
+        .collect();
+    Scheduler::new(&groups, usize::from(spec.queues_per_port))
+}
+
+fn build_marker(spec: &EcnSpec) -> MarkerConfig {
+    MarkerConfig {
+        kmin: spec.kmin_bytes,
+        kmax: spec.kmax_bytes,
+        pmax: spec.pmax,
+        scope: match spec.scope {
+            EcnScope::Queue => Scope::Queue,
+            EcnScope::Port => Scope::Port,
+        },
+        at: match spec.at {
+            EcnMoment::Enqueue => Moment::Enqueue,
+            EcnMoment::Dequeue => Moment::Dequeue,
+        },
+        priorities: match &spec.priorities {
+            None => u32::MAX,
+            Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
+        },
+    }
+}
+
+fn build_transport(spec: &TransportSpec, profile: Profile) -> Result<Transport, SimError> {
+    let congestion = find_congestion_control(&spec.congestion_control)
+        .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?;
+    Ok(Transport {
+        tcp: TcpConfig {
+            initial_window: spec.initial_window,
+            min_rto: spec.min_rto,
+            initial_rto: spec.initial_rto,
+            handshake: spec.handshake,
+            ack_every: spec.ack_every,
+            delayed_ack_timeout: spec.delayed_ack_timeout,
+            dctcp_gain: spec.dctcp_gain,
+            dctcp_initial_alpha: spec.dctcp_initial_alpha,
+            ..TcpConfig::default()
+        },
+        congestion,
+        segment: spec.segment_bytes,
+        header: spec.header_bytes as u16,
+        ack: spec.ack_bytes as u16,
+        unscheduled_bytes: spec.unscheduled_bytes,
+        // In the artifact a receiver has never sent data, so that every ACK and SYN counts as unscheduled.
+        control_unscheduled: profile == Profile::Artifact && spec.unscheduled_bytes > 0,
+        ecn_capable: spec.ecn_capable,
+        data_priority: spec.data_priority,
+        control_priority: spec.control_priority,
+        control_max_payload: spec.control_max_payload_bytes,
+    })
+}
+
+/// Chooses the calendar's buckets from the network: about two events each when half of all capacity is used, and a ring that
+/// reaches beyond the longest transmission and propagation.
+fn build_calendar(seed: u64, links: &[Link]) -> Calendar {
+    const FRAME_BYTES: u64 = 1_500;
+    let per_second: f64 = links.iter().map(|link| link.rate.0 as f64 / (8.0 * FRAME_BYTES as f64)).sum();
+    let width_ps = (2e12 / per_second).clamp(256.0, 1e9);
+    let width_bits = width_ps.log2().round() as u32;
+    let reach = links.iter().map(|link| link.delay + link.rate.serialization(FRAME_BYTES)).max();
+    let buckets = (reach.unwrap_or(Time::from_us(10)).0 >> width_bits) * 2;
+    let bucket_bits = buckets.max(1).ilog2() + 1;
+    Calendar::new(seed, width_bits, bucket_bits.clamp(9, 15))
+}

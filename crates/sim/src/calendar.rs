@@ -1,0 +1,266 @@
+//! The event queue: a bucket calendar of 64-bit events.
+//!
+//! An event is one `u64`: 44 bits of time and 20 bits of key, so that comparing events is comparing integers. The near
+//! future is a ring of buckets with a bitmap; a bucket is sorted when it is opened. Far events wait in a heap.
+//!
+//! # Simultaneous events
+//!
+//! At one instant completed transmissions go before deliveries, so that space freed at an instant can be used at that
+//! instant. Within a class the order is *fair and seeded*: the component number is XORed with a hash of seed and time, so
+//! between any two components each goes first at half of all instants, and no port is favoured by its number.
+
+use bufferlab_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const KEY_BITS: u32 = 20;
+const ID_BITS: u32 = 18;
+const ID_MASK: u64 = (1 << ID_BITS) - 1;
+/// Relative times beyond this are rebased; the largest relative time is 2⁴⁴ ps = 17.6 s.
+const REBASE_AT: u64 = 1 << 43;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A link has finished a transmission, and more waits for it.
+    TransmissionComplete,
+    /// The first packet in a link's pipe reaches the far end.
+    Delivery,
+}
+
+/// Events of links, in order of time.
+#[derive(Debug)]
+pub(crate) struct Calendar {
+    /// Time that relative time 0 stands for.
+    epoch: u64,
+    seed: u64,
+    width_bits: u32,
+    buckets: Vec<Vec<u64>>,
+    occupied: Vec<u64>,
+    /// Absolute number of the open bucket.
+    open: u64,
+    /// Content of the open bucket, latest first.
+    current: Vec<u64>,
+    far: BinaryHeap<Reverse<u64>>,
+}
+
+impl Calendar {
+    /// At most this many components.
+    pub(crate) const MAX_ID: u32 = ID_MASK as u32;
+
+    /// `width_bits`: a bucket spans 2^width_bits ps; `bucket_bits`: the ring has 2^bucket_bits buckets (at least 64).
+    pub(crate) fn new(seed: u64, width_bits: u32, bucket_bits: u32) -> Self {
+        let count = 1_usize << bucket_bits.max(6);
+        Self {
+            epoch: 0,
+            seed: bufferlab_units::mix(seed ^ 0x7469_6573),
+            width_bits: width_bits + KEY_BITS,
+            buckets: vec![Vec::new(); count],
+            occupied: vec![0; count / 64],
+            open: 0,
+            current: Vec::new(),
+            far: BinaryHeap::new(),
+        }
+    }
+
+    #[inline]
+    fn scramble(&self, absolute_time: u64) -> u64 {
+        ((absolute_time ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) & ID_MASK
+    }
+
+    /// Schedules `kind` of component `id` at `time`, which is not before the last popped event.
+    #[inline]
+    pub(crate) fn push(&mut self, time: Time, kind: Kind, id: u32) {
+        let class = match kind {
+            Kind::TransmissionComplete => 0,
+            Kind::Delivery => 1 << ID_BITS,
+        };
+        let relative = time.0 - self.epoch;
+        debug_assert!(relative < 1 << 44, "an event lies more than 17 s ahead");
+        let event = relative << KEY_BITS | class | (u64::from(id) ^ self.scramble(time.0));
+        let bucket = event >> self.width_bits;
+        if bucket <= self.open {
+            let at = self.current.partition_point(|&other| other > event);
+            self.current.insert(at, event);
+        } else if bucket - self.open < self.buckets.len() as u64 {
+            self.put(bucket, event);
+        } else {
+            self.far.push(Reverse(event));
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, bucket: u64, event: u64) {
+        let slot = bucket as usize & (self.buckets.len() - 1);
+        self.buckets[slot].push(event);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Time of the next event; [`Time::MAX`] if there is none.
+    #[inline]
+    pub(crate) fn next_time(&mut self) -> Time {
+        if self.current.is_empty() && !self.advance() {
+            return Time::MAX;
+        }
+        let event = self.current[self.current.len() - 1];
+        Time((event >> KEY_BITS) + self.epoch)
+    }
+
+    /// Takes the next event. [`Self::next_time`] has said that there is one.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> (Time, Kind, u32) {
+        let event = self.current.pop().expect("next_time was asked before");
+        let time = (event >> KEY_BITS) + self.epoch;
+        let kind = if event & (1 << ID_BITS) == 0 { Kind::TransmissionComplete } else { Kind::Delivery };
+        (Time(time), kind, ((event & ID_MASK) ^ self.scramble(time)) as u32)
+    }
+
+    /// Opens the next bucket that holds an event; false if there is none.
+    fn advance(&mut self) -> bool {
+        if self.epoch_is_over() {
+            self.rebase();
+        }
+        let next = self.next_occupied();
+        let far = self.far.peek().map(|Reverse(event)| event >> self.width_bits);
+        let bucket = match (next, far) {
+            (None, None) => return false,
+            (Some(a), None) | (None, Some(a)) => a,
+            (Some(a), Some(b)) => a.min(b),
+        };
+        self.open = bucket;
+        if next == Some(bucket) {
+            let slot = bucket as usize & (self.buckets.len() - 1);
+            std::mem::swap(&mut self.current, &mut self.buckets[slot]);
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+        }
+        let horizon = bucket + self.buckets.len() as u64;
+        while let Some(&Reverse(event)) = self.far.peek() {
+            let home = event >> self.width_bits;
+            if home >= horizon {
+                break;
+            }
+            self.far.pop();
+            if home == bucket { self.current.push(event) } else { self.put(home, event) }
+        }
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        true
+    }
+
+    /// Absolute number of the first occupied bucket after the open one.
+    #[inline]
+    fn next_occupied(&self) -> Option<u64> {
+        let count = self.buckets.len();
+        let start = (self.open as usize + 1) & (count - 1);
+        let words = self.occupied.len();
+        let first = self.occupied[start / 64] & (u64::MAX << (start % 64));
+        let distance = |slot: usize| ((slot.wrapping_sub(start)) & (count - 1)) as u64 + 1;
+        if first != 0 {
+            return Some(self.open + distance(start / 64 * 64 + first.trailing_zeros() as usize));
+        }
+        (1..=words).find_map(|step| {
+            let word = (start / 64 + step) % words;
+            let bits = self.occupied[word];
+            (bits != 0).then(|| self.open + distance(word * 64 + bits.trailing_zeros() as usize))
+        })
+    }
+
+    fn epoch_is_over(&self) -> bool {
+        (self.open << self.width_bits) >> KEY_BITS >= REBASE_AT
+    }
+
+    /// Moves relative time 0 forward, so that 44 bits suffice for ever. All buckets are re-laid; happens every 8.8 s
+    /// of simulated time.
+    #[cold]
+    fn rebase(&mut self) {
+        let shift = (self.open << self.width_bits) >> KEY_BITS;
+        let mut events: Vec<u64> = self.far.drain().map(|Reverse(event)| event).collect();
+        for bucket in &mut self.buckets {
+            events.append(bucket);
+        }
+        self.occupied.fill(0);
+        self.epoch += shift;
+        self.open = 0;
+        for event in events {
+            let event = event - (shift << KEY_BITS);
+            let bucket = event >> self.width_bits;
+            if bucket > 0 && bucket < self.buckets.len() as u64 {
+                self.put(bucket, event);
+            } else {
+                self.far.push(Reverse(event));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bufferlab_units::RandomStream;
+
+    #[test]
+    fn events_come_in_order_of_time_over_many_epochs() {
+        let mut stream = RandomStream::new(5, "calendar", 0);
+        let mut calendar = Calendar::new(1, 12, 8);
+        let mut expected = BinaryHeap::new();
+        let mut now = 0_u64;
+        let mut popped = 0;
+        for round in 0..60_000 {
+            for _ in 0..stream.below(4) {
+                let far = [1_000, 1_000_000, 40_000_000_000, 3_000_000_000_000][stream.below(4) as usize];
+                let time = now + stream.below(far);
+                calendar.push(Time(time), Kind::Delivery, stream.below(1000) as u32);
+                expected.push(Reverse(time));
+            }
+            if round % 2 == 0 && calendar.next_time() != Time::MAX {
+                let (time, kind, id) = calendar.pop();
+                assert_eq!(Some(Reverse(time.0)), expected.pop());
+                assert!(time.0 >= now && id < 1000 && kind == Kind::Delivery);
+                now = time.0;
+                popped += 1;
+            }
+        }
+        assert!(popped > 25_000 && now > 40_000_000_000_000, "several epochs passed: {now}");
+    }
+
+    #[test]
+    fn completed_transmissions_go_before_deliveries() {
+        let mut calendar = Calendar::new(1, 12, 8);
+        calendar.push(Time(500), Kind::Delivery, 1);
+        calendar.push(Time(500), Kind::TransmissionComplete, 2);
+        assert_eq!(calendar.next_time(), Time(500));
+        assert_eq!(calendar.pop(), (Time(500), Kind::TransmissionComplete, 2));
+        assert_eq!(calendar.next_time(), Time(500));
+        assert_eq!(calendar.pop(), (Time(500), Kind::Delivery, 1));
+        assert_eq!(calendar.next_time(), Time::MAX);
+    }
+
+    #[test]
+    fn ties_are_fair_between_components_and_repeatable() {
+        let order = |seed: u64, instant: u64| -> Vec<u32> {
+            let mut calendar = Calendar::new(seed, 12, 8);
+            for id in 0..8 {
+                calendar.push(Time(instant), Kind::Delivery, id);
+            }
+            (0..8)
+                .map(|_| {
+                    calendar.next_time();
+                    calendar.pop().2
+                })
+                .collect()
+        };
+        let mut first = [0_u32; 8];
+        let mut zero_before_five = 0;
+        for instant in 0..8_000 {
+            let sequence = order(3, instant * 1_163_200);
+            first[sequence[0] as usize] += 1;
+            let position = |id| sequence.iter().position(|&x| x == id);
+            zero_before_five += u32::from(position(0) < position(5));
+            assert_eq!(sequence, order(3, instant * 1_163_200));
+        }
+        assert!(first.iter().all(|count| (850..1150).contains(count)), "{first:?}");
+        assert!((3_800..4_200).contains(&zero_before_five), "{zero_before_five}");
+        assert_ne!(order(3, 77), order(4, 77));
+    }
+}

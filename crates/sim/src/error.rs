@@ -1,0 +1,65 @@
+//! What can go wrong when a scenario is run.
+
+use thiserror::Error;
+
+/// A run that cannot start or cannot go on.
+#[derive(Debug, Error)]
+pub enum SimError {
+    /// The policy does not fit a switch.
+    #[error("switch {switch}: {source}")]
+    Policy {
+        /// The switch's name.
+        switch: String,
+        /// Why.
+        source: bufferlab_core::BuildError,
+    },
+    /// The scheduler does not fit the switch's queues.
+    #[error("switch {switch}: scheduler: {source}")]
+    Scheduler {
+        /// The switch's name.
+        switch: String,
+        /// Why.
+        source: bufferlab_core::ScheduleError,
+    },
+    /// A traffic process does not fit the topology.
+    #[error(transparent)]
+    Traffic(#[from] bufferlab_workload::SourceError),
+    /// A transport names no known congestion control.
+    #[error("no congestion control is called \"{0}\"")]
+    CongestionControl(String),
+    /// The scenario exceeds a limit of this engine.
+    #[error("{what}: {found}, at most {limit}")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How many there are.
+        found: u64,
+        /// How many are possible.
+        limit: u64,
+    },
+    /// The sink failed.
+    #[error("writing results: {0}")]
+    Sink(#[from] std::io::Error),
+    /// A conservation law is broken: a bug in bufferlab.
+    #[error(
+        "an identity is broken at {time} in switch {switch}: {source}; this is a bug in bufferlab, please report it"
+    )]
+    Broken {
+        /// When.
+        time: bufferlab_units::Time,
+        /// Where.
+        switch: String,
+        /// What.
+        source: bufferlab_core::LedgerError,
+    },
+    /// Packets were lost without a record: a bug in bufferlab.
+    #[error(
+        "{alive} packets are alive but {found} were found in queues and on links; this is a bug in bufferlab, please report it"
+    )]
+    LostTrack {
+        /// Packets alive by the slab.
+        alive: usize,
+        /// Packets in queues and pipes.
+        found: usize,
+    },
+}

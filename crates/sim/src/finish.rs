@@ -1,0 +1,291 @@
+//! From state to rows: flows and queries as they end, samples as they are due, everything else at the end.
+
+use crate::SimError;
+use crate::flow::Slot;
+use crate::link::{End, Link};
+use crate::simulation::{Query, Simulation};
+use crate::timers::Timer;
+use bufferlab_core::{DropReason, Tags};
+use bufferlab_metrics::{
+    DropRow, FlowRow, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink, RunTotals,
+    Scope, SeriesRow,
+};
+use bufferlab_units::{BitRate, Time};
+use bufferlab_workload::FlowSpec;
+
+impl Simulation {
+    /// Ends a flow and gives its slot back.
+    pub(crate) fn retire(&mut self, slot: Slot) {
+        let row = self.flow_row(slot);
+        let info = self.flows.remove(slot);
+        self.flows_finished += 1;
+        if info.spec.query != FlowSpec::NO_QUERY {
+            self.count_query_flow(&info.spec, &row, self.flows.receivers[slot as usize].completed);
+        }
+        self.finished_flows.push(row);
+    }
+
+    fn flow_row(&self, slot: Slot) -> FlowRow {
+        let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+        let receiver = &self.flows.receivers[slot as usize];
+        let counters = self.flows.senders[slot as usize].sender.counters();
+        let spec = &info.spec;
+        let rate = self.host_rate(spec.src).min(self.host_rate(spec.dst));
+        let ideal_ns = self.ideal_ns(spec.src, spec.dst, spec.size, rate);
+        let fct = receiver.completed.map(|at| at - spec.start);
+        FlowRow {
+            flow_id: info.number,
+            class: spec.class,
+            query_id: (spec.query != FlowSpec::NO_QUERY).then_some(spec.query),
+            src_host: spec.src,
+            dst_host: spec.dst,
+            size_bytes: spec.size,
+            start_ns: spec.start.as_ns(),
+            fct_ns: fct.map(Time::as_ns),
+            ideal_ns,
+            slowdown: fct.map(|fct| fct.0 as f64 / 1e3 / ideal_ns),
+            sent_packets: u64::from(counters.sent),
+            retransmitted_packets: u64::from(counters.retransmitted),
+            timeouts: counters.timeouts,
+            marked_packets: receiver.marked_packets,
+            dropped_packets: info.dropped_packets,
+        }
+    }
+
+    fn host_rate(&self, host: u32) -> BitRate {
+        self.links[host as usize].rate
+    }
+
+    /// Base round-trip time plus the payload at the slower access link: the slowdown's denominator [ns].
+    fn ideal_ns(&self, src: u32, dst: u32, bytes: u64, rate: BitRate) -> f64 {
+        let base = self.output.base_rtt.unwrap_or_else(|| self.routes.base_rtt(src, dst));
+        base.0 as f64 / 1e3 + bytes as f64 * 8e9 / rate.0 as f64
+    }
+
+    fn count_query_flow(&mut self, spec: &FlowSpec, row: &FlowRow, completed: Option<Time>) {
+        let Some(query) = self.queries.get_mut(&spec.query) else { return };
+        query.finished += 1;
+        query.last = query.last.max(completed.unwrap_or(Time::ZERO));
+        query.dropped += row.dropped_packets;
+        query.timeouts += row.timeouts;
+        if query.finished == query.expected.unwrap_or(query.started) {
+            let query = self.queries.remove(&spec.query).expect("it was just found");
+            self.finished_queries.push((spec.query, query));
+        }
+    }
+
+    fn query_row(&self, number: u32, query: &Query, complete: bool) -> QueryRow {
+        let rate = self.host_rate(query.client);
+        // Which servers answer is not kept: the client's longest base round trip stands for theirs.
+        let base = self.output.base_rtt.unwrap_or_else(|| self.routes.longest_base_rtt(query.client));
+        let ideal_ns = base.0 as f64 / 1e3 + query.bytes as f64 * 8e9 / rate.0 as f64;
+        let qct = complete.then(|| query.last - query.start);
+        QueryRow {
+            query_id: number,
+            class: query.class,
+            client_host: query.client,
+            fan_in: query.expected.unwrap_or(query.started),
+            request_bytes: query.bytes,
+            start_ns: query.start.as_ns(),
+            qct_ns: qct.map(Time::as_ns),
+            ideal_ns,
+            slowdown: qct.map(|qct| qct.0 as f64 / 1e3 / ideal_ns),
+            dropped_packets: query.dropped,
+            timeouts: query.timeouts,
+        }
+    }
+
+    /// Hands finished rows to the sink.
+    pub(crate) fn flush_rows(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        for row in self.finished_flows.drain(..) {
+            sink.flow(&row)?;
+        }
+        for (number, query) in std::mem::take(&mut self.finished_queries) {
+            sink.query(&self.query_row(number, &query, true))?;
+        }
+        Ok(())
+    }
+
+    /// Samples the chosen switch: its total and every queue that is not empty.
+    pub(crate) fn sample(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        let switch = self.output.sample_switch;
+        let core = &self.switches[switch as usize].core;
+        let buffer = core.buffer();
+        let time_ns = self.now.as_ns();
+        sink.series(&SeriesRow {
+            time_ns,
+            scope: Scope::Switch,
+            switch,
+            port: None,
+            priority: None,
+            occupancy_bytes: buffer.occupancy(),
+            threshold_bytes: None,
+        })?;
+        for queue in buffer.queue_ids() {
+            let occupancy_bytes = buffer.queue_bytes(queue);
+            if occupancy_bytes == 0 {
+                continue;
+            }
+            let (port, priority) = buffer.port_and_priority(queue);
+            sink.series(&SeriesRow {
+                time_ns,
+                scope: Scope::Queue,
+                switch,
+                port: Some(port),
+                priority: Some(priority),
+                occupancy_bytes,
+                threshold_bytes: core.threshold(queue, Tags::NONE),
+            })?;
+        }
+        self.timers.push(self.now + self.output.sample_interval, Timer::Sample);
+        Ok(())
+    }
+
+    /// Closes all measures at the end of the run.
+    pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
+        // A run that ends for want of events lasts until the arrival phase does.
+        let end = self.now.max(self.duration).min(self.end);
+        self.now = end;
+        self.flush_rows(sink)?;
+        for switch in 0..self.switches.len() as u32 {
+            self.verify_switch(switch)?;
+        }
+        self.verify_packets()?;
+        let unfinished: Vec<Slot> = self.flows.live_slots().collect();
+        for slot in unfinished {
+            sink.flow(&self.flow_row(slot))?;
+        }
+        for (number, query) in &self.queries {
+            sink.query(&self.query_row(*number, query, false))?;
+        }
+        for switch in 0..self.switches.len() as u32 {
+            self.finish_switch(switch, sink)?;
+        }
+        for index in 0..self.links.len() {
+            sink.link(&self.link_row(index))?;
+        }
+        Ok(RunTotals {
+            classes: self.classes,
+            buffer_bytes: self.switches.iter().map(|node| node.core.buffer().capacity()).collect(),
+            switches: self.topology.switches,
+            hosts: self.topology.hosts,
+            end_ns: end.as_ns(),
+            packet_hops: self.packet_hops,
+            events: self.events,
+            flows: self.flows.started(),
+            flows_finished: self.flows_finished,
+            peak_packets: self.packets.peak() as u64,
+            peak_flows: self.flows.peak() as u64,
+        })
+    }
+
+    /// Every packet that is alive is in a queue, on a link or at a network card.
+    fn verify_packets(&self) -> Result<(), SimError> {
+        let stored: usize = self
+            .switches
+            .iter()
+            .map(|node| {
+                let buffer = node.core.buffer();
+                buffer.queue_ids().map(|queue| buffer.queue_packets(queue)).sum::<usize>()
+            })
+            .sum();
+        let flying: usize = self.links.iter().map(|link| link.pipe.len()).sum();
+        let waiting: usize = self.nics.iter().map(|nic| nic.queue.len()).sum();
+        let (alive, found) = (self.packets.len(), stored + flying + waiting);
+        if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
+    }
+
+    fn finish_switch(&mut self, switch: u32, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        let end = self.now.0;
+        let node = &mut self.switches[switch as usize];
+        node.record.total.close(end);
+        node.record.ports.iter_mut().for_each(|histogram| histogram.close(end));
+        node.record.queues.iter_mut().for_each(|histogram| histogram.close(end));
+        let (core, record) = (&node.core, &node.record);
+        write_histogram(sink, &record.total, (Scope::Switch, switch, None, None))?;
+        for (port, histogram) in record.ports.iter().enumerate() {
+            write_histogram(sink, histogram, (Scope::Port, switch, Some(port as u16), None))?;
+        }
+        for queue in core.buffer().queue_ids() {
+            let (port, priority) = core.buffer().port_and_priority(queue);
+            let histogram = &record.queues[usize::from(queue.0)];
+            write_histogram(sink, histogram, (Scope::Queue, switch, Some(port), Some(priority)))?;
+            let counters = core.counters(queue);
+            sink.queue(&QueueRow {
+                switch,
+                port,
+                priority,
+                arrived_packets: counters.arrived,
+                enqueued_packets: counters.enqueued,
+                enqueued_bytes: counters.enqueued_bytes,
+                dropped_packets: counters.dropped,
+                evicted_packets: counters.evicted,
+                marked_packets: counters.marked,
+                max_bytes: histogram.max(),
+                mean_bytes: histogram.mean(),
+            })?;
+        }
+        for (&(queue, class, reason), &(packets, bytes)) in &record.drops {
+            let (port, priority) = core.buffer().port_and_priority(queue);
+            let reason = DropReason::ALL[usize::from(reason)].name();
+            sink.drops(&DropRow { switch, port, priority, class, reason, packets, bytes })?;
+        }
+        Ok(())
+    }
+
+    fn link_row(&self, index: usize) -> LinkRow {
+        let link = &self.links[index];
+        let name = |end: End| match end {
+            End::Host(host) => self.topology.hosts[host as usize].clone(),
+            End::Switch(switch, _) => self.topology.switches[switch as usize].clone(),
+        };
+        let same_ends = |other: &&Link| same_node(other.from, link.from) && same_node(other.to, link.to);
+        let capacity_bits = link.rate.0 as f64 * self.duration.as_secs_f64();
+        LinkRow {
+            from: name(link.from),
+            to: name(link.to),
+            parallel: self.links[..index].iter().filter(same_ends).count() as u16,
+            role: self.role(link),
+            rate_bps: link.rate.0,
+            tx_packets: link.tx_packets,
+            tx_bytes: link.tx_bytes,
+            marked_packets: link.marked_packets,
+            utilisation: link.phase_bytes as f64 * 8.0 / capacity_bits,
+            lost_packets: link.lost_packets,
+        }
+    }
+
+    fn role(&self, link: &Link) -> &'static str {
+        let tier = |switch: u32| self.topology.tiers[switch as usize];
+        match (link.from, link.to) {
+            (End::Host(_), _) => "host-up",
+            (_, End::Host(_)) => "host-down",
+            (End::Switch(a, _), End::Switch(b, _)) if tier(a) < tier(b) => "up",
+            (End::Switch(a, _), End::Switch(b, _)) if tier(a) > tier(b) => "down",
+            _ => "peer",
+        }
+    }
+}
+
+fn same_node(one: End, other: End) -> bool {
+    match (one, other) {
+        (End::Host(a), End::Host(b)) | (End::Switch(a, _), End::Switch(b, _)) => a == b,
+        _ => false,
+    }
+}
+
+fn write_histogram(
+    sink: &mut dyn RunSink,
+    histogram: &OccupancyHistogram,
+    (scope, switch, port, priority): (Scope, u32, Option<u16>, Option<u8>),
+) -> std::io::Result<()> {
+    // An empty queue's only bin says nothing that its absence does not say.
+    if histogram.max() == 0 && scope != Scope::Switch {
+        return Ok(());
+    }
+    for bin in histogram.bins() {
+        let (from_bytes, to_bytes, time_ns) = (bin.from, bin.to, Time(bin.time).as_ns());
+        sink.histogram(&HistogramRow { scope, switch, port, priority, from_bytes, to_bytes, time_ns })?;
+    }
+    Ok(())
+}

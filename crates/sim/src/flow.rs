@@ -1,0 +1,139 @@
+//! Flows alive now: senders, receivers and what is told about them, in three parallel slabs.
+//!
+//! A flow's *handle* is its slot with a generation above it, so that a policy which remembers flows does not take a new
+//! flow for an old one that had the same slot. A slot is reused once the sender is done and no packet of the flow is left
+//! in the network.
+
+use bufferlab_transport::{Receiver, Sender};
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+
+const SLOT_BITS: u32 = 20;
+
+/// A slot number.
+pub(crate) type Slot = u32;
+
+/// The slot of a handle.
+#[inline]
+pub(crate) fn slot_of(handle: u32) -> usize {
+    (handle & ((1 << SLOT_BITS) - 1)) as usize
+}
+
+/// The end of a list of slots.
+pub(crate) const NO_SLOT: Slot = u32::MAX;
+
+/// What the sending host touches for every packet.
+#[derive(Debug)]
+pub(crate) struct SenderSlot {
+    pub(crate) sender: Sender,
+    /// The timer heap holds an entry for this flow at this time.
+    pub(crate) armed: Time,
+    pub(crate) handle: u32,
+    /// Next flow in the host's turn order.
+    pub(crate) next_ready: Slot,
+    pub(crate) is_ready: bool,
+    pub(crate) transport: u8,
+    pub(crate) explicit_path: bool,
+    pub(crate) src: u16,
+    pub(crate) dst: u16,
+    /// Payload of the last segment [bytes].
+    pub(crate) last_payload: u32,
+    pub(crate) total: u32,
+    pub(crate) path: u32,
+    /// Packets of this flow, of either direction, that exist.
+    pub(crate) in_network: u32,
+}
+
+/// What the receiving host touches for every packet.
+#[derive(Debug)]
+pub(crate) struct ReceiverSlot {
+    pub(crate) receiver: Receiver,
+    pub(crate) armed: Time,
+    pub(crate) marked_packets: u64,
+    /// When the last byte was delivered.
+    pub(crate) completed: Option<Time>,
+    pub(crate) src: u16,
+    pub(crate) dst: u16,
+    pub(crate) transport: u8,
+    pub(crate) explicit_path: bool,
+    pub(crate) path: u32,
+}
+
+/// What is needed when the flow ends.
+#[derive(Debug)]
+pub(crate) struct FlowInfo {
+    pub(crate) spec: FlowSpec,
+    pub(crate) number: u64,
+    pub(crate) dropped_packets: u64,
+}
+
+/// All live flows.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    pub(crate) senders: Vec<SenderSlot>,
+    pub(crate) receivers: Vec<ReceiverSlot>,
+    pub(crate) infos: Vec<Option<FlowInfo>>,
+    free: Vec<Slot>,
+    generations: Vec<u32>,
+    started: u64,
+}
+
+impl Flows {
+    /// Flows alive.
+    pub(crate) fn live(&self) -> usize {
+        self.senders.len() - self.free.len()
+    }
+
+    /// Largest number of flows alive at once.
+    pub(crate) fn peak(&self) -> usize {
+        self.senders.len()
+    }
+
+    /// Flows started so far.
+    pub(crate) fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// Takes a slot for a new flow. `None` if a million flows are alive.
+    pub(crate) fn insert(
+        &mut self,
+        spec: FlowSpec,
+        make: impl FnOnce(u32) -> (SenderSlot, ReceiverSlot),
+    ) -> Option<Slot> {
+        let info = Some(FlowInfo { spec, number: self.started, dropped_packets: 0 });
+        self.started += 1;
+        match self.free.pop() {
+            Some(slot) => {
+                let index = slot as usize;
+                self.generations[index] = self.generations[index].wrapping_add(1);
+                let handle = slot | self.generations[index] << SLOT_BITS;
+                (self.senders[index], self.receivers[index]) = make(handle);
+                self.infos[index] = info;
+                Some(slot)
+            }
+            None => {
+                let slot = self.senders.len() as Slot;
+                if slot >> SLOT_BITS != 0 {
+                    return None;
+                }
+                let (sender, receiver) = make(slot);
+                self.senders.push(sender);
+                self.receivers.push(receiver);
+                self.infos.push(info);
+                self.generations.push(0);
+                Some(slot)
+            }
+        }
+    }
+
+    /// Gives a slot back.
+    pub(crate) fn remove(&mut self, slot: Slot) -> FlowInfo {
+        self.free.push(slot);
+        self.infos[slot as usize].take().expect("a live flow has its information")
+    }
+
+    /// Slots of flows that are alive, in order.
+    pub(crate) fn live_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        (0..self.infos.len() as Slot).filter(|&slot| self.infos[slot as usize].is_some())
+    }
+}

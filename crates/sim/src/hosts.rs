@@ -1,0 +1,395 @@
+//! What happens at hosts: flows start, data turns into ACKs, ACKs let more data go, timers expire.
+
+use crate::SimError;
+use crate::flow::{ReceiverSlot, SenderSlot, Slot, slot_of};
+use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::simulation::{Query, Simulation, Transport};
+use crate::timers::Timer;
+use bufferlab_scenario::NicQueueing;
+use bufferlab_transport::{Ack, Receiver, Segment, Sender};
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+
+/// A SYN carries 4 bytes more than a pure ACK: the maximum segment size option (frame of 58 B in the public ns-3 code).
+const SYN_EXTRA_BYTES: u16 = 4;
+/// A SACK option with one block: 2 bytes of padding, kind, length, two edges.
+const SACK_OPTION_BYTES: u16 = 12;
+
+impl Simulation {
+    /// The application hands a flow's data over.
+    pub(crate) fn start_flow(&mut self, spec: FlowSpec) -> Result<(), SimError> {
+        let transport_index = self.class_transport[usize::from(spec.class)] as u8;
+        let transport = &self.transports[usize::from(transport_index)];
+        let segment = u64::from(transport.segment);
+        let total = u32::try_from(spec.size.div_ceil(segment)).map_err(|_| SimError::TooLarge {
+            what: "segments of a flow",
+            found: spec.size.div_ceil(segment),
+            limit: u64::from(u32::MAX),
+        })?;
+        let last_payload = (spec.size - u64::from(total - 1) * segment) as u32;
+        let mut sender = Sender::new(&transport.tcp, transport.congestion, total);
+        if spec.open.is_some_and(|open| open < spec.start) {
+            sender.skip_handshake();
+        }
+        // Entropy is drawn for every flow, also where it is not used: the streams of two runs stay in step.
+        let entropy = self.path_stream.next_u64();
+        let path = spec.data_path.unwrap_or(entropy as u32);
+        let ack_path = spec.ack_path.unwrap_or((entropy >> 32) as u32);
+        if spec.query != FlowSpec::NO_QUERY {
+            self.start_query_flow(&spec);
+        }
+        let (src, dst) = (spec.src as u16, spec.dst as u16);
+        let (explicit, ack_explicit) = (spec.data_path.is_some(), spec.ack_path.is_some());
+        let make = |handle| {
+            let sender = SenderSlot {
+                sender,
+                armed: Time::MAX,
+                handle,
+                next_ready: crate::flow::NO_SLOT,
+                is_ready: false,
+                transport: transport_index,
+                explicit_path: explicit,
+                src,
+                dst,
+                last_payload,
+                total,
+                path,
+                in_network: 0,
+            };
+            let receiver = ReceiverSlot {
+                receiver: Receiver::new(total),
+                armed: Time::MAX,
+                marked_packets: 0,
+                completed: None,
+                src,
+                dst,
+                transport: transport_index,
+                explicit_path: ack_explicit,
+                path: ack_path,
+            };
+            (sender, receiver)
+        };
+        let slot = self.flows.insert(spec, make).ok_or(SimError::TooLarge {
+            what: "flows alive at once",
+            found: 1 << 20,
+            limit: (1 << 20) - 1,
+        })?;
+        self.offer(slot);
+        Ok(())
+    }
+
+    fn start_query_flow(&mut self, spec: &FlowSpec) {
+        let expected = self.listed_queries.get(&spec.query).copied();
+        let query = self.queries.entry(spec.query).or_insert_with(|| Query {
+            class: spec.class,
+            client: spec.dst,
+            start: spec.start,
+            started: 0,
+            finished: 0,
+            expected,
+            bytes: 0,
+            last: Time::ZERO,
+            dropped: 0,
+            timeouts: 0,
+        });
+        query.started += 1;
+        query.bytes += spec.size;
+    }
+
+    /// The flow may have something to send, and its timer may have changed.
+    #[inline]
+    pub(crate) fn offer(&mut self, slot: Slot) {
+        let flow = &mut self.flows.senders[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let host = u32::from(flow.src);
+        if flow.sender.wants_to_send(&transport.tcp) {
+            match self.nic_queueing {
+                NicQueueing::Fair => self.nics[host as usize].make_ready(&mut self.flows, slot),
+                NicQueueing::Fifo => {
+                    while let Some(packet) = self.next_packet(slot) {
+                        self.nics[host as usize].queue.push_back(packet);
+                    }
+                }
+            }
+            self.kick_host(host);
+        }
+        self.arm_sender(slot);
+    }
+
+    /// Makes sure that a timer entry exists at or before the sender's deadline. Entries are lazy: a deadline that moves back costs
+    /// nothing until the old entry fires.
+    #[inline]
+    fn arm_sender(&mut self, slot: Slot) {
+        let flow = &mut self.flows.senders[slot as usize];
+        let deadline = flow.sender.deadline();
+        if deadline < flow.armed {
+            flow.armed = deadline;
+            self.timers.push(deadline, Timer::Retransmission(slot));
+        }
+    }
+
+    pub(crate) fn handle_retransmission_timer(&mut self, time: Time, slot: Slot) -> Result<(), SimError> {
+        let flow = &mut self.flows.senders[slot as usize];
+        if flow.armed != time {
+            return Ok(());
+        }
+        flow.armed = Time::MAX;
+        if self.flows.infos[slot as usize].is_none() {
+            return Ok(());
+        }
+        let transport = &self.transports[usize::from(flow.transport)];
+        if flow.sender.handle_timeout(&transport.tcp, self.now) {
+            self.offer(slot);
+        } else {
+            self.arm_sender(slot);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn handle_delayed_ack_timer(&mut self, time: Time, slot: Slot) -> Result<(), SimError> {
+        let flow = &mut self.flows.receivers[slot as usize];
+        if flow.armed != time {
+            return Ok(());
+        }
+        flow.armed = Time::MAX;
+        if let Some(ack) = flow.receiver.handle_timeout(self.now) {
+            let template = Packet {
+                sent: ack.echo,
+                flow: self.flows.senders[slot as usize].handle,
+                seq: 0,
+                sack_first: 0,
+                path: 0,
+                wire: 0,
+                sack_count: 0,
+                dst: 0,
+                flags: Flags::default(),
+                priority: 0,
+            };
+            let id = self.packets.insert(template);
+            self.flows.senders[slot as usize].in_network += 1;
+            self.send_ack(slot, id, &ack);
+        } else {
+            self.arm_receiver(slot);
+        }
+        Ok(())
+    }
+
+    fn arm_receiver(&mut self, slot: Slot) {
+        let flow = &mut self.flows.receivers[slot as usize];
+        let deadline = flow.receiver.deadline();
+        if deadline < flow.armed {
+            flow.armed = deadline;
+            self.timers.push(deadline, Timer::DelayedAck(slot));
+        }
+    }
+
+    /// Something waits at a host's card.
+    #[inline]
+    pub(crate) fn kick_host(&mut self, host: u32) {
+        if self.claim(host) {
+            self.send_from_host(host);
+        }
+    }
+
+    /// The host's uplink is idle: sends an ACK that waits, or a packet of the flow whose turn it is.
+    #[inline]
+    pub(crate) fn send_from_host(&mut self, host: u32) {
+        let packet = match self.nics[host as usize].queue.pop_front() {
+            Some(packet) => packet,
+            None => loop {
+                let Some(slot) = self.nics[host as usize].next_ready(&mut self.flows) else { return };
+                if let Some(packet) = self.next_packet(slot) {
+                    let flow = &self.flows.senders[slot as usize];
+                    let transport = &self.transports[usize::from(flow.transport)];
+                    if flow.sender.wants_to_send(&transport.tcp) {
+                        self.nics[host as usize].make_ready(&mut self.flows, slot);
+                    }
+                    break packet;
+                }
+            },
+        };
+        if let Some(stream) = &mut self.spray {
+            let meta = &mut self.packets[packet];
+            if !meta.flags.has(Flags::EXPLICIT_PATH) {
+                meta.path = stream.next_u64() as u32;
+            }
+        }
+        let more = self.nics[host as usize].has_work();
+        self.transmit(host, packet, more);
+    }
+
+    /// Makes the flow's next packet, if its window allows one.
+    #[inline]
+    fn next_packet(&mut self, slot: Slot) -> Option<PacketId> {
+        let flow = &mut self.flows.senders[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let sent_before = u64::from(flow.sender.counters().sent);
+        let segment = flow.sender.poll_transmit(&transport.tcp, self.now)?;
+        let packet = data_packet(flow, transport, segment, sent_before, self.now);
+        flow.in_network += 1;
+        let id = self.packets.insert(packet);
+        self.arm_sender(slot);
+        Some(id)
+    }
+
+    /// A packet's last bit has reached a host.
+    #[inline]
+    pub(crate) fn receive_at_host(&mut self, host: u32, id: PacketId) -> Result<(), SimError> {
+        let packet = self.packets[id];
+        let slot = slot_of(packet.flow) as Slot;
+        debug_assert_eq!(u32::from(packet.dst), host, "packets are delivered where they go");
+        match packet.flags.kind() {
+            Kind::Data => {
+                let flow = &mut self.flows.receivers[slot as usize];
+                let transport = &self.transports[usize::from(flow.transport)];
+                let marked = packet.flags.has(Flags::MARKED);
+                flow.marked_packets += u64::from(marked);
+                let ack =
+                    flow.receiver.handle_data(&transport.tcp, self.now, packet.seq, packet.sent, marked);
+                if flow.receiver.is_complete() && flow.completed.is_none() {
+                    flow.completed = Some(self.now);
+                }
+                match ack {
+                    Some(ack) => self.send_ack(slot, id, &ack),
+                    None => {
+                        self.packets.remove(id);
+                        self.leave_network(slot as usize);
+                    }
+                }
+                if self.flows.receivers[slot as usize].receiver.deadline() != Time::MAX {
+                    self.arm_receiver(slot);
+                }
+            }
+            Kind::Ack => {
+                self.packets.remove(id);
+                let flow = &mut self.flows.senders[slot as usize];
+                flow.in_network -= 1;
+                if !flow.sender.is_done() {
+                    let ack = Ack {
+                        cumulative: packet.seq,
+                        sack: (packet.sack_first, packet.sack_first + u32::from(packet.sack_count)),
+                        echo: packet.sent,
+                        marked: packet.flags.has(Flags::ECHO),
+                    };
+                    let transport = &self.transports[usize::from(flow.transport)];
+                    flow.sender.handle_ack(&transport.tcp, self.now, &ack);
+                    if !flow.sender.is_done() {
+                        self.offer(slot);
+                        return Ok(());
+                    }
+                }
+                self.retire_if_done(slot);
+            }
+            Kind::Syn => self.answer_syn(slot, id),
+            Kind::SynAck => {
+                self.packets.remove(id);
+                let flow = &mut self.flows.senders[slot as usize];
+                flow.in_network -= 1;
+                flow.sender.handle_syn_ack(self.now, packet.sent);
+                self.offer(slot);
+                self.retire_if_done(slot);
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns packet `id` into the ACK that a receiver wants to send.
+    #[inline]
+    fn send_ack(&mut self, slot: Slot, id: PacketId, ack: &Ack) {
+        let flow = &self.flows.receivers[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let count = (ack.sack.1 - ack.sack.0).min(u32::from(u16::MAX));
+        let packet = &mut self.packets[id];
+        packet.sent = ack.echo;
+        packet.seq = ack.cumulative;
+        // A block beyond 65,535 segments is reported by its end, which is what is new.
+        packet.sack_first = ack.sack.1 - count;
+        packet.sack_count = count as u16;
+        packet.wire = transport.ack + if count > 0 { SACK_OPTION_BYTES } else { 0 };
+        packet.flags =
+            control_flags(Kind::Ack, transport, flow.explicit_path).with_if(ack.marked, Flags::ECHO);
+        packet.priority = transport.control_priority;
+        packet.path = flow.path;
+        packet.dst = flow.src;
+        let host = u32::from(flow.dst);
+        self.nics[host as usize].queue.push_back(id);
+        self.kick_host(host);
+    }
+
+    fn answer_syn(&mut self, slot: Slot, id: PacketId) {
+        let flow = &self.flows.receivers[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let packet = &mut self.packets[id];
+        packet.flags = control_flags(Kind::SynAck, transport, flow.explicit_path);
+        packet.path = flow.path;
+        packet.dst = flow.src;
+        let host = u32::from(flow.dst);
+        self.nics[host as usize].queue.push_back(id);
+        self.kick_host(host);
+    }
+
+    /// A packet of the flow has ceased to exist.
+    #[inline]
+    pub(crate) fn leave_network(&mut self, slot: usize) {
+        self.flows.senders[slot].in_network -= 1;
+        if self.flows.senders[slot].sender.is_done() {
+            self.retire_if_done(slot as Slot);
+        }
+    }
+
+    /// Ends the flow when its sender is done and no packet of it is left that could ask for its slot.
+    fn retire_if_done(&mut self, slot: Slot) {
+        let flow = &self.flows.senders[slot as usize];
+        if flow.sender.is_done() && flow.in_network == 0 {
+            self.retire(slot);
+        }
+    }
+}
+
+#[inline]
+fn data_packet(
+    flow: &SenderSlot,
+    transport: &Transport,
+    segment: Segment,
+    sent_before: u64,
+    now: Time,
+) -> Packet {
+    let (wire, kind, tiny) = if segment.syn {
+        (transport.ack + SYN_EXTRA_BYTES, Kind::Syn, true)
+    } else {
+        let last = segment.seq + 1 == flow.total;
+        let payload = if last { flow.last_payload } else { transport.segment };
+        (payload as u16 + transport.header, Kind::Data, payload <= transport.control_max_payload)
+    };
+    let flags = if segment.syn {
+        control_flags(kind, transport, flow.explicit_path)
+    } else {
+        // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the public ns-3 code do).
+        let unscheduled = sent_before * u64::from(transport.segment) < transport.unscheduled_bytes;
+        Flags::of_kind(kind)
+            .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
+            .with_if(flow.explicit_path, Flags::EXPLICIT_PATH)
+            .with_if(unscheduled, Flags::UNSCHEDULED)
+            .with_if(segment.retransmission, Flags::RETRANSMISSION)
+    };
+    Packet {
+        sent: now,
+        flow: flow.handle,
+        seq: segment.seq,
+        sack_first: 0,
+        path: flow.path,
+        wire,
+        sack_count: 0,
+        dst: flow.dst,
+        flags,
+        priority: if tiny { transport.control_priority } else { transport.data_priority },
+    }
+}
+
+#[inline]
+fn control_flags(kind: Kind, transport: &Transport, explicit_path: bool) -> Flags {
+    Flags::of_kind(kind)
+        .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
+        .with_if(transport.control_unscheduled, Flags::UNSCHEDULED)
+        .with_if(explicit_path, Flags::EXPLICIT_PATH)
+}

@@ -1,0 +1,60 @@
+//! A host's network card: in which order its flows and its ACKs are sent.
+
+use crate::flow::{Flows, NO_SLOT, Slot};
+use crate::packet::PacketId;
+use std::collections::VecDeque;
+
+/// The queues of a host's uplink. Memory is unlimited, as in the artifacts: no host drops were ever seen there.
+#[derive(Debug)]
+pub(crate) struct Nic {
+    /// Packets that exist already: ACKs and handshakes; with FIFO queueing, data too.
+    pub(crate) queue: VecDeque<PacketId>,
+    /// Flows with something to send, in turn order. Their packets come into being when they are sent, so a large window
+    /// costs no memory.
+    head: Slot,
+    tail: Slot,
+}
+
+impl Nic {
+    pub(crate) fn new() -> Self {
+        Self { queue: VecDeque::new(), head: NO_SLOT, tail: NO_SLOT }
+    }
+
+    /// Puts a flow at the end of the turn order, unless it is in it.
+    #[inline]
+    pub(crate) fn make_ready(&mut self, flows: &mut Flows, slot: Slot) {
+        let flow = &mut flows.senders[slot as usize];
+        if flow.is_ready {
+            return;
+        }
+        flow.is_ready = true;
+        flow.next_ready = NO_SLOT;
+        if self.tail == NO_SLOT {
+            self.head = slot;
+        } else {
+            flows.senders[self.tail as usize].next_ready = slot;
+        }
+        self.tail = slot;
+    }
+
+    /// Takes the flow whose turn it is out of the turn order.
+    #[inline]
+    pub(crate) fn next_ready(&mut self, flows: &mut Flows) -> Option<Slot> {
+        if self.head == NO_SLOT {
+            return None;
+        }
+        let slot = self.head;
+        let flow = &mut flows.senders[slot as usize];
+        flow.is_ready = false;
+        self.head = flow.next_ready;
+        if self.head == NO_SLOT {
+            self.tail = NO_SLOT;
+        }
+        Some(slot)
+    }
+
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        !self.queue.is_empty() || self.head != NO_SLOT
+    }
+}

@@ -1,0 +1,160 @@
+//! Packets in flight: 32 bytes each, in a slab with a free list.
+
+use bufferlab_core::Tags;
+use bufferlab_units::Time;
+
+/// Names a packet in the slab.
+pub(crate) type PacketId = u32;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Data,
+    Ack,
+    Syn,
+    SynAck,
+}
+
+/// Flag bits of a packet: two bits of kind, then marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(pub(crate) u8);
+
+impl Flags {
+    pub(crate) const ECN_CAPABLE: Self = Self(1 << 2);
+    /// Congestion experienced.
+    pub(crate) const MARKED: Self = Self(1 << 3);
+    /// An ACK that echoes a mark.
+    pub(crate) const ECHO: Self = Self(1 << 4);
+    /// `path` holds explicit choices, one byte per branching switch, next one lowest.
+    pub(crate) const EXPLICIT_PATH: Self = Self(1 << 5);
+    pub(crate) const UNSCHEDULED: Self = Self(1 << 6);
+    pub(crate) const RETRANSMISSION: Self = Self(1 << 7);
+
+    pub(crate) const fn of_kind(kind: Kind) -> Self {
+        Self(match kind {
+            Kind::Data => 0,
+            Kind::Ack => 1,
+            Kind::Syn => 2,
+            Kind::SynAck => 3,
+        })
+    }
+
+    #[inline]
+    pub(crate) const fn kind(self) -> Kind {
+        match self.0 & 3 {
+            0 => Kind::Data,
+            1 => Kind::Ack,
+            2 => Kind::Syn,
+            _ => Kind::SynAck,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    #[inline]
+    pub(crate) const fn with_if(self, condition: bool, other: Self) -> Self {
+        if condition { Self(self.0 | other.0) } else { self }
+    }
+
+    /// The marks that policies may see.
+    #[inline]
+    pub(crate) const fn tags(self) -> Tags {
+        let mut tags = 0;
+        if self.0 & Self::UNSCHEDULED.0 != 0 {
+            tags |= Tags::UNSCHEDULED.0;
+        }
+        if self.0 & Self::RETRANSMISSION.0 != 0 {
+            tags |= Tags::RETRANSMISSION.0;
+        }
+        if self.0 & 3 != 0 {
+            tags |= Tags::CONTROL.0;
+        }
+        Tags(tags)
+    }
+}
+
+/// A packet. Data turns into its ACK in place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// When the data it stands for was sent; an ACK echoes it.
+    pub(crate) sent: Time,
+    /// Slot of its flow.
+    pub(crate) flow: u32,
+    /// Data: segment. ACK: cumulative acknowledgement.
+    pub(crate) seq: u32,
+    /// ACK: first segment of the SACK block.
+    pub(crate) sack_first: u32,
+    /// Entropy for multipath, or explicit choices.
+    pub(crate) path: u32,
+    /// Bytes on the wire.
+    pub(crate) wire: u16,
+    /// ACK: segments in the SACK block.
+    pub(crate) sack_count: u16,
+    /// Host it goes to.
+    pub(crate) dst: u16,
+    pub(crate) flags: Flags,
+    pub(crate) priority: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 32, "two packets per cache line");
+
+/// All live packets.
+#[derive(Debug, Default)]
+pub(crate) struct Slab {
+    packets: Vec<Packet>,
+    free: Vec<PacketId>,
+}
+
+impl Slab {
+    #[inline]
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
+        match self.free.pop() {
+            Some(id) => {
+                self.packets[id as usize] = packet;
+                id
+            }
+            None => {
+                self.packets.push(packet);
+                (self.packets.len() - 1) as PacketId
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) {
+        self.free.push(id);
+    }
+
+    /// Packets alive now.
+    pub(crate) fn len(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+
+    /// Largest number of packets alive at once: slots are reused before new ones are made.
+    pub(crate) fn peak(&self) -> usize {
+        self.packets.len()
+    }
+}
+
+impl std::ops::Index<PacketId> for Slab {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for Slab {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+}

@@ -1,0 +1,277 @@
+//! The state of a run and its main loop.
+
+use crate::SimError;
+use crate::calendar::{Calendar, Kind};
+use crate::flow::Flows;
+use crate::link::{End, Link};
+use crate::nic::Nic;
+use crate::packet::Slab;
+use crate::routing::Routes;
+use crate::switch_node::SwitchNode;
+use crate::timers::{Timer, Timers};
+use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
+use bufferlab_scenario::{NicQueueing, OutputSpec, Topology};
+use bufferlab_transport::{CongestionControlInfo, TcpConfig};
+use bufferlab_units::{RandomStream, Time};
+use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
+use std::collections::BTreeMap;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// When flows stop arriving.
+    pub duration: Time,
+    /// When the run ends at the latest.
+    pub end: Time,
+    /// Packets that crossed a link so far.
+    pub packet_hops: u64,
+    /// Flows started.
+    pub flows_started: u64,
+    /// Flows alive.
+    pub flows_live: u64,
+}
+
+/// A transport as the hosts use it.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    pub(crate) tcp: TcpConfig,
+    pub(crate) congestion: &'static CongestionControlInfo,
+    pub(crate) segment: u32,
+    pub(crate) header: u16,
+    pub(crate) ack: u16,
+    pub(crate) unscheduled_bytes: u64,
+    pub(crate) control_unscheduled: bool,
+    pub(crate) ecn_capable: bool,
+    pub(crate) data_priority: u8,
+    pub(crate) control_priority: u8,
+    pub(crate) control_max_payload: u32,
+}
+
+/// A query in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    pub(crate) class: u16,
+    pub(crate) client: u32,
+    pub(crate) start: Time,
+    pub(crate) started: u32,
+    pub(crate) finished: u32,
+    /// How many flows it will have, where that is known beforehand.
+    pub(crate) expected: Option<u32>,
+    pub(crate) bytes: u64,
+    pub(crate) last: Time,
+    pub(crate) dropped: u64,
+    pub(crate) timeouts: u32,
+}
+
+/// A network and its traffic, ready to run.
+pub struct Simulation {
+    pub(crate) now: Time,
+    pub(crate) calendar: Calendar,
+    pub(crate) packets: Slab,
+    /// Host h's uplink is link h; then the ports of switch 0, of switch 1 …
+    pub(crate) links: Vec<Link>,
+    pub(crate) switches: Vec<SwitchNode>,
+    pub(crate) nics: Vec<Nic>,
+    pub(crate) flows: Flows,
+    pub(crate) routes: Routes,
+    pub(crate) timers: Timers,
+    pub(crate) transports: Vec<Transport>,
+    pub(crate) nic_queueing: NicQueueing,
+    /// `Some`: every packet draws its path.
+    pub(crate) spray: Option<RandomStream>,
+    pub(crate) path_stream: RandomStream,
+    pub(crate) packet_hops: u64,
+    pub(crate) verify: bool,
+    // From here on: rarely touched.
+    pub(crate) seed: u64,
+    pub(crate) duration: Time,
+    pub(crate) end: Time,
+    pub(crate) topology: Topology,
+    /// By cable: its two link numbers.
+    pub(crate) cables: Vec<(u32, u32)>,
+    pub(crate) output: OutputSpec,
+    pub(crate) source: MergeSource,
+    pub(crate) next_flow: Option<FlowSpec>,
+    pub(crate) classes: Vec<String>,
+    pub(crate) class_transport: Vec<u32>,
+    pub(crate) listed_queries: BTreeMap<u32, u32>,
+    pub(crate) queries: BTreeMap<u32, Query>,
+    pub(crate) finished_flows: Vec<FlowRow>,
+    pub(crate) finished_queries: Vec<(u32, Query)>,
+    pub(crate) flows_finished: u64,
+    pub(crate) events: u64,
+}
+
+impl Simulation {
+    /// Checks every identity after every switch event (slow), instead of at the end only.
+    pub fn set_verify(&mut self, verify: bool) {
+        self.verify = verify;
+    }
+
+    /// Runs to the end, writing rows to `sink`; `progress` is called from time to time.
+    ///
+    /// The run ends when all flows are done, not before `duration`, and at the latest at `duration + drain`.
+    ///
+    /// # Errors
+    /// If the sink fails, or an identity is broken.
+    pub fn run(
+        mut self,
+        sink: &mut dyn RunSink,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<RunTotals, SimError> {
+        const EVENTS_PER_REPORT: u64 = 1 << 18;
+        let mut next_report = EVENTS_PER_REPORT;
+        loop {
+            let link_event = self.calendar.next_time();
+            let rare_event = self.next_rare_event();
+            // At one instant links go first: the events of a packet before the timers that look at them.
+            if rare_event < link_event {
+                if rare_event > self.end || self.is_over() {
+                    break;
+                }
+                self.now = rare_event;
+                self.handle_rare_event(sink)?;
+                continue;
+            }
+            if link_event > self.end {
+                break;
+            }
+            let (time, kind, id) = self.calendar.pop();
+            self.now = time;
+            self.events += 1;
+            match kind {
+                Kind::Delivery => self.handle_delivery(id)?,
+                Kind::TransmissionComplete => self.handle_transmission_complete(id)?,
+            }
+            if self.events >= next_report {
+                next_report = self.events + EVENTS_PER_REPORT;
+                progress(&self.progress());
+            }
+        }
+        self.finish(sink)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.now,
+            duration: self.duration,
+            end: self.end,
+            packet_hops: self.packet_hops,
+            flows_started: self.flows.started(),
+            flows_live: self.flows.live() as u64,
+        }
+    }
+
+    /// Nothing is left to do.
+    fn is_over(&self) -> bool {
+        self.now >= self.duration && self.flows.live() == 0 && self.next_flow.is_none()
+    }
+
+    #[inline]
+    fn next_rare_event(&self) -> Time {
+        let flow = self.next_flow.as_ref().map_or(Time::MAX, |flow| flow.start);
+        flow.min(self.timers.next_time())
+    }
+
+    fn handle_rare_event(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        self.events += 1;
+        if self.timers.next_time() <= self.now {
+            let (time, timer) = self.timers.pop().expect("a timer is due");
+            match timer {
+                Timer::Retransmission(slot) => self.handle_retransmission_timer(time, slot)?,
+                Timer::DelayedAck(slot) => self.handle_delayed_ack_timer(time, slot)?,
+                Timer::Policy(switch) => self.handle_policy_timer(switch),
+                Timer::LinkChange(cable) => self.handle_link_change(cable)?,
+                Timer::PhaseEnd => self.links.iter_mut().for_each(|link| link.phase_bytes = link.tx_bytes),
+                Timer::Sample => self.sample(sink)?,
+            }
+        } else {
+            let flow = self.next_flow.take().expect("a flow is due");
+            self.next_flow = self.source.next_flow();
+            self.start_flow(flow)?;
+        }
+        self.flush_rows(sink)
+    }
+
+    fn handle_policy_timer(&mut self, switch: u32) {
+        let node = &mut self.switches[switch as usize];
+        node.core.handle_timeout(self.now, &mut node.record);
+        if let Some(next) = node.core.poll_timeout() {
+            self.timers.push(next, Timer::Policy(switch));
+        }
+    }
+
+    /// The first packet in a link's pipe has arrived.
+    #[inline]
+    fn handle_delivery(&mut self, id: u32) -> Result<(), SimError> {
+        let link = &mut self.links[id as usize];
+        let (_, packet) = link.pipe.pop_front().expect("a delivery has its packet");
+        let to = link.to;
+        if let Some(&(next, _)) = link.pipe.front() {
+            self.calendar.push(next, Kind::Delivery, id);
+        }
+        if link.head_is_lost {
+            link.head_is_lost = false;
+            link.lost_packets += 1;
+            self.lose(packet);
+            return Ok(());
+        }
+        match to {
+            End::Switch(switch, port) => self.receive_at_switch(switch, port, packet),
+            End::Host(host) => self.receive_at_host(host, packet),
+        }
+    }
+
+    #[inline]
+    fn handle_transmission_complete(&mut self, id: u32) -> Result<(), SimError> {
+        let link = &mut self.links[id as usize];
+        link.waiting = false;
+        if link.down {
+            return Ok(());
+        }
+        match link.from {
+            End::Switch(switch, port) => self.send_from_switch(id, switch, port),
+            End::Host(host) => {
+                self.send_from_host(host);
+                Ok(())
+            }
+        }
+    }
+
+    /// Something waits for link `id`: true if it is idle and may send now; otherwise it will be polled when its transmission is
+    /// complete.
+    #[inline]
+    pub(crate) fn claim(&mut self, id: u32) -> bool {
+        let link = &mut self.links[id as usize];
+        if link.waiting || link.down {
+            return false;
+        }
+        if link.busy_until <= self.now {
+            return true;
+        }
+        link.waiting = true;
+        let at = link.busy_until;
+        self.calendar.push(at, Kind::TransmissionComplete, id);
+        false
+    }
+
+    /// Puts a packet on link `id`, which is idle. `more`: something waits behind it.
+    #[inline]
+    pub(crate) fn transmit(&mut self, id: u32, packet: u32, more: bool) {
+        let meta = &self.packets[packet];
+        let marked = meta.flags.has(crate::packet::Flags::MARKED);
+        let link = &mut self.links[id as usize];
+        let (arrival, alone) = link.transmit(self.now, packet, meta.wire, marked);
+        let done = link.busy_until;
+        link.waiting = more;
+        self.packet_hops += 1;
+        if alone {
+            self.calendar.push(arrival, Kind::Delivery, id);
+        }
+        if more {
+            self.calendar.push(done, Kind::TransmissionComplete, id);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What happens at switches: arrival, departure, losses, link changes.
+
+use crate::SimError;
+use crate::flow::slot_of;
+use crate::link::End;
+use crate::packet::{Flags, PacketId};
+use crate::routing::Routes;
+use crate::simulation::Simulation;
+use bufferlab_core::{Admission, Ecn, Packet};
+
+impl Simulation {
+    /// A packet's last bit has reached port `ingress_port` of a switch.
+    #[inline]
+    pub(crate) fn receive_at_switch(
+        &mut self,
+        switch: u32,
+        ingress_port: u16,
+        id: PacketId,
+    ) -> Result<(), SimError> {
+        let packet = &mut self.packets[id];
+        let explicit = packet.flags.has(Flags::EXPLICIT_PATH);
+        let Some(egress_port) = self.routes.port(switch, packet.dst, &mut packet.path, explicit) else {
+            return self.lose_without_route(switch, ingress_port, id);
+        };
+        let node = &mut self.switches[switch as usize];
+        let wanted = Packet {
+            id,
+            size: u32::from(packet.wire) - node.uncharged,
+            flow: packet.flow,
+            ingress_port,
+            egress_port,
+            priority: packet.priority,
+            tags: packet.flags.tags(),
+            ecn: match packet.flags {
+                flags if !flags.has(Flags::ECN_CAPABLE) => Ecn::NotCapable,
+                flags if flags.has(Flags::MARKED) => Ecn::Marked,
+                _ => Ecn::Capable,
+            },
+        };
+        let link = node.first_link + u32::from(egress_port);
+        match node.core.handle_arrival(self.now, &wanted, &mut node.record) {
+            Admission::Stored { marked } => {
+                if marked {
+                    packet.flags.set(Flags::MARKED);
+                }
+                if !node.record.evicted.is_empty() {
+                    self.collect_evicted(switch);
+                }
+                if self.verify {
+                    self.verify_switch(switch)?;
+                }
+                if self.claim(link) {
+                    self.send_from_switch(link, switch, egress_port)?;
+                }
+            }
+            Admission::Dropped(reason) => {
+                let class = self.class_of(wanted.flow);
+                let node = &mut self.switches[switch as usize];
+                let queue = node.core.queue_of(&wanted);
+                node.record.count_drop(queue, class, reason, wanted.size);
+                self.lose(id);
+                self.collect_evicted(switch);
+                if self.verify {
+                    self.verify_switch(switch)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Link `link`, port `port` of `switch`, is idle: sends what the scheduler chooses.
+    #[inline]
+    pub(crate) fn send_from_switch(&mut self, link: u32, switch: u32, port: u16) -> Result<(), SimError> {
+        let node = &mut self.switches[switch as usize];
+        if let Some(transmission) = node.core.poll_transmit(self.now, port, &mut node.record) {
+            let more = node.core.wants_to_send(port);
+            let packet = &mut self.packets[transmission.packet];
+            if transmission.marked && packet.flags.has(Flags::ECN_CAPABLE) {
+                packet.flags.set(Flags::MARKED);
+            }
+            if !node.record.evicted.is_empty() {
+                self.collect_evicted(switch);
+            }
+            self.transmit(link, transmission.packet, more);
+            if self.verify {
+                self.verify_switch(switch)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn class_of(&self, handle: u32) -> u16 {
+        self.flows.infos[slot_of(handle)].as_ref().map_or(0, |info| info.spec.class)
+    }
+
+    /// Takes over the packets that the policy evicted from a switch.
+    fn collect_evicted(&mut self, switch: u32) {
+        while let Some(evicted) = self.switches[switch as usize].record.evicted.pop() {
+            let class = self.class_of(self.packets[evicted.packet].flow);
+            let record = &mut self.switches[switch as usize].record;
+            record.count_drop(evicted.queue, class, evicted.reason, evicted.size);
+            self.lose(evicted.packet);
+        }
+    }
+
+    #[cold]
+    fn lose_without_route(&mut self, switch: u32, port: u16, id: PacketId) -> Result<(), SimError> {
+        let link = self.switches[switch as usize].first_link + u32::from(port);
+        self.links[link as usize].lost_packets += 1;
+        self.lose(id);
+        Ok(())
+    }
+
+    /// Ends a packet's life in the network.
+    pub(crate) fn lose(&mut self, id: PacketId) {
+        let slot = slot_of(self.packets[id].flow);
+        self.packets.remove(id);
+        if let Some(info) = &mut self.flows.infos[slot] {
+            info.dropped_packets += 1;
+        }
+        self.leave_network(slot);
+    }
+
+    /// A cable goes down or comes up: routes are computed anew at once; what waits for a dead link, or is on it, is lost.
+    pub(crate) fn handle_link_change(&mut self, cable: u32) -> Result<(), SimError> {
+        let now = self.now;
+        let is_down = |spec: &bufferlab_scenario::LinkSpec| {
+            spec.down.iter().any(|&(from, until)| from <= now && now < until)
+        };
+        let down = is_down(&self.topology.links[cable as usize]);
+        self.routes = Routes::new(&self.topology, self.seed, |index| !is_down(&self.topology.links[index]));
+        let (ab, ba) = self.cables[cable as usize];
+        for id in [ab, ba] {
+            self.links[id as usize].down = down;
+            if down {
+                self.empty_link(id);
+            } else {
+                let from = self.links[id as usize].from;
+                match from {
+                    End::Switch(switch, port) if self.claim(id) => self.send_from_switch(id, switch, port)?,
+                    End::Host(host) => self.kick_host(host),
+                    End::Switch(..) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops what is on a link and what a switch has queued for it.
+    fn empty_link(&mut self, id: u32) {
+        // The head's delivery is in the calendar and must find its packet: it is lost when it would arrive.
+        let link = &mut self.links[id as usize];
+        link.head_is_lost = !link.pipe.is_empty();
+        while self.links[id as usize].pipe.len() > 1 {
+            let link = &mut self.links[id as usize];
+            let (_, packet) = link.pipe.pop_back().expect("more than one");
+            link.lost_packets += 1;
+            self.lose(packet);
+        }
+        if let End::Switch(switch, port) = self.links[id as usize].from {
+            loop {
+                let node = &mut self.switches[switch as usize];
+                let Some(sent) = node.core.poll_transmit(self.now, port, &mut node.record) else { break };
+                self.links[id as usize].lost_packets += 1;
+                self.lose(sent.packet);
+            }
+        }
+    }
+
+    #[cold]
+    pub(crate) fn verify_switch(&self, switch: u32) -> Result<(), SimError> {
+        self.switches[switch as usize].core.verify().map_err(|source| SimError::Broken {
+            time: self.now,
+            switch: self.topology.switches[switch as usize].clone(),
+            source,
+        })
+    }
+}

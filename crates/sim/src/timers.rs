@@ -1,0 +1,45 @@
+//! Rare events: retransmission and policy timers, link changes, samples. A binary heap, because there are few.
+
+use bufferlab_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What a timer is for. At one instant they fire in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// A cable goes down or comes up.
+    LinkChange(u32),
+    /// A switch's policy.
+    Policy(u32),
+    /// A sender's retransmission timer.
+    Retransmission(u32),
+    /// A receiver's delayed ACK.
+    DelayedAck(u32),
+    /// The arrival phase is over.
+    PhaseEnd,
+    /// Time to sample the chosen switch.
+    Sample,
+}
+
+/// All timers.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<(Time, Timer)>>,
+}
+
+impl Timers {
+    #[inline]
+    pub(crate) fn push(&mut self, time: Time, timer: Timer) {
+        self.heap.push(Reverse((time, timer)));
+    }
+
+    /// Time of the first timer; [`Time::MAX`] if there is none.
+    #[inline]
+    pub(crate) fn next_time(&self) -> Time {
+        self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Time, Timer)> {
+        self.heap.pop().map(|Reverse(entry)| entry)
+    }
+}

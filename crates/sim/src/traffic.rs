@@ -1,0 +1,108 @@
+//! From the scenario's workloads to one stream of flows.
+
+use crate::SimError;
+use bufferlab_scenario::{Scenario, TrafficProcess};
+use bufferlab_workload::{
+    FlowSource, IncastParams, IncastSource, ListSource, MergeSource, PoissonParams, PoissonSource,
+    QueryNumbers, renumber_queries,
+};
+use std::collections::BTreeMap;
+
+/// The flows of a scenario, and what must be known of them before they start.
+pub(crate) struct Traffic {
+    pub(crate) source: MergeSource,
+    /// Class names; `FlowSpec::class` is an index into it.
+    pub(crate) classes: Vec<String>,
+    /// By class: index of its transport.
+    pub(crate) transports: Vec<u32>,
+    /// Flows per query of the flow lists, where a query's flows need not start together.
+    pub(crate) listed_queries: BTreeMap<u32, u32>,
+}
+
+impl Traffic {
+    pub(crate) fn new(scenario: &Scenario) -> Result<Self, SimError> {
+        let racks = scenario.topology.racks();
+        let (mut classes, mut transports) = (Vec::<String>::new(), Vec::new());
+        let mut class_of = |name: &str, transport: u32| -> u16 {
+            let known = (0..classes.len()).find(|&i| classes[i] == name && transports[i] == transport);
+            known.unwrap_or_else(|| {
+                classes.push(name.to_owned());
+                transports.push(transport);
+                classes.len() - 1
+            }) as u16
+        };
+        let mut sources: Vec<Box<dyn FlowSource>> = Vec::new();
+        let mut listed_queries = BTreeMap::new();
+        let mut query_base = 0;
+        for workload in &scenario.workloads {
+            if let TrafficProcess::FlowList { flows, classes: names, .. } = &workload.process {
+                let map: Vec<u16> = names.iter().map(|name| class_of(name, workload.transport)).collect();
+                let mut flows = flows.clone();
+                for flow in &mut flows {
+                    flow.class = map[usize::from(flow.class)];
+                }
+                query_base = renumber_queries(&mut flows, query_base);
+                for flow in flows.iter().filter(|flow| flow.query != bufferlab_workload::FlowSpec::NO_QUERY) {
+                    *listed_queries.entry(flow.query).or_insert(0) += 1;
+                }
+                sources.push(Box::new(ListSource::new(flows)));
+            }
+        }
+        let incasts =
+            scenario.workloads.iter().filter(|w| matches!(w.process, TrafficProcess::Incast { .. }));
+        let incasts = incasts.count() as u32;
+        let mut incast = 0;
+        for (index, workload) in scenario.workloads.iter().enumerate() {
+            let class = class_of(&workload.class, workload.transport);
+            // Two workloads of one class need streams of their own.
+            let twins =
+                scenario.workloads[..index].iter().filter(|other| other.class == workload.class).count();
+            let label =
+                if twins == 0 { workload.class.clone() } else { format!("{}#{twins}", workload.class) };
+            let (seed, label, racks, end) =
+                (scenario.seed, label.as_str(), racks.as_slice(), scenario.duration);
+            match &workload.process {
+                TrafficProcess::FlowList { .. } => {}
+                TrafficProcess::Poisson { sizes, flows_per_second_per_host, pattern, .. } => {
+                    let (sizes, pattern) = (sizes.clone(), *pattern);
+                    let flows_per_second_per_host = *flows_per_second_per_host;
+                    let params = PoissonParams {
+                        seed,
+                        label,
+                        racks,
+                        pattern,
+                        flows_per_second_per_host,
+                        sizes,
+                        class,
+                        end,
+                    };
+                    sources.push(Box::new(PoissonSource::new(params)?));
+                }
+                TrafficProcess::Incast {
+                    request_bytes,
+                    fan_in,
+                    queries_per_second_per_host,
+                    pattern,
+                    persistent,
+                } => {
+                    let params = IncastParams {
+                        seed,
+                        label,
+                        racks,
+                        pattern: *pattern,
+                        fan_in: *fan_in,
+                        request_bytes: *request_bytes,
+                        queries_per_second_per_host: *queries_per_second_per_host,
+                        persistent: *persistent,
+                        class,
+                        queries: QueryNumbers::interleaved(query_base, incast, incasts),
+                        end,
+                    };
+                    incast += 1;
+                    sources.push(Box::new(IncastSource::new(params)?));
+                }
+            }
+        }
+        Ok(Self { source: MergeSource::new(sources), classes, transports, listed_queries })
+    }
+}
