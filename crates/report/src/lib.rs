@@ -1,1 +1,39 @@
-//! To be written.
+//! From result folders to answers: summaries, paired comparisons, caveats, and a report in one HTML file.
+//!
+//! * [`RunSummary`]: one run in numbers. Percentiles are by nearest rank ([`Percentile`]).
+//! * [`Comparison`]: policies over seeds, **paired by seed**, with 95 % confidence intervals ([`Estimate`]).
+//! * [`Caveat`]: what to check before trusting the numbers; shown first in the report, and after the table on the terminal.
+//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML.
+//!
+//! ```no_run
+//! // Works on any folder of results, old or new.
+//! let report = bufferlab_report::Report::load("results".as_ref(), &["dt".to_owned()])?;
+//! print!("{}", report.text());
+//! report.write()?;
+//! # Ok::<(), bufferlab_report::ReportError>(())
+//! ```
+
+mod caveat;
+mod compare;
+mod error;
+mod export;
+pub mod format;
+mod html;
+mod load;
+mod metric;
+mod samples;
+mod statistics;
+mod summary;
+mod svg;
+mod terminal;
+
+pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
+pub use compare::{Cell, Comparison, MetricComparison};
+pub use error::ReportError;
+pub use load::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, write};
+pub use metric::{Better, Metric, MetricValue, Unit};
+pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
+pub use summary::{
+    FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
+};
+pub use terminal::{WIDTH_MAX, caveats_text, comparison_text};

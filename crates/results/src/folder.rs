@@ -131,10 +131,10 @@ fn remove_stale(partial: &Path, target: &Path) -> Result<(), ResultsError> {
     if !partial.exists() {
         return Ok(());
     }
-    if let Ok(lock) = File::open(partial.join(LOCK_FILE)) {
-        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
-            return Err(ResultsError::Busy { path: target.to_path_buf() });
-        }
+    if let Ok(lock) = File::open(partial.join(LOCK_FILE))
+        && let Err(TryLockError::WouldBlock) = lock.try_lock()
+    {
+        return Err(ResultsError::Busy { path: target.to_path_buf() });
     }
     remove_folder(partial)
 }

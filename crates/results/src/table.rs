@@ -2,7 +2,7 @@
 
 use crate::cells::{CellReader, CellWriter};
 use arrow_schema::{DataType, Field, Schema};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -153,8 +153,7 @@ impl Column {
     }
 
     fn field(&self) -> Field {
-        // Arrow sorts metadata keys when it writes them, so the map's order never reaches the file.
-        let mut metadata = HashMap::from([("description".to_owned(), self.description.to_owned())]);
+        let mut metadata = BTreeMap::from([("description".to_owned(), self.description.to_owned())]);
         if let Some(unit) = self.unit() {
             metadata.insert("unit".to_owned(), unit.to_owned());
         }

@@ -1,0 +1,276 @@
+//! What to check before trusting the numbers, each with advice.
+
+use crate::format;
+use crate::statistics::Percentile;
+use bufferlab_results::RunCaveat;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Queries of a run below which their mean is hardly worth reading.
+pub const QUERIES_WANTED: u64 = 100;
+
+/// The percentiles that reports show.
+const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P99_9];
+
+/// A reason to doubt a result. Reports show them before any number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Caveat {
+    /// Flows were cut off by the end of the run: they are missing from every percentile, and they are the slow ones.
+    UnfinishedFlows {
+        /// Unfinished flows, over all runs.
+        unfinished: u64,
+        /// All flows, over all runs.
+        flows: u64,
+        /// The drain time of the scenario [ns].
+        drain_ns: u64,
+        /// Policies concerned.
+        policies: Vec<String>,
+    },
+    /// One seed: no interval can be given.
+    SingleSeed,
+    /// A policy lacks seeds that others have, so it is compared over fewer pairs.
+    UnevenSeeds {
+        /// The policy.
+        policy: String,
+        /// Seeds that it lacks.
+        missing: Vec<u64>,
+    },
+    /// Runs that are compared differ in more than policy and seed.
+    MixedRuns {
+        /// In what: `version`, `profile`, `scenario`, …
+        what: &'static str,
+        /// The different values.
+        values: Vec<String>,
+    },
+    /// A percentile (and all beyond it) has fewer than ten samples beyond it.
+    TooFewSamples {
+        /// The lowest percentile concerned.
+        percentile: Percentile,
+        /// Of what, as reports call it, and the samples in the run that has fewest.
+        groups: Vec<(String, u64)>,
+    },
+    /// Too few queries for their statistics.
+    FewQueries {
+        /// Their class.
+        class: String,
+        /// Queries in the run that has fewest.
+        queries: u64,
+    },
+    /// Something that the driver of the run noted.
+    Run(RunCaveat),
+}
+
+impl Caveat {
+    /// Short name, for programs.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::UnfinishedFlows { .. } => "unfinished-flows",
+            Self::SingleSeed => "single-seed",
+            Self::UnevenSeeds { .. } => "uneven-seeds",
+            Self::MixedRuns { .. } => "mixed-runs",
+            Self::TooFewSamples { .. } => "too-few-samples",
+            Self::FewQueries { .. } => "few-queries",
+            Self::Run(caveat) => &caveat.id,
+        }
+    }
+
+    /// What is the matter, as a sentence.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::UnfinishedFlows { unfinished, flows, policies, .. } => format!(
+                "{} of {} flows were unfinished when the run ended ({}); they are missing from all completion \
+                 times, and they are the slow ones.",
+                format::count(*unfinished),
+                format::count(*flows),
+                policies.join(", ")
+            ),
+            Self::SingleSeed => {
+                "There is a single seed, so no confidence interval: a difference may be chance.".into()
+            }
+            Self::UnevenSeeds { policy, missing } => {
+                let list: Vec<_> = missing.iter().map(u64::to_string).collect();
+                format!(
+                    "{policy} lacks seeds that others have ({}): it is compared without them.",
+                    list.join(", ")
+                )
+            }
+            Self::MixedRuns { what, values } => {
+                format!("The runs differ in more than policy and seed: {what} is {}.", values.join(" and "))
+            }
+            Self::TooFewSamples { percentile, groups } => {
+                let wanted = PERCENTILES.iter().filter(|other| *other >= percentile);
+                let needs: Vec<_> = wanted
+                    .map(|p| format!("{} needs {}", p.name(), format::count(p.samples_needed())))
+                    .collect();
+                let have: Vec<_> = groups
+                    .iter()
+                    .map(|(group, samples)| format!("{group} ({})", format::count(*samples)))
+                    .collect();
+                format!(
+                    "Too few samples in the smallest run for {}{}: {}. {}.",
+                    percentile.name(),
+                    if needs.len() > 1 { " and beyond" } else { "" },
+                    have.join(", "),
+                    needs.join(", ")
+                )
+            }
+            Self::FewQueries { class, queries } => format!(
+                "{class}: only {} queries in the smallest run; their mean wants {QUERIES_WANTED}.",
+                format::count(*queries)
+            ),
+            Self::Run(caveat) => caveat.message.clone(),
+        }
+    }
+
+    /// What to do about it, as a sentence.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::UnfinishedFlows { drain_ns, .. } => format!(
+                "Raise `drain` (now {}) until none is left, or lower the load if the network cannot carry it.",
+                format::span_ns(*drain_ns)
+            ),
+            Self::SingleSeed => "Run with --seeds 5 or more.".into(),
+            Self::UnevenSeeds { .. } => "Run the missing seeds into the same folder.".into(),
+            Self::MixedRuns { .. } => "Run the comparison again with one program and one scenario.".into(),
+            Self::TooFewSamples { .. } => "Raise `duration`, or read a lower percentile.".into(),
+            Self::FewQueries { .. } => "Raise `duration` or the query rate.".into(),
+            Self::Run(caveat) => caveat.advice.clone(),
+        }
+    }
+
+    /// For JSON.
+    #[must_use]
+    pub fn record(&self) -> CaveatRecord {
+        CaveatRecord { id: self.id().to_owned(), message: self.message(), advice: self.advice() }
+    }
+}
+
+/// A caveat in machine-readable output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CaveatRecord {
+    /// [`Caveat::id`].
+    pub id: String,
+    /// [`Caveat::message`].
+    pub message: String,
+    /// [`Caveat::advice`].
+    pub advice: String,
+}
+
+/// Caveats of these runs (policy label and summary), the gravest first.
+pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    caveats.extend(mixed(runs));
+    caveats.extend(unfinished(runs));
+    caveats.extend(seeds(runs));
+    let mut noted: Vec<&RunCaveat> = Vec::new();
+    for caveat in runs.iter().flat_map(|(_, run)| &run.run_caveats) {
+        if !noted.contains(&caveat) {
+            noted.push(caveat);
+        }
+    }
+    caveats.extend(noted.into_iter().cloned().map(Caveat::Run));
+    caveats.extend(samples(runs));
+    caveats
+}
+
+fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
+    type Get = fn(&crate::RunSummary) -> String;
+    let aspects: [(&'static str, Get); 5] = [
+        ("the scenario", |run| run.scenario_name.clone()),
+        ("the profile", |run| run.profile.clone()),
+        ("the version", |run| match &run.git_commit {
+            Some(commit) => format!("{} ({commit})", run.bufferlab_version),
+            None => run.bufferlab_version.clone(),
+        }),
+        ("`duration`", |run| format::span_ns(run.duration_ns)),
+        ("`drain`", |run| format::span_ns(run.drain_ns)),
+    ];
+    aspects
+        .into_iter()
+        .filter_map(|(what, get)| {
+            let mut values: Vec<String> = runs.iter().map(|(_, run)| get(run)).collect();
+            values.sort();
+            values.dedup();
+            (values.len() > 1).then_some(Caveat::MixedRuns { what, values })
+        })
+        .collect()
+}
+
+fn unfinished(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
+    let mut policies: Vec<String> = Vec::new();
+    let (mut unfinished, mut flows, mut drain_ns) = (0, 0, 0);
+    for (label, run) in runs {
+        flows += run.all().flows;
+        unfinished += run.all().unfinished;
+        drain_ns = drain_ns.max(run.drain_ns);
+        if run.all().unfinished > 0 && !policies.iter().any(|name| name == label) {
+            policies.push((*label).to_owned());
+        }
+    }
+    (unfinished > 0).then_some(Caveat::UnfinishedFlows { unfinished, flows, drain_ns, policies })
+}
+
+fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
+    let mut by_policy: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    let mut all: Vec<u64> = Vec::new();
+    for (label, run) in runs {
+        by_policy.entry(label).or_default().push(run.seed);
+        all.push(run.seed);
+    }
+    all.sort_unstable();
+    all.dedup();
+    if all.len() == 1 {
+        return vec![Caveat::SingleSeed];
+    }
+    let missing =
+        |have: &Vec<u64>| all.iter().copied().filter(|seed| !have.contains(seed)).collect::<Vec<_>>();
+    by_policy
+        .iter()
+        .map(|(policy, have)| Caveat::UnevenSeeds { policy: (*policy).to_owned(), missing: missing(have) })
+        .filter(|caveat| !matches!(caveat, Caveat::UnevenSeeds { missing, .. } if missing.is_empty()))
+        .collect()
+}
+
+fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
+    // The smallest run decides, group by group in the order of the first run.
+    let mut groups: Vec<(String, u64)> = Vec::new();
+    let mut queries: Vec<(String, u64)> = Vec::new();
+    let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list
+        .iter_mut()
+        .find(|(known, _)| *known == name)
+    {
+        Some((_, least)) => *least = (*least).min(count),
+        None => list.push((name, count)),
+    };
+    for (_, run) in runs {
+        for group in run.groups.iter().filter(|group| group.flows > 0) {
+            lower(&mut groups, group.group.label(), group.flows - group.unfinished);
+        }
+        for group in &run.queries {
+            lower(&mut queries, format!("{} queries", group.class), group.queries - group.unfinished);
+        }
+    }
+    let mut caveats: Vec<Caveat> = queries
+        .iter()
+        .filter(|(_, count)| *count < QUERIES_WANTED)
+        .map(|(class, queries)| Caveat::FewQueries {
+            class: class.trim_end_matches(" queries").to_owned(),
+            queries: *queries,
+        })
+        .collect();
+    // A group is listed with the lowest percentile that it lacks samples for; the worst groups come first.
+    let lowest = |samples: u64| PERCENTILES.into_iter().find(|p| samples < p.samples_needed());
+    for percentile in PERCENTILES {
+        let all = groups.iter().chain(&queries);
+        let concerned: Vec<_> =
+            all.filter(|(_, samples)| lowest(*samples) == Some(percentile)).cloned().collect();
+        if !concerned.is_empty() {
+            caveats.push(Caveat::TooFewSamples { percentile, groups: concerned });
+        }
+    }
+    caveats
+}

@@ -1,0 +1,145 @@
+//! Several policies over several seeds, paired by seed.
+
+use crate::metric::Metric;
+use crate::statistics::Estimate;
+use crate::summary::RunSummary;
+use serde::Serialize;
+
+/// A comparison; the first policy is the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Labels of the policies in order.
+    pub policies: Vec<String>,
+    /// Every seed that some policy ran, ascending.
+    pub seeds: Vec<u64>,
+    /// Metrics in the order of reports.
+    pub metrics: Vec<MetricComparison>,
+}
+
+/// One metric for every policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricComparison {
+    /// Which.
+    pub metric: Metric,
+    /// One cell per policy, in the order of [`Comparison::policies`].
+    pub cells: Vec<Cell>,
+}
+
+/// One metric of one policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Label of the policy.
+    pub policy: String,
+    /// The value of every seed, in the order of [`Comparison::seeds`]; `None` where there is none.
+    pub values: Vec<Option<f64>>,
+    /// Mean over the seeds, with its interval.
+    pub estimate: Option<Estimate>,
+    /// Change against the baseline, a fraction of the baseline's mean; `None` for the baseline itself, without common
+    /// seeds, and where the baseline's mean is zero.
+    pub change: Option<Estimate>,
+}
+
+impl Comparison {
+    /// Compares `runs`, given as (policy label, summary). The first label is the baseline.
+    ///
+    /// **Paired by seed**: runs with equal seeds see the same arrivals, so their difference is taken per seed, and the
+    /// interval is that of the mean difference: what both share cancels. The relative change is that difference over
+    /// the baseline's mean, which is treated as exact.
+    #[must_use]
+    pub fn of(runs: &[(&str, &RunSummary)]) -> Self {
+        let mut policies: Vec<String> = Vec::new();
+        let mut seeds: Vec<u64> = Vec::new();
+        let mut metrics: Vec<Metric> = Vec::new();
+        let values: Vec<_> = runs.iter().map(|(_, run)| run.metrics()).collect();
+        for ((label, run), values) in runs.iter().zip(&values) {
+            if !policies.iter().any(|policy| policy == label) {
+                policies.push((*label).to_owned());
+            }
+            seeds.push(run.seed);
+            for value in values {
+                match metrics.iter_mut().find(|metric| metric.id == value.metric.id) {
+                    Some(known) => known.headline |= value.metric.headline,
+                    None => metrics.push(value.metric.clone()),
+                }
+            }
+        }
+        seeds.sort_unstable();
+        seeds.dedup();
+        let value_of = |policy: &str, seed: u64, id: &str| {
+            let at = runs.iter().position(|(label, run)| *label == policy && run.seed == seed)?;
+            values[at].iter().find(|value| value.metric.id == id)?.value
+        };
+        let compared = metrics.into_iter().map(|metric| {
+            let row = |policy: &String| -> Vec<Option<f64>> {
+                seeds.iter().map(|seed| value_of(policy, *seed, &metric.id)).collect()
+            };
+            let rows: Vec<_> = policies.iter().map(row).collect();
+            let cells = policies.iter().zip(&rows).enumerate().map(|(at, (policy, row))| Cell {
+                policy: policy.clone(),
+                values: row.clone(),
+                estimate: Estimate::of(&row.iter().flatten().copied().collect::<Vec<_>>()),
+                change: (at > 0).then(|| relative_change(&rows[0], row)).flatten(),
+            });
+            MetricComparison { cells: cells.collect(), metric }
+        });
+        Self { metrics: compared.collect(), policies, seeds }
+    }
+
+    /// The policy that others are compared with.
+    #[must_use]
+    pub fn baseline(&self) -> &str {
+        self.policies.first().map_or("", String::as_str)
+    }
+
+    /// The metric with this name.
+    #[must_use]
+    pub fn metric(&self, id: &str) -> Option<&MetricComparison> {
+        self.metrics.iter().find(|metric| metric.metric.id == id)
+    }
+}
+
+/// The mean of `values − baseline` over the seeds that both have, relative to the baseline's mean over them.
+fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Estimate> {
+    let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
+    let differences: Vec<f64> = pairs.iter().map(|(b, v)| v - b).collect();
+    let difference = Estimate::of(&differences)?;
+    let base = pairs.iter().map(|(b, _)| b).sum::<f64>() / pairs.len() as f64;
+    (base != 0.0).then(|| Estimate {
+        seeds: difference.seeds,
+        mean: difference.mean / base.abs(),
+        half_width: difference.half_width.map(|half| half / base.abs()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paired_interval_matches_a_hand_calculation() {
+        // Baseline 10, 20, 30; other 9, 17, 28. Differences -1, -3, -2: mean -2, s = 1, t(2) = 4.3027,
+        // half = 4.3027 / sqrt(3) = 2.48417. Baseline mean 20: change -0.1 ± 0.124208.
+        let change =
+            relative_change(&[Some(10.0), Some(20.0), Some(30.0)], &[Some(9.0), Some(17.0), Some(28.0)])
+                .unwrap();
+        assert!((change.mean + 0.1).abs() < 1e-12, "{change:?}");
+        assert!((change.half_width.unwrap() - 0.124_208).abs() < 1e-5, "{change:?}");
+        assert!(!change.excludes_zero());
+        // Unpaired, s would be that of the seeds (10 and 9.5), and the interval ten times as wide.
+    }
+
+    #[test]
+    fn only_common_seeds_are_paired() {
+        let change =
+            relative_change(&[Some(10.0), None, Some(30.0)], &[Some(11.0), Some(99.0), Some(33.0)]).unwrap();
+        assert_eq!(change.seeds, 2);
+        assert!((change.mean - 0.1).abs() < 1e-12);
+        assert_eq!(relative_change(&[Some(1.0), None], &[None, Some(1.0)]), None);
+    }
+
+    #[test]
+    fn one_seed_has_no_interval_and_a_zero_baseline_no_relative_change() {
+        assert_eq!(relative_change(&[Some(10.0)], &[Some(5.0)]).unwrap().half_width, None);
+        assert_eq!(relative_change(&[Some(0.0)], &[Some(5.0)]), None);
+    }
+}

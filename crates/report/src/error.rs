@@ -1,0 +1,64 @@
+//! Why a report cannot be made.
+
+use bufferlab_results::ResultsError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of this crate. The message names the file; [`ReportError::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A run's folder cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// There is no run in the folder.
+    #[error("{} holds no finished run", path.display())]
+    NoRuns {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file of the report cannot be written, or the folder not be read.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// The verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A table of the report cannot be encoded.
+    #[error("cannot write {}: {problem}", path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl ReportError {
+    /// What the user can do, as a sentence.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Results(error) => error.hint(),
+            Self::NoRuns { .. } => {
+                "give the folder of a run (it has a manifest.json) or of a comparison (POLICY/seed-N/)"
+            }
+            Self::Io { .. } | Self::Encode { .. } => {
+                "check that you may write there and that the disk has space"
+            }
+        }
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+
+    pub(crate) fn encode<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
+        let path = path.to_path_buf();
+        move |error| Self::Encode { path, problem: error.to_string() }
+    }
+}

@@ -1,0 +1,169 @@
+//! The comparison for programs: JSON, CSV and Parquet.
+
+use crate::caveat::{Caveat, CaveatRecord};
+use crate::compare::{Cell, Comparison, MetricComparison};
+use crate::error::ReportError;
+use arrow_array::builder::{ArrayBuilder, Float64Builder, StringBuilder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde::Serialize;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Columns of `comparison.csv` and `comparison.parquet`: one row per metric and policy.
+const COLUMNS: [(&str, &str); 11] = [
+    ("metric", "Stable name of the metric"),
+    ("group", "What it is taken of"),
+    ("label", "Its name in reports"),
+    ("unit", "Unit of mean and ci95_half_width"),
+    ("policy", "Label of the policy"),
+    ("seeds", "Runs that the mean is taken over"),
+    ("mean", "Mean over seeds"),
+    ("ci95_half_width", "Half of its 95 % confidence interval (Student); empty with one seed"),
+    ("baseline", "Policy that the change is against"),
+    ("change", "Mean difference to the baseline, paired by seed, as a fraction of the baseline's mean"),
+    ("change_ci95_half_width", "Half of its 95 % confidence interval; empty with one seed"),
+];
+
+#[derive(Serialize)]
+struct ComparisonFile<'a> {
+    format: &'static str,
+    format_version: u32,
+    /// Without this, a report made from the folder alone could not know the order.
+    policies: &'a [String],
+    seeds: &'a [u64],
+    caveats: Vec<CaveatRecord>,
+    metrics: &'a [MetricComparison],
+}
+
+/// Marks a `comparison.json` as ours.
+pub(crate) const FORMAT: &str = "bufferlab-comparison";
+
+pub(crate) fn write_json(
+    path: &Path,
+    comparison: &Comparison,
+    caveats: &[Caveat],
+) -> Result<(), ReportError> {
+    let file = ComparisonFile {
+        format: FORMAT,
+        format_version: 1,
+        policies: &comparison.policies,
+        seeds: &comparison.seeds,
+        caveats: caveats.iter().map(Caveat::record).collect(),
+        metrics: &comparison.metrics,
+    };
+    let mut text = serde_json::to_string_pretty(&file).map_err(ReportError::encode(path))?;
+    text.push('\n');
+    fs::write(path, text).map_err(ReportError::io("write", path))
+}
+
+pub(crate) fn write_csv(path: &Path, comparison: &Comparison) -> Result<(), ReportError> {
+    let mut out = COLUMNS.map(|(name, _)| name).join(",");
+    out.push('\n');
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    for (row, cell) in cells(comparison) {
+        let words =
+            [&row.metric.id, &row.metric.group, &row.metric.label, row.metric.unit.symbol(), &cell.policy];
+        for word in words {
+            out.push_str(&quoted(word));
+            out.push(',');
+        }
+        let (mean, change) = (cell.estimate, cell.change);
+        let _ = writeln!(
+            out,
+            "{},{},{},{},{},{}",
+            mean.map_or(0, |estimate| estimate.seeds),
+            number(mean.map(|estimate| estimate.mean)),
+            number(mean.and_then(|estimate| estimate.half_width)),
+            quoted(comparison.baseline()),
+            number(change.map(|estimate| estimate.mean)),
+            number(change.and_then(|estimate| estimate.half_width)),
+        );
+    }
+    fs::write(path, out).map_err(ReportError::io("write", path))
+}
+
+pub(crate) fn write_parquet(path: &Path, comparison: &Comparison) -> Result<(), ReportError> {
+    let mut words: Vec<StringBuilder> = (0..6).map(|_| StringBuilder::new()).collect();
+    let mut seeds = UInt64Builder::new();
+    let mut numbers: Vec<Float64Builder> = (0..4).map(|_| Float64Builder::new()).collect();
+    for (row, cell) in cells(comparison) {
+        let metric = &row.metric;
+        let texts = [
+            &metric.id,
+            &metric.group,
+            &metric.label,
+            metric.unit.symbol(),
+            &cell.policy,
+            comparison.baseline(),
+        ];
+        for (builder, text) in words.iter_mut().zip(texts) {
+            builder.append_value(text);
+        }
+        seeds.append_value(cell.estimate.map_or(0, |estimate| estimate.seeds));
+        let estimates = [cell.estimate, cell.change].map(|estimate| {
+            [estimate.map(|estimate| estimate.mean), estimate.and_then(|estimate| estimate.half_width)]
+        });
+        for (builder, number) in numbers.iter_mut().zip(estimates.into_iter().flatten()) {
+            builder.append_option(number);
+        }
+    }
+    let mut words = words.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
+    let mut numbers = numbers.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
+    // In the order of COLUMNS.
+    let mut arrays: Vec<ArrayRef> = words.by_ref().take(5).collect();
+    arrays.push(Arc::new(seeds.finish()));
+    arrays.extend(numbers.by_ref().take(2));
+    arrays.extend(words);
+    arrays.extend(numbers);
+    let fields: Vec<Field> = COLUMNS
+        .iter()
+        .zip(&arrays)
+        .map(|((name, description), array)| {
+            let nullable = *array.data_type() == DataType::Float64;
+            Field::new(*name, array.data_type().clone(), nullable)
+                .with_metadata([("description".to_owned(), (*description).to_owned())])
+        })
+        .collect();
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(ReportError::encode(path))?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(format!("bufferlab-report {}", env!("CARGO_PKG_VERSION")))
+        .build();
+    let file = File::create(path).map_err(ReportError::io("create", path))?;
+    let mut writer =
+        ArrowWriter::try_new(file, schema, Some(properties)).map_err(ReportError::encode(path))?;
+    writer.write(&batch).map_err(ReportError::encode(path))?;
+    writer.close().map_err(ReportError::encode(path))?;
+    Ok(())
+}
+
+fn cells(comparison: &Comparison) -> impl Iterator<Item = (&MetricComparison, &Cell)> {
+    comparison.metrics.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)))
+}
+
+/// A CSV field (RFC 4180): quoted where it must be.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_fields_are_quoted_where_they_must_be() {
+        assert_eq!(quoted("plain"), "plain");
+        assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
+    }
+}

@@ -1,0 +1,130 @@
+//! Numbers as people read them.
+
+/// Three significant digits, plain: `0.0123`, `1.23`, `12.3`, `123`, `12,345`, `2.1e-7`.
+#[must_use]
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let sign = if value < 0.0 { "-" } else { "" };
+    if size == 0.0 {
+        "0".into()
+    } else if size < 1e-4 {
+        format!("{value:.1e}")
+    } else if size >= 99.95 {
+        format!("{sign}{}", count(size.round() as u64))
+    } else {
+        // 0.0999 has its first digit in the second place after the point: 4 places.
+        let decimals = (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize;
+        let text = format!("{value:.decimals$}");
+        // Rounding may have added a digit: 9.999 is 10.00 with two places.
+        if text.len() > decimals + 2 + sign.len() && size < 10.0 && size >= 1.0 {
+            return format!("{value:.1}");
+        }
+        text
+    }
+}
+
+/// A mean with half of its interval, both to the mean's last place: `3.83 ±0.21`.
+#[must_use]
+pub fn estimate(mean: f64, half_width: f64) -> String {
+    let text = number(mean);
+    if text.contains('e') {
+        return format!("{text} ±{}", number(half_width));
+    }
+    match text.split_once('.') {
+        Some((_, decimals)) => format!("{text} ±{half_width:.*}", decimals.len()),
+        None if mean == 0.0 => format!("{text} ±{}", number(half_width)),
+        None => format!("{text} ±{}", count(half_width.round() as u64)),
+    }
+}
+
+/// A whole number with commas: `1,234,567`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Bytes in powers of 1,000: `1.5 MB`.
+#[must_use]
+pub fn bytes(value: f64) -> String {
+    scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
+}
+
+/// A span in the largest unit in which it is at least 1: `80 us`.
+#[must_use]
+pub fn span_ns(ns: u64) -> String {
+    scaled(ns as f64, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
+}
+
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let (scale, unit) =
+        units.iter().find(|(scale, _)| value.abs() >= *scale).or(units.last()).expect("units are given");
+    let text = number(value / scale);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
+/// A fraction as a change: `+12.3 %`, `−4.0 %`.
+#[must_use]
+pub fn change(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    let text = tenth(percent);
+    match text.strip_prefix('-') {
+        // A change that rounds to nothing has no direction.
+        _ if text == "0.0" || text == "-0.0" => "0.0 %".into(),
+        Some(size) => format!("−{size} %"),
+        None => format!("+{text} %"),
+    }
+}
+
+/// One decimal below 100, none above.
+#[must_use]
+pub fn tenth(value: f64) -> String {
+    if value.abs() >= 99.95 { number(value) } else { format!("{value:.1}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_significant_digits() {
+        let texts = [0.0, 0.01234, 0.5, 1.0, 9.999, 12.34, 99.99, 123.4, 12_345.6, -3.21, 2.1e-7].map(number);
+        assert_eq!(
+            texts,
+            ["0", "0.0123", "0.500", "1.00", "10.0", "12.3", "100", "123", "12,346", "-3.21", "2.1e-7"]
+        );
+        assert_eq!(number(f64::NAN), "–");
+    }
+
+    #[test]
+    fn an_interval_has_the_places_of_its_mean() {
+        let texts = [(3.83, 0.2083), (0.3634, 0.00554), (276.4, 14.1), (12_345.0, 1_234.5), (0.0, 0.0)]
+            .map(|(mean, half)| estimate(mean, half));
+        assert_eq!(texts, ["3.83 ±0.21", "0.363 ±0.006", "276 ±14", "12,345 ±1,235", "0 ±0"]);
+    }
+
+    #[test]
+    fn sizes_spans_and_changes_carry_their_units() {
+        assert_eq!(
+            (bytes(1_500_000.0), bytes(0.0), bytes(100_000.0)),
+            ("1.5 MB".into(), "0 B".into(), "100 KB".into())
+        );
+        assert_eq!((span_ns(80_000), span_ns(10_000_000)), ("80 us".into(), "10 ms".into()));
+        assert_eq!(
+            (change(0.1234), change(-0.04), change(-0.00001)),
+            ("+12.3 %".into(), "−4.0 %".into(), "0.0 %".into())
+        );
+        assert_eq!(change(12.0), "+1,200 %");
+    }
+}

@@ -1,0 +1,260 @@
+//! Charts of completion times: by flow size, as distributions, and of queries.
+
+use super::{legend, pooled};
+use crate::format;
+use crate::load::Report;
+use crate::samples::{FlowSample, SIZE_BINS, size_bin_label, size_bin_middle};
+use crate::statistics::Percentile;
+use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
+use maud::{Markup, html};
+
+/// Points of a distribution's curve.
+const CURVE_POINTS: usize = 160;
+/// Classes with a chart of their own.
+const CLASSES_SHOWN: usize = 5;
+
+pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
+    // Slowdowns of flows outside queries, by policy and size bin, sorted.
+    let mut bins: Vec<Vec<Vec<f64>>> = Vec::new();
+    for policy in &report.comparison.policies {
+        let mut of_policy = vec![Vec::new(); SIZE_BINS];
+        for flow in report.runs_of(policy).flat_map(|run| &run.samples.flows).filter(|flow| !flow.of_query) {
+            of_policy[usize::from(flow.size_bin)].push(f64::from(flow.slowdown));
+        }
+        of_policy.iter_mut().for_each(|bin| bin.sort_unstable_by(f64::total_cmp));
+        bins.push(of_policy);
+    }
+    let used: Vec<usize> =
+        (0..SIZE_BINS).filter(|&bin| bins.iter().any(|policy| !policy[bin].is_empty())).collect();
+    let (first, last) = (*used.first()?, *used.last()?);
+    let charts = [Percentile::P50, Percentile::P95, Percentile::P99].map(|percentile| {
+        let series =
+            report.comparison.policies.iter().zip(&bins).enumerate().map(|(number, (policy, bins))| Series {
+                name: policy.clone(),
+                class: svg::style_class(number),
+                mark: Mark::Points,
+                points: used
+                    .iter()
+                    .filter_map(|&bin| {
+                        let y = percentile.of(&bins[bin])?;
+                        let weak = (bins[bin].len() as u64) < percentile.samples_needed();
+                        Some(Point { x: size_bin_middle(bin), y, weak })
+                    })
+                    .collect(),
+            });
+        let series: Vec<Series> = series.collect();
+        Chart {
+            title: format!("{} of FCT slowdown", percentile.name()),
+            x: Axis::log(
+                "flow size",
+                size_bin_middle(first) * 0.7,
+                size_bin_middle(last) * 1.4,
+                format::bytes,
+            ),
+            y: Axis::log("slowdown [x ideal]", 1.0, highest(&series) * 1.1, axis_number),
+            series,
+        }
+    });
+    let counts = |bin: usize| bins.iter().map(|policy| policy[bin].len() as u64).max().unwrap_or(0);
+    Some(html! {
+        p.soft {
+            "Flows outside queries in half-decade bins of size, drawn at the bin's middle. A hollow mark has fewer samples than its percentile needs."
+            (pooled(report))
+        }
+        (legend(report, Mark::Points))
+        div.charts { @for chart in &charts { (chart.markup()) } }
+        details {
+            summary { "Table of bins" }
+            div.scroll {
+                table {
+                    thead {
+                        tr {
+                            th { "Flow size" } th { "Flows" }
+                            @for policy in &report.comparison.policies { th { (policy) br; "p50 / p95 / p99 [x]" } }
+                        }
+                    }
+                    tbody {
+                        @for &bin in &used {
+                            tr {
+                                th { (size_bin_label(bin)) }
+                                td { (format::count(counts(bin))) }
+                                @for policy in &bins {
+                                    td { (three(&policy[bin])) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn three(sorted: &[f64]) -> String {
+    [Percentile::P50, Percentile::P95, Percentile::P99]
+        .map(|percentile| percentile.of(sorted).map_or_else(|| "–".to_owned(), format::number))
+        .join(" / ")
+}
+
+pub(super) fn slowdown_distribution(report: &Report) -> Option<Markup> {
+    let classes = &report.runs[0].result.manifest().names.classes;
+    let short = report.runs[0].result.manifest().short_flow_bytes;
+    let mut charts: Vec<Chart> = Vec::new();
+    let short_title = format!("short flows (< {})", format::bytes(short as f64));
+    charts.extend(distribution(report, short_title, |flow| flow.short));
+    for (number, class) in classes.iter().enumerate().take(CLASSES_SHOWN) {
+        charts
+            .extend(distribution(report, format!("{class} flows"), |flow| usize::from(flow.class) == number));
+    }
+    (!charts.is_empty()).then(|| {
+        html! {
+            p.soft { "Fraction of finished flows whose slowdown is at most the value." (pooled(report)) }
+            (legend(report, Mark::Line))
+            div.charts { @for chart in &charts { (chart.markup()) } }
+        }
+    })
+}
+
+/// The distribution of the slowdown of some flows; `None` if no policy finished any.
+fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> bool) -> Option<Chart> {
+    let series = by_policy(report, |policy| {
+        let runs = report.runs_of(policy);
+        runs.flat_map(|run| &run.samples.flows)
+            .filter(|flow| which(flow))
+            .map(|flow| f64::from(flow.slowdown))
+            .collect()
+    })?;
+    let x = Axis::log("slowdown [x ideal]", 1.0, furthest(&series), axis_number);
+    Some(Chart { title, x, y: Axis::linear("fraction of flows", 0.0, 1.0, fraction), series })
+}
+
+pub(super) fn queries(report: &Report) -> Option<Markup> {
+    let mut classes: Vec<&str> = Vec::new();
+    for (class, _) in report.runs.iter().flat_map(|run| &run.samples.qct_ns) {
+        if !classes.contains(&class.as_str()) {
+            classes.push(class);
+        }
+    }
+    let charts: Vec<Chart> = classes
+        .iter()
+        .filter_map(|class| {
+            let series = by_policy(report, |policy| {
+                let runs = report.runs_of(policy);
+                let of_class = runs.flat_map(|run| &run.samples.qct_ns).filter(|(name, _)| name == class);
+                of_class.flat_map(|(_, times)| times).map(|ns| ns * 1e-6).collect()
+            })?;
+            let lowest =
+                series.iter().filter_map(|s| s.points.first()).map(|p| p.x).fold(f64::INFINITY, f64::min);
+            Some(Chart {
+                title: format!("{class} queries"),
+                x: Axis::log("query completion time [ms]", lowest * 0.9, furthest(&series), axis_number),
+                y: Axis::linear("fraction of queries", 0.0, 1.0, fraction),
+                series,
+            })
+        })
+        .collect();
+    let dots: Vec<Markup> = classes
+        .iter()
+        .flat_map(|class| [("mean", "mean"), ("p99", "p99")].map(|(id, name)| (class, id, name)))
+        .filter_map(|(class, id, name)| {
+            let row = report.comparison.metric(&format!("class.{class}.qct_{id}_ms"))?;
+            let dots: Vec<Dot> = row
+                .cells
+                .iter()
+                .enumerate()
+                .filter_map(|(number, cell)| {
+                    let estimate = cell.estimate?;
+                    Some(Dot {
+                        name: cell.policy.clone(),
+                        class: svg::style_class(number),
+                        mean: estimate.mean,
+                        half_width: estimate.half_width,
+                    })
+                })
+                .collect();
+            let title = format!("{class} queries, {name}");
+            (!dots.is_empty()).then(|| svg::dots(&title, "query completion time [ms]", &dots, axis_number))
+        })
+        .collect();
+    (!charts.is_empty()).then(|| {
+        html! {
+            p.soft {
+                "Time from a query to the end of its last answer."
+                @if report.comparison.seeds.len() > 1 { " Bars are 95 % confidence intervals over seeds." }
+                (pooled(report))
+            }
+            (legend(report, Mark::Line))
+            div.charts { @for chart in &charts { (chart.markup()) } @for chart in &dots { (chart) } }
+        }
+    })
+}
+
+/// One distribution curve per policy over the samples that `samples` gives; `None` if there are none at all.
+fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<Series>> {
+    let series: Vec<Series> = report
+        .comparison
+        .policies
+        .iter()
+        .enumerate()
+        .map(|(number, policy)| {
+            let mut sorted = samples(policy);
+            sorted.sort_unstable_by(f64::total_cmp);
+            Series {
+                name: policy.clone(),
+                class: svg::style_class(number),
+                mark: Mark::Line,
+                points: curve(&sorted),
+            }
+        })
+        .collect();
+    series.iter().any(|series| !series.points.is_empty()).then_some(series)
+}
+
+/// The empirical distribution of sorted samples, thinned to [`CURVE_POINTS`] at equal steps of the fraction.
+fn curve(sorted: &[f64]) -> Vec<Point> {
+    let steps = sorted.len().min(CURVE_POINTS);
+    let mut points: Vec<Point> = sorted.first().map(|least| Point::from((*least, 0.0))).into_iter().collect();
+    points.extend((1..=steps).map(|step| {
+        let rank = (sorted.len() * step).div_ceil(steps);
+        Point::from((sorted[rank - 1], rank as f64 / sorted.len() as f64))
+    }));
+    points
+}
+
+fn highest(series: &[Series]) -> f64 {
+    series.iter().flat_map(|series| &series.points).map(|point| point.y).fold(1.0, f64::max)
+}
+
+fn furthest(series: &[Series]) -> f64 {
+    series.iter().flat_map(|series| &series.points).map(|point| point.x).fold(0.0, f64::max)
+}
+
+/// Numbers at ticks: as short as they can be.
+pub(super) fn axis_number(value: f64) -> String {
+    let text = format::number(value);
+    if text.contains('.') && !text.contains('e') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+fn fraction(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_ends_at_the_largest_sample_and_at_one() {
+        let samples: Vec<f64> = (1..=1_000).map(f64::from).collect();
+        let points = curve(&samples);
+        assert_eq!(points.len(), CURVE_POINTS + 1);
+        let last = points.last().unwrap();
+        assert_eq!((last.x, last.y), (1_000.0, 1.0));
+        assert_eq!(curve(&[5.0]).len(), 2);
+        assert!(curve(&[]).is_empty());
+    }
+}

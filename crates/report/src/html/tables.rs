@@ -1,0 +1,226 @@
+//! Tables of the page: the comparison, losses and links.
+
+use crate::compare::{Cell, MetricComparison};
+use crate::format;
+use crate::load::Report;
+use crate::metric::Better;
+use crate::statistics::Estimate;
+use crate::terminal::{change_text, estimate_text};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Rows of a table of the worst queues.
+const QUEUES_SHOWN: usize = 10;
+
+pub(super) fn comparison(report: &Report) -> Markup {
+    let comparison = &report.comparison;
+    let (headline, rest): (Vec<_>, Vec<_>) = comparison.metrics.iter().partition(|row| row.metric.headline);
+    let several = comparison.policies.len() > 1;
+    html! {
+        p.soft {
+            @match comparison.seeds.len() {
+                1 => { "One seed, so there are no confidence intervals." }
+                seeds => { "Mean over " (seeds) " seeds ± half of its 95 % confidence interval." }
+            }
+            @if several {
+                " Below it, the change against " (comparison.baseline()) ", paired by seed"
+                @if comparison.seeds.len() > 1 { " (± percentage points): ✓ better, ✗ worse, * different, ≈ the interval holds zero" }
+                "."
+            }
+            " FCT is the flow completion time, its slowdown the ratio to the ideal in an empty network; QCT is that of a whole query."
+        }
+        (metric_table(report, &headline))
+        details {
+            summary { "All " (comparison.metrics.len()) " metrics" }
+            (metric_table(report, &rest))
+        }
+    }
+}
+
+fn metric_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
+    let policies = &report.comparison.policies;
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th { "Metric" }
+                    @for (number, policy) in policies.iter().enumerate() {
+                        th { (policy) @if number == 0 && policies.len() > 1 { br; "(baseline)" } }
+                    }
+                } }
+                tbody {
+                    @for (number, row) in rows.iter().enumerate() {
+                        @if number == 0 || rows[number - 1].metric.group != row.metric.group {
+                            tr { th.group colspan=(policies.len() + 1) { (row.metric.group) } }
+                        }
+                        tr {
+                            th { (row.metric.title()) }
+                            @for cell in &row.cells { td { (estimate_text(cell)) (change(row.metric.better, cell)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn change(better: Better, cell: &Cell) -> Markup {
+    let Some(Estimate { mean, half_width, .. }) = cell.change else { return html! {} };
+    let clear = cell.change.is_some_and(|change| change.excludes_zero());
+    let (class, sign) = match (half_width, clear, better, mean < 0.0) {
+        (None, ..) => ("", ""),
+        (_, false, ..) => ("", " ≈"),
+        (_, _, Better::Neither, _) => ("", " *"),
+        (_, _, Better::Lower, true) | (_, _, Better::Higher, false) => ("good", " ✓"),
+        _ => ("bad", " ✗"),
+    };
+    // The star of the terminal's text is said better here.
+    let text = change_text(cell);
+    html! { small class=(class) { (text.trim_end_matches(" *")) (sign) } }
+}
+
+pub(super) fn losses(report: &Report) -> Markup {
+    let policies = &report.comparison.policies;
+    // Packets per seed, by policy and reason.
+    let mut rows: Vec<(&str, String, f64, f64)> = Vec::new();
+    for policy in policies {
+        let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+        let (mut seeds, mut arrived) = (0_u64, 0_u64);
+        for run in report.runs_of(policy) {
+            seeds += 1;
+            arrived += run.summary.switching.arrived_packets;
+            for (reason, packets) in &run.summary.switching.lost_by_reason {
+                *reasons.entry(reason).or_default() += packets;
+            }
+        }
+        let mut reasons: Vec<_> = reasons.into_iter().filter(|(_, packets)| *packets > 0).collect();
+        reasons.sort_by_key(|(_, packets)| std::cmp::Reverse(*packets));
+        if reasons.is_empty() {
+            reasons.push(("no loss", 0));
+        }
+        for (reason, packets) in reasons {
+            let percent = if arrived == 0 { 0.0 } else { packets as f64 / arrived as f64 * 100.0 };
+            rows.push((policy, reason.to_owned(), packets as f64 / seeds.max(1) as f64, percent));
+        }
+    }
+    let most = rows.iter().map(|row| row.2).fold(0.0, f64::max);
+    html! {
+        h3 { "By reason" }
+        p.soft { "Packets lost in switches, " @if report.comparison.seeds.len() > 1 { "mean per seed, " } "by the limit that bound." }
+        div.scroll {
+            table {
+                thead { tr { th { "Policy" } th.left { "Reason" } th { "Packets" } th { "Of arrivals [%]" } th.left {} } }
+                tbody {
+                    @for (policy, reason, packets, percent) in &rows {
+                        @let style = policies.iter().position(|name| name == policy).map(crate::svg::style_class);
+                        tr {
+                            th { (policy) }
+                            td.left { (reason) }
+                            td { (format::number(*packets)) }
+                            td { (format::number(*percent)) }
+                            td.bars {
+                                @if *packets > 0.0 {
+                                    span class=(style.unwrap_or_default()) {
+                                        span.bar style=(format!("background:var(--c);width:{:.1}%", packets / most * 100.0)) {}
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        (worst_queues(report))
+    }
+}
+
+/// The queues that lose most, summed over policies, with each policy's mean per seed.
+fn worst_queues(report: &Report) -> Markup {
+    let policies = &report.comparison.policies;
+    let mut queues: BTreeMap<(&str, u16, u8), Vec<u64>> = BTreeMap::new();
+    for (number, policy) in policies.iter().enumerate() {
+        for queue in report.runs_of(policy).flat_map(|run| &run.summary.switching.lost_by_queue) {
+            let key = (queue.switch.as_str(), queue.port, queue.priority);
+            queues.entry(key).or_insert_with(|| vec![0; policies.len()])[number] += queue.lost_packets;
+        }
+    }
+    let (found, mut worst) = (queues.len(), queues.into_iter().collect::<Vec<_>>());
+    worst.sort_by_key(|(_, packets)| std::cmp::Reverse(packets.iter().sum::<u64>()));
+    worst.truncate(QUEUES_SHOWN);
+    let seeds = |policy: &String| report.runs_of(policy).count().max(1) as f64;
+    html! {
+        @if !worst.is_empty() {
+            h3 { "By queue" }
+            p.soft {
+                "Packets lost" @if report.comparison.seeds.len() > 1 { ", mean per seed" } "; "
+                @if found > worst.len() { "the worst " (worst.len()) " of " (format::count(found as u64)) " queues with losses." }
+                @else { "every queue with losses." }
+            }
+            div.scroll {
+                table {
+                    thead { tr { th { "Switch, port, priority" } @for policy in policies { th { (policy) } } } }
+                    tbody {
+                        @for ((switch, port, priority), packets) in &worst {
+                            tr {
+                                th { (switch) ", port " (port) ", priority " (priority) }
+                                @for (policy, packets) in policies.iter().zip(packets) {
+                                    td { (format::number(*packets as f64 / seeds(policy))) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn links(report: &Report) -> Markup {
+    let policies = &report.comparison.policies;
+    let roles: Vec<(&str, u64)> =
+        report.runs[0].summary.links.iter().map(|role| (role.role.as_str(), role.links)).collect();
+    // Mean over seeds of the mean and of the busiest link.
+    let values = |policy: &str, role: &str| {
+        let links: Vec<_> = report
+            .runs_of(policy)
+            .flat_map(|run| &run.summary.links)
+            .filter(|link| link.role == role)
+            .collect();
+        let mean = |get: fn(&crate::LinkRole) -> f64| {
+            Estimate::of(&links.iter().map(|link| get(link)).collect::<Vec<_>>())
+                .map(|estimate| estimate.mean)
+        };
+        (mean(|link| link.mean_percent), mean(|link| link.max_percent))
+    };
+    let text = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::tenth);
+    html! {
+        p.soft { "Mean utilisation while flows start [%], and that of the busiest link of the role." }
+        div.scroll {
+            table {
+                thead { tr { th { "Role" } th { "Links" } @for policy in policies { th { (policy) } } } }
+                tbody {
+                    @for (role, links) in &roles {
+                        tr {
+                            th { (role_text(role)) }
+                            td { (format::count(*links)) }
+                            @for policy in policies {
+                                @let (mean, max) = values(policy, role);
+                                td { (text(mean)) small { "busiest " (text(max)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn role_text(role: &str) -> String {
+    match role {
+        "host-up" => "host to switch".into(),
+        "host-down" => "switch to host".into(),
+        "up" => "switch to switch, away from hosts".into(),
+        "down" => "switch to switch, towards hosts".into(),
+        other => other.to_owned(),
+    }
+}

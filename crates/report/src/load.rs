@@ -1,0 +1,178 @@
+//! Finds the runs of a folder: one run, seeds of one policy, or policies with seeds.
+
+use crate::caveat::{self, Caveat};
+use crate::compare::Comparison;
+use crate::error::ReportError;
+use crate::samples::RunSamples;
+use crate::summary::{RunSummary, summarise};
+use crate::{export, html, terminal};
+use bufferlab_results::RunResult;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Names of the files that [`Report::write`] writes.
+pub const REPORT_FILE: &str = bufferlab_results::REPORT_FILE;
+/// The comparison as JSON; also remembers the order of the policies.
+pub const COMPARISON_JSON: &str = "comparison.json";
+/// The comparison as CSV.
+pub const COMPARISON_CSV: &str = "comparison.csv";
+/// The comparison as Parquet.
+pub const COMPARISON_PARQUET: &str = "comparison.parquet";
+
+/// One run of a report.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Label of its policy: the folder's name in a comparison, else the policy's.
+    pub label: String,
+    /// Its folder.
+    pub result: RunResult,
+    /// Its numbers.
+    pub summary: RunSummary,
+    pub(crate) samples: RunSamples,
+}
+
+/// The runs of a folder, compared.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Where.
+    pub dir: PathBuf,
+    /// Policies in order, seeds ascending within each.
+    pub runs: Vec<Run>,
+    /// The comparison; with a single policy it has means and intervals only.
+    pub comparison: Comparison,
+    /// To be read before any number.
+    pub caveats: Vec<Caveat>,
+    /// Whether the folder is itself a run.
+    single: bool,
+}
+
+impl Report {
+    /// Reads every finished run of `dir`, which is a run's folder, or holds `seed-<n>/` or `<policy>/seed-<n>/`.
+    ///
+    /// `order` names the policies that come first, the baseline at the head. Others follow in the order of an earlier
+    /// `comparison.json`, then by name.
+    ///
+    /// # Errors
+    /// If there is no run, or one that cannot be read.
+    pub fn load(dir: &Path, order: &[String]) -> Result<Self, ReportError> {
+        let single = RunResult::is_complete(dir);
+        let mut found: Vec<(String, RunResult)> = Vec::new();
+        if single {
+            let result = RunResult::open(dir)?;
+            found.push((result.manifest().policy.name.clone(), result));
+        } else {
+            for result in seed_runs(dir)? {
+                found.push((result.manifest().policy.name.clone(), result));
+            }
+            for (name, path) in folders(dir)? {
+                for result in seed_runs(&path)? {
+                    found.push((name.clone(), result));
+                }
+            }
+        }
+        if found.is_empty() {
+            return Err(ReportError::NoRuns { path: dir.to_path_buf() });
+        }
+        let mut first: Vec<String> = order.to_vec();
+        first.extend(remembered_order(dir));
+        let rank = |label: &str| first.iter().position(|name| name == label).unwrap_or(usize::MAX);
+        found.sort_by_key(|(label, run)| (rank(label), label.clone(), run.manifest().seed));
+        let mut runs = Vec::with_capacity(found.len());
+        for (label, result) in found {
+            let (summary, samples) = summarise(&result)?;
+            runs.push(Run { label, result, summary, samples });
+        }
+        let pairs: Vec<(&str, &RunSummary)> =
+            runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
+        let (comparison, caveats) = (Comparison::of(&pairs), caveat::collect(&pairs));
+        Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, single })
+    }
+
+    /// The headline numbers and the caveats as text for a terminal.
+    #[must_use]
+    pub fn text(&self) -> String {
+        terminal::comparison_text(&self.comparison, &self.caveats)
+    }
+
+    /// The page, as one HTML file without references.
+    ///
+    /// # Errors
+    /// If a table that only charts need cannot be read.
+    pub fn html(&self) -> Result<String, ReportError> {
+        html::page(self)
+    }
+
+    /// Writes `report.html` into the folder, and for anything but a single run the comparison as JSON, CSV and
+    /// Parquet. Answers what it wrote.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
+    pub fn write(&self) -> Result<Vec<PathBuf>, ReportError> {
+        let mut written = vec![self.dir.join(REPORT_FILE)];
+        fs::write(&written[0], self.html()?).map_err(ReportError::io("write", &written[0]))?;
+        if !self.single {
+            let [json, csv, parquet] =
+                [COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].map(|name| self.dir.join(name));
+            export::write_json(&json, &self.comparison, &self.caveats)?;
+            export::write_csv(&csv, &self.comparison)?;
+            export::write_parquet(&parquet, &self.comparison)?;
+            written.extend([json, csv, parquet]);
+        }
+        Ok(written)
+    }
+
+    /// The runs of a policy.
+    pub(crate) fn runs_of<'a>(&'a self, policy: &'a str) -> impl Iterator<Item = &'a Run> {
+        self.runs.iter().filter(move |run| run.label == policy)
+    }
+}
+
+/// Makes the report of a folder of results, old or new, and answers the files that it wrote.
+///
+/// # Errors
+/// As [`Report::load`] and [`Report::write`].
+pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
+    Report::load(dir, &[])?.write()
+}
+
+/// Visible folders of `dir` by name.
+fn folders(dir: &Path) -> Result<Vec<(String, PathBuf)>, ReportError> {
+    let mut list = Vec::new();
+    for entry in fs::read_dir(dir).map_err(ReportError::io("read", dir))? {
+        let entry = entry.map_err(ReportError::io("read", dir))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Hidden ones are runs in the making.
+        if !name.starts_with('.') && entry.path().is_dir() {
+            list.push((name, entry.path()));
+        }
+    }
+    list.sort();
+    Ok(list)
+}
+
+/// Finished runs in `seed-<n>` folders of `dir`.
+fn seed_runs(dir: &Path) -> Result<Vec<RunResult>, ReportError> {
+    let mut runs = Vec::new();
+    for (name, path) in folders(dir)? {
+        let is_seed = name.strip_prefix("seed-").is_some_and(|number| number.parse::<u64>().is_ok());
+        if is_seed && RunResult::is_complete(&path) {
+            runs.push(RunResult::open(&path)?);
+        }
+    }
+    Ok(runs)
+}
+
+/// The order of policies of an earlier comparison; empty if there was none that can be read.
+fn remembered_order(dir: &Path) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: String,
+        policies: Vec<String>,
+    }
+    fs::read(dir.join(COMPARISON_JSON))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<Head>(&bytes).ok())
+        .filter(|head| head.format == export::FORMAT)
+        .map(|head| head.policies)
+        .unwrap_or_default()
+}

@@ -1,0 +1,183 @@
+//! The statistics that every number of a report rests on: percentiles by nearest rank, and Student's intervals.
+
+use serde::Serialize;
+
+/// A percentile in thousandths, so that its rank is exact: `Percentile(990)` is p99.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Percentile(pub u32);
+
+impl Percentile {
+    /// The median.
+    pub const P50: Self = Self(500);
+    /// 95 %.
+    pub const P95: Self = Self(950);
+    /// 99 %.
+    pub const P99: Self = Self(990);
+    /// 99.9 %.
+    pub const P99_9: Self = Self(999);
+
+    /// Samples that shall lie beyond a percentile before it is believed.
+    pub const SAMPLES_BEYOND: u64 = 10;
+
+    /// The smallest sample that at least this fraction of the samples does not exceed (nearest rank):
+    /// `sorted[ceil(p·n) − 1]`. `None` without samples.
+    #[must_use]
+    pub fn of(self, sorted: &[f64]) -> Option<f64> {
+        let rank = (sorted.len() as u64 * u64::from(self.0)).div_ceil(1_000);
+        sorted.get(rank.saturating_sub(1) as usize).copied()
+    }
+
+    /// Samples needed so that [`Self::SAMPLES_BEYOND`] of them lie beyond: 1,000 for p99.
+    #[must_use]
+    pub fn samples_needed(self) -> u64 {
+        (Self::SAMPLES_BEYOND * 1_000).div_ceil(u64::from(1_000 - self.0.min(999)))
+    }
+
+    /// `p99`, `p99.9`.
+    #[must_use]
+    pub fn name(self) -> String {
+        match (self.0 / 10, self.0 % 10) {
+            (whole, 0) => format!("p{whole}"),
+            (whole, tenth) => format!("p{whole}.{tenth}"),
+        }
+    }
+}
+
+/// What is told of many samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Samples.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p99_9: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+impl Distribution {
+    /// Describes `samples`, which it sorts; `None` if there are none.
+    #[must_use]
+    pub fn of(samples: &mut [f64]) -> Option<Self> {
+        samples.sort_unstable_by(f64::total_cmp);
+        Some(Self {
+            count: samples.len() as u64,
+            // After sorting, so that the sum does not depend on the order of arrival.
+            mean: samples.iter().sum::<f64>() / samples.len() as f64,
+            p50: Percentile::P50.of(samples)?,
+            p95: Percentile::P95.of(samples)?,
+            p99: Percentile::P99.of(samples)?,
+            p99_9: Percentile::P99_9.of(samples)?,
+            max: *samples.last()?,
+        })
+    }
+}
+
+/// A mean over seeds with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Number of seeds.
+    pub seeds: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Half the width of the interval: `t · s / √n`; `None` with a single seed, which has no interval.
+    pub half_width: Option<f64>,
+}
+
+impl Estimate {
+    /// The mean of `values` and its interval under the assumption that they are normally distributed (Student);
+    /// `None` without values.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let half_width = (n > 1).then(|| {
+            let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            let deviation = (squares / (n - 1) as f64).sqrt();
+            student_t_975(n as u64 - 1) * deviation / (n as f64).sqrt()
+        });
+        Some(Self { seeds: n as u64, mean, half_width })
+    }
+
+    /// Whether the interval leaves out zero; false without an interval.
+    #[must_use]
+    pub fn excludes_zero(&self) -> bool {
+        self.half_width.is_some_and(|half| self.mean.abs() > half)
+    }
+}
+
+/// The 97.5 % quantile of Student's distribution: half of a 95 % interval lies on either side.
+///
+/// Tabulated up to 30 degrees of freedom; beyond, the Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), good
+/// to four digits there.
+///
+/// # Panics
+/// With zero degrees of freedom: there is no interval.
+#[must_use]
+pub fn student_t_975(degrees: u64) -> f64 {
+    const TABLE: [f64; 30] = [
+        12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, 2.2010, 2.1788,
+        2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860, 2.0796, 2.0739, 2.0687, 2.0639,
+        2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
+    ];
+    assert!(degrees > 0, "an interval needs two values");
+    if let Some(t) = TABLE.get(degrees as usize - 1) {
+        return *t;
+    }
+    let (z, n) = (1.959_964_f64, degrees as f64);
+    z + (z.powi(3) + z) / (4.0 * n) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_the_sample_of_nearest_rank() {
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(Percentile::P50.of(&hundred), Some(50.0));
+        assert_eq!(Percentile::P99.of(&hundred), Some(99.0));
+        assert_eq!(Percentile::P99_9.of(&hundred), Some(100.0));
+        // 7 % of 100 is rank 7, although 0.07 * 100 > 7 in floating point.
+        assert_eq!(Percentile(70).of(&hundred), Some(7.0));
+        assert_eq!(Percentile::P50.of(&[3.0]), Some(3.0));
+        assert_eq!(Percentile::P50.of(&[1.0, 2.0]), Some(1.0));
+        assert_eq!(Percentile::P50.of(&[]), None);
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_samples_beyond_it() {
+        assert_eq!(Percentile::P50.samples_needed(), 20);
+        assert_eq!(Percentile::P95.samples_needed(), 200);
+        assert_eq!(Percentile::P99.samples_needed(), 1_000);
+        assert_eq!(Percentile::P99_9.samples_needed(), 10_000);
+        assert_eq!((Percentile::P99.name(), Percentile::P99_9.name()), ("p99".into(), "p99.9".into()));
+    }
+
+    #[test]
+    fn an_interval_matches_the_textbook() {
+        // Values 4, 5, 6, 7, 8: mean 6, s = sqrt(2.5), t(4) = 2.7764, half = 2.7764 * 1.58114 / 2.23607 = 1.96321.
+        let estimate = Estimate::of(&[4.0, 5.0, 6.0, 7.0, 8.0]).unwrap();
+        assert_eq!(estimate.mean, 6.0);
+        assert!((estimate.half_width.unwrap() - 1.963_21).abs() < 1e-4, "{estimate:?}");
+        assert_eq!(Estimate::of(&[5.0]).unwrap().half_width, None);
+        assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn students_quantile_joins_its_table_and_tends_to_the_normal() {
+        assert!((student_t_975(31) - 2.0395).abs() < 1e-4);
+        assert!((student_t_975(100) - 1.9840).abs() < 1e-4);
+        assert!((student_t_975(1_000_000) - 1.959_96).abs() < 1e-4);
+    }
+}

@@ -1,0 +1,490 @@
+//! One run in numbers.
+
+use crate::error::ReportError;
+use crate::samples::{FlowSample, RunSamples};
+use crate::statistics::Distribution;
+use bufferlab_metrics::{DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
+use bufferlab_results::{Manifest, PolicyHead, RunCaveat, RunResult};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The numbers of one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The policy.
+    pub policy: PolicyHead,
+    /// Seed.
+    pub seed: u64,
+    /// Scenario.
+    pub scenario_name: String,
+    /// `paper` or `artifact`.
+    pub profile: String,
+    /// Version of the program that ran.
+    pub bufferlab_version: String,
+    /// Its source revision.
+    pub git_commit: Option<String>,
+    /// Flows start in `0..duration`.
+    pub duration_ns: u64,
+    /// How long they may go on afterwards.
+    pub drain_ns: u64,
+    /// Simulated time at the end.
+    pub end_ns: u64,
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// Flows: all, short ones, then each class.
+    pub groups: Vec<FlowGroup>,
+    /// Queries, by class; empty where nobody asked.
+    pub queries: Vec<QueryGroup>,
+    /// Losses and marks in switches.
+    pub switching: Switching,
+    /// Buffer occupancy of every switch.
+    pub occupancy: Vec<SwitchOccupancy>,
+    /// Links by role.
+    pub links: Vec<LinkRole>,
+    /// What the driver noted.
+    pub run_caveats: Vec<RunCaveat>,
+}
+
+/// Which flows are summarised together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum GroupKey {
+    /// Every flow.
+    All,
+    /// Flows below a size that belong to no query.
+    Short {
+        /// The size [bytes].
+        below_bytes: u64,
+    },
+    /// The flows of a class.
+    Class {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl GroupKey {
+    /// Prefix of metric names: `all`, `short`, `class.incast`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        match self {
+            Self::All => "all".into(),
+            Self::Short { .. } => "short".into(),
+            Self::Class { name } => format!("class.{name}"),
+        }
+    }
+
+    /// Name in reports.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::All => "all flows".into(),
+            Self::Short { below_bytes } => {
+                format!("short flows (< {}, no query)", crate::format::bytes(*below_bytes as f64))
+            }
+            Self::Class { name } => format!("{name} flows"),
+        }
+    }
+}
+
+/// Flows of a kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowGroup {
+    /// Which.
+    pub group: GroupKey,
+    /// Started.
+    pub flows: u64,
+    /// Not finished when the run ended; they are in none of the distributions.
+    pub unfinished: u64,
+    /// Flow completion time over its ideal, of finished flows.
+    pub slowdown: Option<Distribution>,
+    /// Flow completion time, of finished flows [ns].
+    pub fct_ns: Option<Distribution>,
+    /// Payload of finished flows over the simulated time [bit/s].
+    pub goodput_bps: f64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Data packets that arrived with a congestion mark.
+    pub marked_packets: u64,
+    /// Packets lost in switches.
+    pub dropped_packets: u64,
+}
+
+/// Queries of a class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueryGroup {
+    /// The class.
+    pub class: String,
+    /// Asked.
+    pub queries: u64,
+    /// Not answered completely when the run ended.
+    pub unfinished: u64,
+    /// Query completion time, of finished queries [ns].
+    pub qct_ns: Option<Distribution>,
+    /// Query completion time over its ideal.
+    pub slowdown: Option<Distribution>,
+    /// Packets lost.
+    pub dropped_packets: u64,
+    /// Timeouts of their flows.
+    pub timeouts: u64,
+}
+
+/// Losses and marks in all switches of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Switching {
+    /// Packets that asked for space, at every switch that they reached.
+    pub arrived_packets: u64,
+    /// Packets lost: refused, evicted or expelled.
+    pub lost_packets: u64,
+    /// Bytes lost, as charged to the buffer.
+    pub lost_bytes: u64,
+    /// Packets marked.
+    pub marked_packets: u64,
+    /// Lost packets by reason, the most frequent first.
+    pub lost_by_reason: Vec<(String, u64)>,
+    /// Lost packets by class, in the order of the classes.
+    pub lost_by_class: Vec<(String, u64)>,
+    /// Lost packets by queue, the most frequent first; queues without a loss are left out.
+    pub lost_by_queue: Vec<QueueLoss>,
+}
+
+impl Switching {
+    /// Lost packets over arrivals at switches; 0 where nothing arrived.
+    #[must_use]
+    pub fn lost_fraction(&self) -> f64 {
+        fraction(self.lost_packets, self.arrived_packets)
+    }
+
+    /// Marked packets over arrivals at switches; 0 where nothing arrived.
+    #[must_use]
+    pub fn marked_fraction(&self) -> f64 {
+        fraction(self.marked_packets, self.arrived_packets)
+    }
+}
+
+/// Losses of one queue.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct QueueLoss {
+    /// Switch name.
+    pub switch: String,
+    /// Port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Packets.
+    pub lost_packets: u64,
+}
+
+/// How full a switch's buffer was, in percent of the buffer, weighed by time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SwitchOccupancy {
+    /// Its name.
+    pub switch: String,
+    /// Its buffer.
+    pub buffer_bytes: u64,
+    /// Mean; from the middles of the histogram's bins, at most 0.8 % of its value off.
+    pub mean_percent: f64,
+    /// Not exceeded for half of the time (upper edge of the bin).
+    pub p50_percent: f64,
+    /// Not exceeded for 99 % of the time.
+    pub p99_percent: f64,
+    /// Largest.
+    pub max_percent: f64,
+}
+
+/// Links of a role.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkRole {
+    /// `host-up`, `host-down`, `up`, `down`, `peer`.
+    pub role: String,
+    /// Link directions.
+    pub links: u64,
+    /// Mean use over the arrival phase [%], all links alike.
+    pub mean_percent: f64,
+    /// The busiest link's [%].
+    pub max_percent: f64,
+    /// Packets lost because a link was down.
+    pub lost_packets: u64,
+}
+
+fn fraction(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+impl RunSummary {
+    /// Reads the tables of `result`.
+    ///
+    /// # Errors
+    /// If a table cannot be read.
+    pub fn of(result: &RunResult) -> Result<Self, ReportError> {
+        Ok(summarise(result)?.0)
+    }
+
+    /// The group of all flows.
+    #[must_use]
+    pub fn all(&self) -> &FlowGroup {
+        &self.groups[0]
+    }
+}
+
+/// One pass over the tables: the numbers, and the samples that charts need.
+pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), ReportError> {
+    let manifest = result.manifest();
+    let (groups, flows) = flow_groups(result)?;
+    let (occupancy, above) = occupancy(result)?;
+    let (queries, qct_ns) = query_groups(result)?;
+    let summary = RunSummary {
+        policy: manifest.policy.clone(),
+        seed: manifest.seed,
+        scenario_name: manifest.scenario_name.clone(),
+        profile: manifest.profile.clone(),
+        bufferlab_version: manifest.bufferlab_version.clone(),
+        git_commit: manifest.git_commit.clone(),
+        duration_ns: manifest.duration_ns,
+        drain_ns: manifest.drain_ns,
+        end_ns: manifest.totals.end_ns,
+        packet_hops: manifest.totals.packet_hops,
+        groups,
+        queries,
+        switching: switching(result)?,
+        occupancy,
+        links: links(result)?,
+        run_caveats: manifest.caveats.clone(),
+    };
+    Ok((summary, RunSamples { flows, qct_ns, occupancy: above }))
+}
+
+/// A [`FlowGroup`] in the making.
+struct Gathering {
+    totals: FlowGroup,
+    slowdowns: Vec<f64>,
+    fcts: Vec<f64>,
+    finished_bytes: u64,
+}
+
+impl Gathering {
+    fn new(group: GroupKey) -> Self {
+        let totals = FlowGroup {
+            group,
+            flows: 0,
+            unfinished: 0,
+            slowdown: None,
+            fct_ns: None,
+            goodput_bps: 0.0,
+            sent_packets: 0,
+            retransmitted_packets: 0,
+            timeouts: 0,
+            marked_packets: 0,
+            dropped_packets: 0,
+        };
+        Self { totals, slowdowns: Vec::new(), fcts: Vec::new(), finished_bytes: 0 }
+    }
+
+    fn add(&mut self, row: &FlowRow) {
+        let totals = &mut self.totals;
+        totals.flows += 1;
+        totals.sent_packets += row.sent_packets;
+        totals.retransmitted_packets += row.retransmitted_packets;
+        totals.timeouts += u64::from(row.timeouts);
+        totals.marked_packets += row.marked_packets;
+        totals.dropped_packets += row.dropped_packets;
+        match (row.fct_ns, row.slowdown) {
+            (Some(fct), Some(slowdown)) => {
+                self.fcts.push(fct as f64);
+                self.slowdowns.push(slowdown);
+                self.finished_bytes += row.size_bytes;
+            }
+            _ => totals.unfinished += 1,
+        }
+    }
+
+    fn finish(mut self, end_ns: u64) -> FlowGroup {
+        self.totals.slowdown = Distribution::of(&mut self.slowdowns);
+        self.totals.fct_ns = Distribution::of(&mut self.fcts);
+        if end_ns > 0 {
+            self.totals.goodput_bps = self.finished_bytes as f64 * 8e9 / end_ns as f64;
+        }
+        self.totals
+    }
+}
+
+fn flow_groups(result: &RunResult) -> Result<(Vec<FlowGroup>, Vec<FlowSample>), ReportError> {
+    let Manifest { names, short_flow_bytes, totals, .. } = result.manifest();
+    let mut all = Gathering::new(GroupKey::All);
+    let mut short = Gathering::new(GroupKey::Short { below_bytes: *short_flow_bytes });
+    let mut classes: Vec<Gathering> =
+        names.classes.iter().map(|name| Gathering::new(GroupKey::Class { name: name.clone() })).collect();
+    let mut samples = Vec::new();
+    result.visit(|row: FlowRow| {
+        all.add(&row);
+        classes[usize::from(row.class)].add(&row);
+        let is_short = row.query_id.is_none() && row.size_bytes < *short_flow_bytes;
+        if is_short {
+            short.add(&row);
+        }
+        if let Some(slowdown) = row.slowdown {
+            samples.push(FlowSample {
+                slowdown: slowdown as f32,
+                class: row.class,
+                size_bin: crate::samples::size_bin(row.size_bytes),
+                short: is_short,
+                of_query: row.query_id.is_some(),
+            });
+        }
+    })?;
+    let groups = [all, short].into_iter().chain(classes).map(|group| group.finish(totals.end_ns)).collect();
+    Ok((groups, samples))
+}
+
+/// Per class: the summary; and its finished completion times, sorted.
+type Queries = (Vec<QueryGroup>, Vec<(String, Vec<f64>)>);
+
+fn query_groups(result: &RunResult) -> Result<Queries, ReportError> {
+    #[derive(Default)]
+    struct Answers {
+        queries: u64,
+        qcts: Vec<f64>,
+        slowdowns: Vec<f64>,
+        dropped: u64,
+        timeouts: u64,
+    }
+    let mut classes: BTreeMap<u16, Answers> = BTreeMap::new();
+    result.visit(|row: QueryRow| {
+        let answers = classes.entry(row.class).or_default();
+        answers.queries += 1;
+        answers.dropped += row.dropped_packets;
+        answers.timeouts += u64::from(row.timeouts);
+        if let (Some(qct), Some(slowdown)) = (row.qct_ns, row.slowdown) {
+            answers.qcts.push(qct as f64);
+            answers.slowdowns.push(slowdown);
+        }
+    })?;
+    let (mut groups, mut samples) = (Vec::new(), Vec::new());
+    for (class, mut answers) in classes {
+        let class = result.manifest().names.classes[usize::from(class)].clone();
+        groups.push(QueryGroup {
+            class: class.clone(),
+            queries: answers.queries,
+            unfinished: answers.queries - answers.qcts.len() as u64,
+            qct_ns: Distribution::of(&mut answers.qcts),
+            slowdown: Distribution::of(&mut answers.slowdowns),
+            dropped_packets: answers.dropped,
+            timeouts: answers.timeouts,
+        });
+        samples.push((class, answers.qcts));
+    }
+    Ok((groups, samples))
+}
+
+fn switching(result: &RunResult) -> Result<Switching, ReportError> {
+    let names = &result.manifest().names;
+    let mut sum = Switching::default();
+    result.visit(|row: QueueRow| {
+        sum.arrived_packets += row.arrived_packets;
+        sum.marked_packets += row.marked_packets;
+    })?;
+    let mut reasons: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut classes: Vec<(String, u64)> = names.classes.iter().map(|name| (name.clone(), 0)).collect();
+    let mut queues: BTreeMap<(u32, u16, u8), u64> = BTreeMap::new();
+    result.visit(|row: DropRow| {
+        sum.lost_packets += row.packets;
+        sum.lost_bytes += row.bytes;
+        *reasons.entry(row.reason).or_default() += row.packets;
+        classes[usize::from(row.class)].1 += row.packets;
+        *queues.entry((row.switch, row.port, row.priority)).or_default() += row.packets;
+    })?;
+    sum.lost_by_reason = reasons.into_iter().map(|(reason, packets)| (reason.to_owned(), packets)).collect();
+    sum.lost_by_reason.sort_by_key(|(_, packets)| std::cmp::Reverse(*packets));
+    sum.lost_by_class = classes;
+    let queues = queues.into_iter().filter(|(_, packets)| *packets > 0);
+    sum.lost_by_queue = queues
+        .map(|((switch, port, priority), lost_packets)| QueueLoss {
+            switch: names.switches[switch as usize].clone(),
+            port,
+            priority,
+            lost_packets,
+        })
+        .collect();
+    sum.lost_by_queue.sort_by_key(|queue| std::cmp::Reverse(queue.lost_packets));
+    Ok(sum)
+}
+
+/// Per switch: the summary; and over all switches: time [ns] by occupancy [% of the buffer], ascending.
+type Occupancies = (Vec<SwitchOccupancy>, Vec<(f64, u64)>);
+
+fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
+    let Manifest { names, totals, .. } = result.manifest();
+    let mut bins: BTreeMap<u32, Vec<(u64, u64, u64)>> = BTreeMap::new();
+    result.visit(|row: HistogramRow| {
+        if row.scope == Scope::Switch {
+            bins.entry(row.switch).or_default().push((row.from_bytes, row.to_bytes, row.time_ns));
+        }
+    })?;
+    let (mut switches, mut joint) = (Vec::new(), Vec::new());
+    for (switch, mut bins) in bins {
+        bins.sort_unstable();
+        // Without a known buffer there is nothing to be a percentage of.
+        let Some(&buffer) = totals.buffer_bytes.get(switch as usize).filter(|bytes| **bytes > 0) else {
+            continue;
+        };
+        let percent = |bytes: f64| bytes.min(buffer as f64) / buffer as f64 * 100.0;
+        let time: u128 = bins.iter().map(|bin| u128::from(bin.2)).sum();
+        if time == 0 {
+            continue;
+        }
+        let middle =
+            |&(from, to, _): &(u64, u64, u64)| if from == 0 { 0.0 } else { (from + to) as f64 / 2.0 };
+        let mean = bins.iter().map(|bin| middle(bin) * bin.2 as f64).sum::<f64>() / time as f64;
+        // Nearest rank in time; thousandths, so that the comparison is exact.
+        let quantile = |thousandths: u128| {
+            let mut seen = 0;
+            let at = bins.iter().find(|bin| {
+                seen += u128::from(bin.2);
+                seen * 1_000 >= time * thousandths
+            });
+            // The lowest bin is an (almost) empty buffer.
+            at.map_or(0.0, |&(from, to, _)| if from == 0 { 0.0 } else { percent(to as f64) })
+        };
+        switches.push(SwitchOccupancy {
+            switch: names.switches[switch as usize].clone(),
+            buffer_bytes: buffer,
+            mean_percent: percent(mean),
+            p50_percent: quantile(500),
+            p99_percent: quantile(990),
+            max_percent: quantile(1_000),
+        });
+        joint.extend(bins.iter().map(|bin| (percent(middle(bin)), bin.2)));
+    }
+    joint.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok((switches, joint))
+}
+
+fn links(result: &RunResult) -> Result<Vec<LinkRole>, ReportError> {
+    let mut roles: BTreeMap<&'static str, LinkRole> = BTreeMap::new();
+    result.visit(|row: LinkRow| {
+        let role = roles.entry(row.role).or_insert_with(|| LinkRole {
+            role: row.role.to_owned(),
+            links: 0,
+            mean_percent: 0.0,
+            max_percent: 0.0,
+            lost_packets: 0,
+        });
+        role.links += 1;
+        role.mean_percent += row.utilisation * 100.0;
+        role.max_percent = role.max_percent.max(row.utilisation * 100.0);
+        role.lost_packets += row.lost_packets;
+    })?;
+    let mut roles: Vec<LinkRole> = roles.into_values().collect();
+    for role in &mut roles {
+        role.mean_percent /= role.links as f64;
+    }
+    // From the hosts inwards.
+    let rank =
+        |role: &LinkRole| ["host-up", "up", "peer", "down", "host-down"].iter().position(|r| *r == role.role);
+    roles.sort_by_key(|role| rank(role).unwrap_or(usize::MAX));
+    Ok(roles)
+}

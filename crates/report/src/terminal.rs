@@ -1,0 +1,193 @@
+//! The comparison as text for a terminal: at most 110 columns, no colours.
+
+use crate::caveat::Caveat;
+use crate::compare::{Cell, Comparison};
+use crate::format;
+use std::fmt::Write;
+
+/// Widest line.
+pub const WIDTH_MAX: usize = 110;
+
+/// Text of a cell: mean and half-width in the metric's unit.
+pub(crate) fn estimate_text(cell: &Cell) -> String {
+    match cell.estimate {
+        None => "–".into(),
+        Some(estimate) => match estimate.half_width {
+            None => format::number(estimate.mean),
+            Some(half) => format::estimate(estimate.mean, half),
+        },
+    }
+}
+
+/// Text of a change: percent and half-width in percentage points; a star if the interval leaves out zero.
+pub(crate) fn change_text(cell: &Cell) -> String {
+    match cell.change {
+        None => String::new(),
+        Some(change) => {
+            let mut text = format::change(change.mean);
+            if let Some(half) = change.half_width {
+                let _ = write!(text, " ±{}", format::tenth(half * 100.0));
+            }
+            if change.excludes_zero() {
+                text.push_str(" *");
+            }
+            text
+        }
+    }
+}
+
+/// The headline metrics of all policies, then the caveats.
+#[must_use]
+pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
+    let mut out = String::new();
+    let rows: Vec<_> = comparison.metrics.iter().filter(|row| row.metric.headline).collect();
+    let label_width = rows.iter().map(|row| width(&row.metric.title()) + 2).max().unwrap_or(0).min(40);
+    // One column per policy: header, means and changes.
+    let columns: Vec<Vec<[String; 2]>> = (0..comparison.policies.len())
+        .map(|policy| {
+            rows.iter()
+                .map(|row| [estimate_text(&row.cells[policy]), change_text(&row.cells[policy])])
+                .collect()
+        })
+        .collect();
+    let header = |at: usize| match (at, comparison.policies.len()) {
+        (0, 2..) => format!("{} (baseline)", comparison.policies[0]),
+        _ => comparison.policies[at].clone(),
+    };
+    let widths: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .map(|(at, cells)| {
+            cells.iter().flatten().map(|text| width(text)).chain([width(&header(at))]).max().unwrap_or(0)
+        })
+        .collect();
+    explain(&mut out, comparison);
+    for block in blocks(&widths, label_width) {
+        out.push('\n');
+        out.push_str(&" ".repeat(label_width));
+        for &at in &block {
+            let _ = write!(out, "  {}", pad(&header(at), widths[at]));
+        }
+        end_line(&mut out);
+        let mut group = "";
+        for (number, row) in rows.iter().enumerate() {
+            if row.metric.group != group {
+                group = &row.metric.group;
+                let _ = writeln!(out, "{group}");
+            }
+            let mut line = |label: &str, part: usize| {
+                let _ = write!(out, "{}", pad(label, label_width));
+                for &at in &block {
+                    let _ = write!(out, "  {}", pad(&columns[at][number][part], widths[at]));
+                }
+                end_line(&mut out);
+            };
+            line(&format!("  {}", row.metric.title()), 0);
+            if block.iter().any(|&at| !columns[at][number][1].is_empty()) {
+                line("", 1);
+            }
+        }
+    }
+    out.push_str(&caveats_text(caveats));
+    out
+}
+
+/// Caveats as a list; empty if there are none.
+#[must_use]
+pub fn caveats_text(caveats: &[Caveat]) -> String {
+    let mut out = String::new();
+    if !caveats.is_empty() {
+        out.push_str("\nBefore you trust these numbers:\n");
+    }
+    for caveat in caveats {
+        wrap(&mut out, "  - ", &format!("{} {}", caveat.message(), caveat.advice()));
+    }
+    out
+}
+
+fn explain(out: &mut String, comparison: &Comparison) {
+    let seeds = comparison.seeds.len();
+    let text = match (comparison.policies.len(), seeds) {
+        (1, 1) => "One run.".to_owned(),
+        (1, _) => format!("Mean over {seeds} seeds ± half of its 95 % confidence interval."),
+        (_, 1) => format!(
+            "One seed, so without confidence intervals; second line: change against {}.",
+            comparison.baseline()
+        ),
+        _ => format!(
+            "Mean over {seeds} seeds ± half of its 95 % confidence interval; second line: change against {}, paired \
+             by seed, ± percentage points; * the interval leaves out zero.",
+            comparison.baseline()
+        ),
+    };
+    wrap(out, "", &text);
+}
+
+/// Columns that fit side by side; the baseline leads every block.
+fn blocks(widths: &[usize], label_width: usize) -> Vec<Vec<usize>> {
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    let mut used = usize::MAX;
+    for (at, width) in widths.iter().enumerate() {
+        if used.saturating_add(width + 2) > WIDTH_MAX {
+            // A block that continues the table repeats the baseline, if there is something to compare with.
+            let lead: Vec<usize> = if at == 0 { Vec::new() } else { vec![0] };
+            used = label_width + lead.iter().map(|&lead| widths[lead] + 2).sum::<usize>();
+            blocks.push(lead);
+        }
+        used += width + 2;
+        blocks.last_mut().expect("a block was opened").push(at);
+    }
+    blocks
+}
+
+/// Characters, which are columns for everything that is printed here.
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn pad(text: &str, to: usize) -> String {
+    format!("{text}{}", " ".repeat(to.saturating_sub(width(text))))
+}
+
+/// Ends a line without blanks before its end.
+fn end_line(out: &mut String) {
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
+}
+
+/// Writes `text` in lines of at most [`WIDTH_MAX`], the first led by `lead` and the others indented as far.
+fn wrap(out: &mut String, lead: &str, text: &str) {
+    let mut line = lead.to_owned();
+    for word in text.split_whitespace() {
+        if width(&line) + 1 + width(word) > WIDTH_MAX {
+            let _ = writeln!(out, "{line}");
+            line = " ".repeat(width(lead));
+        }
+        if width(&line) > width(lead) {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(out, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_tables_continue_in_blocks_led_by_the_baseline() {
+        assert_eq!(blocks(&[10, 10, 10], 40), [vec![0, 1, 2]]);
+        assert_eq!(blocks(&[30, 30, 30, 30], 40), [vec![0, 1], vec![0, 2], vec![0, 3]]);
+        assert_eq!(blocks(&[10], 40), [vec![0]]);
+    }
+
+    #[test]
+    fn long_sentences_are_wrapped_and_indented() {
+        let mut out = String::new();
+        wrap(&mut out, "  - ", &"word ".repeat(40));
+        assert_eq!(out.lines().count(), 2);
+        assert!(out.lines().all(|line| width(line) <= WIDTH_MAX));
+        assert!(out.lines().nth(1).unwrap().starts_with("    word"));
+    }
+}

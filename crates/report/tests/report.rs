@@ -1,0 +1,246 @@
+//! What a report promises: it works on a folder alone, says its caveats first, needs no network, and escapes everything.
+
+mod synthetic;
+
+use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
+use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX};
+use bufferlab_results::{RunCaveat, RunResult, RunWriter};
+use std::fs;
+use std::path::Path;
+use synthetic::{POLICIES, head, write_comparison, write_run};
+
+fn totals_of(head: &bufferlab_results::RunHead) -> RunTotals {
+    RunTotals {
+        classes: head.names.classes.clone(),
+        switches: head.names.switches.clone(),
+        hosts: head.names.hosts.clone(),
+        buffer_bytes: vec![1_000_000; head.names.switches.len()],
+        end_ns: 1_000_000,
+        ..RunTotals::default()
+    }
+}
+
+fn background_flow(flow_id: u64, slowdown: Option<f64>) -> FlowRow {
+    FlowRow {
+        flow_id,
+        class: 0,
+        query_id: None,
+        src_host: 0,
+        dst_host: 1,
+        size_bytes: if flow_id % 2 == 0 { 1_000 } else { 1_000_000 },
+        start_ns: flow_id,
+        fct_ns: slowdown.map(|slowdown| (slowdown * 10_000.0) as u64),
+        ideal_ns: 10_000.0,
+        slowdown,
+        sent_packets: 10,
+        retransmitted_packets: 1,
+        timeouts: 0,
+        marked_packets: 2,
+        dropped_packets: 1,
+    }
+}
+
+/// A run of background flows with these slowdowns and nothing else.
+fn write_flows(dir: &Path, slowdowns: impl Iterator<Item = Option<f64>>) {
+    let head = head(POLICIES[0], 1);
+    let totals = totals_of(&head);
+    let mut writer = RunWriter::create(dir, head).unwrap();
+    for (flow_id, slowdown) in (0..).zip(slowdowns) {
+        writer.flow(&background_flow(flow_id, slowdown)).unwrap();
+    }
+    writer.finish(&totals, Vec::new(), None).unwrap();
+}
+
+#[test]
+fn a_summary_counts_what_the_tables_say() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    // Slowdowns 1..=100, then three unfinished flows; every other flow is short.
+    write_flows(&dir, (1..=100).map(|n| Some(f64::from(n))).chain([None, None, None]));
+    let summary = RunSummary::of(&RunResult::open(&dir).unwrap()).unwrap();
+    let all = summary.all();
+    assert_eq!((all.flows, all.unfinished, all.sent_packets, all.dropped_packets), (103, 3, 1_030, 103));
+    let slowdown = all.slowdown.unwrap();
+    assert_eq!((slowdown.mean, slowdown.p50, slowdown.p99, slowdown.p99_9), (50.5, 50.0, 99.0, 100.0));
+    // 50 finished flows of 1 KB and 50 of 1 MB in 1 ms: 50.05 MB = 400.4 Mbit.
+    assert!((all.goodput_bps - 400.4e9).abs() < 1.0, "{}", all.goodput_bps);
+    let short = &summary.groups[1];
+    assert_eq!((short.flows, short.slowdown.unwrap().max), (52, 99.0));
+    let metrics = summary.metrics();
+    let p99 = metrics.iter().find(|value| value.metric.id == "class.websearch.slowdown_p99").unwrap();
+    assert_eq!(p99.value, Some(99.0));
+}
+
+#[test]
+fn names_of_metrics_are_unique() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    write_run(&dir, POLICIES[0], 1, 400);
+    let summary = RunSummary::of(&RunResult::open(&dir).unwrap()).unwrap();
+    let mut ids: Vec<_> = summary.metrics().into_iter().map(|value| value.metric.id).collect();
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}
+
+#[test]
+fn a_comparison_is_reported_from_its_folder_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    write_comparison(temp.path(), &POLICIES[..3], 1..=3, 2_000);
+    let report = Report::load(temp.path(), &["tdt".to_owned()]).unwrap();
+    assert_eq!(report.comparison.policies, ["tdt", "abm", "dt"]);
+    assert_eq!(report.comparison.seeds, [1, 2, 3]);
+    let cell = &report.comparison.metric("short.slowdown_p99").unwrap().cells[2];
+    assert!(cell.change.unwrap().mean > 0.0 && cell.change.unwrap().half_width.is_some(), "{cell:?}");
+
+    let written = report.write().unwrap();
+    let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["report.html", "comparison.json", "comparison.csv", "comparison.parquet"]);
+    // Again, without being told the order: the folder remembers it, and the page is the same.
+    let before = fs::read(&written[0]).unwrap();
+    bufferlab_report::write(temp.path()).unwrap();
+    assert!(before == fs::read(&written[0]).unwrap(), "the same results give the same page");
+
+    let csv = fs::read_to_string(&written[2]).unwrap();
+    assert_eq!(csv.lines().count(), 1 + report.comparison.metrics.len() * 3);
+    assert!(csv.lines().all(|line| line.split(',').count() >= 11), "every line has every column");
+    assert_eq!(&fs::read(&written[3]).unwrap()[..4], b"PAR1");
+}
+
+#[test]
+fn the_page_has_every_section_and_refers_to_nothing_outside() {
+    let temp = tempfile::tempdir().unwrap();
+    write_comparison(temp.path(), &POLICIES[..2], 1..=2, 2_000);
+    let html = Report::load(temp.path(), &["dt".to_owned()]).unwrap().html().unwrap();
+    let mut from = 0;
+    let ids = [
+        "comparison",
+        "sizes",
+        "distribution",
+        "queries",
+        "buffer-time",
+        "buffer",
+        "losses",
+        "links",
+        "runs",
+    ];
+    for id in ids {
+        let at = html.find(&format!("<h2 id=\"{id}\"")).unwrap_or_else(|| panic!("no section {id}"));
+        assert!(at > from, "{id} comes in order");
+        from = at;
+    }
+    let caveats = html.find("Before you trust these numbers").expect("caveats");
+    assert!(caveats < html.find("<h2 id=\"comparison\"").unwrap(), "caveats come before any number");
+    assert!(!html.contains("http"), "no reference to the network");
+    assert!(!html.contains("NaN") && !html.contains("inf "), "no number is broken");
+    assert!(!html.contains("<script"), "nothing to execute");
+}
+
+#[test]
+fn a_single_run_gets_its_report_inside_and_says_that_there_is_no_interval() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    write_run(&dir, POLICIES[0], 7, 1_000);
+    let written = bufferlab_report::write(&dir).unwrap();
+    assert_eq!(written, [dir.join("report.html")]);
+    let report = Report::load(&dir, &[]).unwrap();
+    assert!(report.caveats.contains(&Caveat::SingleSeed));
+    assert!(report.text().contains("One run."), "{}", report.text());
+    assert!(!report.text().contains('±'), "{}", report.text());
+    // And the run can be repeated although a report lies inside.
+    write_run(&dir, POLICIES[0], 7, 1_000);
+    assert!(!dir.join("report.html").exists());
+}
+
+#[test]
+fn seeds_of_one_policy_are_found_and_hidden_and_unfinished_folders_are_not() {
+    let temp = tempfile::tempdir().unwrap();
+    for seed in [2, 10, 1] {
+        write_run(&temp.path().join(format!("seed-{seed}")), POLICIES[0], seed, 300);
+    }
+    fs::create_dir(temp.path().join("seed-3")).unwrap();
+    fs::create_dir(temp.path().join(".seed-4.partial")).unwrap();
+    let report = Report::load(temp.path(), &[]).unwrap();
+    assert_eq!(report.runs.iter().map(|run| run.summary.seed).collect::<Vec<_>>(), [1, 2, 10]);
+    assert_eq!(report.comparison.policies, ["dt"]);
+}
+
+#[test]
+fn a_folder_without_runs_is_an_error_with_advice() {
+    let temp = tempfile::tempdir().unwrap();
+    let error = Report::load(temp.path(), &[]).unwrap_err();
+    assert!(matches!(error, ReportError::NoRuns { .. }), "{error}");
+    assert!(error.hint().contains("manifest.json"));
+}
+
+#[test]
+fn everything_that_comes_from_outside_is_escaped() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    let evil = "<b>&\"x\"</b>";
+    let mut head = head(POLICIES[0], 1);
+    head.scenario_name = evil.into();
+    head.scenario_description = evil.into();
+    head.scenario_toml = format!("name = '{evil}'");
+    head.profile = evil.into();
+    head.bufferlab_version = evil.into();
+    head.git_commit = Some(evil.into());
+    head.policy.name = evil.into();
+    head.policy.title = evil.into();
+    head.policy.params = vec![(evil.into(), evil.into())];
+    head.names.classes[0] = evil.into();
+    head.names.switches[0] = evil.into();
+    let totals = totals_of(&head);
+    let mut writer = RunWriter::create(&dir, head).unwrap();
+    for flow_id in 0..50 {
+        writer.flow(&background_flow(flow_id, Some(flow_id as f64 + 1.0))).unwrap();
+    }
+    let caveat = RunCaveat { id: "x".into(), message: evil.into(), advice: evil.into() };
+    writer.finish(&totals, vec![caveat], None).unwrap();
+    let html = Report::load(&dir, &[]).unwrap().html().unwrap();
+    assert!(html.contains("&lt;b&gt;&amp;"), "it is shown");
+    assert!(!html.contains("<b>") && !html.contains("\"x\""), "it is escaped");
+}
+
+#[test]
+fn caveats_name_what_is_wrong_and_what_to_do() {
+    let temp = tempfile::tempdir().unwrap();
+    write_comparison(temp.path(), &POLICIES[..2], 1..=2, 2_000);
+    fs::remove_dir_all(temp.path().join("abm/seed-2")).unwrap();
+    let report = Report::load(temp.path(), &["dt".to_owned()]).unwrap();
+    let find = |id: &str| {
+        let found = report.caveats.iter().find(|caveat| caveat.id() == id);
+        found.unwrap_or_else(|| panic!("{id} is missing in {:?}", report.caveats)).record()
+    };
+    let unfinished = find("unfinished-flows");
+    assert!(unfinished.advice.contains("`drain` (now 10 ms)"), "{unfinished:?}");
+    let uneven = find("uneven-seeds");
+    assert!(uneven.message.starts_with("abm lacks seeds that others have (2)"), "{uneven:?}");
+    // 2,000 flows of which 25 queries: enough for p99 of all, not for p99.9; and few queries.
+    let few = find("few-queries");
+    assert!(few.message.contains("incast: only 25 queries"), "{few:?}");
+    let samples: Vec<_> = report.caveats.iter().filter(|caveat| caveat.id() == "too-few-samples").collect();
+    let messages: Vec<_> = samples.iter().map(|caveat| caveat.message()).collect();
+    assert!(messages.iter().any(|text| text.contains("p99.9") && text.contains("all flows")), "{messages:?}");
+    assert!(
+        messages.iter().any(|text| text.contains("p95 needs 200") && text.contains("incast queries (25)")),
+        "{messages:?}"
+    );
+}
+
+#[test]
+fn the_terminal_table_is_narrow_enough_and_has_no_trailing_blanks() {
+    let temp = tempfile::tempdir().unwrap();
+    write_comparison(temp.path(), &POLICIES, 1..=3, 1_000);
+    let text = Report::load(temp.path(), &["dt".to_owned()]).unwrap().text();
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH_MAX, "{} columns: {line}", line.chars().count());
+        assert_eq!(line.trim_end(), line);
+    }
+    assert!(text.contains("dt (baseline)") && text.contains("FCT slowdown p99 [x]"), "{text}");
+    assert!(
+        text.find("FCT slowdown").unwrap() < text.find("Before you trust").unwrap(),
+        "caveats end the text"
+    );
+}
