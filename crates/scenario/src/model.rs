@@ -6,7 +6,7 @@ use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{FlowSpec, Pattern, SizeDistribution};
 
 /// One experiment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Short name, used for folders and titles.
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Scenario {
 }
 
 /// A graph of hosts and switches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// The generator's name, for reports: `leaf_spine`, `graph` …
     pub kind: String,
@@ -61,7 +61,7 @@ pub enum Node {
 }
 
 /// A full-duplex cable.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
     /// One end.
     pub a: Node,
@@ -96,7 +96,7 @@ pub struct SwitchSpec {
     pub queues_per_port: u8,
     /// Registry name of the policy.
     pub policy: String,
-    /// Parameters that the scenario gives; the registry fills in the rest.
+    /// All of its parameters: those that the scenario gives, the rest from the registry under the profile.
     pub policy_params: Vec<(String, ParamValue)>,
     /// Which queue leaves next.
     pub scheduler: SchedulerSpec,
@@ -236,7 +236,7 @@ pub enum NicQueueing {
 }
 
 /// Traffic.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadSpec {
     /// Name of its flows in tables and reports.
     pub class: String,
@@ -247,7 +247,7 @@ pub struct WorkloadSpec {
 }
 
 /// Where flows come from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TrafficProcess {
     /// Poisson arrivals at every host.
     Poisson {
@@ -272,6 +272,8 @@ pub enum TrafficProcess {
         queries_per_second_per_host: f64,
         /// Which servers a client asks.
         pattern: Pattern,
+        /// Whether the answers use connections that exist already: no handshake.
+        persistent: bool,
     },
     /// An explicit list.
     FlowList {

@@ -1,0 +1,174 @@
+//! Where problems are collected while a scenario is read, and the sources that they point into.
+
+use crate::problem::Problem;
+use crate::tree::Origin;
+use miette::{LabeledSpan, NamedSource, Severity};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A text that values come from: a file, or one `--set`.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// As shown in messages.
+    pub(crate) name: String,
+    pub(crate) text: Arc<str>,
+    /// Paths in it are relative to this folder.
+    pub(crate) folder: PathBuf,
+}
+
+/// Sources, and what has been found wrong so far.
+#[derive(Debug, Default)]
+pub(crate) struct Context {
+    pub(crate) sources: Vec<Source>,
+    problems: RefCell<Vec<(Origin, Problem)>>,
+}
+
+/// A problem in the making.
+#[must_use]
+#[derive(Clone, Debug)]
+pub(crate) struct Complaint {
+    pub(crate) message: String,
+    pub(crate) label: String,
+    pub(crate) help: Option<String>,
+    /// Other places in the same source.
+    pub(crate) also: Vec<(Origin, String)>,
+}
+
+impl Complaint {
+    /// `message` is the headline, `label` stands at the place in the file.
+    pub(crate) fn new(message: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { message: message.into(), label: label.into(), help: None, also: Vec::new() }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+
+    pub(crate) fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
+        self.also.push((origin, label.into()));
+        self
+    }
+}
+
+impl Context {
+    /// Adds a source and answers its index.
+    pub(crate) fn add_source(&mut self, name: &str, text: &str, folder: &Path) -> u32 {
+        self.sources.push(Source { name: name.to_owned(), text: text.into(), folder: folder.to_owned() });
+        (self.sources.len() - 1) as u32
+    }
+
+    /// The folder to which paths written at `origin` are relative.
+    pub(crate) fn folder_of(&self, origin: Origin) -> &Path {
+        self.sources.get(origin.source as usize).map_or(Path::new(""), |source| &source.folder)
+    }
+
+    /// Records an error in a file that the scenario refers to: `origin` is where it does, `line` (from 1) is
+    /// where the mistake stands.
+    pub(crate) fn error_in_file(
+        &self,
+        key: &str,
+        origin: Origin,
+        path: &Path,
+        text: &str,
+        line: Option<usize>,
+        complaint: Complaint,
+    ) {
+        let Complaint { message, label, help, .. } = complaint;
+        let start: usize =
+            text.split_inclusive('\n').take(line.unwrap_or(1).saturating_sub(1)).map(str::len).sum();
+        let length = text[start..].lines().next().map_or(0, str::len);
+        let labels = vec![LabeledSpan::new_primary_with_span(Some(label), (start, length))];
+        let source = Some(NamedSource::new(path.display().to_string(), text.into()));
+        let problem =
+            Problem { severity: Severity::Error, key: key.to_owned(), message, help, source, labels };
+        self.problems.borrow_mut().push((origin, problem));
+    }
+
+    /// Records an error at `origin`.
+    pub(crate) fn error(&self, key: &str, origin: Origin, complaint: Complaint) {
+        self.record(Severity::Error, key, origin, complaint);
+    }
+
+    /// Records a warning at `origin`.
+    pub(crate) fn warn(&self, key: &str, origin: Origin, complaint: Complaint) {
+        self.record(Severity::Warning, key, origin, complaint);
+    }
+
+    fn record(&self, severity: Severity, key: &str, origin: Origin, complaint: Complaint) {
+        let Complaint { message, label, help, also } = complaint;
+        let source = self.sources.get(origin.source as usize);
+        let mut labels = Vec::new();
+        if source.is_some() {
+            let length = origin.end.saturating_sub(origin.start);
+            labels.push(LabeledSpan::new_primary_with_span(Some(label), (origin.start, length)));
+            for (place, text) in also.into_iter().filter(|place| place.0.source == origin.source) {
+                labels.push(LabeledSpan::new_with_span(Some(text), (place.start, place.end - place.start)));
+            }
+        }
+        let source = source.map(|source| NamedSource::new(&source.name, Arc::clone(&source.text)));
+        let problem = Problem { severity, key: key.to_owned(), message, help, source, labels };
+        let mut problems = self.problems.borrow_mut();
+        // A switch's table is read once for every set of overrides: say each thing once.
+        let said = |other: &(Origin, Problem)| other.0 == origin && other.1.message == problem.message;
+        if !problems.iter().any(said) {
+            problems.push((origin, problem));
+        }
+    }
+
+    /// How many problems there are so far.
+    pub(crate) fn mark(&self) -> usize {
+        self.problems.borrow().len()
+    }
+
+    /// Whether an error has been recorded since `mark`.
+    pub(crate) fn failed_since(&self, mark: usize) -> bool {
+        self.problems.borrow()[mark..].iter().any(|(_, problem)| !problem.is_warning())
+    }
+
+    /// Renames the keys of the problems since `mark`.
+    pub(crate) fn rename_since(&self, mark: usize, rename: impl Fn(&str, Origin) -> Option<String>) {
+        for (origin, problem) in &mut self.problems.borrow_mut()[mark..] {
+            if let Some(key) = rename(&problem.key, *origin) {
+                problem.key = key;
+            }
+        }
+    }
+
+    /// All problems, errors and warnings apart, each ordered by source and place.
+    pub(crate) fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
+        let mut problems = self.problems.into_inner();
+        problems.sort_by_key(|(origin, _)| (origin.source, origin.start));
+        problems.into_iter().map(|(_, problem)| problem).partition(|problem| !problem.is_warning())
+    }
+}
+
+/// "did you mean …?" for the known name that is nearest to `written`, if any is near.
+pub(crate) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let written = written.to_lowercase();
+    let scored = known.into_iter().map(|name| {
+        let lower = name.to_lowercase();
+        let contains =
+            lower.len() > 2 && written.len() > 2 && (lower.contains(&written) || written.contains(&lower));
+        let bonus = if contains { 0.2 } else { 0.0 };
+        (
+            strsim::jaro_winkler(&written, &lower)
+                .max(strsim::normalized_damerau_levenshtein(&written, &lower))
+                + bonus,
+            name,
+        )
+    });
+    let best = scored.max_by(|x, y| x.0.total_cmp(&y.0))?;
+    (best.0 > 0.7).then(|| best.1.to_owned())
+}
+
+/// "a, b and c", in quotes.
+pub(crate) fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}

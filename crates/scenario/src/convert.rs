@@ -1,0 +1,213 @@
+//! One value of the file as the type that its key asks for, or a complaint that says what was expected.
+
+use crate::context::{Complaint, quoted_list, suggestion};
+use crate::format::{Kind, Wanted, bounds, ratio_bounds};
+use crate::quantity::{self, Dimension, QuantityError};
+use crate::tree::{Item, Value};
+
+/// The complaint that `item` is not of the kind that `spec` asks for.
+pub(crate) fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
+    let found = item.value.kind_in_words();
+    Complaint::new(format!("expected {}, found {found}", spec.kind.expected()), format!("this is {found}"))
+        .help(format!("for example: {} = {}", spec.name, spec.example))
+}
+
+/// A string.
+pub(crate) fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint> {
+    match &item.value {
+        Value::String(text) => Ok(text),
+        _ => Err(wrong_kind(item, spec)),
+    }
+}
+
+/// A quantity in its base unit.
+pub(crate) fn quantity(item: &Item, spec: &Wanted<'_>, dimension: Dimension) -> Result<u64, Complaint> {
+    let what = dimension.article();
+    let label = format!("expected {what} with its unit");
+    let written = match &item.value {
+        Value::String(text) => text,
+        Value::Integer(_) | Value::Float(_) => {
+            return Err(Complaint::new("the unit is missing", label).help(format!(
+                "write the number and its unit in quotes, for example {} = {}\nunits of {what}: {}",
+                spec.name,
+                spec.example,
+                dimension.units()
+            )));
+        }
+        _ => return Err(wrong_kind(item, spec)),
+    };
+    quantity::parse(written, dimension).map_err(|why| {
+        let complaint = Complaint::new(why.to_string(), label.clone());
+        match why {
+            QuantityError::MissingUnit => complaint.help(format!(
+                "for example {} = {}\nunits of {what}: {}",
+                spec.name,
+                spec.example,
+                dimension.units()
+            )),
+            QuantityError::UnknownUnit(unit) => unknown_unit(&unit, dimension, complaint),
+            QuantityError::WrongDimension { .. } => {
+                Complaint::new(format!("expected {what}, but {why}"), label)
+                    .help(format!("units of {what}: {}", dimension.units()))
+            }
+            QuantityError::Negative => {
+                Complaint::new(why.to_string(), format!("expected {what} of at least 0"))
+                    .help(format!("for example {} = {}", spec.name, spec.example))
+            }
+            _ => complaint.help(format!("for example {} = {}", spec.name, spec.example)),
+        }
+    })
+}
+
+fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Complaint {
+    let units = format!("units of {}: {}", dimension.article(), dimension.units());
+    let bits = unit.contains("b") && !unit.contains('B') && dimension == Dimension::Size;
+    let bytes = unit.contains('B') && dimension == Dimension::Rate;
+    complaint.help(if bits {
+        format!("sizes are in bytes: a capital B\n{units}")
+    } else if bytes {
+        format!("rates are in bits per second: a small b\n{units}")
+    } else {
+        units
+    })
+}
+
+/// A size within bounds.
+pub(crate) fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
+    let bytes = quantity(item, spec, Dimension::Size)?;
+    let shown = quantity::format_size;
+    if bytes < min {
+        return Err(Complaint::new(
+            format!("the size is too small: {}", shown(bytes)),
+            format!("expected at least {}", shown(min)),
+        )
+        .help(format!("for example {} = {}", spec.name, spec.example)));
+    }
+    if bytes > max {
+        return Err(Complaint::new(
+            format!("the size is too large: {}", shown(bytes)),
+            format!("expected at most {}", shown(max)),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// A time; zero only where it means something.
+pub(crate) fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Complaint> {
+    match quantity(item, spec, Dimension::Time)? {
+        0 if !zero => Err(Complaint::new("the time is zero", "expected a time above 0")
+            .help(format!("for example {} = {}", spec.name, spec.example))),
+        span => Ok(span),
+    }
+}
+
+/// A rate above 0.
+pub(crate) fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
+    match quantity(item, spec, Dimension::Rate)? {
+        0 => Err(Complaint::new("the rate is zero", "expected a rate above 0").help(
+            "a cable that carries nothing is written as a failure: [[topology.change]] with failed = true",
+        )),
+        rate => Ok(rate),
+    }
+}
+
+/// A whole number within bounds.
+pub(crate) fn count(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
+    let Value::Integer(number) = item.value else {
+        return Err(wrong_kind(item, spec));
+    };
+    match u64::try_from(number) {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(Complaint::new(
+            format!("{number} is out of range"),
+            format!("expected a whole number {}", bounds(min, max)),
+        )
+        .help(format!("for example {} = {}", spec.name, spec.example))),
+    }
+}
+
+/// A number, or a fraction in a string.
+pub(crate) fn number(item: &Item) -> Option<f64> {
+    match &item.value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        Value::String(text) => match text.split_once('/') {
+            Some((top, bottom)) => {
+                let (top, bottom) = (top.trim().parse::<f64>().ok()?, bottom.trim().parse::<f64>().ok()?);
+                Some(top / bottom)
+            }
+            None => text.trim().parse().ok(),
+        },
+        _ => None,
+    }
+    .filter(|number| number.is_finite())
+}
+
+/// A ratio within bounds.
+pub(crate) fn ratio(
+    item: &Item,
+    spec: &Wanted<'_>,
+    min: f64,
+    max: f64,
+    open: bool,
+) -> Result<f64, Complaint> {
+    let number = number(item).ok_or_else(|| wrong_kind(item, spec))?;
+    if number > max || number < min || (open && number <= min) {
+        let percent = max <= 1.0 && number > 1.0 && number <= 100.0;
+        let help = if percent {
+            format!("{number} % is written {} = {}", spec.name, number / 100.0)
+        } else {
+            format!("for example {} = {}", spec.name, spec.example)
+        };
+        let label = format!("expected {}", ratio_bounds(min, max, open));
+        return Err(Complaint::new(format!("{number} is out of range"), label).help(help));
+    }
+    Ok(number)
+}
+
+/// `true` or `false`.
+pub(crate) fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
+    match item.value {
+        Value::Boolean(flag) => Ok(flag),
+        _ => Err(wrong_kind(item, spec)),
+    }
+}
+
+/// One of the known words.
+pub(crate) fn choice(
+    item: &Item,
+    spec: &Wanted<'_>,
+    words: &[&'static str],
+) -> Result<&'static str, Complaint> {
+    let written = text(item, spec)?;
+    if let Some(word) = words.iter().find(|word| **word == written) {
+        return Ok(word);
+    }
+    let help = match suggestion(written, words.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"? known: {}", quoted_list(words.iter().copied())),
+        None => format!("known: {}", quoted_list(words.iter().copied())),
+    };
+    Err(Complaint::new(
+        format!("\"{written}\" is not known here"),
+        format!("expected {}", spec.kind.expected()),
+    )
+    .help(help))
+}
+
+/// The elements of a list.
+pub(crate) fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Item], Complaint> {
+    match &item.value {
+        Value::Array(list) => Ok(list),
+        _ => Err(wrong_kind(item, spec)),
+    }
+}
+
+/// The words of a [`Kind::Choice`] or of a registry.
+pub(crate) fn words_of(kind: &Kind) -> Vec<&'static str> {
+    match kind {
+        Kind::Choice(words) => words.iter().map(|word| word.0).collect(),
+        Kind::Words(words) => words.to_vec(),
+        Kind::CongestionControl => crate::CONGESTION_CONTROLS.to_vec(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,679 @@
+//! Every table and key of the format.
+
+use super::{KeySpec, Kind, Presence, TableSpec, Variant};
+use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
+
+const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Required, example, doc }
+}
+
+const fn optional(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Optional, example, doc }
+}
+
+const fn default(name: &'static str, kind: Kind, value: &'static str, doc: &'static str) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Default(value), example: value, doc }
+}
+
+const fn computed(
+    name: &'static str,
+    kind: Kind,
+    rule: &'static str,
+    example: &'static str,
+    doc: &'static str,
+) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Computed(rule), example, doc }
+}
+
+const TEXT: Kind = Kind::Text;
+const SPAN: Kind = Kind::Time { zero: false };
+const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
+const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
+const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
+const SMALL_SIZE: Kind = Kind::Size { min: 1, max: u32::MAX as u64 };
+const SMALL_SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u32::MAX as u64 };
+const NODES: u64 = 1 << 20;
+const PRIORITY: Kind = Kind::Count { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
+const PRIORITIES: Kind = Kind::Counts { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
+
+const fn count(min: u64, max: u64) -> Kind {
+    Kind::Count { min, max }
+}
+
+/// The file itself.
+pub(crate) static ROOT: TableSpec = TableSpec {
+    title: "top level",
+    doc: "What the experiment is, and how long it runs.",
+    keys: &[
+        optional(
+            "extends",
+            TEXT,
+            "\"base.toml\"",
+            "Another scenario file, relative to this one, that this one builds on. Tables are merged key by key, lists \
+             are replaced, this file wins; a table that chooses another `kind` (a policy: another `name`) starts afresh.",
+        ),
+        computed("name", TEXT, "the file's name", "\"abm-reduced\"", "Short name, for folders and titles."),
+        default("description", TEXT, "\"\"", "What the scenario shows, for the report."),
+        default(
+            "profile",
+            Kind::Choice(&[
+                ("paper", "the text of the papers"),
+                ("artifact", "the public artifacts of their authors, where they deviate"),
+            ]),
+            "\"paper\"",
+            "How under-specified details are read; selects the defaults of policy parameters.",
+        ),
+        default("seed", count(0, i64::MAX as u64), "1", "Every random stream of the run derives from it."),
+        required("duration", SPAN, "\"250 ms\"", "New flows start during this time."),
+        default(
+            "drain",
+            SPAN_OR_ZERO,
+            "\"1 s\"",
+            "Unfinished flows may go on for at most this long afterwards. Default: our choice, long enough for several \
+             timeouts of 10 ms in a row.",
+        ),
+        required(
+            "topology",
+            Kind::Table(&TOPOLOGY),
+            "{ kind = \"single_switch\", hosts = 8, rate = \"10 Gb/s\", delay = \"10 us\" }",
+            "Nodes and links.",
+        ),
+        required("switch", Kind::Table(&SWITCH), "{ buffer = \"1 MB\", policy = \"dt\" }", "Every switch."),
+        optional(
+            "switch_override",
+            Kind::Tables(&SWITCH_OVERRIDE),
+            "[{ switches = \"spine*\", buffer = \"768 KB\" }]",
+            "What differs at some switches; a later entry wins over an earlier one.",
+        ),
+        required(
+            "transport",
+            Kind::Tables(&TRANSPORT),
+            "[{ congestion_control = \"dctcp\" }]",
+            "How flows are carried; workloads refer to an entry by its name.",
+        ),
+        optional("host", Kind::Table(&HOST), "{ nic = \"fair\" }", "How hosts send."),
+        required(
+            "workload",
+            Kind::Tables(&WORKLOAD),
+            "[{ kind = \"poisson\", sizes = \"web_search\", load = 0.4 }]",
+            "What is sent.",
+        ),
+        optional("output", Kind::Table(&OUTPUT), "{ sample_interval = \"30 us\" }", "What is recorded."),
+    ],
+    variants: &[],
+};
+
+const DELAY: &str = "\"10 us\"";
+const RATE: &str = "\"10 Gb/s\"";
+
+/// Nodes and links.
+pub(crate) static TOPOLOGY: TableSpec = TableSpec {
+    title: "[topology]",
+    doc: "Nodes and cables. Hosts are named h0, h1 … in the order of their addresses (a graph may name them).",
+    keys: &[
+        default(
+            "multipath",
+            Kind::Choice(&[
+                ("ecmp", "a seeded hash of the flow: all of its packets take one path per direction"),
+                ("spray", "every packet draws its own path"),
+            ]),
+            "\"ecmp\"",
+            "How a packet chooses among equal shortest paths.",
+        ),
+        optional(
+            "change",
+            Kind::Tables(&CHANGE),
+            "[{ link = \"leaf0-spine1\", failed = true }]",
+            "Cables that differ from what the generator built, or fail. They change neither the buffers nor the \
+             offered load: those follow from the network as built.",
+        ),
+    ],
+    variants: &[
+        Variant {
+            kind: "single_switch",
+            doc: "All hosts on one switch, called `switch`.",
+            keys: &[
+                required("hosts", count(2, NODES), "8", "Number of hosts."),
+                required("rate", Kind::Rate, RATE, "Rate of every link."),
+                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of every link, one way."),
+            ],
+        },
+        Variant {
+            kind: "dumbbell",
+            doc: "Two switches, `left` and `right`, with a bottleneck between them. The left hosts come first.",
+            keys: &[
+                required("hosts_per_side", count(1, NODES), "4", "Hosts on either switch."),
+                required("host_rate", Kind::Rate, RATE, "Rate of the access links."),
+                required("bottleneck_rate", Kind::Rate, RATE, "Rate of the link between the switches."),
+                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of the access links, one way."),
+                computed(
+                    "bottleneck_delay",
+                    SPAN_OR_ZERO,
+                    "`delay`",
+                    "\"1 ms\"",
+                    "Propagation delay between the switches, one way.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "leaf_spine",
+            doc: "Racks of hosts on leaves `leaf0`, `leaf1` …, every leaf cabled to every spine `spine0`, `spine1` …",
+            keys: &[
+                required("leaves", count(1, NODES), "2", "Number of leaves (racks)."),
+                required("hosts_per_leaf", count(1, NODES), "32", "Hosts on every leaf."),
+                required("spines", count(1, NODES), "2", "Number of spines."),
+                default("links_per_pair", count(1, 1024), "1", "Parallel cables between a leaf and a spine."),
+                required("host_rate", Kind::Rate, RATE, "Rate of the access links."),
+                computed(
+                    "fabric_rate",
+                    Kind::Rate,
+                    "`host_rate`",
+                    RATE,
+                    "Rate of a cable between leaf and spine.",
+                ),
+                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of the access links, one way."),
+                computed(
+                    "fabric_delay",
+                    SPAN_OR_ZERO,
+                    "`delay`",
+                    DELAY,
+                    "Propagation delay between leaf and spine, one way.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "fat_tree",
+            doc: "The three-tier fat tree of k-port switches (Al-Fares, Loukissas, Vahdat 2008): k pods of k/2 edge and \
+                  k/2 aggregation switches, (k/2)² cores, k³/4 hosts. Switches: `edge0_1` (pod, number), `agg0_1`, `core0`.",
+            keys: &[
+                required("k", count(2, 64), "4", "Ports per switch, even."),
+                required("rate", Kind::Rate, RATE, "Rate of every link."),
+                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of every link, one way."),
+            ],
+        },
+        Variant {
+            kind: "graph",
+            doc: "Any connected graph in which every host has exactly one cable.",
+            keys: &[
+                required(
+                    "hosts",
+                    Kind::CountOrNames,
+                    "[\"client\", \"server\"]",
+                    "How many (h0, h1 …) or their names.",
+                ),
+                required(
+                    "switches",
+                    Kind::CountOrNames,
+                    "[\"s0\", \"s1\"]",
+                    "How many (s0, s1 …) or their names.",
+                ),
+                required(
+                    "links",
+                    Kind::Tables(&LINK),
+                    "[{ a = \"h0\", b = \"s0\", rate = \"10 Gb/s\", delay = \"1 us\" }]",
+                    "The cables. A switch's ports follow their order.",
+                ),
+            ],
+        },
+    ],
+};
+
+/// A cable of a graph.
+pub(crate) static LINK: TableSpec = TableSpec {
+    title: "an entry of topology.links",
+    doc: "A full-duplex cable of a graph.",
+    keys: &[
+        required("a", TEXT, "\"h0\"", "One end."),
+        required("b", TEXT, "\"s0\"", "The other end."),
+        required("rate", Kind::Rate, RATE, "Rate, either direction."),
+        required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay, one way."),
+        default("count", count(1, 1024), "1", "So many parallel cables."),
+    ],
+    variants: &[],
+};
+
+/// A cable that differs.
+pub(crate) static CHANGE: TableSpec = TableSpec {
+    title: "[[topology.change]]",
+    doc: "A cable that differs from what the generator built.",
+    keys: &[
+        required(
+            "link",
+            TEXT,
+            "\"leaf0-spine1\"",
+            "The two ends; with several cables between them, all of them, or one: \"leaf0-spine1/2\" (numbered from 0).",
+        ),
+        optional("rate", Kind::Rate, "\"1 Gb/s\"", "Another rate, both directions."),
+        optional("rate_ab", Kind::Rate, "\"1 Gb/s\"", "Another rate from the end that `link` names first."),
+        optional(
+            "rate_ba",
+            Kind::Rate,
+            "\"1 Gb/s\"",
+            "Another rate towards the end that `link` names first.",
+        ),
+        optional("delay", SPAN_OR_ZERO, DELAY, "Another propagation delay."),
+        default("failed", Kind::Flag, "false", "Down for the whole run."),
+        optional(
+            "down",
+            Kind::Intervals,
+            "[\"10 ms\", \"20 ms\"]",
+            "Down from the first time until before the second, and so on in pairs.",
+        ),
+    ],
+    variants: &[],
+};
+
+/// A switch.
+pub(crate) static SWITCH: TableSpec = TableSpec {
+    title: "[switch]",
+    doc: "The configuration of every switch.",
+    keys: SWITCH_KEYS,
+    variants: &[],
+};
+
+/// A switch that differs. Its keys are those of a switch, and `switches`.
+pub(crate) static SWITCH_OVERRIDE: TableSpec = TableSpec {
+    title: "[[switch_override]]",
+    doc: "What differs at some switches: `switches`, and any keys of [switch].",
+    keys: &[required(
+        "switches",
+        Kind::Texts,
+        "\"spine*\"",
+        "Names, in which * stands for any characters and ? for one.",
+    )],
+    variants: &[],
+};
+
+const SWITCH_KEYS: &[KeySpec] = &[
+    optional(
+        "buffer",
+        SIZE,
+        "\"3.84 MB\"",
+        "The shared buffer of one switch. Either this or `buffer_per_port_per_gbps`.",
+    ),
+    optional(
+        "buffer_per_port_per_gbps",
+        SIZE,
+        "\"9.6 KB\"",
+        "The shared buffer as this much for every Gb/s of every port, rounded down to a byte. Broadcom's Trident 2 has 9.6 KB \
+         (the papers' usual way to size a switch).",
+    ),
+    default(
+        "queues_per_port",
+        count(1, MAX_QUEUES_PER_PORT as u64),
+        "1",
+        "Egress queues of every port; a packet's priority is its queue.",
+    ),
+    required(
+        "policy",
+        Kind::Policy,
+        "{ name = \"dt\", alpha = 0.5 }",
+        "Who may occupy the buffer: a name, or a table with `name` and parameters (section Policies).",
+    ),
+    default(
+        "scheduler",
+        Kind::Scheduler,
+        "\"round_robin\"",
+        "Which queue of a port sends next: `\"fifo\"` (order of arrival), `\"round_robin\"`, `\"strict_priority\"` (queue 0 \
+         first), or a list of groups, highest first.",
+    ),
+    optional(
+        "ecn",
+        Kind::Table(&ECN),
+        "{ kind = \"step\", threshold = \"91 KB\" }",
+        "Congestion marking; without it, none.",
+    ),
+    default(
+        "uncharged_bytes",
+        SMALL_SIZE_OR_ZERO,
+        "\"0 B\"",
+        "Bytes of every frame that are not charged to the buffer (link-layer overhead).",
+    ),
+];
+
+/// Strict-priority groups.
+pub(crate) static SCHEDULER_GROUP: TableSpec = TableSpec {
+    title: "a group of switch.scheduler",
+    doc: "Queues that take turns. Groups come highest first, and together name every queue exactly once.",
+    keys: &[
+        required("queues", PRIORITIES, "[1, 2]", "Queues of a port, numbered from 0."),
+        default(
+            "discipline",
+            Kind::Choice(&[
+                ("fifo", "in order of arrival over the group's queues"),
+                ("round_robin", "one packet each"),
+                ("weighted_round_robin", "`weights` packets each"),
+                ("deficit_round_robin", "`quanta` bytes each"),
+            ]),
+            "\"fifo\"",
+            "How they take turns.",
+        ),
+        optional(
+            "weights",
+            Kind::Counts { min: 1, max: u32::MAX as u64 },
+            "[3, 1]",
+            "Packets per round, one for each of `queues`.",
+        ),
+        optional(
+            "quanta",
+            Kind::Sizes,
+            "[\"3 KB\", \"1500 B\"]",
+            "Bytes per round, one for each of `queues`; at least one full packet.",
+        ),
+    ],
+    variants: &[],
+};
+
+/// Congestion marking.
+pub(crate) static ECN: TableSpec = TableSpec {
+    title: "[switch.ecn]",
+    doc: "Marking by the instantaneous length of a queue.",
+    keys: &[
+        default(
+            "scope",
+            Kind::Choice(&[("queue", "the packet's queue"), ("port", "all queues of its port")]),
+            "\"queue\"",
+            "Whose length counts.",
+        ),
+        default(
+            "at",
+            Kind::Choice(&[
+                ("enqueue", "on arrival, the length before the packet"),
+                ("dequeue", "when transmission starts, the length that remains"),
+            ]),
+            "\"enqueue\"",
+            "When it is looked at. Default: DCTCP (SIGCOMM 2010) section 3.1.",
+        ),
+        computed("priorities", PRIORITIES, "every one", "[1]", "Priorities that are marked at all."),
+    ],
+    variants: &[
+        Variant { kind: "none", doc: "No marking; for an override that switches it off.", keys: &[] },
+        Variant {
+            kind: "step",
+            doc: "DCTCP's step: every packet above the threshold.",
+            keys: &[required("threshold", SIZE_OR_ZERO, "\"91 KB\"", "K: mark when the length exceeds it.")],
+        },
+        Variant {
+            kind: "red",
+            doc: "A probability that rises from 0 at `kmin` to `pmax` at `kmax`, and is 1 above.",
+            keys: &[
+                required("kmin", SIZE_OR_ZERO, "\"100 KB\"", "No mark up to this length."),
+                required("kmax", SIZE_OR_ZERO, "\"400 KB\"", "Every packet above this length."),
+                default(
+                    "pmax",
+                    Kind::Ratio { min: 0.0, max: 1.0, open: false },
+                    "1.0",
+                    "Probability at `kmax`.",
+                ),
+            ],
+        },
+    ],
+};
+
+/// A transport.
+pub(crate) static TRANSPORT: TableSpec = TableSpec {
+    title: "[[transport]]",
+    doc: "How flows are carried. With a single entry, every workload uses it.",
+    keys: &[
+        computed(
+            "name",
+            TEXT,
+            "`congestion_control`",
+            "\"dctcp\"",
+            "The name by which workloads refer to it.",
+        ),
+        required("congestion_control", Kind::CongestionControl, "\"dctcp\"", "How the window moves."),
+        default(
+            "segment_bytes",
+            SMALL_SIZE,
+            "\"1400 B\"",
+            "Payload of a full segment. Default: ABM's artifact.",
+        ),
+        default(
+            "header_bytes",
+            SMALL_SIZE_OR_ZERO,
+            "\"54 B\"",
+            "Headers of a data segment on the wire. Default: Ethernet 14 + IPv4 20 + TCP 20, no options.",
+        ),
+        default("ack_bytes", SMALL_SIZE, "\"54 B\"", "A pure ACK on the wire. Default: as `header_bytes`."),
+        default(
+            "initial_window",
+            Kind::Window,
+            "10",
+            "Segments before the first ACK, or `\"whole\"`: the whole flow at once. Default: RFC 6928.",
+        ),
+        default(
+            "min_rto",
+            SPAN,
+            "\"10 ms\"",
+            "Smallest retransmission timeout. Default: ABM section 4 and LossPass's testbed.",
+        ),
+        default(
+            "initial_rto",
+            SPAN,
+            "\"10 ms\"",
+            "Timeout before the first RTT sample, of the handshake too. Default: the SYN timeout of ABM's artifact.",
+        ),
+        default(
+            "ack_every",
+            count(1, u32::MAX as u64),
+            "1",
+            "ACK every n-th segment; out-of-order ones are acknowledged at once. Default: DelAckCount 0 of ABM's artifact.",
+        ),
+        default(
+            "delayed_ack_timeout",
+            SPAN,
+            "\"1 ms\"",
+            "A delayed ACK waits at most this long. Default: our choice, far below `min_rto`; without effect while \
+             `ack_every` is 1.",
+        ),
+        default(
+            "handshake",
+            Kind::Flag,
+            "true",
+            "Whether a flow opens with SYN and SYN-ACK, unless its connection exists already. Default: ABM's artifact.",
+        ),
+        computed(
+            "ecn_capable",
+            Kind::Flag,
+            "true for `dctcp`, else false",
+            "true",
+            "Whether packets may be marked.",
+        ),
+        default(
+            "dctcp_gain",
+            Kind::Ratio { min: 0.0, max: 1.0, open: true },
+            "\"1/16\"",
+            "g, the weight of a new sample of the marked fraction. Default: DCTCP (SIGCOMM 2010) section 3.4.",
+        ),
+        default(
+            "dctcp_initial_alpha",
+            Kind::Ratio { min: 0.0, max: 1.0, open: false },
+            "1.0",
+            "First estimate of the marked fraction. Default: RFC 8257 section 4.2.",
+        ),
+        default(
+            "unscheduled_bytes",
+            SIZE_OR_ZERO,
+            "\"0 B\"",
+            "The first so many bytes of a flow carry the tag `unscheduled`, for policies that treat the first round trip \
+             apart. ABM's artifact: one bandwidth-delay product, 100 KB. Default: none are tagged.",
+        ),
+        computed(
+            "data_priority",
+            PRIORITY,
+            "1 where every port has two queues or more, else 0",
+            "1",
+            "Queue of data packets. Default: ABM's artifact, which keeps queue 0 for ACKs.",
+        ),
+        default(
+            "control_priority",
+            PRIORITY,
+            "0",
+            "Queue of ACKs, handshakes and tiny segments. Default: ABM's artifact.",
+        ),
+        default(
+            "control_max_payload_bytes",
+            SMALL_SIZE_OR_ZERO,
+            "\"0 B\"",
+            "Data segments with at most this much payload use the control priority, as in ABM's artifact (frames below \
+             70 B). Default: none do.",
+        ),
+    ],
+    variants: &[],
+};
+
+/// Hosts.
+pub(crate) static HOST: TableSpec = TableSpec {
+    title: "[host]",
+    doc: "How hosts send.",
+    keys: &[default(
+        "nic",
+        Kind::Choice(&[
+            ("fair", "one packet of each ready flow in turn"),
+            ("fifo", "first come, first served"),
+        ]),
+        "\"fair\"",
+        "Order of a host's flows at its NIC. Default: fair queueing, as Linux does it.",
+    )],
+    variants: &[],
+};
+
+const PATTERN: Kind = Kind::Choice(&[
+    ("next_rack", "a random host of the next rack; the last rack's next is the first"),
+    ("other_rack", "a random host of any other rack"),
+    ("all_to_all", "any other host"),
+]);
+
+/// Traffic.
+pub(crate) static WORKLOAD: TableSpec = TableSpec {
+    title: "[[workload]]",
+    doc: "What is sent. All entries run at once.",
+    keys: &[
+        computed("class", TEXT, "the `kind`", "\"web_search\"", "Name of its flows in tables and reports."),
+        computed(
+            "transport",
+            TEXT,
+            "the only entry",
+            "\"dctcp\"",
+            "Name of the [[transport]] that carries it.",
+        ),
+    ],
+    variants: &[
+        Variant {
+            kind: "poisson",
+            doc: "Every host starts flows at random times (Poisson).",
+            keys: &[
+                required(
+                    "sizes",
+                    TEXT,
+                    "\"web_search\"",
+                    "Flow sizes: a built-in distribution, a CSV file (relative to the scenario) with the cumulative \
+                     distribution, or one size such as \"100 KB\".",
+                ),
+                required(
+                    "load",
+                    Kind::Ratio { min: 0.0, max: 1.0, open: true },
+                    "0.4",
+                    "Offered payload as a fraction of what `load_of` names.",
+                ),
+                computed(
+                    "load_of",
+                    Kind::Choice(&[
+                        ("leaf_uplinks", "capacity from the racks' switches to other switches"),
+                        ("host_links", "the access links"),
+                    ]),
+                    "`leaf_uplinks` where there are several switches, else `host_links`",
+                    "\"leaf_uplinks\"",
+                    "What the load is a fraction of: the network as built, before `topology.change`. Default: ABM's artifact.",
+                ),
+                computed(
+                    "pattern",
+                    PATTERN,
+                    "`other_rack` where there are several racks, else `all_to_all`",
+                    "\"next_rack\"",
+                    "Who sends to whom. A rack is the hosts of one switch. ABM's artifact: next_rack.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "incast",
+            doc: "Queries: a client asks `fan_in` servers, all of which answer at once.",
+            keys: &[
+                optional(
+                    "request",
+                    SIZE,
+                    "\"1.15 MB\"",
+                    "Bytes of all answers of one query together. Either this or `request_fraction_of_buffer`.",
+                ),
+                optional(
+                    "request_fraction_of_buffer",
+                    Kind::Ratio { min: 0.0, max: 1000.0, open: true },
+                    "0.3",
+                    "The same as a fraction of the buffer of the racks' switches, rounded down to a byte.",
+                ),
+                required("fan_in", count(1, u32::MAX as u64), "32", "Servers per query."),
+                required(
+                    "queries_per_second_per_host",
+                    Kind::Ratio { min: 0.0, max: 1e9, open: true },
+                    "2.0",
+                    "Mean rate at which every host asks (Poisson).",
+                ),
+                computed(
+                    "pattern",
+                    PATTERN,
+                    "`other_rack` where there are several racks, else `all_to_all`",
+                    "\"next_rack\"",
+                    "Which servers a client asks.",
+                ),
+                default(
+                    "persistent",
+                    Kind::Flag,
+                    "true",
+                    "Whether the answers use connections that exist already: no handshake. Default: ABM's artifact and \
+                     Plasticine section 6.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "flow_list",
+            doc: "Exactly the flows of a CSV file.",
+            keys: &[required("file", TEXT, "\"flows.csv\"", "The list, relative to the scenario file.")],
+        },
+    ],
+};
+
+/// What is recorded.
+pub(crate) static OUTPUT: TableSpec = TableSpec {
+    title: "[output]",
+    doc: "What is recorded.",
+    keys: &[
+        default(
+            "sample_interval",
+            SPAN_OR_ZERO,
+            "\"0 s\"",
+            "Interval of the sampled series; 0: none. ABM's artifact: 30 us.",
+        ),
+        computed(
+            "sample_switch",
+            TEXT,
+            "the first switch",
+            "\"leaf0\"",
+            "The switch whose queues and thresholds are sampled.",
+        ),
+        default(
+            "short_flow",
+            SIZE,
+            "\"100 KB\"",
+            "Flows smaller than this count as short in summaries. Default: Plasticine, LossPass and ABM's artifact.",
+        ),
+        computed(
+            "base_rtt",
+            SPAN,
+            "computed for every pair from the topology",
+            "\"80 us\"",
+            "Round-trip time in the ideal that slowdown compares with.",
+        ),
+    ],
+    variants: &[],
+};

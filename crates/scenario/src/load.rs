@@ -1,0 +1,344 @@
+//! From a path to a scenario: reading files, `extends`, overrides from the command line.
+
+use crate::context::{Complaint, Context};
+use crate::model::Scenario;
+use crate::problem::{LoadError, Problem};
+use crate::read::{self, InputFile};
+use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
+use std::path::{Path, PathBuf};
+
+/// A scenario that can run.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What enters a driver.
+    pub scenario: Scenario,
+    /// The scenario as TOML with every default written out. It loads to the same scenario, provided that
+    /// [`Self::inputs`] lie beside it.
+    pub resolved: String,
+    /// Files that it refers to, under the names that [`Self::resolved`] uses.
+    pub inputs: Vec<InputFile>,
+    /// "Check before you trust the numbers."
+    pub warnings: Vec<Problem>,
+}
+
+/// Loads a scenario file.
+///
+/// `overrides` are applied after everything that the file extends, in order: a dotted key and a TOML value, where
+/// a bare word stands for a string: `("switch.policy", "abm")`, `("workload.0.load", "0.8")`,
+/// `("transport.dctcp.min_rto", "1 ms")` (entries of a list by number or by name).
+///
+/// # Errors
+/// Everything that is wrong, as far as one pass can tell.
+pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    let mut context = Context::default();
+    let name = path.display().to_string();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let complaint = Complaint::new(format!("cannot read {name}: {}", reason(&error)), "");
+            let help = nearby_file(path).map(|near| format!("did you mean \"{near}\"?"));
+            context.error("", Origin::BUILT_IN, complaint.maybe_help(help));
+            return Err(failure(context, &name));
+        }
+    };
+    let root = read_chain(&mut context, path, text);
+    finish(context, root, &name, path, overrides)
+}
+
+/// Loads a scenario from its text, as if it stood in a file at `path` (which need not exist).
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    let mut context = Context::default();
+    let root = read_chain(&mut context, path, text.to_owned());
+    finish(context, root, &path.display().to_string(), path, overrides)
+}
+
+fn finish(
+    mut context: Context,
+    root: Option<Item>,
+    name: &str,
+    path: &Path,
+    overrides: &[(String, String)],
+) -> Result<Loaded, LoadError> {
+    let Some(mut root) = root else { return Err(failure(context, name)) };
+    for (key, value) in overrides {
+        set(&mut context, &mut root, key, value);
+    }
+    let stem =
+        path.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let read = read::scenario(&context, &root, &stem);
+    let (errors, warnings) = context.into_problems();
+    match read {
+        Some(read) if errors.is_empty() => Ok(Loaded {
+            scenario: read.scenario,
+            resolved: read.resolved,
+            inputs: read.inputs.files,
+            warnings,
+        }),
+        _ => {
+            assert!(!errors.is_empty(), "a scenario that cannot be read comes with a reason");
+            Err(LoadError { scenario: name.to_owned(), problems: errors })
+        }
+    }
+}
+
+fn failure(context: Context, name: &str) -> LoadError {
+    LoadError { scenario: name.to_owned(), problems: context.into_problems().0 }
+}
+
+/// A file and all that it extends, merged. `None`: the context knows why.
+fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> {
+    let mut layers = Vec::new();
+    let mut chain: Vec<(PathBuf, PathBuf)> = Vec::new();
+    let mut next = Some((path.to_owned(), text));
+    while let Some((path, text)) = next.take() {
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let source = context.add_source(&path.display().to_string(), &text, &folder);
+        chain.push((path.clone(), identity(&path)));
+        let mut root = match tree::parse(source, &text) {
+            Ok(root) => root,
+            Err(errors) => {
+                for (message, origin) in errors.into_iter().take(1) {
+                    // The parser goes on about which kind of string it wanted.
+                    let message = message.trim_end_matches(", expected literal string");
+                    let complaint = Complaint::new(format!("not valid TOML: {message}"), "here");
+                    context.error("", origin, complaint.help(syntax_help(&text, origin)));
+                }
+                return None;
+            }
+        };
+        let Value::Table(table) = &mut root.value else { unreachable!("a document is a table") };
+        if let Some(extends) = table.remove("extends") {
+            next = Some(read_base(context, &folder, &extends, &chain)?);
+        }
+        layers.push(root);
+    }
+    let mut merged = layers.pop()?;
+    while let Some(layer) = layers.pop() {
+        merge("", &mut merged, layer);
+    }
+    Some(merged)
+}
+
+/// The file that `extends` names.
+fn read_base(
+    context: &Context,
+    folder: &Path,
+    extends: &Entry,
+    chain: &[(PathBuf, PathBuf)],
+) -> Option<(PathBuf, String)> {
+    let origin = extends.item.origin;
+    let Value::String(written) = &extends.item.value else {
+        let found = extends.item.value.kind_in_words();
+        let complaint =
+            Complaint::new(format!("expected the path of a scenario file, found {found}"), "not a path");
+        context.error("extends", origin, complaint.help("for example extends = \"base.toml\""));
+        return None;
+    };
+    let path = folder.join(written);
+    if let Some(start) = chain.iter().position(|known| known.1 == identity(&path)) {
+        let mut names: Vec<_> = chain[start..].iter().map(|known| known.0.display().to_string()).collect();
+        names.push(path.display().to_string());
+        let complaint = Complaint::new("these files extend each other in a circle", "closes the circle");
+        context.error(
+            "extends",
+            origin,
+            complaint.help(format!("{}\nremove one `extends`", names.join("\n  → "))),
+        );
+        return None;
+    }
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some((path, text)),
+        Err(error) => {
+            let message = format!("cannot read {}: {}", path.display(), reason(&error));
+            let help = match nearby_file(&path) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => "the path is relative to this file".to_owned(),
+            };
+            context.error("extends", origin, Complaint::new(message, "this file").help(help));
+            None
+        }
+    }
+}
+
+/// Two paths to one file compare equal.
+fn identity(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Applies one override.
+fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
+    let text = format!("--set {key}={value}");
+    let source = context.add_source("set on the command line", &text, Path::new(""));
+    let (key_start, value_start) = (6, 6 + key.len() + 1);
+    let key_origin = Origin { source, start: key_start, end: key_start + key.len() };
+    let origin = Origin { source, start: value_start, end: text.len() };
+    let keys: Vec<&str> = key.split('.').collect();
+    if keys.iter().any(|part| part.trim().is_empty()) {
+        let complaint = Complaint::new(format!("\"{key}\" is not a dotted key"), "expected a key");
+        context.error("", key_origin, complaint.help("for example --set switch.policy=abm"));
+        return;
+    }
+    let item = match command_line_value(value, origin) {
+        Ok(item) => item,
+        Err(message) => {
+            context.error(key, origin, Complaint::new(format!("not valid TOML: {message}"), "this value"));
+            return;
+        }
+    };
+    if let Err((path, complaint)) = assign(root, &keys, item, key_origin, 0) {
+        context.error(&path, key_origin, complaint);
+    }
+}
+
+/// A TOML value, or a bare word as a string.
+fn command_line_value(text: &str, origin: Origin) -> Result<Item, String> {
+    let document = format!("value = {text}");
+    let bare = || Ok(Item { value: Value::String(text.to_owned()), origin });
+    match tree::parse(origin.source, &document) {
+        Ok(Item { value: Value::Table(mut table), .. }) if table.entries.len() == 1 => {
+            let mut item = table.remove("value").map(|entry| entry.item).ok_or("a value is expected")?;
+            place_all(&mut item, origin);
+            Ok(item)
+        }
+        Err(errors) if text.starts_with(['{', '[', '"', '\'']) => {
+            Err(errors.first().map_or_else(String::new, |error| error.0.clone()))
+        }
+        _ => bare(),
+    }
+}
+
+fn place_all(item: &mut Item, origin: Origin) {
+    item.origin = origin;
+    match &mut item.value {
+        Value::Array(list) => list.iter_mut().for_each(|item| place_all(item, origin)),
+        Value::Table(table) => {
+            for entry in &mut table.entries {
+                entry.key_origin = origin;
+                place_all(&mut entry.item, origin);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Lays `value` over what `keys` name below `item`.
+fn assign(
+    item: &mut Item,
+    keys: &[&str],
+    value: Item,
+    key_origin: Origin,
+    depth: usize,
+) -> Result<(), (String, Complaint)> {
+    let here = || keys[..depth].join(".");
+    let rest = &keys[depth..];
+    match &mut item.value {
+        Value::Array(list) => {
+            let Some(index) = find_entry(list, rest[0]) else {
+                let count = list.len();
+                let names: Vec<_> =
+                    list.iter().filter_map(entry_name).map(|name| format!("\"{name}\"")).collect();
+                let complaint =
+                    Complaint::new(format!("`{}` has no entry \"{}\"", here(), rest[0]), "no such entry");
+                let named = if names.is_empty() {
+                    String::new()
+                } else {
+                    format!(", or by name: {}", names.join(", "))
+                };
+                let last = count.saturating_sub(1);
+                return Err((
+                    here(),
+                    complaint.help(format!("entries are numbered from 0 to {last}{named}")),
+                ));
+            };
+            if rest.len() == 1 {
+                merge("", &mut list[index], value);
+                return Ok(());
+            }
+            assign(&mut list[index], keys, value, key_origin, depth + 1)
+        }
+        Value::Table(table) => {
+            if rest.len() > 1
+                && let Some(below) = table.get_mut(rest[0])
+            {
+                if rest[0] == "policy" {
+                    tree::expand_policy_name(below);
+                }
+                if matches!(below.value, Value::Table(_) | Value::Array(_)) {
+                    return assign(below, keys, value, key_origin, depth + 1);
+                }
+            }
+            let (last, above) = rest.split_last().expect("a key has at least one part");
+            let wrap = |key: &str, item: Item| Item {
+                origin: item.origin,
+                value: Value::Table(Table { entries: vec![Entry { key: key.to_owned(), key_origin, item }] }),
+            };
+            let nested = above.iter().rev().fold(wrap(last, value), |item, key| wrap(key, item));
+            let origin = item.origin;
+            merge("", item, nested);
+            item.origin = origin;
+            Ok(())
+        }
+        _ => unreachable!("only tables and lists are entered"),
+    }
+}
+
+fn entry_name(item: &Item) -> Option<&str> {
+    let Value::Table(table) = &item.value else { return None };
+    ["name", "class", "link", "switches"].iter().find_map(|key| {
+        match table.get(key).map(|item| &item.value) {
+            Some(Value::String(name)) => Some(name.as_str()),
+            _ => None,
+        }
+    })
+}
+
+fn find_entry(list: &[Item], written: &str) -> Option<usize> {
+    match written.parse::<usize>() {
+        Ok(index) => (index < list.len()).then_some(index),
+        Err(_) => list.iter().position(|item| entry_name(item) == Some(written)),
+    }
+}
+
+/// The commonest slips have answers of their own.
+fn syntax_help(text: &str, origin: Origin) -> String {
+    let start = text[..origin.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default().trim();
+    if line.starts_with('[') && !line.contains('=') {
+        return "a table starts with [name], an entry of a list with [[name]], alone on a line".to_owned();
+    }
+    if let Some((key, value)) = line.split_once('=') {
+        let value = value.split('#').next().unwrap_or_default().trim();
+        if !value.is_empty() && !value.starts_with(['"', '\'', '[', '{']) {
+            return format!("quantities and words stand in quotes: {} = \"{value}\"", key.trim());
+        }
+    }
+    "a scenario is TOML (https://toml.io): lines of key = value, below headers such as [switch]".to_owned()
+}
+
+/// What the file system says, for people.
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// A file in the same folder whose name resembles that of `path`.
+pub(crate) fn nearby_file(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_string_lossy().into_owned();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
+    let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let near = crate::context::suggestion(&wanted, names.iter().map(String::as_str))?;
+    if near == wanted {
+        return None;
+    }
+    Some(path.with_file_name(near).display().to_string())
+}

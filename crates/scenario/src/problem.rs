@@ -1,0 +1,143 @@
+//! What is wrong with a scenario, where, and what to do: the errors and warnings that users read.
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode};
+use std::fmt;
+use std::sync::Arc;
+
+/// One error or warning about a scenario.
+///
+/// Its [`Diagnostic`] carries the source text and spans, so that a graphical handler can draw the line.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub(crate) severity: Severity,
+    pub(crate) key: String,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    pub(crate) source: Option<NamedSource<Arc<str>>>,
+    pub(crate) labels: Vec<LabeledSpan>,
+}
+
+impl Problem {
+    /// The dotted key (`switch.policy`, `workload.0.load`); empty where no key is at fault.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What is wrong, without the key.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help_text(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// Whether the scenario can run nevertheless.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        self.severity == Severity::Warning
+    }
+
+    /// The file that it is about (or the words "set on the command line").
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.source.as_ref().map(NamedSource::name)
+    }
+
+    /// The line in [`Self::file`], from 1.
+    #[must_use]
+    pub fn line(&self) -> Option<usize> {
+        let offset = self.labels.first()?.offset();
+        let text = self.source.as_ref()?.inner();
+        Some(1 + text[..offset.min(text.len())].bytes().filter(|&byte| byte == b'\n').count())
+    }
+}
+
+/// `key: message`, as the first line of a rendered error.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn severity(&self) -> Option<Severity> {
+        Some(self.severity)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.source.as_ref().map(|source| source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        if self.labels.is_empty() { None } else { Some(Box::new(self.labels.iter().cloned())) }
+    }
+}
+
+/// Why a scenario does not load: everything that could be found in one pass, ordered by place.
+#[derive(Clone, Debug)]
+pub struct LoadError {
+    pub(crate) scenario: String,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl LoadError {
+    /// The errors, at least one.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    fn only(&self) -> Option<&Problem> {
+        match self.problems.as_slice() {
+            [problem] => Some(problem),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.only() {
+            Some(problem) => problem.fmt(f),
+            None => write!(f, "{} has {} errors", self.scenario, self.problems.len()),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// A single problem is shown as itself; several follow a headline.
+impl Diagnostic for LoadError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.only().and_then(Diagnostic::help)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.only().and_then(Diagnostic::source_code)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.only().and_then(Diagnostic::labels)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        match self.only() {
+            Some(_) => None,
+            None => Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic))),
+        }
+    }
+}

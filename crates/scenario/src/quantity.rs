@@ -1,0 +1,288 @@
+//! Quantities with units, as text: `"80 us"`, `"3.84 MB"`, `"10 Gb/s"`.
+//!
+//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes, and a value that is finer than the
+//! smallest unit (1 ps, 1 B, 1 b/s) is refused instead of rounded.
+
+use bufferlab_units::{BitRate, Time};
+use std::fmt;
+
+/// What a quantity measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// A span of time.
+    Time,
+    /// A number of bytes.
+    Size,
+    /// Bits per second.
+    Rate,
+}
+
+impl Dimension {
+    /// "a time", "a size", "a rate".
+    #[must_use]
+    pub const fn article(self) -> &'static str {
+        match self {
+            Self::Time => "a time",
+            Self::Size => "a size",
+            Self::Rate => "a rate",
+        }
+    }
+
+    /// The units that are accepted, for people.
+    #[must_use]
+    pub const fn units(self) -> &'static str {
+        match self {
+            Self::Time => "ps, ns, us, ms, s",
+            Self::Size => "B, KB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
+            Self::Rate => "b/s, Kb/s, Mb/s, Gb/s, Tb/s (bits; also Gbps)",
+        }
+    }
+
+    /// A regular expression for the JSON Schema.
+    #[must_use]
+    pub(crate) fn pattern(self) -> String {
+        let units: Vec<_> = UNITS.iter().filter(|unit| unit.1 == self).map(|unit| unit.0).collect();
+        format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
+    }
+
+    const fn smallest(self) -> &'static str {
+        match self {
+            Self::Time => "1 ps",
+            Self::Size => "1 B",
+            Self::Rate => "1 b/s",
+        }
+    }
+}
+
+/// Name, dimension and scale in the base unit (ps, B, b/s).
+const UNITS: &[(&str, Dimension, u128)] = &[
+    ("ps", Dimension::Time, 1),
+    ("ns", Dimension::Time, 1_000),
+    ("us", Dimension::Time, 1_000_000),
+    ("µs", Dimension::Time, 1_000_000),
+    ("μs", Dimension::Time, 1_000_000),
+    ("ms", Dimension::Time, 1_000_000_000),
+    ("s", Dimension::Time, 1_000_000_000_000),
+    ("B", Dimension::Size, 1),
+    ("KB", Dimension::Size, 1_000),
+    ("kB", Dimension::Size, 1_000),
+    ("MB", Dimension::Size, 1_000_000),
+    ("GB", Dimension::Size, 1_000_000_000),
+    ("KiB", Dimension::Size, 1 << 10),
+    ("MiB", Dimension::Size, 1 << 20),
+    ("GiB", Dimension::Size, 1 << 30),
+    ("b/s", Dimension::Rate, 1),
+    ("Kb/s", Dimension::Rate, 1_000),
+    ("kb/s", Dimension::Rate, 1_000),
+    ("Mb/s", Dimension::Rate, 1_000_000),
+    ("Gb/s", Dimension::Rate, 1_000_000_000),
+    ("Tb/s", Dimension::Rate, 1_000_000_000_000),
+    ("bps", Dimension::Rate, 1),
+    ("Kbps", Dimension::Rate, 1_000),
+    ("kbps", Dimension::Rate, 1_000),
+    ("Mbps", Dimension::Rate, 1_000_000),
+    ("Gbps", Dimension::Rate, 1_000_000_000),
+    ("Tbps", Dimension::Rate, 1_000_000_000_000),
+];
+
+/// Why a text is not the quantity that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuantityError {
+    /// No number at the beginning.
+    NotANumber,
+    /// A number below zero.
+    Negative,
+    /// A number without a unit.
+    MissingUnit,
+    /// A unit that does not exist.
+    UnknownUnit(String),
+    /// A unit of something else.
+    WrongDimension {
+        /// The unit that was written.
+        unit: String,
+        /// What it measures.
+        found: Dimension,
+    },
+    /// Finer than the smallest unit.
+    TooFine(Dimension),
+    /// More than 64 bits hold.
+    TooLarge,
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotANumber => f.write_str("this does not start with a number"),
+            Self::Negative => f.write_str("the value is negative"),
+            Self::MissingUnit => f.write_str("the unit is missing"),
+            Self::UnknownUnit(unit) => write!(f, "there is no unit \"{unit}\""),
+            Self::WrongDimension { unit, found } => write!(f, "\"{unit}\" is a unit of {}", found.article()),
+            Self::TooFine(dimension) => {
+                write!(f, "the value is not a whole multiple of {}", dimension.smallest())
+            }
+            Self::TooLarge => f.write_str("the value is too large"),
+        }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// Reads a time.
+///
+/// # Errors
+/// [`QuantityError`].
+pub fn parse_time(text: &str) -> Result<Time, QuantityError> {
+    parse(text, Dimension::Time).map(Time)
+}
+
+/// Reads a size in bytes.
+///
+/// # Errors
+/// [`QuantityError`].
+pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
+    parse(text, Dimension::Size)
+}
+
+/// Reads a rate.
+///
+/// # Errors
+/// [`QuantityError`].
+pub fn parse_rate(text: &str) -> Result<BitRate, QuantityError> {
+    parse(text, Dimension::Rate).map(BitRate)
+}
+
+/// Reads a quantity of `dimension` in its base unit (ps, B, b/s).
+pub(crate) fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityError> {
+    let text = text.trim();
+    let (negative, text) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let (number, unit) = (text[..end].replace('_', ""), text[end..].trim());
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() || fraction.contains('.') || (number.ends_with('.')) {
+        return Err(QuantityError::NotANumber);
+    }
+    if unit.is_empty() {
+        return Err(QuantityError::MissingUnit);
+    }
+    let &(_, found, scale) = UNITS
+        .iter()
+        .find(|known| known.0 == unit)
+        .ok_or_else(|| QuantityError::UnknownUnit(unit.to_owned()))?;
+    if found != dimension {
+        return Err(QuantityError::WrongDimension { unit: unit.to_owned(), found });
+    }
+    let fraction = fraction.trim_end_matches('0');
+    let mantissa: u128 = match format!("{whole}{fraction}").trim_start_matches('0') {
+        "" => 0,
+        digits => digits.parse().map_err(|_| QuantityError::TooLarge)?,
+    };
+    if negative && mantissa != 0 {
+        return Err(QuantityError::Negative);
+    }
+    let scaled = mantissa.checked_mul(scale).ok_or(QuantityError::TooLarge)?;
+    let divisor = u32::try_from(fraction.len()).ok().and_then(|places| 10_u128.checked_pow(places));
+    match divisor {
+        Some(divisor) if scaled % divisor == 0 => {
+            u64::try_from(scaled / divisor).map_err(|_| QuantityError::TooLarge)
+        }
+        _ => Err(QuantityError::TooFine(dimension)),
+    }
+}
+
+/// The canonical text of a time: exact, in the largest unit that makes the number at least 1.
+#[must_use]
+pub fn format_time(time: Time) -> String {
+    decimal(
+        time.0,
+        &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)],
+    )
+}
+
+/// The canonical text of a size: exact, in powers of 1000; below 2 KB, where packets are, in bytes.
+#[must_use]
+pub fn format_size(bytes: u64) -> String {
+    if bytes < 2_000 {
+        return format!("{bytes} B");
+    }
+    decimal(bytes, &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000), ("B", 1)])
+}
+
+/// The canonical text of a rate: exact.
+#[must_use]
+pub fn format_rate(rate: BitRate) -> String {
+    let units = [
+        ("Tb/s", 1_000_000_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Mb/s", 1_000_000),
+        ("Kb/s", 1_000),
+        ("b/s", 1),
+    ];
+    decimal(rate.0, &units)
+}
+
+fn decimal(value: u64, units: &[(&str, u64)]) -> String {
+    let smallest = units[units.len() - 1];
+    let &(unit, scale) = units.iter().find(|unit| value >= unit.1).unwrap_or(&smallest);
+    let places = scale.ilog10() as usize;
+    let fraction = format!("{:0places$}", value % scale);
+    let fraction = if scale == 1 { "" } else { fraction.trim_end_matches('0') };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{point}{fraction} {unit}", value / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(parse_size("3.84 MB"), Ok(3_840_000));
+        assert_eq!(parse_size("9.6 KB"), Ok(9_600));
+        assert_eq!(parse_size("0.0000001 GB"), Ok(100));
+        assert_eq!(parse_size("128KiB"), Ok(131_072));
+        assert_eq!(parse_size("0.5 KiB"), Ok(512));
+        assert_eq!(parse_time("80 us"), Ok(Time::from_us(80)));
+        assert_eq!(parse_time("17.28µs"), Ok(Time(17_280_000)));
+        assert_eq!(parse_time("1 s"), Ok(Time::from_ms(1_000)));
+        assert_eq!(parse_rate("10Gbps"), Ok(BitRate::gbps(10)));
+        assert_eq!(parse_rate("0.995 Gb/s"), Ok(BitRate::mbps(995)));
+        assert_eq!(parse_size("1_000 B"), Ok(1_000));
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_refused_with_its_reason() {
+        assert_eq!(parse_size("1500"), Err(QuantityError::MissingUnit));
+        assert_eq!(parse_size("-1 KB"), Err(QuantityError::Negative));
+        assert_eq!(parse_size("1.0001 KB"), Err(QuantityError::TooFine(Dimension::Size)));
+        assert_eq!(parse_time("0.5 ps"), Err(QuantityError::TooFine(Dimension::Time)));
+        assert_eq!(parse_size("3 XB"), Err(QuantityError::UnknownUnit("XB".into())));
+        assert_eq!(
+            parse_size("3 ms"),
+            Err(QuantityError::WrongDimension { unit: "ms".into(), found: Dimension::Time })
+        );
+        for text in ["", "MB", ".5 MB", "1.2.3 MB", "5. MB"] {
+            assert_eq!(parse_size(text), Err(QuantityError::NotANumber), "{text}");
+        }
+        assert_eq!(parse_time("1000000000000 s"), Err(QuantityError::TooLarge));
+        assert_eq!(parse_time(&format!("{} s", "9".repeat(50))), Err(QuantityError::TooLarge));
+        assert_eq!(
+            parse_time(&format!("0.{}1 s", "0".repeat(60))),
+            Err(QuantityError::TooFine(Dimension::Time))
+        );
+    }
+
+    #[test]
+    fn canonical_texts_read_back_as_the_same_value() {
+        for value in [0, 1, 999, 1_000, 1_024, 1_163_200, 3_840_000, 17_280_000, 1_000_000_007, u64::MAX] {
+            assert_eq!(parse_time(&format_time(Time(value))), Ok(Time(value)));
+            assert_eq!(parse_size(&format_size(value)), Ok(value));
+            assert_eq!(parse_rate(&format_rate(BitRate(value))), Ok(BitRate(value)));
+        }
+        assert_eq!(format_size(3_840_000), "3.84 MB");
+        assert_eq!(format_time(Time(1_163_200)), "1.1632 us");
+        assert_eq!(format_time(Time::ZERO), "0 ps");
+    }
+}

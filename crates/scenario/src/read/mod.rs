@@ -1,0 +1,93 @@
+//! The merged file as a [`Scenario`]: section by section, with every check that needs more than one value.
+
+mod files;
+mod output;
+mod policy;
+mod scheduler;
+mod switch;
+mod topology;
+mod transport;
+mod workload;
+
+pub use files::InputFile;
+pub(crate) use files::Inputs;
+pub(crate) use policy::kind_of_parameter;
+
+use crate::context::{Complaint, Context};
+use crate::format::ROOT;
+use crate::model::Scenario;
+use crate::reader::Reader;
+use crate::tree::Item;
+use bufferlab_core::Profile;
+
+/// What reading yields: the scenario, its resolved text, the files that it refers to.
+pub(crate) struct Read {
+    pub(crate) scenario: Scenario,
+    pub(crate) resolved: String,
+    pub(crate) inputs: Inputs,
+}
+
+/// Reads the root table. `None` when anything is wrong; the context knows what.
+///
+/// Sections are read even if earlier ones failed, as far as they can be judged alone, so that one run shows
+/// as many mistakes as possible.
+pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Option<Read> {
+    let mut inputs = Inputs::default();
+    let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;
+    reader.spec_of("extends");
+
+    let name = reader.text_or("name", default_name);
+    let description = reader.text("description");
+    let profile = match reader.choice("profile") {
+        Some("artifact") => Profile::Artifact,
+        _ => Profile::Paper,
+    };
+    let seed = reader.count("seed");
+    let duration = reader.time("duration");
+    let drain = reader.time("drain");
+    if name.trim().is_empty() {
+        reader.error("name", Complaint::new("the name is empty", "expected a name, for folders and titles"));
+    }
+
+    let networks = topology::read(&mut reader);
+    let groups = switch::read_groups(&mut reader, networks.as_ref(), profile);
+    let mut transports = transport::read(&mut reader, groups.as_deref());
+    let switches = match (&networks, &groups) {
+        (Some(networks), Some(groups)) => {
+            let seed = seed.unwrap_or(0);
+            switch::finish(context, networks, groups, &transports, profile, seed)
+        }
+        _ => None,
+    };
+    switch::write_resolved(&mut reader, networks.as_ref(), groups.as_deref());
+    let host = output::host(&mut reader);
+    let facts = workload::Facts {
+        networks: networks.as_ref(),
+        switches: switches.as_deref(),
+        duration,
+        seed: seed.unwrap_or(0),
+    };
+    let workloads = workload::read(&mut reader, &facts, &mut transports, &mut inputs);
+    let output = output::output(&mut reader, networks.as_ref());
+    if let Some(switches) = &switches {
+        transport::warn_about_ecn(&reader, &transports, switches);
+    }
+    transport::warn_about_unused(&reader, &transports);
+
+    let resolved = reader.finish();
+    let complete = Scenario {
+        name,
+        description: description?,
+        profile,
+        seed: seed?,
+        duration: duration?,
+        drain: drain?,
+        topology: networks?.as_it_runs,
+        switches: switches?,
+        transports: transports.specs()?,
+        host: host?,
+        workloads: workloads?,
+        output: output?,
+    };
+    Some(Read { scenario: complete, resolved: resolved.document(), inputs })
+}

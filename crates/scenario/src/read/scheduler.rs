@@ -1,0 +1,159 @@
+//! `switch.scheduler`: a name, or groups of queues.
+
+use crate::context::{Complaint, suggestion};
+use crate::convert;
+use crate::format::SCHEDULER_GROUP;
+use crate::model::{Discipline, SchedulerGroup, SchedulerSpec};
+use crate::quantity::format_size;
+use crate::reader::Reader;
+use crate::resolved::{OutValue, list, quote};
+use crate::tree::{Item, Value};
+
+const NAMES: [&str; 3] = ["fifo", "round_robin", "strict_priority"];
+
+pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: u8) -> Option<SchedulerSpec> {
+    let item = switch.value_of("scheduler")?;
+    match &item.value {
+        Value::String(name) => named(switch, name, queues_per_port),
+        Value::Array(groups) => grouped(switch, groups, queues_per_port),
+        _ => {
+            let wanted = switch.spec_of("scheduler").wanted();
+            switch.error("scheduler", convert::wrong_kind(&item, &wanted));
+            None
+        }
+    }
+}
+
+fn named(switch: &mut Reader<'_>, name: &str, queues_per_port: u8) -> Option<SchedulerSpec> {
+    let all: Vec<u8> = (0..queues_per_port).collect();
+    let groups = match name {
+        "fifo" => vec![SchedulerGroup { queues: all, discipline: Discipline::Fifo }],
+        "round_robin" => vec![SchedulerGroup { queues: all, discipline: Discipline::RoundRobin }],
+        "strict_priority" => {
+            let alone = |queue| SchedulerGroup { queues: vec![queue], discipline: Discipline::Fifo };
+            all.into_iter().map(alone).collect()
+        }
+        _ => {
+            let known = "known: \"fifo\", \"round_robin\", \"strict_priority\", or a list of groups:\n\
+                         scheduler = [{ queues = [0] }, { queues = [1, 2], discipline = \"round_robin\" }]";
+            let help = match suggestion(name, NAMES) {
+                Some(near) => format!("did you mean \"{near}\"?\n{known}"),
+                None => known.to_owned(),
+            };
+            let complaint = Complaint::new(format!("unknown scheduler \"{name}\""), "no such scheduler");
+            switch.error("scheduler", complaint.help(help));
+            return None;
+        }
+    };
+    switch.out.set("scheduler", quote(name));
+    Some(SchedulerSpec { groups })
+}
+
+fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Option<SchedulerSpec> {
+    let mark = switch.context.mark();
+    let (mut groups, mut resolved) = (Vec::new(), Vec::new());
+    let mut named = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let path = format!("{}.{index}", switch.path("scheduler"));
+        let Some(mut reader) = Reader::open(switch.context, &SCHEDULER_GROUP, path, Some(item)) else {
+            continue;
+        };
+        if let Some(queues) = reader.counts("queues") {
+            check_queues(&reader, &queues, &mut named, queues_per_port);
+            let queues: Vec<u8> = queues.iter().map(|&queue| queue as u8).collect();
+            let discipline = discipline(&mut reader, queues.len());
+            groups.push(SchedulerGroup { queues, discipline });
+        } else {
+            discipline(&mut reader, 0);
+        }
+        resolved.push(reader.finish());
+    }
+    switch.out.put("scheduler", OutValue::Tables(resolved));
+    if switch.context.failed_since(mark) {
+        return None;
+    }
+    let missing: Vec<_> = (0..u64::from(queues_per_port)).filter(|queue| !named.contains(queue)).collect();
+    if let Some(first) = missing.first() {
+        let shown = missing.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let queues = if missing.len() == 1 { "queue" } else { "queues" };
+        let complaint = Complaint::new(
+            format!("{queues} {shown} would never send: no group names it"),
+            format!("expected every queue from 0 to {} in one group", queues_per_port - 1),
+        );
+        let help = format!(
+            "add {{ queues = [{first}] }} where it belongs (groups come highest first), or lower queues_per_port"
+        );
+        switch.error("scheduler", complaint.help(help));
+        return None;
+    }
+    Some(SchedulerSpec { groups })
+}
+
+fn check_queues(reader: &Reader<'_>, queues: &[u64], named: &mut Vec<u64>, queues_per_port: u8) {
+    if queues.is_empty() {
+        reader.error("queues", Complaint::new("the group is empty", "expected at least one queue"));
+    }
+    for &queue in queues {
+        if queue >= u64::from(queues_per_port) {
+            let complaint = Complaint::new(
+                format!("there is no queue {queue}"),
+                format!("expected numbers from 0 to {}", queues_per_port - 1),
+            );
+            reader.error(
+                "queues",
+                complaint.help(format!("queues_per_port is {queues_per_port}; queues are numbered from 0")),
+            );
+        } else if named.contains(&queue) {
+            let complaint = Complaint::new(format!("queue {queue} is named twice"), "named before");
+            reader.error("queues", complaint.help("every queue belongs to exactly one group"));
+        } else {
+            named.push(queue);
+        }
+    }
+}
+
+fn discipline(reader: &mut Reader<'_>, queues: usize) -> Discipline {
+    let word = reader.choice("discipline").unwrap_or("fifo");
+    let weights = reader.counts("weights");
+    let quanta = reader.read("quanta", |item, wanted| {
+        let sizes = convert::elements(item, wanted)?.iter();
+        let sizes: Vec<u64> = sizes
+            .map(|size| convert::size(size, wanted, 1, u64::from(u32::MAX)))
+            .collect::<Result<_, _>>()?;
+        let text = list(sizes.iter().map(|&size| quote(&format_size(size))));
+        Ok((sizes, text))
+    });
+    let shares = [("weights", "weighted_round_robin", &weights), ("quanta", "deficit_round_robin", &quanta)];
+    for (key, belongs_to, values) in shares {
+        if word != belongs_to && reader.has(key) {
+            let complaint = Complaint::new(
+                format!("`{key}` belongs to \"{belongs_to}\", and this group is \"{word}\""),
+                "without meaning here",
+            );
+            reader.error(key, complaint.help(format!("set discipline = \"{belongs_to}\", or remove {key}")));
+        } else if word == belongs_to && !reader.has(key) {
+            let complaint = Complaint::new(format!("`{key}` is missing"), format!("\"{word}\" needs {key}"));
+            let example = reader.spec_of(key).example;
+            reader.error(
+                "discipline",
+                complaint.help(format!("add {key} = {example}, one for each of `queues`")),
+            );
+        } else if let Some(values) = values.as_ref().filter(|values| values.len() != queues && queues > 0) {
+            let complaint = Complaint::new(
+                format!("{} values for {queues} queues", values.len()),
+                "expected one for each of `queues`",
+            );
+            reader.error(key, complaint);
+        }
+    }
+    let narrow = |values: Option<Vec<u64>>| -> Vec<u32> {
+        let values = values.unwrap_or_default().into_iter();
+        values.map(|value| u32::try_from(value).expect("the format bounds it")).collect()
+    };
+    match word {
+        "round_robin" => Discipline::RoundRobin,
+        "weighted_round_robin" => Discipline::WeightedRoundRobin { weights: narrow(weights) },
+        "deficit_round_robin" => Discipline::DeficitRoundRobin { quanta: narrow(quanta) },
+        _ => Discipline::Fifo,
+    }
+}

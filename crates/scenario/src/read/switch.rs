@@ -1,0 +1,439 @@
+//! `[switch]` and `[[switch_override]]`: one configuration per switch.
+//!
+//! An override is laid over `[switch]` like one file over another, and the result is read as a whole. So
+//! switches fall into groups with the same table; each group is read once.
+
+use super::policy::{self, PolicyChoice};
+use super::scheduler;
+use super::topology::{Networks, first_names};
+use super::transport::Transports;
+use crate::context::{Complaint, Context, suggestion};
+use crate::convert;
+use crate::format::{SWITCH, SWITCH_OVERRIDE};
+use crate::model::{EcnMoment, EcnScope, EcnSpec, SchedulerSpec, SwitchSpec};
+use crate::quantity::format_size;
+use crate::reader::Reader;
+use crate::resolved::{OutTable, OutValue, list, quote};
+use crate::tree::{Item, Origin, Table, Value, merge};
+use bufferlab_core::{Profile, SwitchShape};
+
+/// Switches with the same configuration.
+pub(crate) struct Group {
+    /// Indices into the topology.
+    switches: Vec<u32>,
+    path: String,
+    buffer: Option<Buffer>,
+    buffer_place: (String, Origin),
+    pub(crate) queues_per_port: u8,
+    policy: Option<PolicyChoice>,
+    scheduler: Option<SchedulerSpec>,
+    ecn: Option<EcnSpec>,
+    ecn_origin: Origin,
+    uncharged: Option<(u32, Origin)>,
+    resolved: OutTable,
+}
+
+/// How a buffer is given.
+#[derive(Clone, Copy, Debug)]
+enum Buffer {
+    Bytes(u64),
+    PerPortPerGbps(u64),
+}
+
+/// Reads all groups. Without a network every override is read alone, so that its mistakes show.
+pub(crate) fn read_groups(
+    root: &mut Reader<'_>,
+    networks: Option<&Networks>,
+    profile: Profile,
+) -> Option<Vec<Group>> {
+    root.spec_of("switch_override");
+    let switch_spec = root.value_of("switch")?;
+    let overrides = overrides(root);
+    let names = networks.map_or(&[] as &[String], |networks| &networks.as_built.switches);
+    let selections = select(root, &overrides, networks.is_some().then_some(names));
+
+    let mark = root.context.mark();
+    let mut groups: Vec<Group> = Vec::new();
+    for (chosen, switches) in selections {
+        let mut merged = switch_spec.clone().into_owned();
+        for &index in &chosen {
+            merge("switch", &mut merged, overrides[index].table.clone());
+        }
+        let before = root.context.mark();
+        let group = read_group(root.context, &merged, switches, profile);
+        root.context.rename_since(before, |key, origin| {
+            let tail = key.strip_prefix("switch.")?;
+            let at = chosen.iter().rev().find(|&&index| contains(&overrides[index].table, origin))?;
+            Some(format!("switch_override.{at}.{tail}"))
+        });
+        groups.extend(group);
+    }
+    (!root.context.failed_since(mark)).then_some(groups)
+}
+
+struct Override {
+    patterns: Vec<String>,
+    /// Without `switches`.
+    table: Item,
+    origin: Origin,
+}
+
+fn overrides(root: &mut Reader<'_>) -> Vec<Override> {
+    let Some(item) = root.item("switch_override") else { return Vec::new() };
+    let Value::Array(items) = &item.value else {
+        let found = item.value.kind_in_words();
+        let complaint = Complaint::new(format!("expected a list of tables, found {found}"), "not a list");
+        root.error(
+            "switch_override",
+            complaint.help("write the header with two brackets: [[switch_override]]"),
+        );
+        return Vec::new();
+    };
+    let mut overrides = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let mut only_switches = Table::default();
+        let mut table = item.clone();
+        if let Value::Table(table) = &mut table.value {
+            only_switches.entries.extend(table.remove("switches"));
+        }
+        let head = Item { value: Value::Table(only_switches), origin: item.origin };
+        let path = format!("switch_override.{index}");
+        let Some(mut reader) = Reader::open(root.context, &SWITCH_OVERRIDE, path, Some(&head)) else {
+            continue;
+        };
+        let patterns = reader.read("switches", |item, wanted| {
+            let patterns = match &item.value {
+                Value::Array(list) => {
+                    let texts = list.iter().map(|item| convert::text(item, wanted));
+                    texts.map(|text| text.map(str::to_owned)).collect::<Result<Vec<_>, _>>()?
+                }
+                _ => vec![convert::text(item, wanted)?.to_owned()],
+            };
+            Ok((patterns, String::new()))
+        });
+        reader.finish();
+        let origin = head_origin(&head);
+        overrides.push(Override { patterns: patterns.unwrap_or_default(), table, origin });
+    }
+    overrides
+}
+
+fn head_origin(head: &Item) -> Origin {
+    match &head.value {
+        Value::Table(table) => table.get("switches").map_or(head.origin, |item| item.origin),
+        _ => head.origin,
+    }
+}
+
+/// Which overrides apply to which switches: sets of overrides, each with its switches, in the order of the
+/// first switch.
+fn select(
+    root: &Reader<'_>,
+    overrides: &[Override],
+    names: Option<&[String]>,
+) -> Vec<(Vec<usize>, Vec<u32>)> {
+    let Some(names) = names else {
+        let alone = (0..overrides.len()).map(|index| (vec![index], Vec::new()));
+        return std::iter::once((Vec::new(), Vec::new())).chain(alone).collect();
+    };
+    for (index, entry) in overrides.iter().enumerate() {
+        for pattern in &entry.patterns {
+            if !names.iter().any(|name| matches_glob(pattern, name)) {
+                let complaint =
+                    Complaint::new(format!("no switch is called \"{pattern}\""), "matches nothing");
+                let help = match suggestion(pattern, names.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("switches here: {}", first_names(names.iter().map(String::as_str))),
+                };
+                root.context.error(
+                    &format!("switch_override.{index}.switches"),
+                    entry.origin,
+                    complaint.help(help),
+                );
+            }
+        }
+    }
+    let mut selections: Vec<(Vec<usize>, Vec<u32>)> = Vec::new();
+    for (switch, name) in (0..).zip(names) {
+        let applies = |entry: &Override| entry.patterns.iter().any(|pattern| matches_glob(pattern, name));
+        let chosen: Vec<_> = (0..overrides.len()).filter(|&index| applies(&overrides[index])).collect();
+        match selections.iter_mut().find(|known| known.0 == chosen) {
+            Some(known) => known.1.push(switch),
+            None => selections.push((chosen, vec![switch])),
+        }
+    }
+    selections
+}
+
+/// `*`: any characters; `?`: one.
+fn matches_glob(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    // reached[i]: the pattern so far matches the first i characters of the name.
+    let mut reached = vec![false; name.len() + 1];
+    reached[0] = true;
+    for symbol in pattern {
+        let mut next = vec![false; name.len() + 1];
+        for i in 0..=name.len() {
+            next[i] = match symbol {
+                '*' => reached[i] || (i > 0 && next[i - 1]),
+                '?' => i > 0 && reached[i - 1],
+                c => i > 0 && reached[i - 1] && name[i - 1] == c,
+            };
+        }
+        reached = next;
+    }
+    reached[name.len()]
+}
+
+fn contains(item: &Item, origin: Origin) -> bool {
+    item.origin == origin
+        || match &item.value {
+            Value::Array(list) => list.iter().any(|item| contains(item, origin)),
+            Value::Table(table) => {
+                table.entries.iter().any(|entry| entry.key_origin == origin || contains(&entry.item, origin))
+            }
+            _ => false,
+        }
+}
+
+fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Profile) -> Option<Group> {
+    let path = "switch".to_owned();
+    let mut reader = Reader::open(context, &SWITCH, path.clone(), Some(table))?;
+    let bytes = reader.size("buffer").map(Buffer::Bytes);
+    let per_port = reader.size("buffer_per_port_per_gbps").map(Buffer::PerPortPerGbps);
+    match (reader.has("buffer"), reader.has("buffer_per_port_per_gbps")) {
+        (false, false) => {
+            let complaint = Complaint::new("the buffer's size is missing", "switch needs it");
+            let help = "add buffer = \"3.84 MB\", or buffer_per_port_per_gbps = \"9.6 KB\"";
+            reader.error("buffer", complaint.help(help));
+        }
+        (true, true) => {
+            let complaint = Complaint::new("the buffer's size is given twice", "so is it here");
+            let complaint = complaint.also(reader.place("buffer_per_port_per_gbps"), "and here");
+            reader.error("buffer", complaint.help("remove `buffer` or `buffer_per_port_per_gbps`"));
+        }
+        _ => {}
+    }
+    let key = if reader.has("buffer") { "buffer" } else { "buffer_per_port_per_gbps" };
+    let buffer_place = (reader.path(key), reader.place(key));
+    let queues_per_port = reader.count("queues_per_port").map(|queues| queues as u8);
+    let policy = policy::read(&mut reader, profile);
+    let scheduler = match queues_per_port {
+        Some(queues) => scheduler::read(&mut reader, queues),
+        None => {
+            reader.spec_of("scheduler");
+            None
+        }
+    };
+    let ecn_origin = reader.place("ecn");
+    let ecn = ecn(&mut reader, queues_per_port);
+    let uncharged =
+        reader.small_size("uncharged_bytes").map(|bytes| (bytes, reader.place("uncharged_bytes")));
+    Some(Group {
+        switches,
+        path,
+        buffer: bytes.or(per_port),
+        buffer_place,
+        queues_per_port: queues_per_port?,
+        policy,
+        scheduler,
+        ecn,
+        ecn_origin,
+        uncharged,
+        resolved: reader.finish(),
+    })
+}
+
+fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> {
+    switch.spec_of("ecn");
+    let mut none = OutTable::default();
+    none.set("kind", quote("none"));
+    // What holds unless a marker is read below; an override may have to switch marking off.
+    switch.put("ecn", none);
+    if !switch.has("ecn") {
+        return None;
+    }
+    let mut reader = switch.table("ecn")?;
+    let scope = match reader.choice("scope") {
+        Some("port") => EcnScope::Port,
+        _ => EcnScope::Queue,
+    };
+    let at = match reader.choice("at") {
+        Some("dequeue") => EcnMoment::Dequeue,
+        _ => EcnMoment::Enqueue,
+    };
+    let priorities = reader.counts("priorities");
+    if let (Some(priorities), Some(queues)) = (&priorities, queues_per_port) {
+        if let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues)) {
+            let complaint = Complaint::new(
+                format!("there is no priority {beyond}"),
+                format!("expected numbers from 0 to {}", queues - 1),
+            );
+            reader.error(
+                "priorities",
+                complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
+            );
+        }
+    }
+    let range = match reader.kind() {
+        "step" => reader.size("threshold").map(|k| (k, k, 1.0)),
+        "red" => {
+            let (kmin, kmax, pmax) = (reader.size("kmin"), reader.size("kmax"), reader.ratio("pmax"));
+            if let (Some(kmin), Some(kmax)) = (kmin, kmax)
+                && kmin > kmax
+            {
+                let message = format!("kmin ({}) is above kmax ({})", format_size(kmin), format_size(kmax));
+                let complaint = Complaint::new(message, "expected at most kmax");
+                reader.error("kmin", complaint.also(reader.place("kmax"), "kmax"));
+            }
+            kmin.zip(kmax).zip(pmax).map(|((kmin, kmax), pmax)| (kmin, kmax, pmax))
+        }
+        _ => None,
+    };
+    let resolved = reader.finish();
+    let (kmin_bytes, kmax_bytes, pmax) = range?;
+    switch.put("ecn", resolved);
+    let priorities = priorities.map(|list| list.into_iter().map(|priority| priority as u8).collect());
+    Some(EcnSpec { kmin_bytes, kmax_bytes, pmax, scope, at, priorities })
+}
+
+/// The checks that need packets and ports, and the specification of every switch.
+pub(crate) fn finish(
+    context: &Context,
+    networks: &Networks,
+    groups: &[Group],
+    transports: &Transports,
+    profile: Profile,
+    seed: u64,
+) -> Option<Vec<SwitchSpec>> {
+    let mark = context.mark();
+    let mut specs: Vec<Option<SwitchSpec>> = vec![None; networks.as_built.switches.len()];
+    for group in groups {
+        let uncharged = group.uncharged.map_or(0, |(bytes, _)| bytes);
+        check_uncharged(context, group, transports);
+        for &switch in &group.switches {
+            let rates = networks.as_built.switch_port_rates(switch);
+            let total_bps: u128 = rates.iter().map(|rate| u128::from(rate.0)).sum();
+            let buffer_bytes = match group.buffer? {
+                Buffer::Bytes(bytes) => bytes,
+                Buffer::PerPortPerGbps(bytes) => {
+                    u64::try_from(u128::from(bytes) * total_bps / 1_000_000_000).unwrap_or(u64::MAX)
+                }
+            };
+            let packet =
+                transports.largest_packet_bytes().map(|packet| packet.saturating_sub(u64::from(uncharged)));
+            let name = &networks.as_built.switches[switch as usize];
+            if let Some(packet) = packet.filter(|&packet| buffer_bytes < packet) {
+                let complaint = Complaint::new(
+                    format!(
+                        "the buffer of \"{name}\" ({}) is smaller than a packet ({})",
+                        format_size(buffer_bytes),
+                        format_size(packet)
+                    ),
+                    format!("expected at least {}", format_size(packet)),
+                );
+                let help =
+                    "a packet is segment_bytes + header_bytes of a [[transport]], less uncharged_bytes";
+                context.error(&group.buffer_place.0, group.buffer_place.1, complaint.help(help));
+                break;
+            }
+            if let Some(ecn) = group.ecn.as_ref().filter(|ecn| ecn.kmin_bytes >= buffer_bytes) {
+                let complaint = Complaint::new(
+                    format!(
+                        "nothing is ever marked: the threshold ({}) is not below the buffer of \"{name}\" ({})",
+                        format_size(ecn.kmin_bytes),
+                        format_size(buffer_bytes)
+                    ),
+                    "above any queue",
+                );
+                context.warn(
+                    &format!("{}.ecn", group.path),
+                    group.ecn_origin,
+                    complaint.help("check the unit"),
+                );
+            }
+            let policy = group.policy.as_ref()?;
+            let shape = SwitchShape {
+                capacity: buffer_bytes,
+                port_rates: networks.as_it_runs.switch_port_rates(switch),
+                queues_per_port: usize::from(group.queues_per_port),
+                max_packet: packet.unwrap_or(1),
+                profile,
+                seed,
+            };
+            if let Err(error) = (policy.info.build)(&policy.params, &shape) {
+                let key = format!("{}.policy.{}", group.path, error.param);
+                let complaint =
+                    Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
+                context.error(
+                    &key,
+                    policy.place(error.param),
+                    complaint.help("change the parameter, the buffer or the ports"),
+                );
+                break;
+            }
+            specs[switch as usize] = Some(SwitchSpec {
+                buffer_bytes,
+                queues_per_port: group.queues_per_port,
+                policy: policy.info.name.to_owned(),
+                policy_params: policy.values(),
+                scheduler: group.scheduler.clone()?,
+                ecn: group.ecn.clone(),
+                uncharged_bytes: uncharged,
+            });
+        }
+    }
+    if context.failed_since(mark) {
+        return None;
+    }
+    specs.into_iter().collect()
+}
+
+fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
+    let (Some((bytes, origin)), Some(smallest)) = (group.uncharged, transports.smallest_packet_bytes())
+    else {
+        return;
+    };
+    if u64::from(bytes) >= smallest {
+        let complaint = Complaint::new(
+            format!("the smallest packet ({}) would occupy nothing", format_size(smallest)),
+            format!("expected less than {}", format_size(smallest)),
+        );
+        let help = "this is what every frame is charged less: link-layer overhead, for example \"14 B\"";
+        context.error(&format!("{}.uncharged_bytes", group.path), origin, complaint.help(help));
+    }
+}
+
+/// Writes the groups down: the first one as `[switch]`, the others as complete overrides.
+pub(crate) fn write_resolved(root: &mut Reader<'_>, networks: Option<&Networks>, groups: Option<&[Group]>) {
+    let (Some(networks), Some([first, others @ ..])) = (networks, groups) else { return };
+    root.put("switch", first.resolved.clone());
+    let overrides = others.iter().map(|group| {
+        let names = group.switches.iter().map(|&switch| quote(&networks.as_built.switches[switch as usize]));
+        let mut table = OutTable::default();
+        table.set("switches", list(names));
+        table.extend(&group.resolved);
+        table
+    });
+    let overrides: Vec<_> = overrides.collect();
+    if !overrides.is_empty() {
+        root.out.put("switch_override", OutValue::Tables(overrides));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_names() {
+        let matches = |pattern, names: &[&str]| names.iter().all(|name| matches_glob(pattern, name));
+        assert!(matches("spine*", &["spine", "spine0", "spine12"]));
+        assert!(matches("*", &["", "anything"]));
+        assert!(matches("edge?_*", &["edge0_1", "edge3_"]));
+        assert!(!matches_glob("spine*", "leaf0"));
+        assert!(!matches_glob("spine?", "spine12"));
+        assert!(!matches_glob("spine", "spine1"));
+        assert!(matches_glob("a*b*c", "a-bb-c") && !matches_glob("a*b*c", "a-bb-d"));
+    }
+}

@@ -1,0 +1,216 @@
+//! `[[transport]]`: how flows are carried.
+
+use super::switch::Group;
+use crate::context::{Complaint, suggestion};
+use crate::convert;
+use crate::model::{SwitchSpec, TransportSpec};
+use crate::reader::Reader;
+use crate::resolved::quote;
+use crate::tree::{Origin, Value};
+
+/// All entries, some of them perhaps wrong.
+pub(crate) struct Transports {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    name: String,
+    name_origin: Origin,
+    path: String,
+    origin: Origin,
+    spec: Option<TransportSpec>,
+    used: bool,
+}
+
+impl Transports {
+    /// The specifications; `None` if one is wrong or there is none.
+    pub(crate) fn specs(self) -> Option<Vec<TransportSpec>> {
+        let specs: Option<Vec<_>> = self.entries.into_iter().map(|entry| entry.spec).collect();
+        specs.filter(|specs| !specs.is_empty())
+    }
+
+    fn packets(&self) -> impl Iterator<Item = &TransportSpec> {
+        self.entries.iter().filter_map(|entry| entry.spec.as_ref())
+    }
+
+    /// The largest frame that any of them sends [bytes].
+    pub(crate) fn largest_packet_bytes(&self) -> Option<u64> {
+        let largest = |spec: &TransportSpec| {
+            let data = u64::from(spec.segment_bytes) + u64::from(spec.header_bytes);
+            data.max(u64::from(spec.ack_bytes))
+        };
+        self.packets().map(largest).max()
+    }
+
+    /// The smallest frame that any of them sends [bytes]: an ACK, or one byte of data.
+    pub(crate) fn smallest_packet_bytes(&self) -> Option<u64> {
+        self.packets().map(|spec| u64::from(spec.ack_bytes.min(spec.header_bytes.saturating_add(1)))).min()
+    }
+
+    /// The entry that a workload uses: the one that it names, or the only one.
+    pub(crate) fn index_for(&mut self, workload: &mut Reader<'_>) -> Option<u32> {
+        let written = workload.text("transport");
+        let names = || self.entries.iter().map(|entry| entry.name.as_str());
+        let index = match &written {
+            Some(name) => names().position(|known| known == name),
+            None if workload.has("transport") => return None,
+            None if self.entries.len() == 1 => Some(0),
+            None if self.entries.is_empty() => return None,
+            None => {
+                let complaint = Complaint::new("`transport` is missing", "which of them carries it?");
+                let help = format!("there are several transports: {}", crate::context::quoted_list(names()));
+                workload.error("transport", complaint.help(help));
+                return None;
+            }
+        };
+        let Some(index) = index else {
+            let name = written.unwrap_or_default();
+            let known = format!("known: {}", crate::context::quoted_list(names()));
+            let help = match suggestion(&name, names()) {
+                Some(near) => format!("did you mean \"{near}\"? {known}"),
+                None => known,
+            };
+            if !self.entries.is_empty() {
+                let complaint =
+                    Complaint::new(format!("there is no transport \"{name}\""), "no such [[transport]]");
+                workload.error("transport", complaint.help(help));
+            }
+            return None;
+        };
+        let entry = &mut self.entries[index];
+        entry.used = true;
+        workload.out.set("transport", quote(&entry.name));
+        Some(index as u32)
+    }
+}
+
+pub(crate) fn read(root: &mut Reader<'_>, groups: Option<&[Group]>) -> Transports {
+    let queues_per_port = groups.and_then(|groups| groups.iter().map(|group| group.queues_per_port).min());
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut resolved = Vec::new();
+    for mut reader in root.tables("transport") {
+        let (name, spec) = transport(&mut reader, queues_per_port);
+        if let Some(twin) = entries.iter().find(|entry| entry.name == name && !name.is_empty()) {
+            let complaint = Complaint::new(format!("two transports are called \"{name}\""), "the second one");
+            let complaint = complaint.also(twin.name_origin, "the first one");
+            reader.error(
+                "name",
+                complaint.help("give each a `name` of its own; the default is its congestion control"),
+            );
+        }
+        let (path, origin) = (reader.path("name"), reader.origin);
+        let name_origin = reader.place(if reader.has("name") { "name" } else { "congestion_control" });
+        entries.push(Entry { name, name_origin, path, origin, spec, used: false });
+        resolved.push(reader.finish());
+    }
+    root.put_all("transport", resolved);
+    Transports { entries }
+}
+
+fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, Option<TransportSpec>) {
+    let congestion_control = reader.choice("congestion_control");
+    let name = reader.text_or("name", congestion_control.unwrap_or_default());
+    let segment_bytes = reader.small_size("segment_bytes");
+    let header_bytes = reader.small_size("header_bytes");
+    let ack_bytes = reader.small_size("ack_bytes");
+    let initial_window = window(reader);
+    let min_rto = reader.time("min_rto");
+    let initial_rto = reader.time("initial_rto");
+    let ack_every = reader.small_count("ack_every");
+    let delayed_ack_timeout = reader.time("delayed_ack_timeout");
+    let handshake = reader.flag("handshake");
+    let ecn_capable = reader.flag("ecn_capable").unwrap_or(congestion_control == Some("dctcp"));
+    reader.out.set("ecn_capable", ecn_capable.to_string());
+    let dctcp_gain = reader.ratio("dctcp_gain");
+    let dctcp_initial_alpha = reader.ratio("dctcp_initial_alpha");
+    let unscheduled_bytes = reader.size("unscheduled_bytes");
+    let default_priority = u32::from(queues_per_port.is_some_and(|queues| queues > 1));
+    let data_priority = reader.small_count("data_priority").unwrap_or(default_priority);
+    reader.out.set("data_priority", data_priority.to_string());
+    let control_priority = reader.small_count("control_priority");
+    let control_max_payload_bytes = reader.small_size("control_max_payload_bytes");
+    if let Some(queues) = queues_per_port {
+        for (key, priority) in
+            [("data_priority", Some(data_priority)), ("control_priority", control_priority)]
+        {
+            if let Some(priority) = priority.filter(|&priority| priority >= u32::from(queues)) {
+                let range = if queues == 1 { "0".to_owned() } else { format!("0 to {}", queues - 1) };
+                let complaint =
+                    Complaint::new(format!("no port has a queue {priority}"), format!("expected {range}"));
+                let help = format!(
+                    "the smallest queues_per_port of any switch is {queues}; queues are numbered from 0"
+                );
+                reader.error(key, complaint.help(help));
+            }
+        }
+    }
+    let spec = || {
+        Some(TransportSpec {
+            name: name.clone(),
+            congestion_control: congestion_control?.to_owned(),
+            segment_bytes: segment_bytes?,
+            header_bytes: header_bytes?,
+            ack_bytes: ack_bytes?,
+            initial_window: initial_window?,
+            min_rto: min_rto?,
+            initial_rto: initial_rto?,
+            ack_every: ack_every?,
+            delayed_ack_timeout: delayed_ack_timeout?,
+            handshake: handshake?,
+            ecn_capable,
+            dctcp_gain: dctcp_gain?,
+            dctcp_initial_alpha: dctcp_initial_alpha?,
+            unscheduled_bytes: unscheduled_bytes?,
+            data_priority: data_priority as u8,
+            control_priority: control_priority? as u8,
+            control_max_payload_bytes: control_max_payload_bytes?,
+        })
+    };
+    let spec = spec();
+    (name, spec)
+}
+
+fn window(reader: &mut Reader<'_>) -> Option<u32> {
+    reader.read("initial_window", |item, wanted| match &item.value {
+        Value::String(word) if word == "whole" => Ok((u32::MAX, quote("whole"))),
+        Value::Integer(_) => {
+            let segments = convert::count(item, wanted, 1, u64::from(u32::MAX) - 1)?;
+            Ok((segments as u32, segments.to_string()))
+        }
+        _ => Err(convert::wrong_kind(item, wanted)),
+    })
+}
+
+/// A transport that nobody uses is probably a misunderstanding.
+pub(crate) fn warn_about_unused(root: &Reader<'_>, transports: &Transports) {
+    if !transports.entries.iter().any(|entry| entry.used) {
+        return;
+    }
+    for entry in transports.entries.iter().filter(|entry| !entry.used) {
+        let complaint =
+            Complaint::new(format!("no workload uses the transport \"{}\"", entry.name), "unused");
+        root.context.warn(
+            &entry.path,
+            entry.origin,
+            complaint.help("refer to it by transport = \"…\" in a [[workload]], or remove it"),
+        );
+    }
+}
+
+/// DCTCP without marks is NewReno.
+pub(crate) fn warn_about_ecn(root: &Reader<'_>, transports: &Transports, switches: &[SwitchSpec]) {
+    if switches.iter().any(|switch| switch.ecn.is_some()) {
+        return;
+    }
+    for entry in &transports.entries {
+        if entry.spec.as_ref().is_some_and(|spec| spec.congestion_control == "dctcp") {
+            let complaint = Complaint::new("DCTCP runs, and no switch marks packets", "never sees a mark");
+            let help = "it behaves like NewReno then; add [switch.ecn] with kind = \"step\" and a threshold";
+            root.context.warn(
+                &entry.path.replace(".name", ".congestion_control"),
+                entry.name_origin,
+                complaint.help(help),
+            );
+        }
+    }
+}

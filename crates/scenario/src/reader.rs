@@ -1,0 +1,402 @@
+//! Reads one table of the file by the format's description of it: refuses unknown keys, converts what is
+//! there, fills in what is not, and writes down the resolved value of every key.
+
+use crate::context::{Complaint, Context, quoted_list, suggestion};
+use crate::convert;
+use crate::format::{KeySpec, Kind, Presence, TableSpec, Wanted};
+use crate::quantity::{format_rate, format_size, format_time};
+use crate::resolved::{OutTable, OutValue, float, quote};
+use crate::tree::{Item, Origin, Table, Value};
+use bufferlab_units::{BitRate, Time};
+use std::borrow::Cow;
+
+/// A table that is being read.
+///
+/// Getters answer `None` when the key is absent without a default, or when its value is wrong (then the
+/// problem has been recorded). The key must be declared in the format with the kind that is asked for.
+pub(crate) struct Reader<'a> {
+    pub(crate) context: &'a Context,
+    spec: &'static TableSpec,
+    kind: Option<&'static str>,
+    path: String,
+    table: Option<&'a Table>,
+    /// Where the table stands.
+    pub(crate) origin: Origin,
+    /// What the resolved scenario will say.
+    pub(crate) out: OutTable,
+    asked: Vec<&'static str>,
+}
+
+/// Joins a dotted path.
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+impl<'a> Reader<'a> {
+    /// Opens `item` (absent: an empty table) as a table of `spec`. `None` when it is not a table, or its
+    /// `kind` is missing or unknown.
+    pub(crate) fn open(
+        context: &'a Context,
+        spec: &'static TableSpec,
+        path: String,
+        item: Option<&'a Item>,
+    ) -> Option<Self> {
+        let (table, origin) = match item {
+            None => (None, Origin::BUILT_IN),
+            Some(Item { value: Value::Table(table), origin }) => (Some(table), *origin),
+            Some(item) => {
+                let found = item.value.kind_in_words();
+                let complaint = Complaint::new(
+                    format!("expected a table, found {found}"),
+                    format!("expected {}", spec.title),
+                );
+                context.error(
+                    &path,
+                    item.origin,
+                    complaint.help(format!("keys: {}", keys_in_words(spec, None))),
+                );
+                return None;
+            }
+        };
+        let (out, asked) = (OutTable::default(), Vec::new());
+        let mut reader = Self { context, spec, kind: None, path, table, origin, out, asked };
+        if !spec.variants.is_empty() {
+            reader.kind = Some(reader.read_kind()?);
+        }
+        reader.refuse_unknown_keys();
+        Some(reader)
+    }
+
+    fn read_kind(&mut self) -> Option<&'static str> {
+        let kinds: Vec<_> = self.spec.variants.iter().map(|variant| variant.kind).collect();
+        let Some(item) = self.item("kind") else {
+            let complaint = Complaint::new("`kind` is missing", "which kind is this?");
+            let complaint = complaint.help(format!("known kinds: {}", quoted_list(kinds)));
+            self.context.error(&join(&self.path, "kind"), self.origin, complaint);
+            return None;
+        };
+        let written = match &item.value {
+            Value::String(text) => text.as_str(),
+            _ => "",
+        };
+        if let Some(kind) = kinds.iter().find(|kind| **kind == written) {
+            self.out.set("kind", quote(kind));
+            return Some(kind);
+        }
+        let help = match suggestion(written, kinds.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"? known kinds: {}", quoted_list(kinds)),
+            None => format!("known kinds: {}", quoted_list(kinds)),
+        };
+        let complaint = Complaint::new("unknown kind", "no such kind").help(help);
+        self.context.error(&join(&self.path, "kind"), item.origin, complaint);
+        None
+    }
+
+    fn refuse_unknown_keys(&self) {
+        let Some(table) = self.table else { return };
+        let known: Vec<_> = self.spec.keys_of(self.kind).map(|key| key.name).collect();
+        for entry in &table.entries {
+            let tag = entry.key == "kind" && self.kind.is_some();
+            if tag || known.contains(&entry.key.as_str()) {
+                continue;
+            }
+            let path = join(&self.path, &entry.key);
+            let elsewhere = self
+                .spec
+                .variants
+                .iter()
+                .find(|variant| variant.keys.iter().any(|key| key.name == entry.key));
+            let complaint = if let (Some(other), Some(kind)) = (elsewhere, self.kind) {
+                Complaint::new(
+                    format!("this key belongs to kind = \"{}\", and this is a \"{kind}\"", other.kind),
+                    "not a key of this kind",
+                )
+                .help(format!("keys here: {}", keys_in_words(self.spec, self.kind)))
+            } else {
+                let list = format!("keys here: {}", keys_in_words(self.spec, self.kind));
+                let help = match suggestion(&entry.key, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?\n{list}"),
+                    None => list,
+                };
+                Complaint::new("unknown key", format!("{} has no such key", self.spec.title)).help(help)
+            };
+            self.context.error(&path, entry.key_origin, complaint);
+        }
+    }
+
+    /// The table's `kind`.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind.expect("the format declares kinds for this table")
+    }
+
+    /// The dotted path of one of its keys.
+    pub(crate) fn path(&self, key: &str) -> String {
+        join(&self.path, key)
+    }
+
+    /// What was written for `key`.
+    pub(crate) fn item(&self, key: &str) -> Option<&'a Item> {
+        self.table.and_then(|table| table.get(key))
+    }
+
+    /// Whether `key` was written.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.item(key).is_some()
+    }
+
+    /// Where `key` was written; where its table stands if it was not.
+    pub(crate) fn place(&self, key: &str) -> Origin {
+        self.item(key).map_or(self.origin, |item| item.origin)
+    }
+
+    /// Records an error at `key`.
+    pub(crate) fn error(&self, key: &str, complaint: Complaint) {
+        self.context.error(&self.path(key), self.place(key), complaint);
+    }
+
+    /// Records a warning at `key`.
+    pub(crate) fn warn(&self, key: &str, complaint: Complaint) {
+        self.context.warn(&self.path(key), self.place(key), complaint);
+    }
+
+    /// The declaration of `key`.
+    pub(crate) fn spec_of(&mut self, key: &'static str) -> &'static KeySpec {
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
+        let (spec, kind) = (self.spec, self.kind);
+        spec.keys_of(kind)
+            .find(|spec| spec.name == key)
+            .unwrap_or_else(|| panic!("{} does not declare {key}", spec.title))
+    }
+
+    /// What was written for `key`, or its default; an error if it is required and absent.
+    pub(crate) fn value_of(&mut self, key: &'static str) -> Option<Cow<'a, Item>> {
+        let spec = self.spec_of(key);
+        if let Some(item) = self.item(key) {
+            return Some(Cow::Borrowed(item));
+        }
+        match spec.presence {
+            Presence::Default(text) => Some(Cow::Owned(default_item(text))),
+            Presence::Optional | Presence::Computed(_) => None,
+            Presence::Required => {
+                let label = match self.path.as_str() {
+                    "" => "the scenario needs it".to_owned(),
+                    path => format!("{path} needs it"),
+                };
+                let complaint = Complaint::new(format!("`{key}` is missing"), label)
+                    .help(format!("add {key} = {}\n{}", spec.example, spec.doc));
+                self.context.error(&self.path(key), self.origin, complaint);
+                None
+            }
+        }
+    }
+
+    /// The general getter: converts what is there and writes the resolved form down.
+    pub(crate) fn read<T>(
+        &mut self,
+        key: &'static str,
+        convert: impl FnOnce(&Item, &Wanted<'_>) -> Result<(T, String), Complaint>,
+    ) -> Option<T> {
+        let spec = self.spec_of(key);
+        let item = self.value_of(key)?;
+        match convert(&item, &spec.wanted()) {
+            Ok((value, text)) => {
+                self.out.set(key, text);
+                Some(value)
+            }
+            Err(complaint) => {
+                self.context.error(&self.path(key), item.origin, complaint);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn text(&mut self, key: &'static str) -> Option<String> {
+        self.read(key, |item, spec| convert::text(item, spec).map(|text| (text.to_owned(), quote(text))))
+    }
+
+    /// A string with a computed default.
+    pub(crate) fn text_or(&mut self, key: &'static str, computed: &str) -> String {
+        let value = self.text(key).unwrap_or_else(|| computed.to_owned());
+        self.out.set(key, quote(&value));
+        value
+    }
+
+    pub(crate) fn time(&mut self, key: &'static str) -> Option<Time> {
+        self.read(key, |item, spec| {
+            let Kind::Time { zero } = spec.kind else { unreachable!("{} is declared as a time", spec.name) };
+            let span = Time(convert::time(item, spec, zero)?);
+            Ok((span, quote(&format_time(span))))
+        })
+    }
+
+    /// A time with a computed default.
+    pub(crate) fn time_or(&mut self, key: &'static str, computed: Option<Time>) -> Option<Time> {
+        let value = self.time(key).or(computed)?;
+        self.out.set(key, quote(&format_time(value)));
+        Some(value)
+    }
+
+    pub(crate) fn size(&mut self, key: &'static str) -> Option<u64> {
+        self.read(key, |item, spec| {
+            let Kind::Size { min, max } = spec.kind else {
+                unreachable!("{} is declared as a size", spec.name)
+            };
+            let bytes = convert::size(item, spec, min, max)?;
+            Ok((bytes, quote(&format_size(bytes))))
+        })
+    }
+
+    /// A size that is declared to fit 32 bits.
+    pub(crate) fn small_size(&mut self, key: &'static str) -> Option<u32> {
+        self.size(key).map(|bytes| u32::try_from(bytes).expect("the format bounds it"))
+    }
+
+    pub(crate) fn rate(&mut self, key: &'static str) -> Option<BitRate> {
+        self.read(key, |item, spec| {
+            let rate = BitRate(convert::rate(item, spec)?);
+            Ok((rate, quote(&format_rate(rate))))
+        })
+    }
+
+    /// A rate with a computed default.
+    pub(crate) fn rate_or(&mut self, key: &'static str, computed: Option<BitRate>) -> Option<BitRate> {
+        let value = self.rate(key).or(computed)?;
+        self.out.set(key, quote(&format_rate(value)));
+        Some(value)
+    }
+
+    pub(crate) fn count(&mut self, key: &'static str) -> Option<u64> {
+        self.read(key, |item, spec| {
+            let Kind::Count { min, max } = spec.kind else {
+                unreachable!("{} is declared as a count", spec.name)
+            };
+            let number = convert::count(item, spec, min, max)?;
+            Ok((number, number.to_string()))
+        })
+    }
+
+    /// A whole number that is declared to fit 32 bits.
+    pub(crate) fn small_count(&mut self, key: &'static str) -> Option<u32> {
+        self.count(key).map(|number| u32::try_from(number).expect("the format bounds it"))
+    }
+
+    pub(crate) fn ratio(&mut self, key: &'static str) -> Option<f64> {
+        self.read(key, |item, spec| {
+            let Kind::Ratio { min, max, open } = spec.kind else {
+                unreachable!("{} is declared as a ratio", spec.name)
+            };
+            let number = convert::ratio(item, spec, min, max, open)?;
+            Ok((number, float(number)))
+        })
+    }
+
+    pub(crate) fn flag(&mut self, key: &'static str) -> Option<bool> {
+        self.read(key, |item, spec| convert::flag(item, spec).map(|flag| (flag, flag.to_string())))
+    }
+
+    pub(crate) fn choice(&mut self, key: &'static str) -> Option<&'static str> {
+        self.read(key, |item, spec| {
+            let word = convert::choice(item, spec, &convert::words_of(&spec.kind))?;
+            Ok((word, quote(word)))
+        })
+    }
+
+    /// A word with a computed default.
+    pub(crate) fn choice_or(&mut self, key: &'static str, computed: &'static str) -> &'static str {
+        let value = self.choice(key).unwrap_or(computed);
+        self.out.set(key, quote(value));
+        value
+    }
+
+    /// A list of whole numbers.
+    pub(crate) fn counts(&mut self, key: &'static str) -> Option<Vec<u64>> {
+        self.read(key, |item, spec| {
+            let Kind::Counts { min, max } = spec.kind else {
+                unreachable!("{} is declared as counts", spec.name)
+            };
+            let elements = convert::elements(item, spec)?.iter();
+            let numbers: Vec<u64> =
+                elements.map(|element| convert::count(element, spec, min, max)).collect::<Result<_, _>>()?;
+            let text = crate::resolved::list(numbers.iter().map(u64::to_string));
+            Ok((numbers, text))
+        })
+    }
+
+    /// A table below this one.
+    pub(crate) fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
+        let spec = self.spec_of(key);
+        let Kind::Table(below) = spec.kind else { unreachable!("{key} is declared as a table") };
+        if self.item(key).is_none() && matches!(spec.presence, Presence::Required) {
+            self.value_of(key);
+            return None;
+        }
+        Reader::open(self.context, below, self.path(key), self.item(key))
+    }
+
+    /// The tables of a list; those that cannot be opened are left out (their problem is recorded).
+    pub(crate) fn tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
+        let spec = self.spec_of(key);
+        let Kind::Tables(below) = spec.kind else { unreachable!("{key} is declared as a list of tables") };
+        let Some(item) = self.item(key) else {
+            self.value_of(key);
+            return Vec::new();
+        };
+        let Value::Array(list) = &item.value else {
+            let complaint = match item.value {
+                Value::Table(_) => Complaint::new("expected a list of tables, found one table", "one table")
+                    .help(format!("write the header with two brackets: [[{}]]", self.path(key))),
+                _ => convert::wrong_kind(item, &spec.wanted()),
+            };
+            self.context.error(&self.path(key), item.origin, complaint);
+            return Vec::new();
+        };
+        if list.is_empty() && matches!(spec.presence, Presence::Required) {
+            let complaint = Complaint::new("the list is empty", "expected at least one entry");
+            self.error(key, complaint.help(format!("for example {key} = {}", spec.example)));
+        }
+        let open = |(index, item)| {
+            Reader::open(self.context, below, format!("{}.{index}", self.path(key)), Some(item))
+        };
+        list.iter().enumerate().filter_map(open).collect()
+    }
+
+    /// Writes down the resolved form of a table below this one.
+    pub(crate) fn put(&mut self, key: &'static str, table: OutTable) {
+        self.out.put(key, OutValue::Table(table));
+    }
+
+    /// Writes down the resolved form of a list of tables.
+    pub(crate) fn put_all(&mut self, key: &'static str, tables: Vec<OutTable>) {
+        if !tables.is_empty() {
+            self.out.put(key, OutValue::Tables(tables));
+        }
+    }
+
+    /// Ends reading: the resolved table, in the order of the format. Every declared key must have been asked for.
+    pub(crate) fn finish(mut self) -> OutTable {
+        let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
+        debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
+        let order: Vec<_> = self.spec.keys_of(self.kind).map(|key| key.name).collect();
+        // `kind` is not declared and stays first.
+        self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
+        self.out
+    }
+}
+
+/// A default of the format as a value.
+fn default_item(text: &str) -> Item {
+    let document = format!("value = {text}");
+    let parsed =
+        crate::tree::parse(Origin::BUILT_IN.source, &document).expect("defaults of the format parse");
+    let Value::Table(mut table) = parsed.value else { unreachable!("a document is a table") };
+    let mut item = table.remove("value").expect("it was just written").item;
+    item.origin = Origin::BUILT_IN;
+    item
+}
+
+fn keys_in_words(spec: &TableSpec, kind: Option<&str>) -> String {
+    let names: Vec<_> = spec.keys_of(kind).map(|key| key.name).collect();
+    names.join(", ")
+}

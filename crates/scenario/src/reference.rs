@@ -1,0 +1,137 @@
+//! The reference of the format as Markdown, for `docs/scenarios.md`.
+
+use crate::CONGESTION_CONTROLS;
+use crate::format::{
+    CHANGE, ECN, HOST, KeySpec, Kind, LINK, OUTPUT, Presence, ROOT, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE,
+    TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
+};
+use bufferlab_core::{POLICIES, Profile};
+use bufferlab_workload::BUILTIN_SIZES;
+use std::fmt::Write;
+
+/// Every table, key, unit and default of the format; policies and built-in size distributions.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = String::new();
+    let tables = [
+        &ROOT,
+        &TOPOLOGY,
+        &LINK,
+        &CHANGE,
+        &SWITCH,
+        &ECN,
+        &SCHEDULER_GROUP,
+        &SWITCH_OVERRIDE,
+        &TRANSPORT,
+        &HOST,
+        &WORKLOAD,
+        &OUTPUT,
+    ];
+    for spec in tables {
+        table(&mut text, spec);
+    }
+    policies(&mut text);
+    let _ = writeln!(text, "### Built-in flow sizes\n\n| name | what | source |\n|---|---|---|");
+    for sizes in BUILTIN_SIZES {
+        let _ = writeln!(text, "| `{}` | {} | {} |", sizes.name, sizes.summary, sizes.source);
+    }
+    text
+}
+
+fn table(text: &mut String, spec: &TableSpec) {
+    let title = if spec.title.starts_with('[') { format!("`{}`", spec.title) } else { spec.title.to_owned() };
+    let _ = writeln!(text, "### {}{}\n\n{}\n", title[..1].to_uppercase(), &title[1..], spec.doc);
+    keys(text, spec.keys);
+    for variant in spec.variants {
+        let _ = writeln!(text, "**`kind = \"{}\"`** {}\n", variant.kind, variant.doc);
+        keys(text, variant.keys);
+    }
+}
+
+fn keys(text: &mut String, keys: &[KeySpec]) {
+    if keys.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "| key | value | default | meaning |\n|---|---|---|---|");
+    for key in keys {
+        let default = match key.presence {
+            Presence::Required => "**required**".to_owned(),
+            Presence::Optional => "none".to_owned(),
+            Presence::Default(value) => format!("`{value}`"),
+            Presence::Computed(rule) => rule.to_owned(),
+        };
+        let words = match key.kind {
+            Kind::Choice(words) => {
+                let words: Vec<_> = words.iter().map(|word| format!("`{}`: {}", word.0, word.1)).collect();
+                format!(" {}.", words.join("; "))
+            }
+            _ => String::new(),
+        };
+        let example = match key.presence {
+            Presence::Default(_) => String::new(),
+            _ => format!(", `{}`", key.example),
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {}{example} | {default} | {}{words} |",
+            key.name,
+            kind(&key.kind),
+            key.doc
+        );
+    }
+    text.push('\n');
+}
+
+fn kind(kind: &Kind) -> String {
+    match kind {
+        Kind::Choice(_) => "a word".to_owned(),
+        Kind::CongestionControl => {
+            CONGESTION_CONTROLS.iter().map(|name| format!("`\"{name}\"`")).collect::<Vec<_>>().join(" or ")
+        }
+        Kind::Text => "string".to_owned(),
+        Kind::Flag => "true, false".to_owned(),
+        other => {
+            let words = other.expected();
+            let words = words.strip_prefix("a ").unwrap_or(&words);
+            words.to_owned()
+        }
+    }
+}
+
+fn policies(text: &mut String) {
+    let _ = writeln!(
+        text,
+        "### Policies\n\nFrom the registry. Where two defaults are given, the second one holds under `profile = \"artifact\"`.\n"
+    );
+    for info in POLICIES {
+        let aliases = match info.aliases {
+            [] => String::new(),
+            names => format!(
+                " (also {})",
+                names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        let _ = writeln!(
+            text,
+            "**`{}`**{aliases}: {}. {} {}\n",
+            info.name, info.title, info.summary, info.source
+        );
+        if info.params.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "| parameter | value | default | meaning |\n|---|---|---|---|");
+        for param in info.params {
+            let artifact = param.default_in(Profile::Artifact);
+            let artifact = if *artifact == param.default { String::new() } else { format!("; `{artifact}`") };
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | `{}`{artifact} | {} |",
+                param.name,
+                param.expected().strip_prefix("a ").unwrap_or(&param.expected()),
+                param.default,
+                param.doc
+            );
+        }
+        text.push('\n');
+    }
+}

@@ -1,0 +1,107 @@
+//! The resolved scenario as text: every default written out, every quantity in canonical form.
+
+use std::fmt::Write;
+
+/// A table that is being written, in the order of the format.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OutTable {
+    entries: Vec<(String, OutValue)>,
+}
+
+/// A value that is being written.
+#[derive(Clone, Debug)]
+pub(crate) enum OutValue {
+    /// TOML text.
+    Text(String),
+    Table(OutTable),
+    Tables(Vec<OutTable>),
+}
+
+impl OutTable {
+    /// `key = text`, where `text` is TOML.
+    pub(crate) fn set(&mut self, key: &str, text: impl Into<String>) {
+        self.put(key, OutValue::Text(text.into()));
+    }
+
+    pub(crate) fn put(&mut self, key: &str, value: OutValue) {
+        match self.entries.iter_mut().find(|entry| entry.0 == key) {
+            Some(entry) => entry.1 = value,
+            None => self.entries.push((key.to_owned(), value)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.entries.retain(|entry| entry.0 != key);
+    }
+
+    /// Adds all of `other`.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        for (key, value) in &other.entries {
+            self.put(key, value.clone());
+        }
+    }
+
+    pub(crate) fn sort_by_key(&mut self, place: impl Fn(&str) -> usize) {
+        self.entries.sort_by_key(|entry| place(&entry.0));
+    }
+
+    /// The document, this table being its root.
+    pub(crate) fn document(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text, "");
+        text
+    }
+
+    fn write(&self, text: &mut String, path: &str) {
+        for (key, value) in &self.entries {
+            if let OutValue::Text(value) = value {
+                let _ = writeln!(text, "{key} = {value}");
+            }
+        }
+        for (key, value) in &self.entries {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match value {
+                OutValue::Text(_) => {}
+                OutValue::Table(table) => {
+                    let _ = writeln!(text, "\n[{path}]");
+                    table.write(text, &path);
+                }
+                OutValue::Tables(list) => {
+                    for table in list {
+                        let _ = writeln!(text, "\n[[{path}]]");
+                        table.write(text, &path);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A TOML basic string.
+pub(crate) fn quote(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A TOML float: it reads back as the same bits.
+pub(crate) fn float(number: f64) -> String {
+    format!("{number:?}")
+}
+
+/// `[a, b]`.
+pub(crate) fn list(items: impl IntoIterator<Item = String>) -> String {
+    format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))
+}

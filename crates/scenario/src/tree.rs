@@ -1,0 +1,254 @@
+//! A scenario as written: values that remember where they were written, and how one file extends another.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where something was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Index into the sources; [`Origin::BUILT_IN`] has none.
+    pub(crate) source: u32,
+    /// First byte.
+    pub(crate) start: usize,
+    /// One past the last byte.
+    pub(crate) end: usize,
+}
+
+impl Origin {
+    /// A default: written nowhere.
+    pub(crate) const BUILT_IN: Self = Self { source: u32::MAX, start: 0, end: 0 };
+
+    fn of<T>(source: u32, spanned: &Spanned<T>) -> Self {
+        Self { source, start: spanned.span().start, end: spanned.span().end }
+    }
+}
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+/// What TOML can say.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    String(String),
+    /// Wide enough for any number that TOML tools accept; out of range is kept as the largest.
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    /// TOML has dates; no scenario does.
+    Datetime,
+    Array(Vec<Item>),
+    Table(Table),
+}
+
+impl Value {
+    /// "a string", "a whole number" …
+    pub(crate) const fn kind_in_words(&self) -> &'static str {
+        match self {
+            Self::String(_) => "a string",
+            Self::Integer(_) => "a whole number",
+            Self::Float(_) => "a number",
+            Self::Boolean(_) => "true or false",
+            Self::Datetime => "a date",
+            Self::Array(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// Keys in the order in which they were written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// One `key = value`.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_origin: Origin,
+    pub(crate) item: Item,
+}
+
+impl Table {
+    pub(crate) fn get(&self, key: &str) -> Option<&Item> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
+        self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.item)
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Entry> {
+        let index = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(index))
+    }
+
+    fn string(&self, key: &str) -> Option<&str> {
+        match self.get(key).map(|item| &item.value) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A syntax error: message and byte range.
+pub(crate) type SyntaxError = (String, Origin);
+
+/// Parses one TOML document.
+pub(crate) fn parse(source: u32, text: &str) -> Result<Item, Vec<SyntaxError>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        let origin = Origin { source, start: 0, end: 0 };
+        return Ok(Item { value: Value::Table(table(source, document.get_ref())), origin });
+    }
+    let place = |error: &toml::de::Error| {
+        let span = error.span().unwrap_or(0..0);
+        Origin { source, start: span.start, end: span.end }
+    };
+    Err(errors.iter().map(|error| (error.message().to_owned(), place(error))).collect())
+}
+
+fn table(source: u32, written: &DeTable<'_>) -> Table {
+    let mut entries: Vec<_> = written
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().clone().into_owned(),
+            key_origin: Origin::of(source, key),
+            item: item(source, value),
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.key_origin.start);
+    Table { entries }
+}
+
+fn item(source: u32, written: &Spanned<DeValue<'_>>) -> Item {
+    let value = match written.get_ref() {
+        DeValue::String(text) => Value::String(text.clone().into_owned()),
+        DeValue::Integer(number) => {
+            Value::Integer(i128::from_str_radix(number.as_str(), number.radix()).unwrap_or(i128::MAX))
+        }
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => Value::Boolean(*flag),
+        DeValue::Datetime(_) => Value::Datetime,
+        DeValue::Array(list) => Value::Array(list.iter().map(|element| item(source, element)).collect()),
+        DeValue::Table(inner) => Value::Table(table(source, inner)),
+    };
+    Item { value, origin: Origin::of(source, written) }
+}
+
+/// Of each pair, writing one says that the other no longer holds.
+const ALTERNATIVES: &[&[&str]] = &[
+    &["buffer", "buffer_per_port_per_gbps"],
+    &["request", "request_fraction_of_buffer"],
+    &["failed", "down"],
+];
+
+/// Lays `over` on top of `base`: tables are merged key by key, everything else is replaced.
+///
+/// A table that chooses another kind (`kind`, and `name` of a policy) starts afresh: the parameters of the
+/// old kind would mean nothing to the new one. A policy may be written as its name alone.
+pub(crate) fn merge(key: &str, base: &mut Item, over: Item) {
+    if key == "policy" {
+        expand_policy_name(base);
+    }
+    let origin = over.origin;
+    let tag = if key == "policy" { "name" } else { "kind" };
+    match (&mut base.value, over.value) {
+        (Value::Table(below), Value::Table(above))
+            if above.string(tag).is_none() || above.string(tag) == below.string(tag) =>
+        {
+            for entry in above.entries {
+                for group in ALTERNATIVES.iter().filter(|group| group.contains(&entry.key.as_str())) {
+                    for other in group.iter().filter(|other| **other != entry.key) {
+                        below.remove(other);
+                    }
+                }
+                match below.get_mut(&entry.key) {
+                    Some(item) => merge(&entry.key, item, entry.item),
+                    None => below.entries.push(entry),
+                }
+            }
+            base.origin = origin;
+        }
+        (slot, value) => {
+            *slot = value;
+            base.origin = origin;
+        }
+    }
+}
+
+/// `policy = "abm"` means `policy = { name = "abm" }`.
+pub(crate) fn expand_policy_name(policy: &mut Item) {
+    if matches!(policy.value, Value::String(_)) {
+        let name = policy.clone();
+        let entry = Entry { key: "name".to_owned(), key_origin: name.origin, item: name };
+        policy.value = Value::Table(Table { entries: vec![entry] });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(base: &str, over: &str) -> Item {
+        let mut base = parse(0, base).expect("base parses");
+        merge("", &mut base, parse(1, over).expect("over parses"));
+        base
+    }
+
+    fn show(item: &Item) -> String {
+        match &item.value {
+            Value::String(text) => format!("{text:?}"),
+            Value::Integer(n) => n.to_string(),
+            Value::Float(x) => x.to_string(),
+            Value::Boolean(b) => b.to_string(),
+            Value::Datetime => "date".to_owned(),
+            Value::Array(list) => format!("[{}]", list.iter().map(show).collect::<Vec<_>>().join(",")),
+            Value::Table(table) => {
+                let show_entry = |entry: &Entry| format!("{}={}", entry.key, show(&entry.item));
+                format!("{{{}}}", table.entries.iter().map(show_entry).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+
+    #[test]
+    fn tables_merge_and_lists_are_replaced() {
+        let item = merged("x = 1\nlist = [1, 2]\n[t]\na = 1\nb = 2", "list = [3]\n[t]\nb = 3\nc = 4");
+        assert_eq!(show(&item), "{x=1,list=[3],t={a=1,b=3,c=4}}");
+    }
+
+    #[test]
+    fn another_kind_starts_afresh() {
+        let item = merged("[ecn]\nkind = 'step'\nthreshold = '1 KB'", "[ecn]\nkind = 'red'\nkmin = '1 B'");
+        assert_eq!(show(&item), "{ecn={kind=\"red\",kmin=\"1 B\"}}");
+        let item = merged("policy = { name = 'dt', alpha = 2 }", "policy = { name = 'abm' }");
+        assert_eq!(show(&item), "{policy={name=\"abm\"}}");
+        let item = merged("policy = { name = 'dt', alpha = 2 }", "policy = 'abm'");
+        assert_eq!(show(&item), "{policy=\"abm\"}");
+    }
+
+    #[test]
+    fn a_parameter_alone_keeps_the_policy() {
+        let item = merged("policy = 'dt'", "policy.alpha = 2");
+        assert_eq!(show(&item), "{policy={name=\"dt\",alpha=2}}");
+    }
+
+    #[test]
+    fn an_alternative_key_replaces_its_sibling() {
+        let item = merged("[switch]\nbuffer = '1 MB'", "[switch]\nbuffer_per_port_per_gbps = '9 KB'");
+        assert_eq!(show(&item), "{switch={buffer_per_port_per_gbps=\"9 KB\"}}");
+    }
+
+    #[test]
+    fn origins_tell_the_files_apart() {
+        let item = merged("[t]\na = 1\nb = 2", "[t]\nb = 3");
+        let Value::Table(root) = &item.value else { panic!("a table") };
+        let Some(Value::Table(t)) = root.get("t").map(|item| &item.value) else { panic!("a table") };
+        assert_eq!(t.get("a").map(|item| item.origin.source), Some(0));
+        assert_eq!(t.get("b").map(|item| item.origin.source), Some(1));
+    }
+}
