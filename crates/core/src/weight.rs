@@ -33,6 +33,13 @@ impl Weight {
         if product > u64::MAX as u128 { u64::MAX } else { product as u64 }
     }
 
+    /// Whether `bytes` ≥ factor × `of`, without rounding the product.
+    #[inline]
+    #[must_use]
+    pub const fn is_reached_by(self, bytes: u64, of: u64) -> bool {
+        (bytes as u128) << 32 >= self.0 as u128 * of as u128
+    }
+
     /// The product of two factors, rounded down.
     #[must_use]
     pub const fn times(self, other: Self) -> Self {
@@ -66,5 +73,14 @@ mod tests {
         assert_eq!(Weight::from_fraction(1, 3).of(300), 99);
         assert_eq!(Weight::from_f64(2.0).divided_by(Weight::from_f64(4.0)), Weight::from_f64(0.5));
         assert_eq!(Weight::from_f64(0.5).times(Weight::from_f64(0.25)), Weight::from_f64(0.125));
+    }
+
+    #[test]
+    fn a_share_is_reached_exactly_where_decimal_arithmetic_says() {
+        let share = Weight::from_f64(0.9);
+        assert!(share.is_reached_by(90, 100));
+        assert!(!share.is_reached_by(89, 100), "0.9 × 100 rounds down to 89");
+        assert!(share.is_reached_by(0, 0));
+        assert!(!share.is_reached_by(u64::MAX / 2, u64::MAX));
     }
 }

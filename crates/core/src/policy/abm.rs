@@ -54,7 +54,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(&["threshold", "fraction"]),
         default: ParamValue::Choice(Cow::Borrowed("threshold")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
-        doc: "`threshold`: a queue counts as one when it is longer than `congested_share` of its threshold (the paper). \
+        doc: "`threshold`: a queue counts as one when it reaches `congested_share` of its threshold (the paper). \
               `fraction`: it counts as min(1, q / `congested_bytes`), seen only when a packet arrives for it (the artifact).",
     },
     ParamInfo {
@@ -76,8 +76,9 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(&["measured", "computed", "credited"]),
         default: ParamValue::Choice(Cow::Borrowed("measured")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("credited"))),
-        doc: "`measured`: bytes sent in the last interval, where packets waited. `computed`: an equal share among the \
-              port's congested queues (round robin). `credited`: measured, every visit of the round robin to an empty queue adds \
+        doc: "`measured`: bytes sent in the last interval, where packets waited; at least the port's rate / queues. \
+              `computed`: an equal share of the port's rate for each of its congested queues (round robin). Both are \
+              fractions of the fastest port's rate. `credited`: measured, every visit of the round robin to an empty queue adds \
               1472 B, and values below 1/queues or above 1 become 1 (the artifact).",
     },
     ParamInfo {
@@ -150,7 +151,9 @@ pub struct Abm {
     headroom_per_port: u64,
     /// B less all headroom.
     pool: u64,
+    /// b: what drain rates are relative to.
     fastest: BitRate,
+    port_rates: Vec<BitRate>,
     queues_per_port: usize,
     queues: Vec<QueueState>,
     /// n_p, by priority, as of the last update.
@@ -198,6 +201,7 @@ impl Abm {
             headroom_per_port,
             pool: shape.capacity - headroom_per_port * shape.ports() as u64,
             fastest: shape.port_rates.iter().copied().max().unwrap_or(BitRate(1)),
+            port_rates: shape.port_rates.clone(),
             queues_per_port: shape.queues_per_port,
             next_update: interval,
         }
@@ -213,7 +217,7 @@ impl Abm {
         let bytes = buffer.queue_bytes(queue);
         let threshold = self.queues[usize::from(queue.0)].weight.of(self.remaining(buffer));
         // An empty queue is never congested, also not when the threshold is 0.
-        bytes > 0 && bytes >= self.congested_share.of(threshold)
+        bytes > 0 && self.congested_share.is_reached_by(bytes, threshold)
     }
 
     /// n_p for every priority, at least one.
@@ -235,7 +239,12 @@ impl Abm {
 
     fn drain_rate_of(&self, queue: usize, buffer: &Buffer) -> Weight {
         let state = &self.queues[queue];
-        let share = Weight::from_fraction(1, self.queues_per_port as u64);
+        // What round robin gives one of `n` queues of this port, as a fraction of the fastest port.
+        let port_rate = self.port_rates[queue / self.queues_per_port];
+        let share_of = |n: usize| Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64);
+        let share = share_of(self.queues_per_port);
+        // The artifact does not look at the port's rate.
+        let even = Weight::from_fraction(1, self.queues_per_port as u64);
         let measured = || {
             let full = self.fastest.bytes_in(self.interval).max(1);
             Weight::from_fraction(state.sent, full)
@@ -245,7 +254,7 @@ impl Abm {
             DrainRate::Measured if !state.waited => Weight::ONE,
             DrainRate::Measured => measured().clamp(share, Weight::ONE),
             DrainRate::Credited => match measured() {
-                rate if rate < share || rate > Weight::ONE => Weight::ONE,
+                rate if rate < even || rate > Weight::ONE => Weight::ONE,
                 rate => rate,
             },
             DrainRate::Computed => {
@@ -253,7 +262,7 @@ impl Abm {
                 let congested = |q: &usize| self.is_congested(QueueId(*q as u16), buffer);
                 let others =
                     (first..first + self.queues_per_port).filter(|&q| q != queue).filter(congested).count();
-                Weight::from_fraction(1, others as u64 + 1)
+                share_of(others + 1)
             }
         }
     }

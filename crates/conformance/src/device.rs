@@ -1,0 +1,116 @@
+//! A switch as the checks see it.
+
+use bufferlab_core::{
+    Admission, Buffer, DropReason, Observer, Packet, Policy, QueueId, Stored, Switch, Tags, Transmission,
+};
+use bufferlab_units::Time;
+
+/// A switch with a policy, of whatever make: the core's, a hardware model, one behind a language border.
+///
+/// The methods mirror [`Switch`]; its documentation holds here.
+pub trait Device {
+    /// A packet has arrived.
+    fn handle_arrival(&mut self, now: Time, packet: &Packet) -> Admission;
+
+    /// `port` is idle: the packet that it sends next.
+    fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission>;
+
+    /// The neighbour behind `port` allows or forbids sending `priority`.
+    fn handle_pause(&mut self, port: u16, priority: u8, paused: bool);
+
+    /// When [`Self::handle_timeout`] must be called next.
+    fn poll_timeout(&self) -> Option<Time>;
+
+    /// Time has reached [`Self::poll_timeout`].
+    fn handle_timeout(&mut self, now: Time);
+
+    /// Queue and name of the packets that were removed without being sent since the last call.
+    fn take_removed(&mut self) -> Vec<(QueueId, u32)>;
+
+    /// Bytes of a queue, according to the ledger.
+    fn queue_bytes(&self, queue: QueueId) -> u64;
+
+    /// Bytes of the whole buffer, according to the ledger.
+    fn occupancy(&self) -> u64;
+
+    /// The policy's limit for a packet with `tags` in `queue` [bytes].
+    fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
+
+    /// The device's own check of its accounts.
+    ///
+    /// # Errors
+    /// Which account is wrong.
+    fn verify(&self) -> Result<(), String>;
+}
+
+/// The core's switch as a [`Device`].
+#[derive(Debug)]
+pub struct SwitchDevice<P> {
+    switch: Switch<P>,
+    removed: Removed,
+}
+
+impl<P: Policy> SwitchDevice<P> {
+    /// Wraps `switch`.
+    #[must_use]
+    pub fn new(switch: Switch<P>) -> Self {
+        Self { switch, removed: Removed::default() }
+    }
+
+    /// The switch.
+    #[must_use]
+    pub fn switch(&self) -> &Switch<P> {
+        &self.switch
+    }
+}
+
+#[derive(Debug, Default)]
+struct Removed(Vec<(QueueId, u32)>);
+
+impl Observer for Removed {
+    fn evicted(&mut self, _: Time, queue: QueueId, stored: &Stored, _: DropReason, _: &Buffer) {
+        self.0.push((queue, stored.packet));
+    }
+}
+
+impl<P: Policy> Device for SwitchDevice<P> {
+    fn handle_arrival(&mut self, now: Time, packet: &Packet) -> Admission {
+        self.switch.handle_arrival(now, packet, &mut self.removed)
+    }
+
+    fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
+        self.switch.poll_transmit(now, port, &mut self.removed)
+    }
+
+    fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
+        self.switch.handle_pause(port, priority, paused);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.switch.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.switch.handle_timeout(now, &mut self.removed);
+    }
+
+    fn take_removed(&mut self) -> Vec<(QueueId, u32)> {
+        std::mem::take(&mut self.removed.0)
+    }
+
+    fn queue_bytes(&self, queue: QueueId) -> u64 {
+        self.switch.buffer().queue_bytes(queue)
+    }
+
+    fn occupancy(&self) -> u64 {
+        self.switch.buffer().occupancy()
+    }
+
+    fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
+        self.switch.threshold(queue, tags)
+    }
+
+    fn verify(&self) -> Result<(), String> {
+        self.switch.verify().map_err(|error| error.to_string())
+    }
+}

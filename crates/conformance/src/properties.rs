@@ -1,0 +1,340 @@
+//! The claims that hold for every policy, one function each.
+
+use crate::bench::{Bench, Outcome};
+use crate::script::{Operation, Script};
+use crate::subject::Subject;
+use bufferlab_core::{BuildError, DropReason, QueueId, Tags};
+use std::fmt;
+
+/// A claim and its check.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// The claim, in plain words.
+    pub claim: &'static str,
+    /// Runs `Script` on devices of `Subject`. Errors: where the claim fails.
+    pub check: fn(&Subject, &Script) -> Result<(), Failure>,
+}
+
+/// Every property.
+pub const PROPERTIES: &[Property] = &[
+    Property { claim: "stays within the buffer", check: stays_within_the_buffer },
+    Property { claim: "conserves packets, and its ledger is right", check: conserves_packets },
+    Property { claim: "is deterministic", check: is_deterministic },
+    Property { claim: "is work conserving", check: is_work_conserving },
+    Property { claim: "is monotone in alpha", check: is_monotone_in_alpha },
+    Property { claim: "admits up to its threshold and not beyond", check: threshold_agrees_with_admission },
+    Property {
+        claim: "keeps its timers: they advance and arrivals never hasten them",
+        check: keeps_its_timers,
+    },
+    Property { claim: "tolerates early and repeated timeouts", check: tolerates_early_timeouts },
+    Property { claim: "refuses packets larger than the buffer", check: refuses_oversized_packets },
+];
+
+/// Where a check failed: the index of the operation (the number of operations: after the last), and why.
+pub type Failure = (usize, String);
+
+/// A property that does not hold, with the script that shows it.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// Whose.
+    pub subject: String,
+    /// Which claim.
+    pub claim: &'static str,
+    /// What happened.
+    pub script: Box<Script>,
+    /// Index of the operation at which it showed.
+    pub at: usize,
+    /// What was wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, claim, script, at, what } = self;
+        let config = &script.config;
+        writeln!(f, "{subject}: the claim \"{claim}\" fails at operation {at}: {what}")?;
+        writeln!(
+            f,
+            "  buffer of {} B, {} ports x {} queues, seed {}, {} between operations:",
+            config.capacity,
+            config.port_rates.len(),
+            config.queues_per_port,
+            config.seed,
+            script.gap
+        )?;
+        for (index, operation) in script.operations.iter().enumerate().take(at + 1) {
+            writeln!(f, "  {index}: {operation:?}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Violation {}
+
+fn unbuildable(error: &BuildError) -> Failure {
+    (0, format!("it cannot be built: {error}"))
+}
+
+fn bench(subject: &Subject, script: &Script) -> Result<Bench, Failure> {
+    let device = subject.build(&script.config).map_err(|error| unbuildable(&error))?;
+    Ok(Bench::new(device, script))
+}
+
+/// Applies every operation; `observe` looks before (`None`) and after each.
+fn replay(
+    mut bench: Bench,
+    script: &Script,
+    mut observe: impl FnMut(&mut Bench, &Operation, Option<&Outcome>) -> Result<(), String>,
+) -> Result<Bench, Failure> {
+    for (index, operation) in script.operations.iter().enumerate() {
+        let mut step = || {
+            observe(&mut bench, operation, None)?;
+            let outcome = bench.apply(operation)?;
+            observe(&mut bench, operation, Some(&outcome))
+        };
+        step().map_err(|what| (index, what))?;
+    }
+    Ok(bench)
+}
+
+/// Never more than the buffer is stored, and the policy never asks for what is impossible: space that does not
+/// exist, an eviction from an empty queue.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn stays_within_the_buffer(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    replay(bench(subject, script)?, script, |bench, _, outcome| {
+        let stored: u64 = bench.queues().map(|queue| bench.expected_bytes(queue)).sum();
+        if stored > script.config.capacity {
+            return Err(format!("{stored} B are stored"));
+        }
+        match outcome {
+            Some(Outcome::Dropped(DropReason::PolicyFault)) => {
+                Err("the policy admitted beyond the buffer or evicted from an empty queue".to_owned())
+            }
+            _ => Ok(()),
+        }
+    })
+    .map(|_| ())
+}
+
+/// Packets in = out + dropped + evicted + stored, every queue sends in order of arrival, and the ledger equals
+/// what the queues must contain, after every operation.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn conserves_packets(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    replay(bench(subject, script)?, script, |bench, _, _| bench.audit()).map(|_| ())
+}
+
+/// The same operations bring the same verdicts, thresholds and deadlines, in every run.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn is_deterministic(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    let mut first = Vec::with_capacity(script.operations.len());
+    replay(bench(subject, script)?, script, |bench, operation, outcome| {
+        first.extend(outcome.map(|outcome| snapshot(bench, operation, outcome)));
+        Ok(())
+    })?;
+    let mut index = 0;
+    replay(bench(subject, script)?, script, |bench, operation, outcome| {
+        let Some(outcome) = outcome else { return Ok(()) };
+        let second = snapshot(bench, operation, outcome);
+        index += 1;
+        same(&first[index - 1], &second, "the first run", "the second run")
+    })
+    .map(|_| ())
+}
+
+/// What an operation showed of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Snapshot {
+    outcome: Outcome,
+    threshold: Option<u64>,
+    deadline: Option<bufferlab_units::Time>,
+}
+
+fn snapshot(bench: &Bench, operation: &Operation, outcome: &Outcome) -> Snapshot {
+    let queue = match (operation, outcome) {
+        (Operation::Arrive { queue, .. }, _) => QueueId(*queue),
+        (_, Outcome::Sent(sent)) => sent.queue,
+        _ => QueueId(0),
+    };
+    Snapshot {
+        outcome: *outcome,
+        threshold: bench.device.threshold(queue, Tags::NONE),
+        deadline: bench.device.poll_timeout(),
+    }
+}
+
+fn same(one: &Snapshot, other: &Snapshot, one_name: &str, other_name: &str) -> Result<(), String> {
+    if one == other { Ok(()) } else { Err(format!("{one_name}: {one:?}; {other_name}: {other:?}")) }
+}
+
+/// A port with a packet in an unpaused queue always sends; in the end everything that was stored comes out.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    let mut owed = false;
+    let mut bench = replay(bench(subject, script)?, script, |bench, operation, outcome| {
+        let Operation::Depart { port } = operation else { return Ok(()) };
+        match outcome {
+            None => owed = bench.may_send(*port),
+            Some(Outcome::Idle) if owed => return Err(format!("port {port} has a packet and sends nothing")),
+            Some(_) => {}
+        }
+        Ok(())
+    })?;
+    let mut drain = || {
+        for queue in bench.queues() {
+            let queues_per_port = script.config.queues_per_port as u16;
+            let (port, priority) = (queue.0 / queues_per_port, (queue.0 % queues_per_port) as u8);
+            bench.apply(&Operation::Pause { port, priority, paused: false })?;
+        }
+        for port in 0..script.config.port_rates.len() as u16 {
+            while bench.may_send(port) {
+                if bench.apply(&Operation::Depart { port })? == Outcome::Idle {
+                    return Err(format!("port {port} has a packet and sends nothing"));
+                }
+            }
+        }
+        bench.audit()
+    };
+    drain().map_err(|what| (script.operations.len(), what))
+}
+
+/// In the same state a larger alpha means no smaller threshold, and it admits what the smaller one admits.
+///
+/// Two devices get the same operations for as long as they answer alike: their states are then the same but for
+/// alpha. Nothing is claimed beyond, for what one queue gains another may lose.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    let Some(build) = &subject.build_with_alpha else { return Ok(()) };
+    let new = |alpha| match build(&script.config, alpha) {
+        Ok(device) => Ok(Bench::new(device, script)),
+        Err(error) => Err(unbuildable(&error)),
+    };
+    let (mut low, mut high) = (new(script.alphas.0)?, new(script.alphas.1)?);
+    for (index, operation) in script.operations.iter().enumerate() {
+        let mut step = || {
+            let outcomes = (low.apply(operation)?, high.apply(operation)?);
+            if outcomes.0 != outcomes.1 {
+                return match outcomes {
+                    (Outcome::Dropped(_), Outcome::Stored | Outcome::Dropped(_)) => Ok(false),
+                    _ => Err(format!("alpha {:?} answer {outcomes:?}", script.alphas)),
+                };
+            }
+            for queue in low.queues() {
+                let limits = [&low, &high].map(|bench| bench.device.threshold(queue, Tags::NONE));
+                if limits[1] < limits[0] {
+                    return Err(format!(
+                        "alpha {:?} give {queue:?} the thresholds {limits:?}",
+                        script.alphas
+                    ));
+                }
+            }
+            Ok(true)
+        };
+        if !step().map_err(|what| (index, what))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Where the policy has a threshold: a packet that keeps q + len within it and fits into the buffer is admitted,
+/// one beyond is dropped.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    if !subject.exact_threshold {
+        return Ok(());
+    }
+    let mut bench = bench(subject, script)?;
+    for (index, operation) in script.operations.iter().enumerate() {
+        let mut step = || {
+            let Operation::Arrive { queue, size, tags } = *operation else {
+                return bench.apply(operation).map(|_| ());
+            };
+            // Handle what is due first: a timer may move the threshold between the question and the arrival.
+            bench.apply(&Operation::Wait(bufferlab_units::Time::ZERO))?;
+            let id = QueueId(queue);
+            let free = script.config.capacity - bench.queues().map(|q| bench.expected_bytes(q)).sum::<u64>();
+            let length = bench.expected_bytes(id) + u64::from(size);
+            let due_before_arrival =
+                bench.device.poll_timeout().is_some_and(|due| due <= bench.now() + script.gap);
+            let limit = bench.device.threshold(id, tags);
+            let outcome = bench.apply(operation)?;
+            let (Some(limit), false) = (limit, due_before_arrival) else { return Ok(()) };
+            let within = length <= limit && u64::from(size) <= free;
+            match (within, outcome) {
+                (true, Outcome::Stored) | (false, Outcome::Dropped(_)) => Ok(()),
+                _ => {
+                    Err(format!("threshold {limit} B, q + len = {length} B, {free} B free, yet {outcome:?}"))
+                }
+            }
+        };
+        step().map_err(|what| (index, what))?;
+    }
+    Ok(())
+}
+
+/// A handled deadline is followed by a later one or none, no operation moves a deadline to an earlier time, only an
+/// arrival starts a timer, and no deadline lies in the past.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn keeps_its_timers(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    // The bench looks at the deadline around every operation.
+    replay(bench(subject, script)?, script, |_, _, _| Ok(())).map(|_| ())
+}
+
+/// `handle_timeout` before the deadline, or twice at the deadline, changes nothing.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn tolerates_early_timeouts(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    let (mut plain, mut eager) = (bench(subject, script)?, bench(subject, script)?.with_early_timeouts());
+    for (index, operation) in script.operations.iter().enumerate() {
+        let mut step = || {
+            let (one, other) = (plain.apply(operation)?, eager.apply(operation)?);
+            let (one, other) = (snapshot(&plain, operation, &one), snapshot(&eager, operation, &other));
+            same(&one, &other, "with timeouts when due", "with early ones too")
+        };
+        step().map_err(|what| (index, what))?;
+    }
+    Ok(())
+}
+
+/// A packet larger than the buffer is dropped in any state, whatever its tags; the accounts stay right.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn refuses_oversized_packets(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    let capacity = script.config.capacity;
+    let sizes = [u32::try_from(capacity + 1).ok(), (capacity < u64::from(u32::MAX)).then_some(u32::MAX)];
+    let mut turn = 0_usize;
+    replay(bench(subject, script)?, script, |bench, _, outcome| {
+        if outcome.is_none() {
+            return Ok(());
+        }
+        turn += 1;
+        let queue = (turn % bench.queues().count()) as u16;
+        let tags = if turn.is_multiple_of(3) { Tags::UNSCHEDULED } else { Tags::NONE };
+        for size in sizes.into_iter().flatten() {
+            let outcome = bench.apply(&Operation::Arrive { queue, size, tags })?;
+            if !matches!(outcome, Outcome::Dropped(reason) if reason != DropReason::PolicyFault) {
+                return Err(format!("a packet of {size} B for queue {queue}: {outcome:?}"));
+            }
+            bench.audit()?;
+        }
+        Ok(())
+    })
+    .map(|_| ())
+}

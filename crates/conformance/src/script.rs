@@ -1,0 +1,130 @@
+//! What happens to a device under test: a sequence of operations, and where random ones come from.
+
+use bufferlab_core::{Scheduler, SwitchConfig, Tags};
+use bufferlab_units::{BitRate, RandomStream, Time};
+
+/// One thing that happens to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A packet arrives for a queue.
+    Arrive {
+        /// Port × queues per port + priority.
+        queue: u16,
+        /// Bytes.
+        size: u32,
+        /// Marks.
+        tags: Tags,
+    },
+    /// A port asks for a packet.
+    Depart {
+        /// Which.
+        port: u16,
+    },
+    /// A neighbour pauses or resumes a priority.
+    Pause {
+        /// Behind this port.
+        port: u16,
+        /// This priority.
+        priority: u8,
+        /// Paused from now on, or not.
+        paused: bool,
+    },
+    /// Nothing happens for a while.
+    Wait(Time),
+}
+
+/// A switch and what happens to it.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The switch.
+    pub config: SwitchConfig,
+    /// Time passes by this much before each operation.
+    pub gap: Time,
+    /// A lower and a higher alpha for the check of monotony.
+    pub alphas: (f64, f64),
+    /// In order.
+    pub operations: Vec<Operation>,
+}
+
+/// Bytes of a packet in the exhaustive scripts.
+pub(crate) const TINY_PACKET: u32 = 100;
+
+impl Script {
+    /// Number of queues of the switch.
+    #[must_use]
+    pub fn queues(&self) -> u16 {
+        (self.config.port_rates.len() * self.config.queues_per_port) as u16
+    }
+
+    /// A switch for exhaustive scripts: three packets of 100 B fit; two queues, on one port or on two.
+    pub(crate) fn tiny(ports: usize) -> Self {
+        let rates = vec![BitRate::gbps(10); ports];
+        let config = SwitchConfig {
+            max_packet: u64::from(TINY_PACKET),
+            ..SwitchConfig::new(3 * u64::from(TINY_PACKET), rates).with_queues(2 / ports)
+        };
+        // Three operations per update interval of ABM (80 us).
+        Self { config, gap: Time::from_us(27), alphas: (0.5, 1.0), operations: Vec::new() }
+    }
+
+    /// What can happen to [`Self::tiny`].
+    pub(crate) fn tiny_alphabet(&self) -> Vec<Operation> {
+        let arrive = |queue, tags| Operation::Arrive { queue, size: TINY_PACKET, tags };
+        let mut letters = vec![arrive(0, Tags::NONE), arrive(1, Tags::NONE), arrive(0, Tags::UNSCHEDULED)];
+        letters.extend((0..self.config.port_rates.len() as u16).map(|port| Operation::Depart { port }));
+        letters
+    }
+
+    /// A switch of 1–32 ports × 1–8 queues with its own rates, scheduler and buffer, and `length` operations:
+    /// packets of 64–9216 B, departures, pauses, waiting; at times overloaded, at times draining.
+    #[must_use]
+    pub fn random(seed: u64, length: usize) -> Self {
+        let mut stream = RandomStream::new(seed, "conformance/script", 0);
+        let mut draw = move |bound: u64| stream.below(bound);
+        let (ports, queues) = (1 + draw(32) as usize, 1 + draw(8) as usize);
+        let rates = (0..ports).map(|_| BitRate::gbps([10, 25, 100][draw(3) as usize])).collect();
+        let max_packet = [64, 1_500, 9_216][draw(3) as usize];
+        // Space for one to nine packets per queue on average, so that all limits are met.
+        let capacity = max_packet * (ports * queues) as u64 * (1 + draw(8)) + draw(10_000);
+        let scheduler = match draw(3) {
+            0 => Scheduler::fifo(queues),
+            1 => Scheduler::strict_priority(queues),
+            _ => Scheduler::round_robin(queues),
+        };
+        let config = SwitchConfig {
+            max_packet,
+            queues_per_port: queues,
+            scheduler,
+            seed,
+            ..SwitchConfig::new(capacity, rates)
+        };
+        let total = (ports * queues) as u64;
+        // Traffic prefers the first few queues: a few congested ones among idle ones is the common case.
+        let busy = 1 + draw(total);
+        let mut operations = Vec::with_capacity(length);
+        let mut arrivals_of_16 = 12;
+        for _ in 0..length {
+            if draw(200) == 0 {
+                arrivals_of_16 = [4, 8, 12, 15][draw(4) as usize];
+            }
+            let port = draw(ports as u64) as u16;
+            operations.push(match draw(100) {
+                0 => Operation::Wait(Time::from_us(draw(100))),
+                1 => {
+                    let priority = draw(queues as u64) as u8;
+                    Operation::Pause { port, priority, paused: draw(3) == 0 }
+                }
+                _ if draw(16) < arrivals_of_16 => {
+                    let queue = if draw(4) == 0 { draw(total) } else { draw(busy) } as u16;
+                    let size = 64 + draw(max_packet - 63) as u32;
+                    let tags = if draw(5) == 0 { Tags::UNSCHEDULED } else { Tags::NONE };
+                    Operation::Arrive { queue, size, tags }
+                }
+                _ => Operation::Depart { port },
+            });
+        }
+        let low = [0.0625, 0.25, 0.5, 1.0][draw(4) as usize];
+        let alphas = (low, low * [1.5, 2.0, 16.0][draw(3) as usize]);
+        Self { config, gap: Time::from_ns(1 + draw(2_000)), alphas, operations }
+    }
+}

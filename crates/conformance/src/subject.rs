@@ -1,0 +1,104 @@
+//! Who is being tested: how to build a device, and what it claims.
+
+use crate::device::{Device, SwitchDevice};
+use bufferlab_core::{
+    BuildError, ParamKind, ParamValue, Policy, PolicyInfo, Switch, SwitchConfig, SwitchShape,
+};
+use std::fmt;
+
+type Build = dyn Fn(&SwitchConfig) -> Result<Box<dyn Device>, BuildError>;
+type BuildWithAlpha = dyn Fn(&SwitchConfig, f64) -> Result<Box<dyn Device>, BuildError>;
+
+/// A policy, or a whole device, under test.
+pub struct Subject {
+    pub(crate) name: String,
+    pub(crate) build: Box<Build>,
+    pub(crate) build_with_alpha: Option<Box<BuildWithAlpha>>,
+    pub(crate) exact_threshold: bool,
+}
+
+impl fmt::Debug for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subject").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Subject {
+    /// A device of any make.
+    pub fn device(
+        name: &str,
+        build: impl Fn(&SwitchConfig) -> Result<Box<dyn Device>, BuildError> + 'static,
+    ) -> Self {
+        Self { name: name.to_owned(), build: Box::new(build), build_with_alpha: None, exact_threshold: true }
+    }
+
+    /// A policy in the core's switch.
+    pub fn policy(
+        name: &str,
+        build: impl Fn(&SwitchShape) -> Result<Box<dyn Policy>, BuildError> + 'static,
+    ) -> Self {
+        Self::device(name, move |config| Ok(in_switch(config, build(&config.shape())?)))
+    }
+
+    /// A policy of the registry with its defaults, or with some parameters set. One that has a parameter `alpha` is
+    /// checked for monotony in it.
+    #[must_use]
+    pub fn registered(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Self {
+        let params: Vec<_> = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let name =
+            params.iter().fold(info.name.to_owned(), |name, (key, value)| format!("{name} {key}={value}"));
+        let own = params.clone();
+        let subject = Self::device(&name, move |config| {
+            Ok(Box::new(SwitchDevice::new(config.build(info.name, &own)?)))
+        });
+        let has_alpha = info
+            .params
+            .iter()
+            .any(|param| param.name == "alpha" && matches!(param.kind, ParamKind::RatioPerPriority { .. }));
+        if !has_alpha {
+            return subject;
+        }
+        subject.monotone_in_alpha(move |config, alpha| {
+            let mut params = params.clone();
+            params.push(("alpha".to_owned(), ParamValue::RatioPerPriority(vec![alpha].into())));
+            Ok(Box::new(SwitchDevice::new(config.build(info.name, &params)?)))
+        })
+    }
+
+    /// Declares that a larger alpha never makes a threshold smaller; `build` takes the alpha.
+    #[must_use]
+    pub fn monotone_in_alpha(
+        mut self,
+        build: impl Fn(&SwitchConfig, f64) -> Result<Box<dyn Device>, BuildError> + 'static,
+    ) -> Self {
+        self.build_with_alpha = Some(Box::new(build));
+        self
+    }
+
+    /// Declares that packets may be admitted or dropped for more reasons than the threshold and the size of the
+    /// buffer: reserves, early drops, port limits.
+    #[must_use]
+    pub fn with_other_limits(mut self) -> Self {
+        self.exact_threshold = false;
+        self
+    }
+
+    /// Its name in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A fresh device.
+    ///
+    /// # Errors
+    /// If the policy does not fit the switch.
+    pub fn build(&self, config: &SwitchConfig) -> Result<Box<dyn Device>, BuildError> {
+        (self.build)(config)
+    }
+}
+
+/// `policy` in the core's switch.
+fn in_switch(config: &SwitchConfig, policy: Box<dyn Policy>) -> Box<dyn Device> {
+    Box::new(SwitchDevice::new(Switch::new(config, policy)))
+}

@@ -1,0 +1,103 @@
+//! Runs the properties: over all short scripts of a tiny buffer, and over long random ones.
+
+use crate::properties::{PROPERTIES, Property, Violation};
+use crate::script::Script;
+use crate::subject::Subject;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Operations of a random script.
+const RANDOM_LENGTH: usize = 600;
+
+/// Checks every property on one script.
+///
+/// # Errors
+/// The first property that does not hold, with `script` as it is.
+pub fn check(subject: &Subject, script: &Script) -> Result<(), Violation> {
+    PROPERTIES.iter().try_for_each(|property| check_one(subject, property, script))
+}
+
+/// A panic of the device is a violation like any other, so that its script can be shown.
+fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
+    let result = catch_unwind(AssertUnwindSafe(|| (property.check)(subject, script)));
+    let (at, what) = match result {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(failure)) => failure,
+        Err(panic) => {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            (script.operations.len(), format!("panicked: {message}"))
+        }
+    };
+    let subject = subject.name().to_owned();
+    Err(Violation { subject, claim: property.claim, script: Box::new(script.clone()), at, what })
+}
+
+/// Checks every property on all scripts of `length` operations over a buffer of three packets and two queues,
+/// once on two ports and once on one. Returns how many scripts were run.
+///
+/// # Errors
+/// The first violation.
+pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
+    let mut scripts = 0;
+    for ports in [2, 1] {
+        let mut script = Script::tiny(ports);
+        let letters = script.tiny_alphabet();
+        let count = (letters.len() as u64).pow(length);
+        for word in 0..count {
+            script.operations.clear();
+            let mut rest = word;
+            for _ in 0..length {
+                script.operations.push(letters[(rest % letters.len() as u64) as usize]);
+                rest /= letters.len() as u64;
+            }
+            check(subject, &script)?;
+        }
+        scripts += count;
+    }
+    Ok(scripts)
+}
+
+/// Checks every property on one random script per seed: 1–32 ports × 1–8 queues, packets of 64–9216 B.
+///
+/// # Errors
+/// The first violation, its script made as short as was found.
+pub fn random(subject: &Subject, seeds: Range<u64>) -> Result<(), Violation> {
+    for seed in seeds {
+        check(subject, &Script::random(seed, RANDOM_LENGTH))
+            .map_err(|violation| minimised(subject, violation))?;
+    }
+    Ok(())
+}
+
+/// Leaves out operations for as long as the same claim still fails.
+///
+/// # Panics
+/// If `violation` names no claim of [`PROPERTIES`].
+#[must_use]
+pub fn minimised(subject: &Subject, violation: Violation) -> Violation {
+    let property =
+        PROPERTIES.iter().find(|property| property.claim == violation.claim).expect("a claim of this list");
+    let mut best = violation;
+    best.script.operations.truncate(best.at + 1);
+    let mut chunk = best.script.operations.len().div_ceil(2);
+    while chunk > 0 {
+        let mut start = 0;
+        let mut progress = false;
+        while start < best.script.operations.len() {
+            let mut shorter = best.script.clone();
+            let end = (start + chunk).min(shorter.operations.len());
+            shorter.operations.drain(start..end);
+            match check_one(subject, property, &shorter) {
+                Err(mut violation) => {
+                    violation.script.operations.truncate(violation.at + 1);
+                    best = violation;
+                    progress = true;
+                }
+                Ok(()) => start += chunk,
+            }
+        }
+        chunk = if progress && chunk == 1 { 1 } else { chunk / 2 };
+    }
+    best
+}

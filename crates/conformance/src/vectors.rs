@@ -1,0 +1,57 @@
+//! Golden vectors: situations worked by hand or taken from a paper, with the verdicts that must come out.
+//!
+//! One file per policy, `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors carry time, event, state and
+//! verdict, so that they also drive implementations that are not this one: write a [`Device`] and call [`Case::run`],
+//! whose observer sees every elementary operation with its time and answer.
+//!
+//! ```toml
+//! [[case]]
+//! name = "alpha of one half leaves a lone queue a third of the buffer"
+//! source = "hand calculation: q = a (B - q), so q = B a / (1 + a)"
+//! policy = "dt"
+//! params = { alpha = 0.5 }
+//! buffer = { capacity = 9, ports = 2, max_packet = 1 }
+//! steps = [
+//!   { arrive = 0, size = 1, expect = "admit", repeat = 3 },
+//!   { arrive = 0, size = 1, expect = "over-threshold", lengths = [3, 0], thresholds = [3, 3] },
+//! ]
+//! ```
+//!
+//! # Case
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `name`, `source` | The claim in plain words; the paper's example or the calculation. |
+//! | `policy`, `params` | Registry name; parameters that differ from the defaults. Times are texts such as `"80 us"`, sizes bytes. |
+//! | `profile` | `"paper"` (default) or `"artifact"`. |
+//! | `buffer` | `capacity` [bytes], `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500). |
+//! | `scheduler` | `"round-robin"` (default), `"fifo"`, `"strict-priority"`. |
+//! | `mark_above` | Step marking: a packet that finds more than this in its queue is marked [bytes]. |
+//! | `steps` | See below. |
+//!
+//! # Step
+//!
+//! Each step is one event or none, then expectations.
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `at_ns` | When, not before the last step; left out: at the same time. Policy timeouts up to and including this time come first. |
+//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` [bytes] and `tags`; it is ECN-capable iff the case marks. |
+//! | `depart` | This port sends. |
+//! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` arrives for every entry of `fill` (an entry may repeat), each list in its order, both spread evenly: of D departures and F arrivals, departure j comes before arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
+//! | `repeat` | The event so many times (default 1), each with the same verdict. |
+//! | `expect` | `"admit"`, `"admit-marked"` or the name of a drop reason; `"sent"` or `"idle"`. Not for `fill`. |
+//! | `from` | The queue that a departure must come from. |
+//! | `lengths`, `occupancy` | Bytes of every queue, of the buffer, after the step. |
+//! | `each` | Bytes of every queue that is named in `fill`. |
+//! | `thresholds`, `unscheduled_thresholds` | Limits of every queue after the step, for plain and for unscheduled packets [bytes]. |
+//! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds [bytes] (default 0). |
+
+mod file;
+mod run;
+
+pub use file::{BufferSpec, Case, Event, LoadError, Step, VectorFile};
+pub use run::{Elementary, Mismatch};
+
+#[cfg(doc)]
+use crate::Device;

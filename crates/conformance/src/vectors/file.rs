@@ -1,0 +1,441 @@
+//! The vector file as written, checked and turned into what will run.
+
+use bufferlab_core::{
+    BuildError, DropReason, MarkerConfig, ParamInfo, ParamKind, ParamValue, Policy, Profile, Scheduler,
+    SwitchConfig, Tags, find_policy,
+};
+use bufferlab_units::{BitRate, Time};
+use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
+
+use crate::device::SwitchDevice;
+
+/// Why a vector file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It cannot be read.
+    #[error("{file}: {error}")]
+    Read {
+        /// Path.
+        file: String,
+        /// Cause.
+        error: std::io::Error,
+    },
+    /// It is not TOML, or a key is unknown or of the wrong type.
+    #[error("{file}: {error}")]
+    Syntax {
+        /// Path.
+        file: String,
+        /// Cause, with its place.
+        error: Box<toml::de::Error>,
+    },
+    /// A value makes no sense.
+    #[error("{file}:{line}: {what}")]
+    Meaning {
+        /// Path.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// What was expected.
+        what: String,
+    },
+}
+
+/// The vectors of one policy.
+#[derive(Clone, Debug)]
+pub struct VectorFile {
+    /// Its name in messages.
+    pub file: String,
+    /// In order of the file.
+    pub cases: Vec<Case>,
+}
+
+/// One situation.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The file's name in messages.
+    pub file: String,
+    /// Line of the case, from 1.
+    pub line: usize,
+    /// The claim.
+    pub name: String,
+    /// Where the numbers come from.
+    pub source: String,
+    /// Registry name of the policy.
+    pub policy: String,
+    /// Parameters that differ from the defaults.
+    pub params: Vec<(String, ParamValue)>,
+    /// The switch.
+    pub config: SwitchConfig,
+    /// What happens and what is expected.
+    pub steps: Vec<Step>,
+}
+
+/// What happens in a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Time passes, or nothing happens.
+    None,
+    /// A packet arrives.
+    Arrive {
+        /// For this queue.
+        queue: u16,
+        /// Bytes.
+        size: u32,
+        /// Marks.
+        tags: Tags,
+    },
+    /// A port sends.
+    Depart {
+        /// Which.
+        port: u16,
+    },
+    /// Rounds of departures and arrivals.
+    Fill {
+        /// Queues in order of arrival; may repeat.
+        queues: Vec<u16>,
+        /// Bytes of every packet.
+        size: u32,
+        /// Marks of every packet.
+        tags: Tags,
+        /// Ports that send one packet per round.
+        drain: Vec<u16>,
+        /// How often.
+        rounds: u64,
+        /// Time before each round.
+        round: Time,
+    },
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Line in the file, from 1.
+    pub line: usize,
+    /// When, if it says so.
+    pub at: Option<Time>,
+    /// What happens.
+    pub event: Event,
+    /// How often.
+    pub repeat: u64,
+    /// The verdict's name.
+    pub expect: Option<String>,
+    /// The queue of a departure.
+    pub from: Option<u16>,
+    /// Bytes of every queue.
+    pub lengths: Option<Vec<u64>>,
+    /// Bytes of every filled queue.
+    pub each: Option<u64>,
+    /// Bytes of the buffer.
+    pub occupancy: Option<u64>,
+    /// Limits of every queue [bytes].
+    pub thresholds: Option<Vec<u64>>,
+    /// Limits of every queue for unscheduled packets [bytes].
+    pub unscheduled_thresholds: Option<Vec<u64>>,
+    /// Accepted deviation [bytes].
+    pub tolerance: u64,
+}
+
+/// The buffer of a case, as written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BufferSpec {
+    /// B [bytes].
+    pub capacity: u64,
+    /// Number of ports.
+    pub ports: usize,
+    /// Queues per port.
+    #[serde(default = "one")]
+    pub queues: usize,
+    /// Rate of every port [Gb/s]; empty: 10.
+    #[serde(default)]
+    pub rates_gbps: Vec<u64>,
+    /// Largest packet that the policy must expect [bytes].
+    #[serde(default = "mtu")]
+    pub max_packet: u64,
+}
+
+const fn one() -> usize {
+    1
+}
+
+const fn once() -> u64 {
+    1
+}
+
+const fn mtu() -> u64 {
+    1_500
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileText {
+    case: Vec<Spanned<CaseText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseText {
+    name: String,
+    source: String,
+    policy: String,
+    #[serde(default)]
+    params: toml::Table,
+    #[serde(default)]
+    profile: Option<String>,
+    buffer: BufferSpec,
+    #[serde(default)]
+    scheduler: Option<String>,
+    #[serde(default)]
+    mark_above: Option<u64>,
+    steps: Vec<Spanned<StepText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepText {
+    at_ns: Option<u64>,
+    arrive: Option<u16>,
+    depart: Option<u16>,
+    fill: Option<Vec<u16>>,
+    size: Option<u32>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    drain: Vec<u16>,
+    rounds: Option<u64>,
+    round_ns: Option<u64>,
+    #[serde(default = "once")]
+    repeat: u64,
+    expect: Option<String>,
+    from: Option<u16>,
+    lengths: Option<Vec<u64>>,
+    each: Option<u64>,
+    occupancy: Option<u64>,
+    thresholds: Option<Vec<u64>>,
+    unscheduled_thresholds: Option<Vec<u64>>,
+    #[serde(default)]
+    tolerance: u64,
+}
+
+impl VectorFile {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// If it cannot be read or makes no sense; the message names file and line.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let file = path.display().to_string();
+        let text =
+            std::fs::read_to_string(path).map_err(|error| LoadError::Read { file: file.clone(), error })?;
+        Self::parse(&file, &text)
+    }
+
+    /// Checks a text that came from `file`.
+    ///
+    /// # Errors
+    /// If it makes no sense; the message names file and line.
+    pub fn parse(file: &str, text: &str) -> Result<Self, LoadError> {
+        let parsed: FileText = toml::from_str(text)
+            .map_err(|error| LoadError::Syntax { file: file.to_owned(), error: Box::new(error) })?;
+        let line_of = |offset: usize| text[..offset].matches('\n').count() + 1;
+        let mut cases: Vec<Case> = Vec::new();
+        for spanned in parsed.case {
+            let line = line_of(spanned.span().start);
+            let written = spanned.into_inner();
+            if cases.iter().any(|case| case.name == written.name) {
+                let what = format!("two cases are called \"{}\"", written.name);
+                return Err(LoadError::Meaning { file: file.to_owned(), line, what });
+            }
+            let case = Case::resolve(file, line, written, &line_of);
+            cases.push(case.map_err(|(line, what)| LoadError::Meaning {
+                file: file.to_owned(),
+                line,
+                what,
+            })?);
+        }
+        Ok(Self { file: file.to_owned(), cases })
+    }
+}
+
+impl Case {
+    fn resolve(
+        file: &str,
+        line: usize,
+        written: CaseText,
+        line_of: &dyn Fn(usize) -> usize,
+    ) -> Result<Self, (usize, String)> {
+        let here = |what: String| (line, what);
+        let info = find_policy(&written.policy)
+            .ok_or_else(|| here(format!("no policy is called \"{}\"", written.policy)))?;
+        let profile = match written.profile.as_deref() {
+            None | Some("paper") => Profile::Paper,
+            Some("artifact") => Profile::Artifact,
+            Some(other) => return Err(here(format!("profile \"{other}\"; expected paper or artifact"))),
+        };
+        let mut params = Vec::new();
+        for (name, value) in &written.params {
+            let param = info.params.iter().find(|param| param.name == name.as_str());
+            let param = param.ok_or_else(|| here(format!("{} has no parameter \"{name}\"", info.name)))?;
+            let value = param_value(param, value).map_err(|what| here(format!("{name}: {what}")))?;
+            params.push((name.clone(), value));
+        }
+        let config = switch_config(&written, profile).map_err(here)?;
+        let queues = config.port_rates.len() * config.queues_per_port;
+        let steps = written.steps.into_iter().map(|spanned| {
+            let line = line_of(spanned.span().start);
+            resolve_step(line, spanned.into_inner(), config.port_rates.len(), queues)
+                .map_err(|what| (line, what))
+        });
+        let steps = steps.collect::<Result<_, _>>()?;
+        let (name, source, policy) = (written.name, written.source, written.policy);
+        Ok(Self { file: file.to_owned(), line, name, source, policy, params, config, steps })
+    }
+
+    /// The core's switch for this case.
+    ///
+    /// # Errors
+    /// If the policy does not fit the switch.
+    pub fn build(&self) -> Result<SwitchDevice<Box<dyn Policy>>, BuildError> {
+        Ok(SwitchDevice::new(self.config.build(&self.policy, &self.params)?))
+    }
+}
+
+fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, String> {
+    let BufferSpec { capacity, ports, queues, rates_gbps, max_packet } = &written.buffer;
+    let rates = match rates_gbps.len() {
+        0 => vec![BitRate::gbps(10); *ports],
+        n if n == *ports => rates_gbps.iter().map(|&rate| BitRate::gbps(rate)).collect(),
+        n => return Err(format!("{n} rates for {ports} ports")),
+    };
+    if *ports == 0 || *queues == 0 || *queues > 32 || rates.iter().any(|rate| rate.0 == 0) {
+        return Err("expected at least one port, 1 to 32 queues per port and rates above 0".to_owned());
+    }
+    let scheduler = match written.scheduler.as_deref() {
+        None | Some("round-robin") => Scheduler::round_robin(*queues),
+        Some("fifo") => Scheduler::fifo(*queues),
+        Some("strict-priority") => Scheduler::strict_priority(*queues),
+        Some(other) => return Err(format!("no scheduler is called \"{other}\" here")),
+    };
+    Ok(SwitchConfig {
+        queues_per_port: *queues,
+        max_packet: *max_packet,
+        scheduler,
+        marker: written.mark_above.map(MarkerConfig::step),
+        profile,
+        ..SwitchConfig::new(*capacity, rates)
+    })
+}
+
+fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> Result<Step, String> {
+    let tags = tags(&written.tags)?;
+    let size = || written.size.ok_or_else(|| "the packet has no size".to_owned());
+    let existing = |what: &str, index: u16, count: usize| {
+        if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
+    };
+    let event = match (written.arrive, written.depart, written.fill) {
+        (None, None, None) => Event::None,
+        (Some(queue), None, None) => {
+            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags }
+        }
+        (None, Some(port), None) => Event::Depart { port: existing("port", port, ports)? },
+        (None, None, Some(filled)) => {
+            for &queue in &filled {
+                existing("queue", queue, queues)?;
+            }
+            for &port in &written.drain {
+                existing("port", port, ports)?;
+            }
+            let size = if filled.is_empty() { 0 } else { size()? };
+            let rounds = written.rounds.ok_or("a fill needs its number of rounds")?;
+            let round = Time::from_ns(written.round_ns.unwrap_or(0));
+            Event::Fill { queues: filled, size, tags, drain: written.drain, rounds, round }
+        }
+        _ => return Err("a step is one of arrive, depart and fill".to_owned()),
+    };
+    let verdicts = match event {
+        Event::Arrive { .. } => {
+            let reasons = DropReason::ALL.iter().map(|reason| reason.name());
+            ["admit", "admit-marked"].into_iter().chain(reasons).collect()
+        }
+        Event::Depart { .. } => vec!["sent", "idle"],
+        Event::None | Event::Fill { .. } => vec![],
+    };
+    if let Some(expect) = written.expect.as_deref().filter(|expect| !verdicts.contains(expect)) {
+        return Err(format!("expect = \"{expect}\"; this event ends in one of: {}", verdicts.join(", ")));
+    }
+    if written.expect.is_none() && !verdicts.is_empty() {
+        return Err(format!("the verdict is missing; this event ends in one of: {}", verdicts.join(", ")));
+    }
+    for list in [&written.lengths, &written.thresholds, &written.unscheduled_thresholds].into_iter().flatten()
+    {
+        if list.len() != queues {
+            return Err(format!("{} values for {queues} queues", list.len()));
+        }
+    }
+    Ok(Step {
+        line,
+        at: written.at_ns.map(Time::from_ns),
+        event,
+        repeat: written.repeat,
+        expect: written.expect,
+        from: written.from,
+        lengths: written.lengths,
+        each: written.each,
+        occupancy: written.occupancy,
+        thresholds: written.thresholds,
+        unscheduled_thresholds: written.unscheduled_thresholds,
+        tolerance: written.tolerance,
+    })
+}
+
+fn tags(names: &[String]) -> Result<Tags, String> {
+    names.iter().try_fold(Tags::NONE, |set, name| {
+        Ok(set.with(match name.as_str() {
+            "unscheduled" => Tags::UNSCHEDULED,
+            "small" => Tags::SMALL,
+            "control" => Tags::CONTROL,
+            "retransmission" => Tags::RETRANSMISSION,
+            "lossless" => Tags::LOSSLESS,
+            other => return Err(format!("there is no tag \"{other}\"")),
+        }))
+    })
+}
+
+fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<ParamValue, String> {
+    let number = |value: &toml::Value| match value {
+        toml::Value::Float(x) => Some(*x),
+        toml::Value::Integer(n) => Some(*n as f64),
+        _ => None,
+    };
+    let count = |value: &toml::Value| value.as_integer().and_then(|n| u64::try_from(n).ok());
+    let found = match info.kind {
+        ParamKind::Ratio { .. } => number(value).map(ParamValue::Ratio),
+        ParamKind::RatioPerPriority { .. } => match value.as_array() {
+            Some(list) => list.iter().map(number).collect::<Option<Vec<_>>>(),
+            None => number(value).map(|x| vec![x]),
+        }
+        .map(|list| ParamValue::RatioPerPriority(list.into())),
+        ParamKind::Bytes { .. } => count(value).map(ParamValue::Bytes),
+        ParamKind::Time { .. } => value.as_str().and_then(parse_time).map(ParamValue::Time),
+        ParamKind::Count { .. } => count(value).map(ParamValue::Count),
+        ParamKind::Flag => value.as_bool().map(ParamValue::Flag),
+        ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
+    };
+    let found = found.ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
+    info.check(&found)?;
+    Ok(found)
+}
+
+/// A whole number and its unit: `"80 us"`.
+fn parse_time(text: &str) -> Option<Time> {
+    let (number, unit) = text.split_once(' ')?;
+    let scale = match unit {
+        "ps" => Time(1),
+        "ns" => Time::from_ns(1),
+        "us" => Time::from_us(1),
+        "ms" => Time::from_ms(1),
+        _ => return None,
+    };
+    Some(scale * number.parse().ok()?)
+}

@@ -1,0 +1,230 @@
+//! Runs a case on a device and compares.
+
+use super::file::{Case, Event, Step};
+use crate::device::Device;
+use bufferlab_core::{Admission, Ecn, Packet, QueueId, Tags};
+use bufferlab_units::Time;
+use std::fmt;
+
+/// One elementary operation of a case with its answer: what a test bench in another language replays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elementary {
+    /// When.
+    pub now: Time,
+    /// [`Event::Arrive`] or [`Event::Depart`].
+    pub event: Event,
+    /// The verdict's name: `admit`, `admit-marked`, a drop reason, `sent`, `idle`.
+    pub verdict: &'static str,
+    /// The queue that a departure came from.
+    pub from: Option<u16>,
+}
+
+/// An expectation that was not met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// File and line of the step.
+    pub place: String,
+    /// Name of the case.
+    pub case: String,
+    /// Number of the step, from 1.
+    pub step: usize,
+    /// What was expected and what came.
+    pub what: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, case, step, what } = self;
+        write!(f, "{place}: case \"{case}\", step {step}: {what}")
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+impl Case {
+    /// Drives `device` through the steps; `observe` sees every elementary operation and the device after it.
+    ///
+    /// # Errors
+    /// The first expectation that is not met.
+    pub fn run(
+        &self,
+        device: &mut dyn Device,
+        observe: &mut dyn FnMut(&Elementary, &dyn Device),
+    ) -> Result<(), Mismatch> {
+        let mut runner = Runner { case: self, device, observe, now: Time::ZERO, next_id: 0 };
+        for (index, step) in self.steps.iter().enumerate() {
+            runner.step(step).map_err(|what| Mismatch {
+                place: format!("{}:{}", self.file, step.line),
+                case: self.name.clone(),
+                step: index + 1,
+                what,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+struct Runner<'a> {
+    case: &'a Case,
+    device: &'a mut dyn Device,
+    observe: &'a mut dyn FnMut(&Elementary, &dyn Device),
+    now: Time,
+    next_id: u32,
+}
+
+impl Runner<'_> {
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        if let Some(at) = step.at {
+            if at < self.now {
+                return Err(format!("time runs backwards, from {} to {at}", self.now));
+            }
+            self.advance(at);
+        }
+        for turn in 1..=step.repeat {
+            let (verdict, from) = match &step.event {
+                Event::None => continue,
+                Event::Arrive { queue, size, tags } => (self.arrive(*queue, *size, *tags), None),
+                Event::Depart { port } => self.depart(*port),
+                Event::Fill { queues, size, tags, drain, rounds, round } => {
+                    for _ in 0..*rounds {
+                        self.advance(self.now + *round);
+                        self.round(queues, *size, *tags, drain);
+                    }
+                    continue;
+                }
+            };
+            if let Some(expect) = step.expect.as_deref().filter(|&expect| expect != verdict) {
+                let times = if step.repeat > 1 { format!(" at repetition {turn}") } else { String::new() };
+                return Err(format!(
+                    "expected \"{expect}\"{times}, the device says \"{verdict}\"{}",
+                    self.state()
+                ));
+            }
+            if step.from.is_some() && step.from != from {
+                return Err(format!("expected a packet from queue {:?}, it came from {from:?}", step.from));
+            }
+        }
+        self.compare(step)
+    }
+
+    /// Spreads departures and arrivals evenly over the round: if all departures came first, the first queues of the
+    /// list would take the space that others had freed.
+    fn round(&mut self, queues: &[u16], size: u32, tags: Tags, drain: &[u16]) {
+        let mut ports = drain.iter().enumerate().peekable();
+        for (i, &queue) in queues.iter().enumerate() {
+            // Departure j comes at j/D of the round, arrival i at (i + 1/2)/F.
+            while let Some((_, &port)) =
+                ports.next_if(|(j, _)| 2 * j * queues.len() <= (2 * i + 1) * drain.len())
+            {
+                self.depart(port);
+            }
+            self.arrive(queue, size, tags);
+        }
+        for (_, &port) in ports {
+            self.depart(port);
+        }
+    }
+
+    fn advance(&mut self, to: Time) {
+        while let Some(due) = self.device.poll_timeout().filter(|&due| due <= to) {
+            self.device.handle_timeout(due);
+        }
+        self.now = to;
+    }
+
+    fn arrive(&mut self, queue: u16, size: u32, tags: Tags) -> &'static str {
+        let queues_per_port = self.case.config.queues_per_port as u16;
+        let packet = Packet {
+            id: self.next_id,
+            size,
+            egress_port: queue / queues_per_port,
+            priority: (queue % queues_per_port) as u8,
+            tags,
+            ecn: if self.case.config.marker.is_some() { Ecn::Capable } else { Ecn::NotCapable },
+            ..Packet::default()
+        };
+        self.next_id += 1;
+        let verdict = match self.device.handle_arrival(self.now, &packet) {
+            Admission::Stored { marked: false } => "admit",
+            Admission::Stored { marked: true } => "admit-marked",
+            Admission::Dropped(reason) => reason.name(),
+        };
+        let event = Event::Arrive { queue, size, tags };
+        (self.observe)(&Elementary { now: self.now, event, verdict, from: None }, &*self.device);
+        verdict
+    }
+
+    fn depart(&mut self, port: u16) -> (&'static str, Option<u16>) {
+        let sent = self.device.poll_transmit(self.now, port);
+        let from = sent.map(|sent| sent.queue.0);
+        let verdict = if from.is_some() { "sent" } else { "idle" };
+        (self.observe)(
+            &Elementary { now: self.now, event: Event::Depart { port }, verdict, from },
+            &*self.device,
+        );
+        (verdict, from)
+    }
+
+    fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
+        (0..(self.case.config.port_rates.len() * self.case.config.queues_per_port) as u16).map(QueueId)
+    }
+
+    fn lengths(&self) -> Vec<u64> {
+        self.queues().map(|queue| self.device.queue_bytes(queue)).collect()
+    }
+
+    fn limits(&self, tags: Tags) -> Vec<Option<u64>> {
+        self.queues().map(|queue| self.device.threshold(queue, tags)).collect()
+    }
+
+    /// For messages.
+    fn state(&self) -> String {
+        format!(" (queues hold {:?} B, thresholds {:?})", self.lengths(), self.limits(Tags::NONE))
+    }
+
+    fn compare(&self, step: &Step) -> Result<(), String> {
+        let lengths = self.lengths();
+        let near = |expected: u64, found: u64| expected.abs_diff(found) <= step.tolerance;
+        let differs = |name: &str, expected: &[u64], found: &[Option<u64>]| {
+            let pairs = expected.iter().zip(found);
+            let Some((queue, (expected, found))) =
+                pairs.enumerate().find(|(_, (e, f))| f.is_none_or(|f| !near(**e, f)))
+            else {
+                return Ok(());
+            };
+            let found = found.map_or_else(|| "none".to_owned(), |found| format!("{found} B"));
+            Err(format!(
+                "{name} of queue {queue}: expected {expected} B ± {} B, found {found}{}",
+                step.tolerance,
+                self.state()
+            ))
+        };
+        let some_lengths: Vec<_> = lengths.iter().copied().map(Some).collect();
+        if let Some(expected) = &step.lengths {
+            differs("length", expected, &some_lengths)?;
+        }
+        if let (Some(expected), Event::Fill { queues, .. }) = (step.each, &step.event) {
+            for &queue in queues {
+                let found = lengths[usize::from(queue)];
+                if !near(expected, found) {
+                    return Err(format!(
+                        "length of queue {queue}: expected {expected} B ± {} B, found {found} B{}",
+                        step.tolerance,
+                        self.state()
+                    ));
+                }
+            }
+        }
+        if let Some(expected) = step.occupancy.filter(|&expected| !near(expected, self.device.occupancy())) {
+            let found = self.device.occupancy();
+            return Err(format!("occupancy: expected {expected} B ± {} B, found {found} B", step.tolerance));
+        }
+        if let Some(expected) = &step.thresholds {
+            differs("threshold", expected, &self.limits(Tags::NONE))?;
+        }
+        if let Some(expected) = &step.unscheduled_thresholds {
+            differs("unscheduled threshold", expected, &self.limits(Tags::UNSCHEDULED))?;
+        }
+        self.device.verify().map_err(|error| format!("the ledger is wrong: {error}"))
+    }
+}

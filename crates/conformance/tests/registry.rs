@@ -1,0 +1,39 @@
+//! Does every registered policy keep the common promises?
+
+use bufferlab_conformance::{Subject, exhaustive, random};
+use bufferlab_core::{POLICIES, ParamValue, find_policy};
+use bufferlab_units::Time;
+
+/// Every policy with its defaults, and the variants that run other code.
+fn subjects() -> Vec<Subject> {
+    let mut subjects: Vec<_> = POLICIES.iter().map(|info| Subject::registered(info, &[])).collect();
+    let abm = find_policy("abm").expect("registered");
+    let word = |word: &'static str| ParamValue::Choice(word.into());
+    subjects.push(Subject::registered(abm, &[("drain_rate", word("computed"))]));
+    subjects.push(Subject::registered(
+        abm,
+        &[
+            ("drain_rate", word("credited")),
+            ("congestion", word("fraction")),
+            ("update_interval", ParamValue::Time(Time::from_us(5))),
+        ],
+    ));
+    subjects
+        .push(Subject::registered(abm, &[("headroom_per_port", ParamValue::Bytes(50))]).with_other_limits());
+    subjects
+}
+
+#[test]
+fn every_policy_holds_on_all_short_scripts_of_a_tiny_buffer() {
+    for subject in subjects() {
+        let scripts = exhaustive(&subject, 6).unwrap_or_else(|violation| panic!("{violation}"));
+        assert_eq!(scripts, 5_u64.pow(6) + 4_u64.pow(6));
+    }
+}
+
+#[test]
+fn every_policy_holds_on_random_scripts_of_large_switches() {
+    for subject in subjects() {
+        random(&subject, 0..40).unwrap_or_else(|violation| panic!("{violation}"));
+    }
+}
