@@ -22,7 +22,7 @@ pub enum Caveat {
         unfinished: u64,
         /// All flows, over all runs.
         flows: u64,
-        /// The drain time of the scenario [ns].
+        /// The drain time of the scenario (ns).
         drain_ns: u64,
         /// Policies concerned.
         policies: Vec<String>,

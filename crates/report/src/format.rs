@@ -19,7 +19,7 @@ pub fn number(value: f64) -> String {
         let decimals = (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize;
         let text = format!("{value:.decimals$}");
         // Rounding may have added a digit: 9.999 is 10.00 with two places.
-        if text.len() > decimals + 2 + sign.len() && size < 10.0 && size >= 1.0 {
+        if text.len() > decimals + 2 + sign.len() && (1.0..10.0).contains(&size) {
             return format!("{value:.1}");
         }
         text
@@ -46,7 +46,7 @@ pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -14,13 +14,13 @@ pub(crate) struct FlowSample {
 #[derive(Clone, Debug)]
 pub(crate) struct RunSamples {
     pub(crate) flows: Vec<FlowSample>,
-    /// Query completion times by class [ns], sorted.
+    /// Query completion times by class (ns), sorted.
     pub(crate) qct_ns: Vec<(String, Vec<f64>)>,
-    /// Time [ns] by occupancy [% of the buffer], over all switches, ascending.
+    /// Time (ns) by occupancy (% of the buffer), over all switches, ascending.
     pub(crate) occupancy: Vec<(f64, u64)>,
 }
 
-/// Lower edges of the flow-size bins [bytes], two per decade; the first bin starts at 0 and the last is open.
+/// Lower edges of the flow-size bins (bytes), two per decade; the first bin starts at 0 and the last is open.
 const SIZE_EDGES: [u64; 11] = [
     1_000,
     3_162,
@@ -43,7 +43,7 @@ pub(crate) fn size_bin(size_bytes: u64) -> u8 {
     SIZE_EDGES.partition_point(|edge| *edge <= size_bytes) as u8
 }
 
-/// The (geometric) middle of a bin [bytes], where charts draw it.
+/// The (geometric) middle of a bin (bytes), where charts draw it.
 pub(crate) fn size_bin_middle(bin: usize) -> f64 {
     1_000.0 * 10_f64.powf(bin as f64 / 2.0 - 0.25)
 }

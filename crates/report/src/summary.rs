@@ -53,7 +53,7 @@ pub enum GroupKey {
     All,
     /// Flows below a size that belong to no query.
     Short {
-        /// The size [bytes].
+        /// The size (bytes).
         below_bytes: u64,
     },
     /// The flows of a class.
@@ -98,9 +98,9 @@ pub struct FlowGroup {
     pub unfinished: u64,
     /// Flow completion time over its ideal, of finished flows.
     pub slowdown: Option<Distribution>,
-    /// Flow completion time, of finished flows [ns].
+    /// Flow completion time, of finished flows (ns).
     pub fct_ns: Option<Distribution>,
-    /// Payload of finished flows over the simulated time [bit/s].
+    /// Payload of finished flows over the simulated time (bit/s).
     pub goodput_bps: f64,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,
@@ -123,7 +123,7 @@ pub struct QueryGroup {
     pub queries: u64,
     /// Not answered completely when the run ended.
     pub unfinished: u64,
-    /// Query completion time, of finished queries [ns].
+    /// Query completion time, of finished queries (ns).
     pub qct_ns: Option<Distribution>,
     /// Query completion time over its ideal.
     pub slowdown: Option<Distribution>,
@@ -203,9 +203,9 @@ pub struct LinkRole {
     pub role: String,
     /// Link directions.
     pub links: u64,
-    /// Mean use over the arrival phase [%], all links alike.
+    /// Mean use over the arrival phase (%), all links alike.
     pub mean_percent: f64,
-    /// The busiest link's [%].
+    /// The busiest link's (%).
     pub max_percent: f64,
     /// Packets lost because a link was down.
     pub lost_packets: u64,
@@ -413,7 +413,7 @@ fn switching(result: &RunResult) -> Result<Switching, ReportError> {
     Ok(sum)
 }
 
-/// Per switch: the summary; and over all switches: time [ns] by occupancy [% of the buffer], ascending.
+/// Per switch: the summary; and over all switches: time (ns) by occupancy (% of the buffer), ascending.
 type Occupancies = (Vec<SwitchOccupancy>, Vec<(f64, u64)>);
 
 fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {

@@ -9,8 +9,8 @@ use std::fmt::Write;
 /// Drawing area.
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 250.0;
-/// Widest character of the chart font at 11 units; digits are narrower.
-const CHARACTER: f64 = 6.2;
+/// Width of a character of the chart font at 12 units, somewhat wide of the mark.
+const CHARACTER: f64 = 6.9;
 /// Series styles in the style sheet.
 pub(crate) const STYLES: usize = 8;
 
@@ -263,7 +263,11 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
     let high =
         dots.iter().map(|dot| dot.mean + dot.half_width.unwrap_or(0.0)).fold(f64::NEG_INFINITY, f64::max);
     // From zero, unless the values are so close to each other that nothing could be seen.
-    let start = if low > 0.0 && high - low < low * 0.25 { low - (high - low) * 0.2 } else { low.min(0.0) };
+    let start = if low > 0.0 && high > low && high - low < low * 0.25 {
+        low - (high - low) * 0.2
+    } else {
+        low.min(0.0)
+    };
     let axis = Axis::linear(unit, start, if high > start { high } else { start + 1.0 }, text);
     let short = |name: &str| -> String {
         if name.chars().count() <= NAME_MAX {

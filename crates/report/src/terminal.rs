@@ -3,16 +3,18 @@
 use crate::caveat::Caveat;
 use crate::compare::{Cell, Comparison};
 use crate::format;
+use crate::metric::{Metric, Unit};
 use std::fmt::Write;
 
 /// Widest line.
 pub const WIDTH_MAX: usize = 110;
 
-/// Text of a cell: mean and half-width in the metric's unit.
-pub(crate) fn estimate_text(cell: &Cell) -> String {
+/// Text of a cell: mean and half-width in the metric's unit. A count of a single run is a whole number.
+pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     match cell.estimate {
         None => "–".into(),
         Some(estimate) => match estimate.half_width {
+            None if metric.unit == Unit::Count => format::count(estimate.mean.round() as u64),
             None => format::number(estimate.mean),
             Some(half) => format::estimate(estimate.mean, half),
         },
@@ -46,7 +48,7 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     let columns: Vec<Vec<[String; 2]>> = (0..comparison.policies.len())
         .map(|policy| {
             rows.iter()
-                .map(|row| [estimate_text(&row.cells[policy]), change_text(&row.cells[policy])])
+                .map(|row| [estimate_text(&row.metric, &row.cells[policy]), change_text(&row.cells[policy])])
                 .collect()
         })
         .collect();

@@ -27,7 +27,7 @@ fn background_flow(flow_id: u64, slowdown: Option<f64>) -> FlowRow {
         query_id: None,
         src_host: 0,
         dst_host: 1,
-        size_bytes: if flow_id % 2 == 0 { 1_000 } else { 1_000_000 },
+        size_bytes: if flow_id.is_multiple_of(2) { 1_000 } else { 1_000_000 },
         start_ns: flow_id,
         fct_ns: slowdown.map(|slowdown| (slowdown * 10_000.0) as u64),
         ideal_ns: 10_000.0,

@@ -51,7 +51,12 @@ pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
                 size_bin_middle(last) * 1.4,
                 format::bytes,
             ),
-            y: Axis::log("slowdown [x ideal]", 1.0, highest(&series) * 1.1, axis_number),
+            y: Axis::log(
+                "slowdown [x ideal]",
+                lowest(&series, |point| point.y),
+                highest(&series) * 1.1,
+                axis_number,
+            ),
             series,
         }
     });
@@ -65,7 +70,7 @@ pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
         div.charts { @for chart in &charts { (chart.markup()) } }
         details {
             summary { "Table of bins" }
-            div.scroll {
+            div.scroll tabindex="0" {
                 table {
                     thead {
                         tr {
@@ -124,7 +129,7 @@ fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> b
             .map(|flow| f64::from(flow.slowdown))
             .collect()
     })?;
-    let x = Axis::log("slowdown [x ideal]", 1.0, furthest(&series), axis_number);
+    let x = Axis::log("slowdown [x ideal]", lowest(&series, |point| point.x), furthest(&series), axis_number);
     Some(Chart { title, x, y: Axis::linear("fraction of flows", 0.0, 1.0, fraction), series })
 }
 
@@ -153,8 +158,11 @@ pub(super) fn queries(report: &Report) -> Option<Markup> {
             })
         })
         .collect();
+    // One policy alone has nothing to be compared with.
+    let several = report.comparison.policies.len() > 1;
     let dots: Vec<Markup> = classes
         .iter()
+        .filter(|_| several)
         .flat_map(|class| [("mean", "mean"), ("p99", "p99")].map(|(id, name)| (class, id, name)))
         .filter_map(|(class, id, name)| {
             let row = report.comparison.metric(&format!("class.{class}.qct_{id}_ms"))?;
@@ -180,7 +188,7 @@ pub(super) fn queries(report: &Report) -> Option<Markup> {
         html! {
             p.soft {
                 "Time from a query to the end of its last answer."
-                @if report.comparison.seeds.len() > 1 { " Bars are 95 % confidence intervals over seeds." }
+                @if several && report.comparison.seeds.len() > 1 { " Bars are 95 % confidence intervals over seeds." }
                 (pooled(report))
             }
             (legend(report, Mark::Line))
@@ -219,6 +227,12 @@ fn curve(sorted: &[f64]) -> Vec<Point> {
         Point::from((sorted[rank - 1], rank as f64 / sorted.len() as f64))
     }));
     points
+}
+
+/// Where an axis of slowdowns starts: at the ideal, or below it where a flow beat it (the ideal holds a whole round-trip
+/// time, but the last byte may arrive after half of one).
+fn lowest(series: &[Series], get: fn(&Point) -> f64) -> f64 {
+    series.iter().flat_map(|series| &series.points).map(get).fold(1.0, f64::min)
 }
 
 fn highest(series: &[Series]) -> f64 {

@@ -138,10 +138,19 @@ fn caveats(caveats: &[Caveat]) -> Markup {
                 h2 { "Before you trust these numbers" }
                 ul {
                     @for caveat in caveats {
-                        li { (caveat.message()) " " span.advice { (caveat.advice()) } }
+                        li { (prose(&caveat.message())) " " span.advice { (prose(&caveat.advice())) } }
                     }
                 }
             }
+        }
+    }
+}
+
+/// A sentence whose `words in backticks` are names from files.
+fn prose(text: &str) -> Markup {
+    html! {
+        @for (number, part) in text.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }
@@ -186,7 +195,7 @@ fn runs(report: &Report) -> Result<Markup, ReportError> {
         }
         details {
             summary { "Every run" }
-            div.scroll {
+            div.scroll tabindex="0" {
                 table {
                     thead { tr {
                         th { "Policy" } th { "Seed" } th { "Flows" } th { "Unfinished" } th { "Packet-hops" }

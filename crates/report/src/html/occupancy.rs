@@ -238,7 +238,7 @@ fn switch_table(report: &Report) -> Markup {
         details {
             summary { "Every switch" }
             p.soft { "mean / p50 / p99 / largest, in % of the buffer" @if report.comparison.seeds.len() > 1 { ", mean over seeds" } "." }
-            div.scroll {
+            div.scroll tabindex="0" {
                 table {
                     thead { tr { th { "Switch" } @for policy in policies { th { (policy) } } } }
                     tbody {

@@ -40,7 +40,7 @@ pub(super) fn comparison(report: &Report) -> Markup {
 fn metric_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
     let policies = &report.comparison.policies;
     html! {
-        div.scroll {
+        div.scroll tabindex="0" {
             table {
                 thead { tr {
                     th { "Metric" }
@@ -55,7 +55,7 @@ fn metric_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
                         }
                         tr {
                             th { (row.metric.title()) }
-                            @for cell in &row.cells { td { (estimate_text(cell)) (change(row.metric.better, cell)) } }
+                            @for cell in &row.cells { td { (estimate_text(&row.metric, cell)) (change(row.metric.better, cell)) } }
                         }
                     }
                 }
@@ -107,9 +107,9 @@ pub(super) fn losses(report: &Report) -> Markup {
     html! {
         h3 { "By reason" }
         p.soft { "Packets lost in switches, " @if report.comparison.seeds.len() > 1 { "mean per seed, " } "by the limit that bound." }
-        div.scroll {
+        div.scroll tabindex="0" {
             table {
-                thead { tr { th { "Policy" } th.left { "Reason" } th { "Packets" } th { "Of arrivals [%]" } th.left {} } }
+                thead { tr { th { "Policy" } th.left { "Reason" } th { "Packets" } th.left {} th { "Of arrivals [%]" } } }
                 tbody {
                     @for (policy, reason, packets, percent) in &rows {
                         @let style = policies.iter().position(|name| name == policy).map(crate::svg::style_class);
@@ -117,7 +117,6 @@ pub(super) fn losses(report: &Report) -> Markup {
                             th { (policy) }
                             td.left { (reason) }
                             td { (format::number(*packets)) }
-                            td { (format::number(*percent)) }
                             td.bars {
                                 @if *packets > 0.0 {
                                     span class=(style.unwrap_or_default()) {
@@ -125,6 +124,7 @@ pub(super) fn losses(report: &Report) -> Markup {
                                     }
                                 }
                             }
+                            td { (format::number(*percent)) }
                         }
                     }
                 }
@@ -156,7 +156,7 @@ fn worst_queues(report: &Report) -> Markup {
                 @if found > worst.len() { "the worst " (worst.len()) " of " (format::count(found as u64)) " queues with losses." }
                 @else { "every queue with losses." }
             }
-            div.scroll {
+            div.scroll tabindex="0" {
                 table {
                     thead { tr { th { "Switch, port, priority" } @for policy in policies { th { (policy) } } } }
                     tbody {
@@ -195,7 +195,7 @@ pub(super) fn links(report: &Report) -> Markup {
     let text = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::tenth);
     html! {
         p.soft { "Mean utilisation while flows start [%], and that of the busiest link of the role." }
-        div.scroll {
+        div.scroll tabindex="0" {
             table {
                 thead { tr { th { "Role" } th { "Links" } @for policy in policies { th { (policy) } } } }
                 tbody {
