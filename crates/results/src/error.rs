@@ -59,6 +59,14 @@ pub enum ResultsError {
         /// Its format version.
         found: u32,
     },
+    /// Two classes, switches or hosts of a run have the same name, so tables could not tell them apart.
+    #[error("two {kind} have the name `{name}`")]
+    DuplicateName {
+        /// `classes`, `switches` or `hosts`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
     /// A table cannot be read or written.
     #[error("{}: {problem}", path.display())]
     Table {
@@ -89,6 +97,7 @@ impl ResultsError {
             Self::Json { .. } | Self::Table { .. } => {
                 "the file was changed or damaged after the run: run the scenario again"
             }
+            Self::DuplicateName { .. } => "give each its own name in the scenario",
             Self::FormatVersion { .. } => "read it with the version that wrote it, or run the scenario again",
         }
     }

@@ -4,6 +4,7 @@ use crate::table::Table;
 use bufferlab_metrics::RunTotals;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Marks a manifest as ours; a folder whose manifest says otherwise is never replaced.
@@ -64,6 +65,17 @@ pub struct NameTables {
     pub switches: Vec<String>,
     /// Hosts.
     pub hosts: Vec<String>,
+}
+
+impl NameTables {
+    /// A name that occurs twice, with the list that it is in.
+    pub(crate) fn duplicate(&self) -> Option<(&'static str, &str)> {
+        let lists = [("classes", &self.classes), ("switches", &self.switches), ("hosts", &self.hosts)];
+        lists.into_iter().find_map(|(kind, list)| {
+            let mut seen = BTreeSet::new();
+            list.iter().find(|name| !seen.insert(name.as_str())).map(|name| (kind, name.as_str()))
+        })
+    }
 }
 
 /// Something to check before trusting the numbers, known to the driver of the run.

@@ -37,8 +37,11 @@ impl RunWriter {
     /// when this one is complete. Writes the resolved scenario first.
     ///
     /// # Errors
-    /// If `dir` holds something else, if another process is writing it, or if writing fails.
+    /// If `dir` holds something else, if another process is writing it, if two names are equal, or if writing fails.
     pub fn create(dir: &Path, head: RunHead) -> Result<Self, ResultsError> {
+        if let Some((kind, name)) = head.names.duplicate() {
+            return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
+        }
         let staging = Staging::create(dir)?;
         let scenario = staging.file(SCENARIO_FILE);
         fs::write(&scenario, &head.scenario_toml).map_err(ResultsError::io("write", &scenario))?;

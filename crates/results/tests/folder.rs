@@ -387,6 +387,15 @@ fn an_index_without_a_name_is_an_error_that_says_which() {
 }
 
 #[test]
+fn two_classes_of_the_same_name_are_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut head = head(1);
+    head.names.classes = words(&["websearch", "websearch"]);
+    let error = RunWriter::create(&temp.path().join("run"), head).err().expect("refused");
+    assert_eq!(error.to_string(), "two classes have the name `websearch`");
+}
+
+#[test]
 fn reading_something_else_says_what_is_wrong() {
     let temp = tempfile::tempdir().unwrap();
     let error = RunResult::open(temp.path()).unwrap_err();
