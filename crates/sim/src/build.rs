@@ -16,10 +16,13 @@ use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SwitchConfig};
 use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
 };
-use bufferlab_transport::{TcpConfig, find_congestion_control};
+use bufferlab_transport::{LastResort, TcpConfig, find_congestion_control};
 use bufferlab_units::{RandomStream, Time, mix};
 use bufferlab_workload::FlowSource;
 use std::collections::BTreeMap;
+
+/// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
+const UNSCALED_WINDOW_BYTES: u32 = 65_535;
 
 impl Simulation {
     /// Builds the network of a scenario.
@@ -222,6 +225,14 @@ fn build_transport(spec: &TransportSpec, profile: Profile) -> Result<Transport, 
     Ok(Transport {
         tcp: TcpConfig {
             initial_window: spec.initial_window,
+            last_resort: match profile {
+                Profile::Paper => LastResort::BelowHighestSack,
+                Profile::Artifact => LastResort::Everything,
+            },
+            first_flight_limit: match profile {
+                Profile::Paper => u32::MAX,
+                Profile::Artifact => UNSCALED_WINDOW_BYTES / spec.segment_bytes,
+            },
             min_rto: spec.min_rto,
             initial_rto: spec.initial_rto,
             handshake: spec.handshake,

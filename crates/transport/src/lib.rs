@@ -56,6 +56,9 @@ use bufferlab_units::Time;
 pub struct TcpConfig {
     /// Initial window [segments].
     pub initial_window: u32,
+    /// At most this many segments are in flight before the first ACK: the receive window in a SYN-ACK is never scaled (RFC
+    /// 7323 section 2.2), hence at most 65,535 bytes. [`u32::MAX`]: no limit, as if the receiver's window were known.
+    pub first_flight_limit: u32,
     /// Smallest retransmission timeout (RFC 6298 says 1 s; data centers use milliseconds).
     pub min_rto: Time,
     /// Timeout before the first round-trip sample, of the handshake too.
@@ -68,6 +71,8 @@ pub struct TcpConfig {
     pub limited_transmit: bool,
     /// Reduce in proportion to delivery (RFC 6937) instead of stopping until the pipe has drained (RFC 6675).
     pub proportional_rate_reduction: bool,
+    /// What a recovery sends again when nothing is certainly lost and nothing new is left.
+    pub last_resort: LastResort,
     /// Whether a flow opens with SYN and SYN-ACK.
     pub handshake: bool,
     /// ACK every n-th in-order segment; others wait for `delayed_ack_timeout`.
@@ -80,16 +85,29 @@ pub struct TcpConfig {
     pub dctcp_initial_alpha: f64,
 }
 
+/// How far a recovery speculates when the window has room, no segment counts as lost and no new data is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LastResort {
+    /// Holes below the highest SACKed segment (RFC 6675 section 4, NextSeg rule 3).
+    #[default]
+    BelowHighestSack,
+    /// Every segment that is neither SACKed nor sent again, the tail included, as ns-3 reads that rule. Saves tail losses from
+    /// the timer at the price of spurious retransmissions.
+    Everything,
+}
+
 impl Default for TcpConfig {
     fn default() -> Self {
         Self {
             initial_window: 10,
+            first_flight_limit: u32::MAX,
             min_rto: Time::from_ms(10),
             initial_rto: Time::from_ms(10),
             max_rto: Time::from_ms(60_000),
             duplicate_threshold: 3,
             limited_transmit: true,
             proportional_rate_reduction: true,
+            last_resort: LastResort::BelowHighestSack,
             handshake: false,
             ack_every: 1,
             delayed_ack_timeout: Time::from_us(500),

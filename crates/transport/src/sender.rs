@@ -12,7 +12,7 @@
 use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
-use crate::{Ack, TcpConfig};
+use crate::{Ack, LastResort, TcpConfig};
 use bufferlab_units::Time;
 
 /// A segment to send.
@@ -137,8 +137,28 @@ impl Sender {
         match self.phase {
             Phase::Closed => true,
             Phase::Opening => false,
-            _ => (self.pending_loss > 0 || self.next < self.total) && self.window_allows(config),
+            _ => {
+                let something = self.pending_loss > 0
+                    || self.next < self.total
+                    || self.speculative_hole(config).is_some();
+                something && self.window_allows(config)
+            }
         }
+    }
+
+    /// With nothing certainly lost and nothing new to send, a recovery goes on with segments that may be lost (RFC 6675 section
+    /// 4, NextSeg rule 3), as far as [`LastResort`] says.
+    #[inline]
+    fn speculative_hole(&self, config: &TcpConfig) -> Option<u32> {
+        if self.phase != Phase::Recovery {
+            return None;
+        }
+        let limit = match config.last_resort {
+            LastResort::BelowHighestSack => self.sacked.nth_from_top(1)?,
+            LastResort::Everything => self.next,
+        };
+        let hole = self.sacked.next_hole(self.resent_below.max(self.una));
+        (hole < limit).then_some(hole)
     }
 
     #[inline]
@@ -149,7 +169,7 @@ impl Sender {
         } else {
             self.next - self.una
         };
-        f64::from(used + 1) <= self.window.size
+        f64::from(used + 1) <= self.window.size && (self.una > 0 || self.next < config.first_flight_limit)
     }
 
     /// The next segment to send, if the window allows one. Poll again after each segment, ACK and timeout, until
@@ -165,17 +185,21 @@ impl Sender {
             self.deadline = now + self.timeout(config);
             return Some(Segment { seq: 0, retransmission: self.backoff > 0, syn: true });
         }
-        let retransmission = self.pending_loss > 0;
-        let seq = if retransmission {
+        let retransmission = self.pending_loss > 0 || self.next == self.total;
+        let seq = if self.pending_loss > 0 {
             let seq = self.sacked.next_hole(self.resent_below);
             self.resent_below = seq + 1;
             self.pending_loss -= 1;
-            self.counters.retransmitted += 1;
             seq
-        } else {
+        } else if self.next < self.total {
             self.next += 1;
             self.next - 1
+        } else {
+            let seq = self.speculative_hole(config).expect("something was there to send");
+            self.resent_below = seq + 1;
+            seq
         };
+        self.counters.retransmitted += u32::from(retransmission);
         self.counters.sent += 1;
         self.reduction.sent += 1;
         if self.deadline == Time::MAX {

@@ -29,7 +29,12 @@ enum InFlight {
 
 /// Runs one flow over a link of 10 Gb/s and 80 us; `lose(n, segment)` decides on the n-th data packet and `lose_ack(n)`
 /// on the n-th ACK.
-fn run(config: &TcpConfig, total: u32, lose: &mut Fate<'_>, lose_ack: &mut dyn FnMut(u32) -> bool) -> Outcome {
+fn run(
+    config: &TcpConfig,
+    total: u32,
+    lose: &mut Fate<'_>,
+    lose_ack: &mut dyn FnMut(u32) -> bool,
+) -> Outcome {
     let congestion = find_congestion_control("newreno").expect("registered");
     let mut sender = Sender::new(config, congestion, total);
     let mut receiver = Receiver::new(total);
