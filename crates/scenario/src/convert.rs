@@ -24,14 +24,20 @@ pub(crate) fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Com
 pub(crate) fn quantity(item: &Item, spec: &Wanted<'_>, dimension: Dimension) -> Result<u64, Complaint> {
     let what = dimension.article();
     let label = format!("expected {what} with its unit");
+    let example = format!("{} = {}", spec.name, spec.example);
     let written = match &item.value {
         Value::String(text) => text,
+        Value::Integer(number) if dimension == Dimension::Size && *number > 0 => {
+            return Err(Complaint::new("the unit is missing", label).help(format!(
+                "if it is in bytes: {} = \"{number} B\"\n{}",
+                spec.name,
+                units(dimension)
+            )));
+        }
         Value::Integer(_) | Value::Float(_) => {
             return Err(Complaint::new("the unit is missing", label).help(format!(
-                "write the number and its unit in quotes, for example {} = {}\nunits of {what}: {}",
-                spec.name,
-                spec.example,
-                dimension.units()
+                "write the number and its unit in quotes, for example {example}\n{}",
+                units(dimension)
             )));
         }
         _ => return Err(wrong_kind(item, spec)),
@@ -39,28 +45,33 @@ pub(crate) fn quantity(item: &Item, spec: &Wanted<'_>, dimension: Dimension) -> 
     quantity::parse(written, dimension).map_err(|why| {
         let complaint = Complaint::new(why.to_string(), label.clone());
         match why {
-            QuantityError::MissingUnit => complaint.help(format!(
-                "for example {} = {}\nunits of {what}: {}",
-                spec.name,
-                spec.example,
-                dimension.units()
-            )),
+            QuantityError::MissingUnit => {
+                complaint.help(format!("for example {example}\n{}", units(dimension)))
+            }
             QuantityError::UnknownUnit(unit) => unknown_unit(&unit, dimension, complaint),
             QuantityError::WrongDimension { .. } => {
                 Complaint::new(format!("expected {what}, but {why}"), label)
-                    .help(format!("units of {what}: {}", dimension.units()))
+                    .help(format!("for example {example}\n{}", units(dimension)))
             }
             QuantityError::Negative => {
-                Complaint::new(why.to_string(), format!("expected {what} of at least 0"))
-                    .help(format!("for example {} = {}", spec.name, spec.example))
+                let label = if dimension == Dimension::Rate {
+                    "expected a rate above 0".to_owned()
+                } else {
+                    format!("expected {what} of at least 0")
+                };
+                Complaint::new(why.to_string(), label).help(format!("for example {example}"))
             }
-            _ => complaint.help(format!("for example {} = {}", spec.name, spec.example)),
+            _ => complaint.help(format!("for example {example}")),
         }
     })
 }
 
+fn units(dimension: Dimension) -> String {
+    format!("units of {}: {}", dimension.noun(), dimension.units())
+}
+
 fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Complaint {
-    let units = format!("units of {}: {}", dimension.article(), dimension.units());
+    let units = units(dimension);
     let bits = unit.contains("b") && !unit.contains('B') && dimension == Dimension::Size;
     let bytes = unit.contains('B') && dimension == Dimension::Rate;
     complaint.help(if bits {
@@ -153,9 +164,11 @@ pub(crate) fn ratio(
 ) -> Result<f64, Complaint> {
     let number = number(item).ok_or_else(|| wrong_kind(item, spec))?;
     if number > max || number < min || (open && number <= min) {
-        let percent = max <= 1.0 && number > 1.0 && number <= 100.0;
+        let percent = max <= 1.0 && (2.0..=100.0).contains(&number);
         let help = if percent {
-            format!("{number} % is written {} = {}", spec.name, number / 100.0)
+            let share = format!("{:.6}", number / 100.0);
+            let share = share.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} % is written {} = {share}", spec.name)
         } else {
             format!("for example {} = {}", spec.name, spec.example)
         };
@@ -183,7 +196,9 @@ pub(crate) fn choice(
     if let Some(word) = words.iter().find(|word| **word == written) {
         return Ok(word);
     }
+    let growing = matches!(spec.kind, Kind::CongestionControl);
     let help = match suggestion(written, words.iter().copied()) {
+        Some(near) if growing => format!("did you mean \"{near}\"?"),
         Some(near) => format!("did you mean \"{near}\"? known: {}", quoted_list(words.iter().copied())),
         None => format!("known: {}", quoted_list(words.iter().copied())),
     };

@@ -184,7 +184,9 @@ fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
     let item = match command_line_value(value, origin) {
         Ok(item) => item,
         Err(message) => {
-            context.error(key, origin, Complaint::new(format!("not valid TOML: {message}"), "this value"));
+            let complaint = Complaint::new(format!("not a TOML value: {message}"), "this value");
+            let help = "for example --set 'switch.policy={ name = \"abm\", alpha = 0.5 }'; a bare word stands for a string";
+            context.error(key, origin, complaint.help(help));
             return;
         }
     };
@@ -237,21 +239,14 @@ fn assign(
     match &mut item.value {
         Value::Array(list) => {
             let Some(index) = find_entry(list, rest[0]) else {
-                let count = list.len();
-                let names: Vec<_> =
-                    list.iter().filter_map(entry_name).map(|name| format!("\"{name}\"")).collect();
                 let complaint =
                     Complaint::new(format!("`{}` has no entry \"{}\"", here(), rest[0]), "no such entry");
-                let named = if names.is_empty() {
-                    String::new()
-                } else {
-                    format!(", or by name: {}", names.join(", "))
+                let show = |(index, item): (usize, &Item)| match entry_name(item) {
+                    Some(name) => format!("{index} or {name}"),
+                    None => index.to_string(),
                 };
-                let last = count.saturating_sub(1);
-                return Err((
-                    here(),
-                    complaint.help(format!("entries are numbered from 0 to {last}{named}")),
-                ));
+                let entries: Vec<_> = list.iter().enumerate().map(show).collect();
+                return Err((here(), complaint.help(format!("entries: {}", entries.join(", ")))));
             };
             if rest.len() == 1 {
                 merge("", &mut list[index], value);
@@ -287,11 +282,11 @@ fn assign(
 
 fn entry_name(item: &Item) -> Option<&str> {
     let Value::Table(table) = &item.value else { return None };
-    ["name", "class", "link", "switches"].iter().find_map(|key| {
-        match table.get(key).map(|item| &item.value) {
-            Some(Value::String(name)) => Some(name.as_str()),
-            _ => None,
-        }
+    // The last two are the defaults of `class` and of a transport's `name`.
+    let keys = ["name", "class", "link", "switches", "kind", "congestion_control"];
+    keys.iter().find_map(|key| match table.get(key).map(|item| &item.value) {
+        Some(Value::String(name)) => Some(name.as_str()),
+        _ => None,
     })
 }
 

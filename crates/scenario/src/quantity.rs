@@ -28,6 +28,16 @@ impl Dimension {
         }
     }
 
+    /// "time", "size", "rate".
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Size => "size",
+            Self::Rate => "rate",
+        }
+    }
+
     /// The units that are accepted, for people.
     #[must_use]
     pub const fn units(self) -> &'static str {
@@ -116,7 +126,7 @@ impl fmt::Display for QuantityError {
             Self::Negative => f.write_str("the value is negative"),
             Self::MissingUnit => f.write_str("the unit is missing"),
             Self::UnknownUnit(unit) => write!(f, "there is no unit \"{unit}\""),
-            Self::WrongDimension { unit, found } => write!(f, "\"{unit}\" is a unit of {}", found.article()),
+            Self::WrongDimension { unit, found } => write!(f, "\"{unit}\" is a unit of {}", found.noun()),
             Self::TooFine(dimension) => {
                 write!(f, "the value is not a whole multiple of {}", dimension.smallest())
             }

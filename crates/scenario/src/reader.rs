@@ -25,6 +25,8 @@ pub(crate) struct Reader<'a> {
     /// What the resolved scenario will say.
     pub(crate) out: OutTable,
     asked: Vec<&'static str>,
+    /// Keys that an unknown key was probably meant to be: they are not called missing as well.
+    misspelled: Vec<String>,
 }
 
 /// Joins a dotted path.
@@ -58,8 +60,8 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        let (out, asked) = (OutTable::default(), Vec::new());
-        let mut reader = Self { context, spec, kind: None, path, table, origin, out, asked };
+        let (out, asked, misspelled) = (OutTable::default(), Vec::new(), Vec::new());
+        let mut reader = Self { context, spec, kind: None, path, table, origin, out, asked, misspelled };
         if !spec.variants.is_empty() {
             reader.kind = Some(reader.read_kind()?);
         }
@@ -92,7 +94,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn refuse_unknown_keys(&self) {
+    fn refuse_unknown_keys(&mut self) {
         let Some(table) = self.table else { return };
         let known: Vec<_> = self.spec.keys_of(self.kind).map(|key| key.name).collect();
         for entry in &table.entries {
@@ -115,7 +117,11 @@ impl<'a> Reader<'a> {
             } else {
                 let list = format!("keys here: {}", keys_in_words(self.spec, self.kind));
                 let help = match suggestion(&entry.key, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?\n{list}"),
+                    Some(near) => {
+                        let help = format!("did you mean `{near}`?\n{list}");
+                        self.misspelled.push(near);
+                        help
+                    }
                     None => list,
                 };
                 Complaint::new("unknown key", format!("{} has no such key", self.spec.title)).help(help)
@@ -179,6 +185,7 @@ impl<'a> Reader<'a> {
         match spec.presence {
             Presence::Default(text) => Some(Cow::Owned(default_item(text))),
             Presence::Optional | Presence::Computed(_) => None,
+            Presence::Required if self.misspelled.iter().any(|near| near == key) => None,
             Presence::Required => {
                 let label = match self.path.as_str() {
                     "" => "the scenario needs it".to_owned(),

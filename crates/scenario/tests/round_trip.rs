@@ -1,42 +1,106 @@
 //! The resolved text of a scenario is the same scenario.
 
-use bufferlab_scenario::{Loaded, load};
-use std::path::{Path, PathBuf};
+mod common;
 
-fn scenarios() -> Vec<PathBuf> {
-    let folder = Path::new("../../scenarios");
-    let entries = std::fs::read_dir(folder).expect("there are scenarios");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    paths.sort();
-    paths
-}
-
-fn reload(loaded: &Loaded) -> Loaded {
-    let folder = tempfile::tempdir().expect("a folder");
-    for input in &loaded.inputs {
-        std::fs::write(folder.path().join(&input.name), &input.content).expect("writable");
-    }
-    let path = folder.path().join("resolved.toml");
-    std::fs::write(&path, &loaded.resolved).expect("writable");
-    load(&path, &[]).unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.problems(), loaded.resolved))
-}
-
-fn assert_round_trip(loaded: &Loaded) {
-    let again = reload(loaded);
-    assert_eq!(again.scenario, loaded.scenario, "{}", loaded.resolved);
-    assert_eq!(again.resolved, loaded.resolved);
-}
+use bufferlab_core::POLICIES;
+use bufferlab_scenario::load_text;
+use common::{assert_round_trip, owned, shipped, shipped_with};
+use std::path::Path;
 
 #[test]
 fn every_shipped_scenario_loads_without_warnings_and_survives_the_round_trip() {
-    let paths = scenarios();
+    let paths = shipped();
     assert!(paths.len() >= 5);
     for path in paths {
-        let loaded = load(&path, &[]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert!(loaded.warnings.is_empty(), "{}: {:?}", path.display(), loaded.warnings);
-        let stem = path.file_stem().expect("a file").to_string_lossy().into_owned();
-        assert_eq!(loaded.scenario.name, stem);
+        let file = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let loaded = shipped_with(&file, &[]);
+        assert!(loaded.warnings.is_empty(), "{file}: {:?}", loaded.warnings);
+        assert_eq!(format!("{}.toml", loaded.scenario.name), file);
         assert_round_trip(&loaded);
     }
+}
+
+#[test]
+fn every_policy_survives_the_round_trip_with_all_of_its_parameters() {
+    for info in POLICIES {
+        for profile in ["paper", "artifact"] {
+            let loaded =
+                shipped_with("abm-reduced.toml", &[("switch.policy", info.name), ("profile", profile)]);
+            let spec = &loaded.scenario.switches[0];
+            assert_eq!(spec.policy, info.name);
+            assert_eq!(spec.policy_params.len(), info.params.len());
+            assert_round_trip(&loaded);
+        }
+    }
+}
+
+#[test]
+fn what_the_shipped_scenarios_leave_out_survives_the_round_trip_too() {
+    let text = r#"
+        description = "every \"odd\" corner\nof the format \\ µ"
+        profile = "artifact"
+        seed = 7
+        duration = "1.5 ms"
+        drain = "0 s"
+        topology = { kind = "graph", multipath = "spray", hosts = ["client", "server", "third"], switches = 3, links = [
+            { a = "client", b = "s0", rate = "10Gbps", delay = "17.28 µs" },
+            { a = "s1", b = "server", rate = "0.995 Gb/s", delay = "0 s" },
+            { a = "third", b = "s1", rate = "10 Gb/s", delay = "1 ps" },
+            { a = "s0", b = "s1", rate = "40 Gb/s", delay = "1 us", count = 2 },
+            { a = "s2", b = "s1", rate = "40 Gb/s", delay = "1 us" },
+        ], change = [
+            { link = "s1-s0/1", rate_ab = "1 Gb/s", delay = "2 us" },
+            { link = "s0-s1/0", down = ["1 ms", "2 ms", "3 ms", "4 ms"] },
+        ] }
+        switch_override = [
+            { switches = ["s1", "s2"], ecn = { kind = "none" }, scheduler = "strict_priority" },
+            { switches = "*2", policy = { alpha = [1, "1/3", 0.1] }, buffer_per_port_per_gbps = "3.44 KB" },
+        ]
+        [switch]
+        buffer = "1 MiB"
+        queues_per_port = 3
+        uncharged_bytes = "18 B"
+        policy = { name = "dynamic-threshold", alpha = "1/2" }
+        scheduler = [
+            { queues = [2] },
+            { queues = [0, 1], discipline = "deficit_round_robin", quanta = ["3 KB", "1500 B"] },
+        ]
+        ecn = { kind = "red", kmin = "100 KB", kmax = "400 KB", pmax = 0.2, scope = "port", at = "dequeue", priorities = [1, 2] }
+        [[transport]]
+        congestion_control = "dctcp"
+        ecn_capable = true
+        dctcp_gain = 0.1
+        data_priority = 2
+        control_max_payload_bytes = "16 B"
+        [[transport]]
+        name = "plain"
+        congestion_control = "newreno"
+        handshake = false
+        ack_every = 2
+        [host]
+        nic = "fifo"
+        [[workload]]
+        kind = "poisson"
+        sizes = "12345 B"
+        load = "1/3"
+        load_of = "host_links"
+        transport = "plain"
+        [[workload]]
+        kind = "incast"
+        request_fraction_of_buffer = 0.1
+        fan_in = 2
+        queries_per_second_per_host = 3
+        pattern = "all_to_all"
+        persistent = false
+        transport = "dctcp"
+        [output]
+        sample_interval = "1 us"
+        sample_switch = "s2"
+        base_rtt = "80 us"
+    "#;
+    let loaded = load_text(Path::new("odd.toml"), text, &owned(&[]))
+        .unwrap_or_else(|error| panic!("{}", common::render(&error)));
+    assert_eq!(loaded.scenario.name, "odd");
+    assert_round_trip(&loaded);
+    insta::assert_snapshot!("resolved", loaded.resolved);
 }

@@ -76,9 +76,14 @@ pub(crate) static ROOT: TableSpec = TableSpec {
             "topology",
             Kind::Table(&TOPOLOGY),
             "{ kind = \"single_switch\", hosts = 8, rate = \"10 Gb/s\", delay = \"10 us\" }",
-            "Nodes and links.",
+            "Nodes and cables of the network.",
         ),
-        required("switch", Kind::Table(&SWITCH), "{ buffer = \"1 MB\", policy = \"dt\" }", "Every switch."),
+        required(
+            "switch",
+            Kind::Table(&SWITCH),
+            "{ buffer = \"1 MB\", policy = \"dt\" }",
+            "The configuration of every switch.",
+        ),
         optional(
             "switch_override",
             Kind::Tables(&SWITCH_OVERRIDE),

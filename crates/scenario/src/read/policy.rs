@@ -103,10 +103,10 @@ fn find(switch: &Reader<'_>, name: &Item) -> Option<&'static PolicyInfo> {
     if found.is_none() {
         let all =
             POLICIES.iter().flat_map(|info| std::iter::once(info.name).chain(info.aliases.iter().copied()));
-        let known = format!("known: {}", quoted_list(names()));
+        // The list grows with the registry: with a suggestion it would only be in the way.
         let help = match suggestion(written, all) {
-            Some(near) => format!("did you mean \"{near}\"? {known}"),
-            None => known,
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("known: {}", quoted_list(names())),
         };
         let complaint = Complaint::new(format!("unknown policy \"{written}\""), "no such policy");
         switch.context.error(&key, name.origin, complaint.help(help));

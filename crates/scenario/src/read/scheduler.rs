@@ -95,10 +95,8 @@ fn check_queues(reader: &Reader<'_>, queues: &[u64], named: &mut Vec<u64>, queue
     }
     for &queue in queues {
         if queue >= u64::from(queues_per_port) {
-            let complaint = Complaint::new(
-                format!("there is no queue {queue}"),
-                format!("expected numbers from 0 to {}", queues_per_port - 1),
-            );
+            let complaint =
+                Complaint::new(format!("there is no queue {queue}"), queue_numbers(queues_per_port));
             reader.error(
                 "queues",
                 complaint.help(format!("queues_per_port is {queues_per_port}; queues are numbered from 0")),
@@ -109,6 +107,14 @@ fn check_queues(reader: &Reader<'_>, queues: &[u64], named: &mut Vec<u64>, queue
         } else {
             named.push(queue);
         }
+    }
+}
+
+/// "expected 0", "expected 0 to 3".
+pub(crate) fn queue_numbers(queues_per_port: u8) -> String {
+    match queues_per_port {
+        1 => "expected 0, the only queue".to_owned(),
+        queues => format!("expected 0 to {}", queues - 1),
     }
 }
 

@@ -267,7 +267,7 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
         if let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues)) {
             let complaint = Complaint::new(
                 format!("there is no priority {beyond}"),
-                format!("expected numbers from 0 to {}", queues - 1),
+                super::scheduler::queue_numbers(queues),
             );
             reader.error(
                 "priorities",

@@ -9,6 +9,7 @@ use crate::resolved::{list, quote};
 use crate::topology::{Dumbbell, FatTree, GraphProblem, LeafSpine, SingleSwitch};
 use crate::tree::{Origin, Value};
 use bufferlab_units::Time;
+use std::collections::BTreeMap;
 
 /// The network before and after `topology.change`.
 pub(crate) struct Networks {
@@ -104,10 +105,16 @@ fn graph(reader: &mut Reader<'_>) -> Option<Topology> {
     let hosts = node_names(reader, "hosts", "h");
     let switches = node_names(reader, "switches", "s");
     let mut topology = Topology { kind: "graph".to_owned(), ..Topology::default() };
-    let known = hosts.is_some() && switches.is_some();
-    topology.hosts = hosts.unwrap_or_default();
-    topology.switches = switches.unwrap_or_default();
     let mark = reader.context.mark();
+    if let (Some(hosts), Some(switches)) = (&hosts, &switches) {
+        refuse_twins(reader, hosts, switches);
+    }
+    let known = hosts.is_some() && switches.is_some() && !reader.context.failed_since(mark);
+    let places: Vec<Origin> = hosts.iter().flatten().map(|(_, origin)| *origin).collect();
+    let names =
+        |nodes: Option<Vec<(String, Origin)>>| nodes.into_iter().flatten().map(|(name, _)| name).collect();
+    topology.hosts = names(hosts);
+    topology.switches = names(switches);
     let (mut origins, mut resolved) = (Vec::new(), Vec::new());
     for mut link in reader.tables("links") {
         let ends = [cable_end(&mut link, "a", &topology, known), cable_end(&mut link, "b", &topology, known)];
@@ -126,7 +133,7 @@ fn graph(reader: &mut Reader<'_>) -> Option<Topology> {
     }
     let problems = topology.problems();
     for problem in &problems {
-        report(reader, &topology, &origins, problem);
+        report(reader, &topology, &places, &origins, problem);
     }
     if !problems.is_empty() {
         return None;
@@ -135,12 +142,13 @@ fn graph(reader: &mut Reader<'_>) -> Option<Topology> {
     Some(topology)
 }
 
-fn node_names(reader: &mut Reader<'_>, key: &'static str, prefix: &str) -> Option<Vec<String>> {
+/// Nodes by name, with the place where each is named.
+fn node_names(reader: &mut Reader<'_>, key: &'static str, prefix: &str) -> Option<Vec<(String, Origin)>> {
     let item = reader.value_of(key)?;
     let wanted = reader.spec_of(key).wanted();
-    let names: Vec<String> = match &item.value {
+    let names: Vec<(String, Origin)> = match &item.value {
         Value::Integer(_) => match convert::count(&item, &wanted, 1, 1 << 20) {
-            Ok(count) => (0..count).map(|index| format!("{prefix}{index}")).collect(),
+            Ok(count) => (0..count).map(|index| (format!("{prefix}{index}"), item.origin)).collect(),
             Err(complaint) => {
                 reader.error(key, complaint);
                 return None;
@@ -159,7 +167,7 @@ fn node_names(reader: &mut Reader<'_>, key: &'static str, prefix: &str) -> Optio
                         reader.context.error(&reader.path(key), element.origin, complaint.help(help));
                         return None;
                     }
-                    Ok(name) => names.push(name.to_owned()),
+                    Ok(name) => names.push((name.to_owned(), element.origin)),
                     Err(complaint) => {
                         reader.context.error(&reader.path(key), element.origin, complaint);
                         return None;
@@ -178,8 +186,25 @@ fn node_names(reader: &mut Reader<'_>, key: &'static str, prefix: &str) -> Optio
         reader.error(key, complaint);
         return None;
     }
-    reader.out.set(key, list(names.iter().map(|name| quote(name))));
+    reader.out.set(key, list(names.iter().map(|(name, _)| quote(name))));
     Some(names)
+}
+
+/// Hosts and switches share one set of names.
+fn refuse_twins(reader: &Reader<'_>, hosts: &[(String, Origin)], switches: &[(String, Origin)]) {
+    let mut known: BTreeMap<&str, Origin> = BTreeMap::new();
+    for (key, nodes) in [("hosts", hosts), ("switches", switches)] {
+        for (name, origin) in nodes {
+            if let Some(&first) = known.get(name.as_str()) {
+                let complaint = Complaint::new(format!("two nodes are called \"{name}\""), "the second one");
+                let complaint = complaint.also(first, "the first one");
+                let help = "rename one of them; hosts and switches share one set of names";
+                reader.context.error(&reader.path(key), *origin, complaint.help(help));
+            } else {
+                known.insert(name, *origin);
+            }
+        }
+    }
 }
 
 fn cable_end(link: &mut Reader<'_>, key: &'static str, topology: &Topology, known: bool) -> Option<Node> {
@@ -204,17 +229,19 @@ pub(crate) fn first_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> S
     if count > 12 { format!("{shown} … ({count} in all)") } else { shown }
 }
 
-fn report(reader: &Reader<'_>, topology: &Topology, links: &[(String, Origin)], problem: &GraphProblem) {
+fn report(
+    reader: &Reader<'_>,
+    topology: &Topology,
+    hosts: &[Origin],
+    links: &[(String, Origin)],
+    problem: &GraphProblem,
+) {
     let at_link = |link: u32, complaint: Complaint| {
         let (path, origin) = &links[link as usize];
         reader.context.error(path, *origin, complaint);
     };
     match problem {
-        GraphProblem::DuplicateName(name) => {
-            let key = if topology.hosts.contains(name) { "hosts" } else { "switches" };
-            let complaint = Complaint::new(format!("\"{name}\" is used twice"), "names must differ");
-            reader.error(key, complaint.help("hosts and switches share one set of names"));
-        }
+        GraphProblem::DuplicateName(_) => unreachable!("names are compared before cables are read"),
         GraphProblem::SelfLoop { link } => {
             let name = topology.node_name(topology.links[*link as usize].a);
             let complaint = Complaint::new(
@@ -238,7 +265,7 @@ fn report(reader: &Reader<'_>, topology: &Topology, links: &[(String, Origin)], 
                 "add {{ a = \"{name}\", b = \"{switch}\", rate = \"10 Gb/s\", delay = \"1 us\" }} to topology.links, or \
                  remove the host"
             );
-            reader.error("hosts", complaint.help(help));
+            reader.context.error(&reader.path("hosts"), hosts[*host as usize], complaint.help(help));
         }
         GraphProblem::HostWithSeveralLinks { host, links: cables } => {
             let name = &topology.hosts[*host as usize];

@@ -1,5 +1,6 @@
 //! `[[transport]]`: how flows are carried.
 
+use super::scheduler::queue_numbers;
 use super::switch::Group;
 use crate::context::{Complaint, suggestion};
 use crate::convert;
@@ -11,6 +12,8 @@ use crate::tree::{Origin, Value};
 /// All entries, some of them perhaps wrong.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
+    /// Two share a name (which has been reported).
+    ambiguous: bool,
 }
 
 struct Entry {
@@ -55,7 +58,7 @@ impl Transports {
             Some(name) => names().position(|known| known == name),
             None if workload.has("transport") => return None,
             None if self.entries.len() == 1 => Some(0),
-            None if self.entries.is_empty() => return None,
+            None if self.entries.is_empty() || self.ambiguous => return None,
             None => {
                 let complaint = Complaint::new("`transport` is missing", "which of them carries it?");
                 let help = format!("there are several transports: {}", crate::context::quoted_list(names()));
@@ -87,12 +90,13 @@ impl Transports {
 pub(crate) fn read(root: &mut Reader<'_>, groups: Option<&[Group]>) -> Transports {
     let queues_per_port = groups.and_then(|groups| groups.iter().map(|group| group.queues_per_port).min());
     let mut entries: Vec<Entry> = Vec::new();
-    let mut resolved = Vec::new();
+    let (mut resolved, mut ambiguous) = (Vec::new(), false);
     for mut reader in root.tables("transport") {
         let (name, spec) = transport(&mut reader, queues_per_port);
         if let Some(twin) = entries.iter().find(|entry| entry.name == name && !name.is_empty()) {
             let complaint = Complaint::new(format!("two transports are called \"{name}\""), "the second one");
             let complaint = complaint.also(twin.name_origin, "the first one");
+            ambiguous = true;
             reader.error(
                 "name",
                 complaint.help("give each a `name` of its own; the default is its congestion control"),
@@ -104,7 +108,7 @@ pub(crate) fn read(root: &mut Reader<'_>, groups: Option<&[Group]>) -> Transport
         resolved.push(reader.finish());
     }
     root.put_all("transport", resolved);
-    Transports { entries }
+    Transports { entries, ambiguous }
 }
 
 fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, Option<TransportSpec>) {
@@ -134,9 +138,8 @@ fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, O
             [("data_priority", Some(data_priority)), ("control_priority", control_priority)]
         {
             if let Some(priority) = priority.filter(|&priority| priority >= u32::from(queues)) {
-                let range = if queues == 1 { "0".to_owned() } else { format!("0 to {}", queues - 1) };
                 let complaint =
-                    Complaint::new(format!("no port has a queue {priority}"), format!("expected {range}"));
+                    Complaint::new(format!("no port has a queue {priority}"), queue_numbers(queues));
                 let help = format!(
                     "the smallest queues_per_port of any switch is {queues}; queues are numbered from 0"
                 );

@@ -329,16 +329,16 @@ fn accept(reader: &Reader<'_>, refused: Option<SourceError>) -> Option<()> {
     let Some(error) = refused else { return Some(()) };
     let (key, complaint) = match &error {
         SourceError::FanIn { fan_in, pattern, available } => {
-            let where_from = match pattern {
-                Pattern::AllToAll => "all other hosts together are",
-                _ => "the smallest rack has",
+            let only = match pattern {
+                Pattern::AllToAll => format!("there are only {available} other hosts"),
+                _ => format!("the smallest rack has only {available} hosts"),
             };
             let complaint = Complaint::new(
-                format!("{fan_in} servers per query, and {where_from} {available}"),
+                format!("a query asks {fan_in} servers, and {only}"),
                 format!("expected at most {available}"),
             );
             let servers = match pattern {
-                Pattern::AllToAll => "other than the client",
+                Pattern::AllToAll => "(not the client itself)",
                 _ => "of one rack",
             };
             let help =
