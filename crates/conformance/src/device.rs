@@ -33,7 +33,7 @@ pub trait Device {
     /// Bytes of the whole buffer, according to the ledger.
     fn occupancy(&self) -> u64;
 
-    /// The policy's limit for a packet with `tags` in `queue` [bytes].
+    /// The policy's limit for a packet with `tags` in `queue`, in bytes.
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
     /// The device's own check of its accounts.

@@ -24,9 +24,9 @@
 //! | `name`, `source` | The claim in plain words; the paper's example or the calculation. |
 //! | `policy`, `params` | Registry name; parameters that differ from the defaults. Times are texts such as `"80 us"`, sizes bytes. |
 //! | `profile` | `"paper"` (default) or `"artifact"`. |
-//! | `buffer` | `capacity` [bytes], `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500). |
+//! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500). |
 //! | `scheduler` | `"round-robin"` (default), `"fifo"`, `"strict-priority"`. |
-//! | `mark_above` | Step marking: a packet that finds more than this in its queue is marked [bytes]. |
+//! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked. |
 //! | `steps` | See below. |
 //!
 //! # Step
@@ -36,7 +36,7 @@
 //! | key | meaning |
 //! |---|---|
 //! | `at_ns` | When, not before the last step; left out: at the same time. Policy timeouts up to and including this time come first. |
-//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` [bytes] and `tags`; it is ECN-capable iff the case marks. |
+//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` in bytes and `tags`; it is ECN-capable iff the case marks. |
 //! | `depart` | This port sends. |
 //! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` arrives for every entry of `fill` (an entry may repeat), each list in its order, both spread evenly: of D departures and F arrivals, departure j comes before arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
 //! | `repeat` | The event so many times (default 1), each with the same verdict. |
@@ -44,11 +44,12 @@
 //! | `from` | The queue that a departure must come from. |
 //! | `lengths`, `occupancy` | Bytes of every queue, of the buffer, after the step. |
 //! | `each` | Bytes of every queue that is named in `fill`. |
-//! | `thresholds`, `unscheduled_thresholds` | Limits of every queue after the step, for plain and for unscheduled packets [bytes]. |
-//! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds [bytes] (default 0). |
+//! | `thresholds`, `unscheduled_thresholds` | Limits of every queue after the step, for plain and for unscheduled packets, in bytes. |
+//! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 mod file;
 mod run;
+mod values;
 
 pub use file::{BufferSpec, Case, Event, LoadError, Step, VectorFile};
 pub use run::{Elementary, Mismatch};

@@ -329,3 +329,70 @@ impl fmt::Display for LedgerError {
 }
 
 impl std::error::Error for LedgerError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(size: u32, account: Account) -> Stored {
+        let ingress = IngressId(3);
+        Stored { enqueued_at: Time::ZERO, packet: 0, size, flow: 0, ingress, tags: Tags::NONE, account }
+    }
+
+    /// Two ports × two queues; a packet in each account.
+    fn filled() -> Buffer {
+        let mut buffer = Buffer::new(10_000, 2, 2);
+        buffer.store(QueueId(1), 0, stored(1_000, Account::Shared));
+        buffer.store(QueueId(2), 1, stored(500, Account::Reserved));
+        buffer.store(QueueId(2), 1, stored(300, Account::Headroom));
+        buffer
+    }
+
+    #[test]
+    fn a_packet_is_counted_once_in_every_view() {
+        let mut buffer = filled();
+        buffer.verify().expect("the ledger is right");
+        assert_eq!((buffer.occupancy(), buffer.free()), (1_800, 8_200));
+        assert_eq!((buffer.queue_bytes(QueueId(1)), buffer.queue_bytes(QueueId(2))), (1_000, 800));
+        assert_eq!((buffer.port_bytes(0), buffer.port_bytes(1)), (1_000, 800));
+        assert_eq!((buffer.port_reserved_bytes(0), buffer.port_reserved_bytes(1)), (0, 500));
+        assert_eq!(buffer.ingress_bytes(IngressId(3)), 1_800);
+        assert_eq!(buffer.ingress_headroom_bytes(IngressId(3)), 300);
+        assert_eq!(buffer.used(Account::Shared), 1_000);
+        assert_eq!(buffer.remove(QueueId(2), 1, End::Tail).map(|s| s.size), Some(300));
+        assert_eq!(buffer.remove(QueueId(2), 1, End::Head).map(|s| s.size), Some(500));
+        assert_eq!(buffer.remove(QueueId(2), 1, End::Head), None);
+        buffer.verify().expect("the ledger is right");
+        assert_eq!((buffer.occupancy(), buffer.port_reserved_bytes(1)), (1_000, 0));
+    }
+
+    #[test]
+    fn every_account_of_the_ledger_is_compared_with_the_content() {
+        type Corruption = fn(&mut Buffer);
+        let corruptions: [(&str, Corruption); 9] = [
+            ("queue 1:", |b| b.queues[1].bytes += 1),
+            ("the total:", |b| b.occupancy -= 1),
+            ("account 0:", |b| b.used[0] += 1),
+            ("account 2:", |b| b.used[2] -= 1),
+            ("port 1:", |b| b.ports[1].bytes += 1),
+            ("reserve of port 1:", |b| b.ports[1].reserved -= 1),
+            ("ingress queue 3:", |b| b.ingress[3].bytes += 1),
+            ("headroom of 3:", |b| b.ingress[3].headroom -= 1),
+            ("1800 B stored in a buffer of 1799 B", |b| b.capacity = 1_799),
+        ];
+        for (message, corrupt) in corruptions {
+            let mut buffer = filled();
+            corrupt(&mut buffer);
+            let error = buffer.verify().expect_err(message).to_string();
+            assert!(error.starts_with(message), "{message}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_memory_fits_its_capacity_exactly() {
+        let mut buffer = Buffer::new(1_000, 1, 1);
+        assert!(buffer.fits(1_000) && !buffer.fits(1_001) && !buffer.fits(u32::MAX));
+        buffer.store(QueueId(0), 0, Stored { ingress: IngressId(0), ..stored(1_000, Account::Shared) });
+        assert!(buffer.fits(0) && !buffer.fits(1));
+    }
+}

@@ -539,3 +539,35 @@ impl<P: Policy> Switch<P> {
         self.buffer.verify()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::CompleteSharing;
+
+    #[test]
+    fn verify_notices_a_packet_that_is_counted_wrong_or_unknown_to_the_scheduler() {
+        type Corruption = fn(&mut Switch<CompleteSharing>);
+        let corruptions: [Corruption; 6] = [
+            |s| s.counters[1].arrived += 1,
+            |s| s.counters[1].dropped += 1,
+            |s| s.counters[1].departed += 1,
+            |s| s.counters[1].evicted += 1,
+            |s| s.ports[0].occupied = 0,
+            |s| s.ports[1].occupied = 1,
+        ];
+        let config = SwitchConfig::new(10_000, vec![BitRate::gbps(10); 2]).with_queues(2);
+        let mut switch = Switch::new(&config, CompleteSharing);
+        let packet = Packet { size: 1_000, priority: 1, ..Packet::default() };
+        for _ in 0..11 {
+            let _ = switch.handle_arrival(Time::ZERO, &packet, &mut ());
+        }
+        let _ = switch.poll_transmit(Time::ZERO, 0, &mut ());
+        switch.verify().expect("10 stored, 1 dropped, 1 sent");
+        for (index, corrupt) in corruptions.iter().enumerate() {
+            let mut broken = switch.clone();
+            corrupt(&mut broken);
+            assert!(broken.verify().is_err(), "corruption {index}");
+        }
+    }
+}

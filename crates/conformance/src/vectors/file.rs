@@ -1,15 +1,15 @@
 //! The vector file as written, checked and turned into what will run.
 
+use super::values::{param_value, tags};
+use crate::device::SwitchDevice;
 use bufferlab_core::{
-    BuildError, DropReason, MarkerConfig, ParamInfo, ParamKind, ParamValue, Policy, Profile, Scheduler,
-    SwitchConfig, Tags, find_policy,
+    BuildError, DropReason, MarkerConfig, ParamValue, Policy, Profile, Scheduler, SwitchConfig, Tags,
+    find_policy,
 };
 use bufferlab_units::{BitRate, Time};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
-
-use crate::device::SwitchDevice;
 
 /// Why a vector file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -129,11 +129,11 @@ pub struct Step {
     pub each: Option<u64>,
     /// Bytes of the buffer.
     pub occupancy: Option<u64>,
-    /// Limits of every queue [bytes].
+    /// Limits of every queue, in bytes.
     pub thresholds: Option<Vec<u64>>,
-    /// Limits of every queue for unscheduled packets [bytes].
+    /// Limits of every queue for unscheduled packets, in bytes.
     pub unscheduled_thresholds: Option<Vec<u64>>,
-    /// Accepted deviation [bytes].
+    /// Accepted deviation, in bytes.
     pub tolerance: u64,
 }
 
@@ -141,17 +141,17 @@ pub struct Step {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferSpec {
-    /// B [bytes].
+    /// B, in bytes.
     pub capacity: u64,
     /// Number of ports.
     pub ports: usize,
     /// Queues per port.
     #[serde(default = "one")]
     pub queues: usize,
-    /// Rate of every port [Gb/s]; empty: 10.
+    /// Rate of every port in Gb/s; empty: 10.
     #[serde(default)]
     pub rates_gbps: Vec<u64>,
-    /// Largest packet that the policy must expect [bytes].
+    /// Largest packet that the policy must expect, in bytes.
     #[serde(default = "mtu")]
     pub max_packet: u64,
 }
@@ -387,55 +387,4 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         unscheduled_thresholds: written.unscheduled_thresholds,
         tolerance: written.tolerance,
     })
-}
-
-fn tags(names: &[String]) -> Result<Tags, String> {
-    names.iter().try_fold(Tags::NONE, |set, name| {
-        Ok(set.with(match name.as_str() {
-            "unscheduled" => Tags::UNSCHEDULED,
-            "small" => Tags::SMALL,
-            "control" => Tags::CONTROL,
-            "retransmission" => Tags::RETRANSMISSION,
-            "lossless" => Tags::LOSSLESS,
-            other => return Err(format!("there is no tag \"{other}\"")),
-        }))
-    })
-}
-
-fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<ParamValue, String> {
-    let number = |value: &toml::Value| match value {
-        toml::Value::Float(x) => Some(*x),
-        toml::Value::Integer(n) => Some(*n as f64),
-        _ => None,
-    };
-    let count = |value: &toml::Value| value.as_integer().and_then(|n| u64::try_from(n).ok());
-    let found = match info.kind {
-        ParamKind::Ratio { .. } => number(value).map(ParamValue::Ratio),
-        ParamKind::RatioPerPriority { .. } => match value.as_array() {
-            Some(list) => list.iter().map(number).collect::<Option<Vec<_>>>(),
-            None => number(value).map(|x| vec![x]),
-        }
-        .map(|list| ParamValue::RatioPerPriority(list.into())),
-        ParamKind::Bytes { .. } => count(value).map(ParamValue::Bytes),
-        ParamKind::Time { .. } => value.as_str().and_then(parse_time).map(ParamValue::Time),
-        ParamKind::Count { .. } => count(value).map(ParamValue::Count),
-        ParamKind::Flag => value.as_bool().map(ParamValue::Flag),
-        ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
-    };
-    let found = found.ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
-    info.check(&found)?;
-    Ok(found)
-}
-
-/// A whole number and its unit: `"80 us"`.
-fn parse_time(text: &str) -> Option<Time> {
-    let (number, unit) = text.split_once(' ')?;
-    let scale = match unit {
-        "ps" => Time(1),
-        "ns" => Time::from_ns(1),
-        "us" => Time::from_us(1),
-        "ms" => Time::from_ms(1),
-        _ => return None,
-    };
-    Some(scale * number.parse().ok()?)
 }

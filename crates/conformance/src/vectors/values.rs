@@ -1,0 +1,57 @@
+//! Values of a vector file: tags, parameters, times.
+
+use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Tags};
+use bufferlab_units::Time;
+
+/// The set of the tags that are named.
+pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
+    names.iter().try_fold(Tags::NONE, |set, name| {
+        Ok(set.with(match name.as_str() {
+            "unscheduled" => Tags::UNSCHEDULED,
+            "small" => Tags::SMALL,
+            "control" => Tags::CONTROL,
+            "retransmission" => Tags::RETRANSMISSION,
+            "lossless" => Tags::LOSSLESS,
+            other => return Err(format!("there is no tag \"{other}\"")),
+        }))
+    })
+}
+
+/// A parameter's value, of the kind that the registry declares and within its domain.
+pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<ParamValue, String> {
+    let number = |value: &toml::Value| match value {
+        toml::Value::Float(x) => Some(*x),
+        toml::Value::Integer(n) => Some(*n as f64),
+        _ => None,
+    };
+    let count = |value: &toml::Value| value.as_integer().and_then(|n| u64::try_from(n).ok());
+    let found = match info.kind {
+        ParamKind::Ratio { .. } => number(value).map(ParamValue::Ratio),
+        ParamKind::RatioPerPriority { .. } => match value.as_array() {
+            Some(list) => list.iter().map(number).collect::<Option<Vec<_>>>(),
+            None => number(value).map(|x| vec![x]),
+        }
+        .map(|list| ParamValue::RatioPerPriority(list.into())),
+        ParamKind::Bytes { .. } => count(value).map(ParamValue::Bytes),
+        ParamKind::Time { .. } => value.as_str().and_then(parse_time).map(ParamValue::Time),
+        ParamKind::Count { .. } => count(value).map(ParamValue::Count),
+        ParamKind::Flag => value.as_bool().map(ParamValue::Flag),
+        ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
+    };
+    let found = found.ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
+    info.check(&found)?;
+    Ok(found)
+}
+
+/// A whole number and its unit: `"80 us"`.
+fn parse_time(text: &str) -> Option<Time> {
+    let (number, unit) = text.split_once(' ')?;
+    let scale = match unit {
+        "ps" => Time(1),
+        "ns" => Time::from_ns(1),
+        "us" => Time::from_us(1),
+        "ms" => Time::from_ms(1),
+        _ => return None,
+    };
+    Some(scale * number.parse().ok()?)
+}
