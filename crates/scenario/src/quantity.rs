@@ -205,6 +205,9 @@ pub(crate) fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityErr
 /// The canonical text of a time: exact, in the largest unit that makes the number at least 1.
 #[must_use]
 pub fn format_time(time: Time) -> String {
+    if time == Time::ZERO {
+        return "0 s".to_owned();
+    }
     decimal(
         time.0,
         &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)],
@@ -293,6 +296,6 @@ mod tests {
         }
         assert_eq!(format_size(3_840_000), "3.84 MB");
         assert_eq!(format_time(Time(1_163_200)), "1.1632 us");
-        assert_eq!(format_time(Time::ZERO), "0 ps");
+        assert_eq!(format_time(Time::ZERO), "0 s");
     }
 }

@@ -89,6 +89,7 @@ fn kind(kind: &Kind) -> String {
             CONGESTION_CONTROLS.iter().map(|name| format!("`\"{name}\"`")).collect::<Vec<_>>().join(" or ")
         }
         Kind::Text => "string".to_owned(),
+        Kind::Table(_) => "table".to_owned(),
         Kind::Flag => "true, false".to_owned(),
         other => {
             let words = other.expected();

@@ -1,9 +1,7 @@
 //! The JSON Schema of scenario files, for editors and checkers.
 
 use crate::CONGESTION_CONTROLS;
-use crate::format::{
-    ECN, KeySpec, Kind, Presence, ROOT, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TableSpec,
-};
+use crate::format::{KeySpec, Kind, Presence, ROOT, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TableSpec};
 use crate::quantity::Dimension;
 use crate::read::kind_of_parameter;
 use bufferlab_core::POLICIES;
@@ -105,7 +103,7 @@ fn value(kind: &Kind, complete: bool) -> Value {
         Kind::Words(words) => json!({ "enum": words }),
         Kind::CongestionControl => json!({ "enum": CONGESTION_CONTROLS }),
         Kind::Window => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "whole" }] }),
-        Kind::Table(spec) => table(spec, complete || std::ptr::eq(spec, &ECN)),
+        Kind::Table(spec) => table(spec, complete),
         Kind::Tables(spec) => json!({ "type": "array", "items": table(spec, true) }),
         Kind::Texts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
@@ -146,4 +144,54 @@ fn policy() -> Value {
         }));
     }
     json!({ "anyOf": alternatives })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The properties of an object schema.
+    fn properties(schema: &Value) -> BTreeSet<&str> {
+        schema["properties"].as_object().expect("an object schema").keys().map(String::as_str).collect()
+    }
+
+    /// Compares a table of the schema with what the reader accepts, and every table below it.
+    fn assert_same_keys(spec: &'static TableSpec, schema: &Value, extends: bool) {
+        let kinds: Vec<_> = match spec.variants {
+            [] => vec![(None, schema)],
+            variants => {
+                let schemas = schema["anyOf"].as_array().expect("one schema per kind");
+                variants.iter().map(|variant| Some(variant.kind)).zip(schemas).collect()
+            }
+        };
+        for (kind, schema) in kinds {
+            let mut accepted: BTreeSet<_> = spec.keys_of(kind).map(|key| key.name).collect();
+            accepted.extend(kind.map(|_| "kind"));
+            if std::ptr::eq(spec, &SWITCH_OVERRIDE) {
+                accepted.extend(SWITCH.keys.iter().map(|key| key.name));
+            }
+            if !extends {
+                accepted.remove("extends");
+            }
+            assert_eq!(properties(schema), accepted, "{} {kind:?}", spec.title);
+            assert_eq!(schema["additionalProperties"], json!(false), "{}", spec.title);
+            for key in spec.keys_of(kind) {
+                match key.kind {
+                    Kind::Table(below) => assert_same_keys(below, &schema["properties"][key.name], true),
+                    Kind::Tables(below) => {
+                        assert_same_keys(below, &schema["properties"][key.name]["items"], true)
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_schema_has_exactly_the_keys_that_the_reader_accepts() {
+        let schema = json_schema();
+        assert_same_keys(&ROOT, &schema["anyOf"][0], false);
+        assert_same_keys(&ROOT, &schema["anyOf"][1], true);
+    }
 }

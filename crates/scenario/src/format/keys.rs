@@ -96,14 +96,20 @@ pub(crate) static ROOT: TableSpec = TableSpec {
             "[{ congestion_control = \"dctcp\" }]",
             "How flows are carried; workloads refer to an entry by its name.",
         ),
-        optional("host", Kind::Table(&HOST), "{ nic = \"fair\" }", "How hosts send."),
+        computed("host", Kind::Table(&HOST), "its defaults", "{ nic = \"fair\" }", "How hosts send."),
         required(
             "workload",
             Kind::Tables(&WORKLOAD),
             "[{ kind = \"poisson\", sizes = \"web_search\", load = 0.4 }]",
             "What is sent.",
         ),
-        optional("output", Kind::Table(&OUTPUT), "{ sample_interval = \"30 us\" }", "What is recorded."),
+        computed(
+            "output",
+            Kind::Table(&OUTPUT),
+            "its defaults",
+            "{ sample_interval = \"30 us\" }",
+            "What is recorded.",
+        ),
     ],
     variants: &[],
 };
@@ -290,15 +296,17 @@ pub(crate) static SWITCH_OVERRIDE: TableSpec = TableSpec {
 };
 
 const SWITCH_KEYS: &[KeySpec] = &[
-    optional(
+    computed(
         "buffer",
         SIZE,
+        "one of the two is required",
         "\"3.84 MB\"",
         "The shared buffer of one switch. Either this or `buffer_per_port_per_gbps`.",
     ),
-    optional(
+    computed(
         "buffer_per_port_per_gbps",
         SIZE,
+        "one of the two is required",
         "\"9.6 KB\"",
         "The shared buffer as this much for every Gb/s of every port, rounded down to a byte. Broadcom's Trident 2 has 9.6 KB \
          (the papers' usual way to size a switch).",
@@ -489,13 +497,13 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "dctcp_gain",
             Kind::Ratio { min: 0.0, max: 1.0, open: true },
             "\"1/16\"",
-            "g, the weight of a new sample of the marked fraction. Default: DCTCP (SIGCOMM 2010) section 3.4.",
+            "g, the weight of a new sample of the marked fraction. Default: DCTCP (SIGCOMM 2010).",
         ),
         default(
             "dctcp_initial_alpha",
             Kind::Ratio { min: 0.0, max: 1.0, open: false },
             "1.0",
-            "First estimate of the marked fraction. Default: RFC 8257 section 4.2.",
+            "First estimate of the marked fraction. Default: Linux (`dctcp_alpha_on_init`).",
         ),
         default(
             "unscheduled_bytes",
@@ -539,7 +547,7 @@ pub(crate) static HOST: TableSpec = TableSpec {
             ("fifo", "first come, first served"),
         ]),
         "\"fair\"",
-        "Order of a host's flows at its NIC. Default: fair queueing, as Linux does it.",
+        "Order of a host's flows at its NIC. Default: our choice: no flow waits for another one's window.",
     )],
     variants: &[],
 };
@@ -605,15 +613,17 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
             kind: "incast",
             doc: "Queries: a client asks `fan_in` servers, all of which answer at once.",
             keys: &[
-                optional(
+                computed(
                     "request",
                     SIZE,
+                    "one of the two is required",
                     "\"1.15 MB\"",
                     "Bytes of all answers of one query together. Either this or `request_fraction_of_buffer`.",
                 ),
-                optional(
+                computed(
                     "request_fraction_of_buffer",
                     Kind::Ratio { min: 0.0, max: 1000.0, open: true },
+                    "one of the two is required",
                     "0.3",
                     "The same as a fraction of the buffer of the racks' switches, rounded down to a byte.",
                 ),

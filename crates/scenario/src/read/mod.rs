@@ -1,11 +1,15 @@
 //! The merged file as a [`Scenario`]: section by section, with every check that needs more than one value.
 
+mod changes;
 mod files;
+mod graph;
 mod output;
+mod overrides;
 mod policy;
 mod scheduler;
 mod switch;
 mod topology;
+mod traffic_files;
 mod transport;
 mod workload;
 

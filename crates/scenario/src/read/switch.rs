@@ -3,18 +3,18 @@
 //! An override is laid over `[switch]` like one file over another, and the result is read as a whole. So
 //! switches fall into groups with the same table; each group is read once.
 
+use super::overrides::{contains, overrides, select};
 use super::policy::{self, PolicyChoice};
 use super::scheduler;
-use super::topology::{Networks, first_names};
+use super::topology::Networks;
 use super::transport::Transports;
-use crate::context::{Complaint, Context, suggestion};
-use crate::convert;
-use crate::format::{SWITCH, SWITCH_OVERRIDE};
+use crate::context::{Complaint, Context};
+use crate::format::SWITCH;
 use crate::model::{EcnMoment, EcnScope, EcnSpec, SchedulerSpec, SwitchSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
-use crate::tree::{Item, Origin, Table, Value, merge};
+use crate::tree::{Item, Origin, merge};
 use bufferlab_core::{Profile, SwitchShape};
 
 /// Switches with the same configuration.
@@ -69,131 +69,6 @@ pub(crate) fn read_groups(
         groups.extend(group);
     }
     (!root.context.failed_since(mark)).then_some(groups)
-}
-
-struct Override {
-    patterns: Vec<String>,
-    /// Without `switches`.
-    table: Item,
-    origin: Origin,
-}
-
-fn overrides(root: &mut Reader<'_>) -> Vec<Override> {
-    let Some(item) = root.item("switch_override") else { return Vec::new() };
-    let Value::Array(items) = &item.value else {
-        let found = item.value.kind_in_words();
-        let complaint = Complaint::new(format!("expected a list of tables, found {found}"), "not a list");
-        root.error(
-            "switch_override",
-            complaint.help("write the header with two brackets: [[switch_override]]"),
-        );
-        return Vec::new();
-    };
-    let mut overrides = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let mut only_switches = Table::default();
-        let mut table = item.clone();
-        if let Value::Table(table) = &mut table.value {
-            only_switches.entries.extend(table.remove("switches"));
-        }
-        let head = Item { value: Value::Table(only_switches), origin: item.origin };
-        let path = format!("switch_override.{index}");
-        let Some(mut reader) = Reader::open(root.context, &SWITCH_OVERRIDE, path, Some(&head)) else {
-            continue;
-        };
-        let patterns = reader.read("switches", |item, wanted| {
-            let patterns = match &item.value {
-                Value::Array(list) => {
-                    let texts = list.iter().map(|item| convert::text(item, wanted));
-                    texts.map(|text| text.map(str::to_owned)).collect::<Result<Vec<_>, _>>()?
-                }
-                _ => vec![convert::text(item, wanted)?.to_owned()],
-            };
-            Ok((patterns, String::new()))
-        });
-        reader.finish();
-        let origin = head_origin(&head);
-        overrides.push(Override { patterns: patterns.unwrap_or_default(), table, origin });
-    }
-    overrides
-}
-
-fn head_origin(head: &Item) -> Origin {
-    match &head.value {
-        Value::Table(table) => table.get("switches").map_or(head.origin, |item| item.origin),
-        _ => head.origin,
-    }
-}
-
-/// Which overrides apply to which switches: sets of overrides, each with its switches, in the order of the
-/// first switch.
-fn select(
-    root: &Reader<'_>,
-    overrides: &[Override],
-    names: Option<&[String]>,
-) -> Vec<(Vec<usize>, Vec<u32>)> {
-    let Some(names) = names else {
-        let alone = (0..overrides.len()).map(|index| (vec![index], Vec::new()));
-        return std::iter::once((Vec::new(), Vec::new())).chain(alone).collect();
-    };
-    for (index, entry) in overrides.iter().enumerate() {
-        for pattern in &entry.patterns {
-            if !names.iter().any(|name| matches_glob(pattern, name)) {
-                let complaint =
-                    Complaint::new(format!("no switch is called \"{pattern}\""), "matches nothing");
-                let help = match suggestion(pattern, names.iter().map(String::as_str)) {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!("switches here: {}", first_names(names.iter().map(String::as_str))),
-                };
-                root.context.error(
-                    &format!("switch_override.{index}.switches"),
-                    entry.origin,
-                    complaint.help(help),
-                );
-            }
-        }
-    }
-    let mut selections: Vec<(Vec<usize>, Vec<u32>)> = Vec::new();
-    for (switch, name) in (0..).zip(names) {
-        let applies = |entry: &Override| entry.patterns.iter().any(|pattern| matches_glob(pattern, name));
-        let chosen: Vec<_> = (0..overrides.len()).filter(|&index| applies(&overrides[index])).collect();
-        match selections.iter_mut().find(|known| known.0 == chosen) {
-            Some(known) => known.1.push(switch),
-            None => selections.push((chosen, vec![switch])),
-        }
-    }
-    selections
-}
-
-/// `*`: any characters; `?`: one.
-fn matches_glob(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // reached[i]: the pattern so far matches the first i characters of the name.
-    let mut reached = vec![false; name.len() + 1];
-    reached[0] = true;
-    for symbol in pattern {
-        let mut next = vec![false; name.len() + 1];
-        for i in 0..=name.len() {
-            next[i] = match symbol {
-                '*' => reached[i] || (i > 0 && next[i - 1]),
-                '?' => i > 0 && reached[i - 1],
-                c => i > 0 && reached[i - 1] && name[i - 1] == c,
-            };
-        }
-        reached = next;
-    }
-    reached[name.len()]
-}
-
-fn contains(item: &Item, origin: Origin) -> bool {
-    item.origin == origin
-        || match &item.value {
-            Value::Array(list) => list.iter().any(|item| contains(item, origin)),
-            Value::Table(table) => {
-                table.entries.iter().any(|entry| entry.key_origin == origin || contains(&entry.item, origin))
-            }
-            _ => false,
-        }
 }
 
 fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Profile) -> Option<Group> {
@@ -263,17 +138,15 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
         _ => EcnMoment::Enqueue,
     };
     let priorities = reader.counts("priorities");
-    if let (Some(priorities), Some(queues)) = (&priorities, queues_per_port) {
-        if let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues)) {
-            let complaint = Complaint::new(
-                format!("there is no priority {beyond}"),
-                super::scheduler::queue_numbers(queues),
-            );
-            reader.error(
-                "priorities",
-                complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
-            );
-        }
+    if let (Some(priorities), Some(queues)) = (&priorities, queues_per_port)
+        && let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues))
+    {
+        let complaint =
+            Complaint::new(format!("there is no priority {beyond}"), super::scheduler::queue_numbers(queues));
+        reader.error(
+            "priorities",
+            complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
+        );
     }
     let range = match reader.kind() {
         "step" => reader.size("threshold").map(|k| (k, k, 1.0)),
@@ -311,6 +184,7 @@ pub(crate) fn finish(
     for group in groups {
         let uncharged = group.uncharged.map_or(0, |(bytes, _)| bytes);
         check_uncharged(context, group, transports);
+        let mut warned = false;
         for &switch in &group.switches {
             let rates = networks.as_built.switch_port_rates(switch);
             let total_bps: u128 = rates.iter().map(|rate| u128::from(rate.0)).sum();
@@ -337,7 +211,9 @@ pub(crate) fn finish(
                 context.error(&group.buffer_place.0, group.buffer_place.1, complaint.help(help));
                 break;
             }
-            if let Some(ecn) = group.ecn.as_ref().filter(|ecn| ecn.kmin_bytes >= buffer_bytes) {
+            let above = |ecn: &&EcnSpec| ecn.kmin_bytes >= buffer_bytes && !warned;
+            if let Some(ecn) = group.ecn.as_ref().filter(above) {
+                warned = true;
                 let complaint = Complaint::new(
                     format!(
                         "nothing is ever marked: the threshold ({}) is not below the buffer of \"{name}\" ({})",
@@ -418,22 +294,5 @@ pub(crate) fn write_resolved(root: &mut Reader<'_>, networks: Option<&Networks>,
     let overrides: Vec<_> = overrides.collect();
     if !overrides.is_empty() {
         root.out.put("switch_override", OutValue::Tables(overrides));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_match_names() {
-        let matches = |pattern, names: &[&str]| names.iter().all(|name| matches_glob(pattern, name));
-        assert!(matches("spine*", &["spine", "spine0", "spine12"]));
-        assert!(matches("*", &["", "anything"]));
-        assert!(matches("edge?_*", &["edge0_1", "edge3_"]));
-        assert!(!matches_glob("spine*", "leaf0"));
-        assert!(!matches_glob("spine?", "spine12"));
-        assert!(!matches_glob("spine", "spine1"));
-        assert!(matches_glob("a*b*c", "a-bb-c") && !matches_glob("a*b*c", "a-bb-d"));
     }
 }

@@ -24,7 +24,7 @@ impl FatTree {
     /// If `k` is odd or zero.
     #[must_use]
     pub fn build(&self) -> Topology {
-        assert!(self.k > 0 && self.k % 2 == 0, "a fat tree needs an even number of ports");
+        assert!(self.k > 0 && self.k.is_multiple_of(2), "a fat tree needs an even number of ports");
         let (k, half) = (self.k, self.k / 2);
         let per_tier = k * half;
         let edge = |pod: u32, index: u32| Node::Switch(pod * half + index);

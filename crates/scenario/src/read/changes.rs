@@ -1,0 +1,128 @@
+//! `[[topology.change]]`: cables that differ from what the generator built.
+
+use super::topology::first_names;
+use crate::context::Complaint;
+use crate::convert;
+use crate::model::Topology;
+use crate::quantity::format_time;
+use crate::reader::Reader;
+use crate::resolved::{list, quote};
+use bufferlab_units::Time;
+
+/// Applies `topology.change`.
+pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Option<Topology> {
+    let mut topology = built;
+    let mut resolved = Vec::new();
+    for mut change in reader.tables("change") {
+        let name = change.text("link");
+        let rate = change.rate("rate");
+        let rates = [change.rate("rate_ab").or(rate), change.rate("rate_ba").or(rate)];
+        let delay = change.time("delay");
+        let failed = change.flag("failed") == Some(true);
+        let down = intervals(&mut change);
+        if failed && change.has("down") {
+            let complaint =
+                Complaint::new("`failed` and `down` exclude each other", "failed = true is down for ever");
+            change.error("down", complaint.help("remove one of the two"));
+        }
+        let nothing =
+            ["rate", "rate_ab", "rate_ba", "delay", "failed", "down"].iter().all(|key| !change.has(key));
+        if nothing {
+            let complaint = Complaint::new("this entry changes nothing", "expected a change of this cable");
+            change.error("link", complaint.help("add one of rate, rate_ab, rate_ba, delay, failed, down"));
+        }
+        if let (Some(topology), Some(name)) = (&mut topology, name) {
+            for (index, reversed) in cables(&change, topology, &name) {
+                let link = &mut topology.links[index as usize];
+                let [forward, backward] = if reversed { [rates[1], rates[0]] } else { rates };
+                link.rate_ab = forward.unwrap_or(link.rate_ab);
+                link.rate_ba = backward.unwrap_or(link.rate_ba);
+                link.delay = delay.unwrap_or(link.delay);
+                if failed {
+                    link.down = vec![(Time::ZERO, Time::MAX)];
+                }
+                link.down.extend(&down);
+                link.down.sort_unstable();
+            }
+        }
+        resolved.push(change.finish());
+    }
+    reader.put_all("change", resolved);
+    topology
+}
+
+fn intervals(change: &mut Reader<'_>) -> Vec<(Time, Time)> {
+    let read = change.read("down", |item, wanted| {
+        let elements = convert::elements(item, wanted)?.iter();
+        let times: Vec<Time> = elements
+            .map(|element| convert::time(element, wanted, true).map(Time))
+            .collect::<Result<_, _>>()?;
+        if times.is_empty() || times.len() % 2 == 1 || times.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err(Complaint::new(
+                "these times are no intervals",
+                "expected pairs in ascending order: from, until, from, until …",
+            )
+            .help(
+                "for example down = [\"10 ms\", \"20 ms\"]; a cable that never comes back: failed = true",
+            ));
+        }
+        let text = list(times.iter().map(|&time| quote(&format_time(time))));
+        Ok((times, text))
+    });
+    let times = read.unwrap_or_default();
+    times.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+/// The cables that `name` ("leaf0-spine1", "leaf0-spine1/2") means, and whether it names the ends the other
+/// way round.
+fn cables(change: &Reader<'_>, topology: &Topology, name: &str) -> Vec<(u32, bool)> {
+    let (ends, number) = match name.split_once('/') {
+        Some((ends, number)) => (ends, Some(number)),
+        None => (name, None),
+    };
+    let mut splits = ends.match_indices('-').map(|(at, _)| (&ends[..at], &ends[at + 1..]));
+    let Some((one, other)) = splits.find_map(|(a, b)| Some((topology.node(a)?, topology.node(b)?))) else {
+        let complaint = Complaint::new(
+            format!("\"{name}\" does not name two nodes"),
+            "expected two names joined by a hyphen",
+        );
+        let nodes = first_names(topology.switches.iter().chain(&topology.hosts).map(String::as_str));
+        change.error("link", complaint.help(format!("for example \"leaf0-spine1\"; nodes here: {nodes}")));
+        return Vec::new();
+    };
+    let found = topology.cables_between(one, other);
+    if found.is_empty() {
+        let complaint = Complaint::new(
+            format!(
+                "there is no cable between \"{}\" and \"{}\"",
+                topology.node_name(one),
+                topology.node_name(other)
+            ),
+            "no such cable",
+        );
+        let peers: Vec<_> =
+            topology.links.iter().filter_map(|link| link.from(one)).map(|(peer, _)| peer).collect();
+        let mut names: Vec<_> = peers.iter().map(|&peer| topology.node_name(peer)).collect();
+        names.dedup();
+        let help =
+            format!("\"{}\" has cables to {}", topology.node_name(one), first_names(names.iter().copied()));
+        change.error("link", complaint.help(help));
+        return Vec::new();
+    }
+    let chosen = match number.map(|number| number.parse::<usize>().ok().and_then(|index| found.get(index))) {
+        None => found,
+        Some(Some(&one)) => vec![one],
+        Some(None) => {
+            let complaint = Complaint::new(
+                format!("there is no cable number \"{}\" here", number.unwrap_or_default()),
+                format!("expected a number from 0 to {}", found.len() - 1),
+            );
+            change.error(
+                "link",
+                complaint.help("parallel cables are numbered from 0 in the order of their ports"),
+            );
+            Vec::new()
+        }
+    };
+    chosen.into_iter().map(|index| (index, topology.links[index as usize].a != one)).collect()
+}
