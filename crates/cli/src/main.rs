@@ -1,2 +1,65 @@
-//! The command line.
-fn main() {}
+//! `bufferlab`: run an experiment, compare policies, check a scenario, read results.
+//!
+//! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the command failed (a bad scenario, a
+//! folder that cannot be written, a broken identity); 2 the command line itself was wrong.
+
+mod args;
+mod check;
+mod error;
+mod execute;
+mod policy;
+mod progress;
+mod speed;
+
+use args::{Args, Command, PolicyCommand};
+use clap::Parser;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    install_error_style(colour);
+    match dispatch(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(report) => {
+            eprintln!("{report:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: Args) -> miette::Result<()> {
+    match args.command {
+        Command::Run(args) => execute::run(&args),
+        Command::Compare(args) => execute::compare(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Report(args) => execute::report(&args),
+        Command::Policy(PolicyCommand::List) => policy::list(),
+        Command::Policy(PolicyCommand::Show { name }) => policy::show(&name),
+        Command::Schema => {
+            let schema = serde_json::to_string_pretty(&bufferlab_scenario::json_schema());
+            print(&format!("{}\n", schema.expect("a schema is plain JSON")))
+        }
+        Command::Bench(args) => speed::bench(&args),
+    }
+}
+
+/// Writes data to stdout. A reader that has gone (`| head`) is no error.
+fn print(text: &str) -> miette::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(miette::miette!("cannot write to standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Errors are drawn with their place in the file; without colour or a terminal, in plain characters of fixed width.
+fn install_error_style(colour: bool) {
+    let style = move || {
+        let options = miette::MietteHandlerOpts::new().color(colour).unicode(true);
+        if colour { options } else { options.width(100) }
+    };
+    miette::set_hook(Box::new(move |_| Box::new(style().build()))).expect("the hook is set once");
+}

@@ -102,8 +102,11 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     if names.is_empty() {
         return Ok(());
     }
-    let foreign = names.iter().find(|name| !is_own_file(name));
-    if let Some(found) = foreign.or_else(|| (!has_own_manifest(target)).then(|| &names[0])) {
+    let inputs = inputs_of_own_manifest(target);
+    let is_own =
+        |name: &&String| is_own_file(name) || inputs.as_ref().is_some_and(|list| list.contains(name));
+    let foreign = names.iter().find(|name| !is_own(name));
+    if let Some(found) = foreign.or_else(|| inputs.is_none().then(|| &names[0])) {
         return Err(ResultsError::ForeignFolder { path: target.to_path_buf(), found: found.clone() });
     }
     Ok(())
@@ -114,16 +117,18 @@ fn is_own_file(name: &str) -> bool {
         || Table::ALL.iter().any(|table| table.file() == name)
 }
 
-/// Whether the manifest there is a run's, of whatever format version.
-fn has_own_manifest(folder: &Path) -> bool {
+/// The scenario's input files by the manifest there; `None` if there is no manifest, or it is not a run's (of whatever format
+/// version).
+fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     struct Head {
         format: String,
+        #[serde(default)]
+        inputs: Vec<String>,
     }
-    fs::read(folder.join(MANIFEST_FILE))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice::<Head>(&bytes).ok())
-        .is_some_and(|head| head.format == FORMAT)
+    let bytes = fs::read(folder.join(MANIFEST_FILE)).ok()?;
+    let head = serde_json::from_slice::<Head>(&bytes).ok()?;
+    (head.format == FORMAT).then_some(head.inputs)
 }
 
 /// Removes what a killed run left; refuses if the run is alive.

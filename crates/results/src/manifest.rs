@@ -25,6 +25,9 @@ pub struct RunHead {
     pub scenario_description: String,
     /// The resolved scenario as a scenario file; stored beside the tables, and hashed.
     pub scenario_toml: String,
+    /// Files that the resolved scenario refers to, by the names that it uses; stored beside it, so that the folder can be
+    /// run again.
+    pub inputs: Vec<(String, Vec<u8>)>,
     /// `paper` or `artifact`.
     pub profile: String,
     /// Seed of the run.
@@ -106,6 +109,9 @@ pub struct Manifest {
     pub scenario_description: String,
     /// SHA-256 of `scenario.toml`, in hexadecimal ([`scenario_hash`]).
     pub scenario_sha256: String,
+    /// Files that `scenario.toml` refers to and that lie beside it.
+    #[serde(default)]
+    pub inputs: Vec<String>,
     /// `paper` or `artifact`.
     pub profile: String,
     /// Seed of the run.
@@ -138,6 +144,7 @@ impl Manifest {
             format: FORMAT.to_owned(),
             format_version: FORMAT_VERSION,
             scenario_sha256: scenario_hash(&head.scenario_toml),
+            inputs: head.inputs.into_iter().map(|(name, _)| name).collect(),
             bufferlab_version: head.bufferlab_version,
             git_commit: head.git_commit,
             scenario_name: head.scenario_name,

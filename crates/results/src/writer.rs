@@ -34,7 +34,7 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// Starts the result folder `dir`: it must not exist, be empty, or hold the result of a run, which is replaced
-    /// when this one is complete. Writes the resolved scenario first.
+    /// when this one is complete. Writes the resolved scenario and its inputs first.
     ///
     /// # Errors
     /// If `dir` holds something else, if another process is writing it, if two names are equal, or if writing fails.
@@ -45,6 +45,10 @@ impl RunWriter {
         let staging = Staging::create(dir)?;
         let scenario = staging.file(SCENARIO_FILE);
         fs::write(&scenario, &head.scenario_toml).map_err(ResultsError::io("write", &scenario))?;
+        for (name, content) in &head.inputs {
+            let path = staging.file(name);
+            fs::write(&path, content).map_err(ResultsError::io("write", &path))?;
+        }
         let names = NameArrays::new(&head.names);
         let tables: Result<_, _> = Table::ALL
             .into_iter()

@@ -30,6 +30,7 @@ fn head(seed: u64) -> RunHead {
         scenario_name: "test".into(),
         scenario_description: "A test.".into(),
         scenario_toml: format!("seed = {seed}\n"),
+        inputs: Vec::new(),
         profile: "paper".into(),
         seed,
         policy: PolicyHead {

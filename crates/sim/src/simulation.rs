@@ -110,6 +110,12 @@ impl Simulation {
         self.verify = verify;
     }
 
+    /// Names of the flow classes, in the order of their indices in rows.
+    #[must_use]
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
     /// Runs to the end, writing rows to `sink`; `progress` is called from time to time.
     ///
     /// The run ends when all flows are done, not before `duration`, and at the latest at `duration + drain`.

@@ -24,9 +24,15 @@ impl Traffic {
         let racks = scenario.topology.racks();
         let (mut classes, mut transports) = (Vec::<String>::new(), Vec::new());
         let mut class_of = |name: &str, transport: u32| -> u16 {
-            let known = (0..classes.len()).find(|&i| classes[i] == name && transports[i] == transport);
+            // A class has one transport: the same name over another one is another class.
+            let transport_name = &scenario.transports[transport as usize].name;
+            let label = match classes.iter().position(|known| known == name) {
+                Some(known) if transports[known] != transport => format!("{name} ({transport_name})"),
+                _ => name.to_owned(),
+            };
+            let known = classes.iter().position(|known| *known == label);
             known.unwrap_or_else(|| {
-                classes.push(name.to_owned());
+                classes.push(label);
                 transports.push(transport);
                 classes.len() - 1
             }) as u16

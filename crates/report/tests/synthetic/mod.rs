@@ -58,6 +58,7 @@ pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHead {
             "name = \"websearch-incast\"\nseed = {seed}\n\n[switch]\npolicy = \"{}\"\nbuffer = \"4 MB\"\n",
             policy.name
         ),
+        inputs: Vec::new(),
         profile: "paper".into(),
         seed,
         policy: PolicyHead {

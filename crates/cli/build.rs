@@ -1,0 +1,14 @@
+//! Tells the program which source revision it was built from, where git knows.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=../../.git/HEAD");
+    println!("cargo::rerun-if-changed=../../.git/refs/heads");
+    let revision = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
+    if let Ok(output) = revision
+        && output.status.success()
+    {
+        println!("cargo::rustc-env=BUFFERLAB_COMMIT={}", String::from_utf8_lossy(&output.stdout).trim());
+    }
+}

@@ -1,0 +1,129 @@
+//! What can be typed.
+
+use clap::{Parser, Subcommand};
+use std::num::NonZero;
+use std::path::PathBuf;
+
+/// A laboratory for the shared packet buffer of datacenter switches.
+#[derive(Debug, Parser)]
+#[command(name = "bufferlab", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Start with `bufferlab compare scenarios/abm-reduced.toml --policies dt,cs,abm`.\n\
+    Exit codes: 0 done, 1 the command failed, 2 the command line is wrong.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run one experiment: tables, manifest and report in a folder, a summary on stdout
+    Run(RunArgs),
+    /// Compare buffer policies on the same traffic, paired by seed: table on stdout, report in a folder
+    Compare(CompareArgs),
+    /// Check a scenario and print what would run
+    Check(CheckArgs),
+    /// Make report.html for a folder of results
+    Report(ReportArgs),
+    /// What the buffer policies are
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Print the JSON Schema of scenario files, for editors
+    Schema,
+    /// Measure the engine's speed on a scenario: packet-hops per CPU second, metrics on, nothing written
+    Bench(BenchArgs),
+}
+
+/// About policies.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// One line per policy
+    List,
+    /// A policy with its parameters
+    Show {
+        /// Its name, such as abm
+        name: String,
+    },
+}
+
+/// A scenario and changes to it.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ScenarioArgs {
+    /// The scenario file
+    pub(crate) scenario: PathBuf,
+    /// Change a key of the scenario: switch.policy=abm, workload.0.load=0.8, duration='"10 ms"'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
+    pub(crate) overrides: Vec<(String, String)>,
+}
+
+/// How runs are executed.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ExecutionArgs {
+    /// Number of seeds: the scenario's and the ones that follow it
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub(crate) seeds: NonZero<u32>,
+    /// Folder of the results [default: results/<scenario name>]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Runs at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZero<usize>>,
+    /// Check packet conservation and the ledger after every event, not only at the end (slow)
+    #[arg(long)]
+    pub(crate) verify: bool,
+}
+
+/// `run`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
+
+/// `compare`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Policies to compare, the baseline first
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", default_value = "dt,cs,abm")]
+    pub(crate) policies: Vec<String>,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
+
+/// `check`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Print the resolved scenario (every default filled in) instead of a summary
+    #[arg(long)]
+    pub(crate) resolved: bool,
+}
+
+/// `report`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// A folder that `run` or `compare` has written
+    pub(crate) dir: PathBuf,
+}
+
+/// `bench`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Repetitions; the fastest and the median are printed
+    #[arg(long, default_value = "5", value_name = "N")]
+    pub(crate) runs: NonZero<u32>,
+}
+
+fn parse_override(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        _ => Err("expected KEY=VALUE, such as switch.policy=abm".to_owned()),
+    }
+}

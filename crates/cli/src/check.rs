@@ -1,0 +1,125 @@
+//! `check`: what would run, without running it.
+
+use crate::args::CheckArgs;
+use crate::execute::{load, warn};
+use crate::{error, print};
+use bufferlab_scenario::{Scenario, TrafficProcess, format_rate, format_size};
+use bufferlab_sim::Simulation;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// `check`.
+pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
+    let loaded = load(&args.scenario, &[])?;
+    warn(&loaded);
+    // Building the network finds what only shows when policies meet switches.
+    Simulation::new(&loaded.scenario).map_err(|e| error::simulation(&args.scenario.scenario, e))?;
+    if args.resolved { print(&loaded.resolved) } else { print(&summary(&loaded.scenario)) }
+}
+
+fn summary(scenario: &Scenario) -> String {
+    let mut text = String::new();
+    let topology = &scenario.topology;
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "{}: {}", scenario.name, scenario.description);
+    let _ = writeln!(
+        text,
+        "profile {}, seed {}; flows arrive for {}, then at most {} to finish",
+        scenario.profile.name(),
+        scenario.seed,
+        scenario.duration,
+        scenario.drain
+    );
+    let _ = writeln!(
+        text,
+        "\nnetwork   {}: {} hosts, {} switches, {} cables",
+        topology.kind,
+        topology.hosts.len(),
+        topology.switches.len(),
+        topology.links.len()
+    );
+    for line in switch_lines(scenario) {
+        let _ = writeln!(text, "switches  {line}");
+    }
+    for transport in &scenario.transports {
+        let window = match transport.initial_window {
+            u32::MAX => "the whole flow".to_owned(),
+            segments => format!("{segments} segments"),
+        };
+        let _ = writeln!(
+            text,
+            "transport {}: {}, {} B segments, initial window {window}, RTO at least {}",
+            transport.name, transport.congestion_control, transport.segment_bytes, transport.min_rto
+        );
+    }
+    for workload in &scenario.workloads {
+        let transport = &scenario.transports[workload.transport as usize].name;
+        let _ = writeln!(
+            text,
+            "traffic   {} over {transport}: {}",
+            workload.class,
+            process(scenario, &workload.process)
+        );
+    }
+    text
+}
+
+/// Switches that are alike, in one line.
+fn switch_lines(scenario: &Scenario) -> Vec<String> {
+    let mut groups: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for (index, name) in scenario.topology.switches.iter().enumerate() {
+        let spec = &scenario.switches[index];
+        let ports = scenario.topology.switch_port_rates(index as u32).len();
+        let like = (0..index).find(|&other| {
+            scenario.switches[other] == *spec
+                && scenario.topology.switch_port_rates(other as u32).len() == ports
+        });
+        groups.entry(like.unwrap_or(index)).or_default().push(name);
+    }
+    let line = |(&index, names): (&usize, &Vec<&str>)| {
+        let spec = &scenario.switches[index];
+        let rates = scenario.topology.switch_port_rates(index as u32);
+        let (least, most) = (rates.iter().min(), rates.iter().max());
+        let rate = match (least, most) {
+            (Some(a), Some(b)) if a != b => format!("{} to {}", format_rate(*a), format_rate(*b)),
+            (Some(a), _) => format_rate(*a),
+            _ => String::new(),
+        };
+        let names = if names.len() > 4 {
+            format!("{} … {}", names[0], names[names.len() - 1])
+        } else {
+            names.join(", ")
+        };
+        let ecn = spec
+            .ecn
+            .as_ref()
+            .map_or_else(|| "no ECN".to_owned(), |ecn| format!("ECN above {}", format_size(ecn.kmin_bytes)));
+        format!(
+            "{names}: {} ports of {rate}, {} queues each, buffer {}, policy {}, {ecn}",
+            rates.len(),
+            spec.queues_per_port,
+            format_size(spec.buffer_bytes),
+            spec.policy
+        )
+    };
+    groups.iter().map(line).collect()
+}
+
+fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
+    let hosts = scenario.topology.hosts.len() as f64;
+    let seconds = scenario.duration.as_secs_f64();
+    match process {
+        TrafficProcess::Poisson { sizes, load, flows_per_second_per_host, .. } => format!(
+            "load {load}, sizes {} (mean {}), about {:.0} flows",
+            sizes.name(),
+            format_size(sizes.mean().round() as u64),
+            flows_per_second_per_host * hosts * seconds
+        ),
+        TrafficProcess::Incast { request_bytes, fan_in, queries_per_second_per_host, .. } => format!(
+            "queries of {} from {fan_in} servers, about {:.0} queries",
+            format_size(*request_bytes),
+            queries_per_second_per_host * hosts * seconds
+        ),
+        TrafficProcess::FlowList { path, flows, .. } => format!("{} flows of {path}", flows.len()),
+    }
+}

@@ -1,0 +1,85 @@
+//! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds elsewhere.
+
+use bufferlab_sim::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Units of the bar per run.
+const UNITS: u64 = 10_000;
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// What is known of all runs.
+#[derive(Debug)]
+struct State {
+    /// By run: part done in `UNITS`, and packet-hops.
+    runs: Vec<(u64, u64)>,
+    last_line: Instant,
+}
+
+/// Shown while runs go on.
+#[derive(Debug)]
+pub(crate) struct Board {
+    bar: ProgressBar,
+    started: Instant,
+    state: Mutex<State>,
+}
+
+impl Board {
+    /// For `runs` runs.
+    pub(crate) fn new(runs: usize) -> Self {
+        let bar =
+            ProgressBar::with_draw_target(Some(UNITS * runs as u64), ProgressDrawTarget::stderr_with_hz(4));
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
+        bar.set_style(style.expect("the template is valid"));
+        let started = Instant::now();
+        let state = State { runs: vec![(0, 0); runs], last_line: started };
+        Self { bar, started, state: Mutex::new(state) }
+    }
+
+    /// Run `index` has come this far.
+    pub(crate) fn update(&self, index: usize, progress: &Progress) {
+        let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
+        // What follows the arrival phase is short as a rule, and its length is unknown: it is the last percent.
+        self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
+    }
+
+    /// Run `index` is complete.
+    pub(crate) fn complete(&self, index: usize, packet_hops: u64) {
+        self.set(index, UNITS, packet_hops);
+    }
+
+    fn set(&self, index: usize, units: u64, packet_hops: u64) {
+        let mut state = self.state.lock().expect("nobody panics while holding it");
+        state.runs[index] = (units, packet_hops);
+        let done: u64 = state.runs.iter().map(|run| run.0).sum();
+        let hops: u64 = state.runs.iter().map(|run| run.1).sum();
+        let total = UNITS * state.runs.len() as u64;
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let left = if done == 0 { f64::NAN } else { elapsed * (total - done) as f64 / done as f64 };
+        let rate = hops as f64 / elapsed.max(1e-3) / 1e6;
+        let complete = state.runs.iter().filter(|run| run.0 == UNITS).count();
+        let runs = state.runs.len();
+        let text = format!("{complete}/{runs} runs  {rate:.1} M packet-hops/s  {} left", seconds(left));
+        if self.bar.is_hidden() && state.last_line.elapsed() >= LINE_EVERY {
+            state.last_line = Instant::now();
+            eprintln!("{:>3} %  {text}", done * 100 / total.max(1));
+        }
+        self.bar.set_message(text);
+        self.bar.set_position(done);
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn seconds(value: f64) -> String {
+    match value {
+        v if v.is_nan() => "?".to_owned(),
+        v if v < 100.0 => format!("{v:.0} s"),
+        v if v < 6_000.0 => format!("{:.0} min", v / 60.0),
+        v => format!("{:.1} h", v / 3_600.0),
+    }
+}

@@ -1,0 +1,72 @@
+//! `bench`: how fast the engine is on a scenario, with every metric on and nothing written.
+
+use crate::args::BenchArgs;
+use crate::execute::load;
+use crate::{error, print};
+use bufferlab_metrics::{
+    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, SeriesRow,
+};
+use bufferlab_sim::Simulation;
+use cpu_time::ThreadTime;
+use std::io;
+
+/// Takes rows and forgets them.
+#[derive(Debug, Default)]
+struct Forget;
+
+impl RunSink for Forget {
+    fn flow(&mut self, _: &FlowRow) -> io::Result<()> {
+        Ok(())
+    }
+    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
+        Ok(())
+    }
+    fn series(&mut self, _: &SeriesRow) -> io::Result<()> {
+        Ok(())
+    }
+    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
+        Ok(())
+    }
+    fn queue(&mut self, _: &QueueRow) -> io::Result<()> {
+        Ok(())
+    }
+    fn drops(&mut self, _: &DropRow) -> io::Result<()> {
+        Ok(())
+    }
+    fn link(&mut self, _: &LinkRow) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `bench`.
+pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
+    let loaded = load(&args.scenario, &[])?;
+    let path = &args.scenario.scenario;
+    let mut seconds = Vec::new();
+    let mut totals = RunTotals::default();
+    for _ in 0..args.runs.get() {
+        let simulation = Simulation::new(&loaded.scenario).map_err(|e| error::simulation(path, e))?;
+        let start = ThreadTime::now();
+        totals = simulation.run(&mut Forget, &mut |_| ()).map_err(|e| error::simulation(path, e))?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    seconds.sort_by(f64::total_cmp);
+    let rate = |s: f64| totals.packet_hops as f64 / s / 1e6;
+    print(&format!(
+        "scenario {}: {} hosts, {} ms simulated, {} flows\n\
+         {} packet-hops, {:.2} events per packet-hop; at most {} packets and {} flows alive\n\
+         {:.2} M packet-hops per CPU second (median of {}; fastest {:.2}), {:.3} s of CPU\n",
+        loaded.scenario.name,
+        loaded.scenario.topology.hosts.len(),
+        totals.end_ns as f64 / 1e6,
+        totals.flows,
+        totals.packet_hops,
+        totals.events as f64 / totals.packet_hops as f64,
+        totals.peak_packets,
+        totals.peak_flows,
+        rate(seconds[seconds.len() / 2]),
+        seconds.len(),
+        rate(seconds[0]),
+        seconds[seconds.len() / 2],
+    ))
+}
