@@ -34,6 +34,3 @@ pub use quantity::{
 pub use read::InputFile;
 pub use reference::reference;
 pub use schema::json_schema;
-
-/// Congestion controls that a `[[transport]]` may name.
-pub const CONGESTION_CONTROLS: &[&str] = &["newreno", "dctcp"];

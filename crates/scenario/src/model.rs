@@ -90,7 +90,7 @@ pub enum Multipath {
 /// A switch: its buffer, policy, marker and scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchSpec {
-    /// Total shared buffer B [bytes].
+    /// Total shared buffer B (bytes).
     pub buffer_bytes: u64,
     /// Queues (priorities) per port.
     pub queues_per_port: u8,
@@ -184,13 +184,13 @@ pub struct TransportSpec {
     pub name: String,
     /// `newreno`, `dctcp`.
     pub congestion_control: String,
-    /// Payload of a full segment [bytes].
+    /// Payload of a full segment (bytes).
     pub segment_bytes: u32,
-    /// Headers of a data segment on the wire [bytes].
+    /// Headers of a data segment on the wire (bytes).
     pub header_bytes: u32,
-    /// A pure ACK on the wire [bytes].
+    /// A pure ACK on the wire (bytes).
     pub ack_bytes: u32,
-    /// Initial window [segments]; [`u32::MAX`]: the whole flow at once.
+    /// Initial window (segments); [`u32::MAX`]: the whole flow at once.
     pub initial_window: u32,
     /// Smallest retransmission timeout.
     pub min_rto: Time,
@@ -215,7 +215,7 @@ pub struct TransportSpec {
     pub data_priority: u8,
     /// Priority of ACKs, handshakes and tiny segments.
     pub control_priority: u8,
-    /// Data segments with at most this much payload use the control priority [bytes].
+    /// Data segments with at most this much payload use the control priority (bytes).
     pub control_max_payload_bytes: u32,
 }
 

@@ -1,11 +1,11 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
-use crate::CONGESTION_CONTROLS;
 use crate::format::{
     CHANGE, ECN, HOST, KeySpec, Kind, LINK, OUTPUT, Presence, ROOT, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE,
     TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
+use bufferlab_transport::CONGESTION_CONTROLS;
 use bufferlab_workload::BUILTIN_SIZES;
 use std::fmt::Write;
 
@@ -31,6 +31,11 @@ pub fn reference() -> String {
         table(&mut text, spec);
     }
     policies(&mut text);
+    let _ = writeln!(text, "### Congestion controls\n\n| name | what | source |\n|---|---|---|");
+    for info in CONGESTION_CONTROLS {
+        let _ = writeln!(text, "| `{}` | {}. {} | {} |", info.name, info.title, info.summary, info.source);
+    }
+    text.push('\n');
     let _ = writeln!(text, "### Built-in flow sizes\n\n| name | what | source |\n|---|---|---|");
     for sizes in BUILTIN_SIZES {
         let _ = writeln!(text, "| `{}` | {} | {} |", sizes.name, sizes.summary, sizes.source);
@@ -85,9 +90,7 @@ fn keys(text: &mut String, keys: &[KeySpec]) {
 fn kind(kind: &Kind) -> String {
     match kind {
         Kind::Choice(_) => "a word".to_owned(),
-        Kind::CongestionControl => {
-            CONGESTION_CONTROLS.iter().map(|name| format!("`\"{name}\"`")).collect::<Vec<_>>().join(" or ")
-        }
+        Kind::CongestionControl => "a name (section Congestion controls)".to_owned(),
         Kind::Text => "string".to_owned(),
         Kind::Table(_) => "table".to_owned(),
         Kind::Flag => "true, false".to_owned(),

@@ -1,10 +1,10 @@
 //! The JSON Schema of scenario files, for editors and checkers.
 
-use crate::CONGESTION_CONTROLS;
 use crate::format::{KeySpec, Kind, Presence, ROOT, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TableSpec};
 use crate::quantity::Dimension;
 use crate::read::kind_of_parameter;
 use bufferlab_core::POLICIES;
+use bufferlab_transport::CONGESTION_CONTROLS;
 use serde_json::{Map, Value, json};
 
 /// The schema (draft 2020-12) of a scenario file.
@@ -101,7 +101,9 @@ fn value(kind: &Kind, complete: bool) -> Value {
             json!({ "enum": words.iter().map(|word| word.0).collect::<Vec<_>>() })
         }
         Kind::Words(words) => json!({ "enum": words }),
-        Kind::CongestionControl => json!({ "enum": CONGESTION_CONTROLS }),
+        Kind::CongestionControl => {
+            json!({ "enum": CONGESTION_CONTROLS.iter().map(|info| info.name).collect::<Vec<_>>() })
+        }
         Kind::Window => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "whole" }] }),
         Kind::Table(spec) => table(spec, complete),
         Kind::Tables(spec) => json!({ "type": "array", "items": table(spec, true) }),

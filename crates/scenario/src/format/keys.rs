@@ -489,7 +489,7 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         computed(
             "ecn_capable",
             Kind::Flag,
-            "true for `dctcp`, else false",
+            "true for a congestion control that uses ECN",
             "true",
             "Whether packets may be marked.",
         ),

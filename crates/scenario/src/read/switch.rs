@@ -181,13 +181,14 @@ pub(crate) fn finish(
 ) -> Option<Vec<SwitchSpec>> {
     let mark = context.mark();
     let mut specs: Vec<Option<SwitchSpec>> = vec![None; networks.as_built.switches.len()];
+    let (built_rates, running_rates) =
+        (networks.as_built.all_port_rates(), networks.as_it_runs.all_port_rates());
     for group in groups {
         let uncharged = group.uncharged.map_or(0, |(bytes, _)| bytes);
         check_uncharged(context, group, transports);
         let mut warned = false;
         for &switch in &group.switches {
-            let rates = networks.as_built.switch_port_rates(switch);
-            let total_bps: u128 = rates.iter().map(|rate| u128::from(rate.0)).sum();
+            let total_bps: u128 = built_rates[switch as usize].iter().map(|rate| u128::from(rate.0)).sum();
             let buffer_bytes = match group.buffer? {
                 Buffer::Bytes(bytes) => bytes,
                 Buffer::PerPortPerGbps(bytes) => {
@@ -231,7 +232,7 @@ pub(crate) fn finish(
             let policy = group.policy.as_ref()?;
             let shape = SwitchShape {
                 capacity: buffer_bytes,
-                port_rates: networks.as_it_runs.switch_port_rates(switch),
+                port_rates: running_rates[switch as usize].clone(),
                 queues_per_port: usize::from(group.queues_per_port),
                 max_packet: packet.unwrap_or(1),
                 profile,

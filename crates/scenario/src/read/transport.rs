@@ -8,6 +8,7 @@ use crate::model::{SwitchSpec, TransportSpec};
 use crate::reader::Reader;
 use crate::resolved::quote;
 use crate::tree::{Origin, Value};
+use bufferlab_transport::find_congestion_control;
 
 /// All entries, some of them perhaps wrong.
 pub(crate) struct Transports {
@@ -36,7 +37,7 @@ impl Transports {
         self.entries.iter().filter_map(|entry| entry.spec.as_ref())
     }
 
-    /// The largest frame that any of them sends [bytes].
+    /// The largest frame that any of them sends (bytes).
     pub(crate) fn largest_packet_bytes(&self) -> Option<u64> {
         let largest = |spec: &TransportSpec| {
             let data = u64::from(spec.segment_bytes) + u64::from(spec.header_bytes);
@@ -45,7 +46,7 @@ impl Transports {
         self.packets().map(largest).max()
     }
 
-    /// The smallest frame that any of them sends [bytes]: an ACK, or one byte of data.
+    /// The smallest frame that any of them sends (bytes): an ACK, or one byte of data.
     pub(crate) fn smallest_packet_bytes(&self) -> Option<u64> {
         self.packets().map(|spec| u64::from(spec.ack_bytes.min(spec.header_bytes.saturating_add(1)))).min()
     }
@@ -123,7 +124,7 @@ fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, O
     let ack_every = reader.small_count("ack_every");
     let delayed_ack_timeout = reader.time("delayed_ack_timeout");
     let handshake = reader.flag("handshake");
-    let ecn_capable = reader.flag("ecn_capable").unwrap_or(congestion_control == Some("dctcp"));
+    let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| congestion_control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
     let dctcp_gain = reader.ratio("dctcp_gain");
     let dctcp_initial_alpha = reader.ratio("dctcp_initial_alpha");
@@ -200,19 +201,26 @@ pub(crate) fn warn_about_unused(root: &Reader<'_>, transports: &Transports) {
     }
 }
 
-/// DCTCP without marks is NewReno.
+fn uses_ecn(congestion_control: &str) -> bool {
+    find_congestion_control(congestion_control).is_some_and(|info| info.uses_ecn)
+}
+
+/// A congestion control that waits for marks, and nobody marks.
 pub(crate) fn warn_about_ecn(root: &Reader<'_>, transports: &Transports, switches: &[SwitchSpec]) {
     if switches.iter().any(|switch| switch.ecn.is_some()) {
         return;
     }
     for entry in &transports.entries {
-        if entry.spec.as_ref().is_some_and(|spec| spec.congestion_control == "dctcp") {
-            let complaint = Complaint::new("DCTCP runs, and no switch marks packets", "never sees a mark");
-            let help = "it behaves like NewReno then; add [switch.ecn] with kind = \"step\" and a threshold";
+        let name = entry.spec.as_ref().map_or("", |spec| &spec.congestion_control);
+        if uses_ecn(name) {
+            let message = format!("\"{name}\" reacts to marks, and no switch marks packets");
+            let help =
+                "without marks it only reacts to loss; add [switch.ecn] with kind = \"step\" and a threshold";
+            let key = entry.path.replace(".name", ".congestion_control");
             root.context.warn(
-                &entry.path.replace(".name", ".congestion_control"),
+                &key,
                 entry.name_origin,
-                complaint.help(help),
+                Complaint::new(message, "never sees a mark").help(help),
             );
         }
     }

@@ -5,7 +5,7 @@ use super::topology::Networks;
 use super::traffic_files::{flow_list, sizes};
 use super::transport::Transports;
 use crate::context::Complaint;
-use crate::model::{LoadReference, SwitchSpec, TrafficProcess, WorkloadSpec};
+use crate::model::{LoadReference, Node, SwitchSpec, TrafficProcess, WorkloadSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::quote;
@@ -99,14 +99,24 @@ fn poisson(
 /// One host's share of the capacity that a load refers to, in the network as built.
 fn capacity_bps_per_host(reader: &Reader<'_>, networks: &Networks, load_of: LoadReference) -> Option<f64> {
     let network = &networks.as_built;
-    let racks = network.racks();
-    let shares: Vec<f64> = match load_of {
-        LoadReference::HostLinks => {
-            (0..network.hosts.len() as u32).map(|host| network.host_rate(host).0 as f64).collect()
+    let mut uplinks_bps = vec![0_u64; network.switches.len()];
+    let mut access_bps = Vec::new();
+    for link in &network.links {
+        match (link.a, link.b) {
+            (Node::Switch(a), Node::Switch(b)) => {
+                uplinks_bps[a as usize] += link.rate_ab.0;
+                uplinks_bps[b as usize] += link.rate_ba.0;
+            }
+            (Node::Host(_), _) => access_bps.push(link.rate_ab.0),
+            (_, Node::Host(_)) => access_bps.push(link.rate_ba.0),
         }
-        LoadReference::LeafUplinks => (0..racks.len())
-            .map(|rack| network.leaf_uplink_capacity_bps(rack) as f64 / racks[rack].len() as f64)
-            .collect(),
+    }
+    let shares: Vec<f64> = match load_of {
+        LoadReference::HostLinks => access_bps.iter().map(|&rate| rate as f64).collect(),
+        LoadReference::LeafUplinks => {
+            let racks = network.rack_switches().into_iter().zip(network.racks());
+            racks.map(|(switch, hosts)| uplinks_bps[switch as usize] as f64 / hosts.len() as f64).collect()
+        }
     };
     let lowest = shares.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = shares.iter().copied().fold(0.0, f64::max);

@@ -65,6 +65,21 @@ impl Topology {
         self.ports_of(switch).iter().map(|port| port.rate).collect()
     }
 
+    /// [`Self::switch_port_rates`] of every switch, in one pass over the cables.
+    #[must_use]
+    pub fn all_port_rates(&self) -> Vec<Vec<BitRate>> {
+        let mut rates = vec![Vec::new(); self.switches.len()];
+        for link in &self.links {
+            if let Node::Switch(switch) = link.a {
+                rates[switch as usize].push(link.rate_ab);
+            }
+            if let Node::Switch(switch) = link.b {
+                rates[switch as usize].push(link.rate_ba);
+            }
+        }
+        rates
+    }
+
     /// The cable of `host`: index into [`Topology::links`].
     ///
     /// # Panics
@@ -98,7 +113,7 @@ impl Topology {
         self.hosts_by_switch().into_iter().filter(|hosts| !hosts.is_empty()).collect()
     }
 
-    /// Capacity from the switch of `rack` (index into [`Self::racks`]) to other switches [bits per second];
+    /// Capacity from the switch of `rack` (index into [`Self::racks`]) to other switches (bits per second);
     /// cables count whether or not they are down.
     ///
     /// # Panics
@@ -171,6 +186,8 @@ pub(crate) mod tests {
         assert_eq!(topology.problems(), []);
         assert_eq!(topology.tiers, topology.distances_from_hosts());
         assert_eq!(topology.racks().iter().map(Vec::len).sum::<usize>(), hosts);
+        let rates = (0..switches as u32).map(|switch| topology.switch_port_rates(switch));
+        assert_eq!(topology.all_port_rates(), rates.collect::<Vec<_>>());
     }
 
     #[test]
