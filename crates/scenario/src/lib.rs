@@ -7,7 +7,7 @@
 //!                                        └─► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
-//! The format is data ([`json_schema`], [`reference`]): the reader, the JSON Schema for editors and the reference in
+//! The format is data ([`json_schema`], [`reference()`]): the reader, the JSON Schema for editors and the reference in
 //! `docs/scenarios.md` come from one list of keys.
 
 mod context;
