@@ -1,0 +1,244 @@
+//! What the integration tests share: a laboratory that builds scenarios from text, and a sink that keeps every row.
+
+#![allow(dead_code)] // Every test binary uses its own part.
+
+use bufferlab_metrics::{
+    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, Scope, SeriesRow,
+};
+use bufferlab_scenario::{Scenario, TrafficProcess, WorkloadSpec, load_text};
+use bufferlab_sim::Simulation;
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+use std::path::Path;
+
+/// Everything that a run yields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Rows {
+    pub(crate) flows: Vec<FlowRow>,
+    pub(crate) queries: Vec<QueryRow>,
+    pub(crate) series: Vec<SeriesRow>,
+    pub(crate) histograms: Vec<HistogramRow>,
+    pub(crate) queues: Vec<QueueRow>,
+    pub(crate) drops: Vec<DropRow>,
+    pub(crate) links: Vec<LinkRow>,
+    pub(crate) totals: RunTotals,
+}
+
+macro_rules! keep {
+    ($($method:ident: $row:ty => $table:ident,)*) => {
+        impl RunSink for Rows {
+            $(fn $method(&mut self, row: &$row) -> std::io::Result<()> {
+                self.$table.push(row.clone());
+                Ok(())
+            })*
+        }
+    };
+}
+
+keep! {
+    flow: FlowRow => flows,
+    query: QueryRow => queries,
+    series: SeriesRow => series,
+    histogram: HistogramRow => histograms,
+    queue: QueueRow => queues,
+    drops: DropRow => drops,
+    link: LinkRow => links,
+}
+
+impl Rows {
+    /// The flow of this number.
+    pub(crate) fn flow(&self, number: u64) -> &FlowRow {
+        self.flows.iter().find(|flow| flow.flow_id == number).expect("the flow has a row")
+    }
+
+    /// Flows in the order of their numbers.
+    pub(crate) fn flows_by_number(&self) -> Vec<&FlowRow> {
+        let mut flows: Vec<_> = self.flows.iter().collect();
+        flows.sort_by_key(|flow| flow.flow_id);
+        flows
+    }
+
+    /// The links from one node to another, in the order of their ports.
+    pub(crate) fn links_between(&self, from: &str, to: &str) -> Vec<&LinkRow> {
+        self.links.iter().filter(|link| link.from == from && link.to == to).collect()
+    }
+
+    /// The only link from one node to another.
+    pub(crate) fn link(&self, from: &str, to: &str) -> &LinkRow {
+        let links = self.links_between(from, to);
+        assert_eq!(links.len(), 1, "one link from {from} to {to}");
+        links[0]
+    }
+
+    /// The counters of a queue.
+    pub(crate) fn queue(&self, switch: u32, port: u16, priority: u8) -> &QueueRow {
+        let wanted = (switch, port, priority);
+        let found = self.queues.iter().find(|row| (row.switch, row.port, row.priority) == wanted);
+        found.expect("every queue has a row")
+    }
+
+    /// The histogram of one switch, port or queue.
+    pub(crate) fn histogram(
+        &self,
+        scope: Scope,
+        switch: u32,
+        port: Option<u16>,
+        priority: Option<u8>,
+    ) -> Vec<&HistogramRow> {
+        let wanted = (scope, switch, port, priority);
+        self.histograms
+            .iter()
+            .filter(|row| (row.scope, row.switch, row.port, row.priority) == wanted)
+            .collect()
+    }
+
+    /// Packets that switches refused or evicted.
+    pub(crate) fn switch_losses(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.dropped_packets + queue.evicted_packets).sum()
+    }
+
+    /// Packets that links which were down lost.
+    pub(crate) fn link_losses(&self) -> u64 {
+        self.links.iter().map(|link| link.lost_packets).sum()
+    }
+
+    /// Whether every flow ended.
+    pub(crate) fn all_finished(&self) -> bool {
+        self.flows.iter().all(|flow| flow.fct_ns.is_some())
+    }
+}
+
+/// Runs with every identity checked after every switch event.
+pub(crate) fn run(scenario: &Scenario) -> Rows {
+    run_with(scenario, true)
+}
+
+/// Runs with the identities checked at the end only: for long runs.
+pub(crate) fn run_fast(scenario: &Scenario) -> Rows {
+    run_with(scenario, false)
+}
+
+fn run_with(scenario: &Scenario, verify: bool) -> Rows {
+    let mut simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
+    simulation.set_verify(verify);
+    let mut rows = Rows::default();
+    rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|error| panic!("{error}"));
+    rows
+}
+
+/// A scenario in the making: the keys of its tables as TOML.
+#[derive(Clone, Debug)]
+pub(crate) struct Lab {
+    topology: String,
+    switch: String,
+    transports: Vec<String>,
+    more: String,
+    seed: u64,
+    duration: String,
+    drain: String,
+}
+
+impl Lab {
+    /// One transport, seed 1, flows start within 10 ms and have a second more to finish.
+    pub(crate) fn new(topology: &str, switch: &str, transport: &str) -> Self {
+        Self {
+            topology: topology.to_owned(),
+            switch: switch.to_owned(),
+            transports: vec![transport.to_owned()],
+            more: String::new(),
+            seed: 1,
+            duration: "10 ms".to_owned(),
+            drain: "1 s".to_owned(),
+        }
+    }
+
+    /// One more transport; they are called `t0`, `t1` …
+    pub(crate) fn transport(mut self, keys: &str) -> Self {
+        self.transports.push(keys.to_owned());
+        self
+    }
+
+    /// When flows stop arriving, and how long they may go on.
+    pub(crate) fn times(mut self, duration: &str, drain: &str) -> Self {
+        (self.duration, self.drain) = (duration.to_owned(), drain.to_owned());
+        self
+    }
+
+    pub(crate) fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Whole tables: `[host]`, `[output]`, `[[switch_override]]`.
+    pub(crate) fn more(mut self, tables: &str) -> Self {
+        self.more.push_str(tables);
+        self.more.push('\n');
+        self
+    }
+
+    /// With `[[workload]]` tables.
+    pub(crate) fn workloads(&self, tables: &str) -> Scenario {
+        let mut text = format!(
+            "seed = {}\nduration = \"{}\"\ndrain = \"{}\"\n\n[topology]\n{}\n\n[switch]\n{}\n\n",
+            self.seed, self.duration, self.drain, self.topology, self.switch
+        );
+        for (index, keys) in self.transports.iter().enumerate() {
+            text.push_str(&format!("[[transport]]\nname = \"t{index}\"\n{keys}\n\n"));
+        }
+        text.push_str(&format!("{}\n{tables}\n", self.more));
+        match load_text(Path::new("test.toml"), &text, &[]) {
+            Ok(loaded) => loaded.scenario,
+            Err(error) => panic!("{error}\n{text}"),
+        }
+    }
+
+    /// With lists of flows: for each its transport, its class and its flows by start.
+    pub(crate) fn lists(&self, lists: Vec<(u32, &str, Vec<FlowSpec>)>) -> Scenario {
+        let placeholder =
+            "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
+                           load_of = \"host_links\"\npattern = \"all_to_all\"";
+        let mut scenario = self.workloads(placeholder);
+        let workload = |(transport, class, flows): (u32, &str, Vec<FlowSpec>)| WorkloadSpec {
+            class: class.to_owned(),
+            transport,
+            process: TrafficProcess::FlowList {
+                path: format!("{class}.csv"),
+                flows,
+                classes: vec![class.to_owned()],
+            },
+        };
+        scenario.workloads = lists.into_iter().map(workload).collect();
+        scenario
+    }
+
+    /// With one list of flows over the first transport.
+    pub(crate) fn flows(&self, flows: Vec<FlowSpec>) -> Scenario {
+        self.lists(vec![(0, "flow", flows)])
+    }
+}
+
+/// A flow of the first class of its list, without a query, on paths of the topology's choice.
+pub(crate) fn flow(src: u32, dst: u32, size: u64, start: Time) -> FlowSpec {
+    FlowSpec {
+        start,
+        src,
+        dst,
+        size,
+        class: 0,
+        query: FlowSpec::NO_QUERY,
+        open: None,
+        data_path: None,
+        ack_path: None,
+    }
+}
+
+/// Single switch of `hosts` hosts.
+pub(crate) fn star(hosts: u32, rate: &str, delay: &str) -> String {
+    format!("kind = \"single_switch\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"{delay}\"")
+}
+
+/// Pearson's statistic of counts that should be equal.
+pub(crate) fn chi_square(counts: &[u64]) -> f64 {
+    let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+    counts.iter().map(|&count| (count as f64 - mean).powi(2) / mean).sum()
+}
