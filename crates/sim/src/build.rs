@@ -29,12 +29,18 @@ impl Simulation {
     ///
     /// # Errors
     /// If a policy or scheduler does not fit its switch, a traffic process does not fit the topology, or the network exceeds
-    /// the engine's limits (65,535 hosts, 131,071 cables).
+    /// the engine's limits (65,535 hosts, 131,071 cables, 4.4 s on a link).
     pub fn new(scenario: &Scenario) -> Result<Self, SimError> {
         let topology = scenario.topology.clone();
         check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;
         check_size("cables", topology.links.len(), Calendar::MAX_ID as usize / 2)?;
         let (links, cables, first_links) = build_links(&topology);
+        let reach = links.iter().map(|link| link.delay + link.rate.serialization(u64::from(u16::MAX))).max();
+        check_size(
+            "picoseconds that a packet is on a link",
+            reach.unwrap_or_default().0 as usize,
+            Calendar::MAX_REACH.0 as usize,
+        )?;
         let mut switches = Vec::with_capacity(topology.switches.len());
         for (index, spec) in scenario.switches.iter().enumerate() {
             switches.push(build_switch(scenario, index, spec, first_links[index])?);
