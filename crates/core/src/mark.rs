@@ -37,9 +37,9 @@ pub enum Moment {
 /// How a switch marks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkerConfig {
-    /// No mark up to this length [bytes].
+    /// No mark up to this length (bytes).
     pub kmin: u64,
-    /// Every packet is marked above this length [bytes]; equal to `kmin` for a step (DCTCP).
+    /// Every packet is marked above this length (bytes); equal to `kmin` for a step (DCTCP).
     pub kmax: u64,
     /// Marking probability when the length reaches `kmax`, 0..=1; linear from 0 at `kmin`.
     pub pmax: f64,
@@ -74,7 +74,7 @@ impl Marker {
         Self { config, stream }
     }
 
-    /// Whether a packet of `priority` is marked at `moment`, given the lengths then [bytes].
+    /// Whether a packet of `priority` is marked at `moment`, given the lengths then (bytes).
     #[inline]
     pub fn decide(&mut self, moment: Moment, priority: u8, queue_bytes: u64, port_bytes: u64) -> bool {
         let config = &self.config;

@@ -48,7 +48,7 @@ pub enum ParamKind {
     },
     /// A number of bytes, at least `min`.
     Bytes {
-        /// Smallest accepted value [bytes].
+        /// Smallest accepted value (bytes).
         min: u64,
     },
     /// A span of time, at least `min`.

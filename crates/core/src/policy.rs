@@ -85,13 +85,13 @@ impl std::error::Error for BuildError {}
 /// What a policy may know of the switch when it is built.
 #[derive(Clone, Debug)]
 pub struct SwitchShape {
-    /// Total buffer B [bytes].
+    /// Total buffer B (bytes).
     pub capacity: u64,
     /// Rate of every port.
     pub port_rates: Vec<BitRate>,
     /// Queues (priorities) per port.
     pub queues_per_port: usize,
-    /// Largest packet that will be charged [bytes].
+    /// Largest packet that will be charged (bytes).
     pub max_packet: u64,
     /// The reading of under-specified details.
     pub profile: Profile,
@@ -369,7 +369,7 @@ pub trait Policy: fmt::Debug + Send {
         PauseDemand::Keep
     }
 
-    /// The limit in force for a packet with `tags` in `queue` [bytes]: a packet is admitted iff the queue's
+    /// The limit in force for a packet with `tags` in `queue` (bytes): a packet is admitted iff the queue's
     /// length with it stays within the limit, and the packet fits into the memory. `None` where the policy has
     /// no such notion. For traces, reports and `explain`; never called in the hot path.
     fn threshold(&self, _queue: QueueId, _tags: Tags, _buffer: &Buffer) -> Option<u64> {

@@ -106,13 +106,13 @@ impl Observer for () {}
 /// Everything that makes a switch.
 #[derive(Clone, Debug)]
 pub struct SwitchConfig {
-    /// Total buffer B [bytes].
+    /// Total buffer B (bytes).
     pub capacity: u64,
     /// Rate of every port.
     pub port_rates: Vec<BitRate>,
     /// Queues per port.
     pub queues_per_port: usize,
-    /// Largest packet that will be charged [bytes].
+    /// Largest packet that will be charged (bytes).
     pub max_packet: u64,
     /// Which queue of a port sends next.
     pub scheduler: Scheduler,
@@ -262,7 +262,7 @@ impl<P: Policy> Switch<P> {
         &self.counters[usize::from(queue.0)]
     }
 
-    /// The policy's limit for a packet with `tags` in `queue` [bytes].
+    /// The policy's limit for a packet with `tags` in `queue` (bytes).
     #[must_use]
     pub fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
         self.policy.threshold(queue, tags, &self.buffer)

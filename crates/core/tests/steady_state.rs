@@ -66,7 +66,7 @@ impl Overload {
         ((packets * MTU) as f64 * (1.0 + weights.iter().sum::<f64>()) / smallest) as u64
     }
 
-    /// Time-averaged length of every congested queue [bytes].
+    /// Time-averaged length of every congested queue (bytes).
     ///
     /// In every slot each port sends one packet and gets two, for its congested queues in turn: each receives twice what
     /// it drains.

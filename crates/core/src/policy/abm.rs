@@ -91,7 +91,7 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
-/// What the artifact's round robin adds for a visit to an empty queue [bytes].
+/// What the artifact's round robin adds for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
