@@ -23,16 +23,16 @@ pub struct OccupancyHistogram {
 /// One bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// Smallest value [bytes].
+    /// Smallest value (bytes).
     pub from: u64,
-    /// Largest value [bytes].
+    /// Largest value (bytes).
     pub to: u64,
-    /// Time [ps].
+    /// Time (ps).
     pub time: u64,
 }
 
 impl OccupancyHistogram {
-    /// The value is `value` from `now` [ps] on. `now` never goes back.
+    /// The value is `value` from `now` (ps) on. `now` never goes back.
     #[inline]
     pub fn set(&mut self, now: u64, value: u64) {
         let span = now - self.since;
@@ -67,19 +67,19 @@ impl OccupancyHistogram {
         })
     }
 
-    /// Largest value seen [bytes].
+    /// Largest value seen (bytes).
     #[must_use]
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// Time-weighted mean [bytes] over the time recorded so far.
+    /// Time-weighted mean (bytes) over the time recorded so far.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.since == 0 { 0.0 } else { self.integral as f64 / self.since as f64 }
     }
 
-    /// The value that is not exceeded for a fraction `p` of the time [bytes]: the upper edge of its bin,
+    /// The value that is not exceeded for a fraction `p` of the time (bytes): the upper edge of its bin,
     /// at most the maximum.
     #[must_use]
     pub fn quantile(&self, p: f64) -> u64 {

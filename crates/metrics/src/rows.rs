@@ -13,7 +13,7 @@ pub struct FlowRow {
     pub src_host: u32,
     /// Receiving host.
     pub dst_host: u32,
-    /// Payload [bytes].
+    /// Payload (bytes).
     pub size_bytes: u64,
     /// When the application handed the data over.
     pub start_ns: u64,
@@ -115,9 +115,9 @@ pub struct HistogramRow {
     pub port: Option<u16>,
     /// Priority, for a queue.
     pub priority: Option<u8>,
-    /// Smallest occupancy of the bin [bytes].
+    /// Smallest occupancy of the bin (bytes).
     pub from_bytes: u64,
-    /// Largest occupancy of the bin [bytes].
+    /// Largest occupancy of the bin (bytes).
     pub to_bytes: u64,
     /// Time spent in the bin.
     pub time_ns: u64,
@@ -144,9 +144,9 @@ pub struct QueueRow {
     pub evicted_packets: u64,
     /// Packets marked.
     pub marked_packets: u64,
-    /// Largest length [bytes].
+    /// Largest length (bytes).
     pub max_bytes: u64,
-    /// Mean length over the run [bytes], time-weighted.
+    /// Mean length over the run (bytes), time-weighted.
     pub mean_bytes: f64,
 }
 
@@ -180,7 +180,7 @@ pub struct LinkRow {
     pub parallel: u16,
     /// Role: `host-up`, `host-down`, `up`, `down` (towards or away from the hosts) or `peer`.
     pub role: &'static str,
-    /// Rate [bit/s].
+    /// Rate (bit/s).
     pub rate_bps: u64,
     /// Packets sent.
     pub tx_packets: u64,
@@ -203,7 +203,7 @@ pub struct RunTotals {
     pub switches: Vec<String>,
     /// Host names.
     pub hosts: Vec<String>,
-    /// Buffer of every switch [bytes].
+    /// Buffer of every switch (bytes).
     pub buffer_bytes: Vec<u64>,
     /// Simulated time at the end of the run.
     pub end_ns: u64,
