@@ -54,7 +54,7 @@ use bufferlab_units::Time;
 /// Parameters of a TCP flow; many flows share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Initial window [segments].
+    /// Initial window (segments).
     pub initial_window: u32,
     /// At most this many segments are in flight before the first ACK: the receive window in a SYN-ACK is never scaled (RFC
     /// 7323 section 2.2), hence at most 65,535 bytes. [`u32::MAX`]: no limit, as if the receiver's window were known.

@@ -401,7 +401,7 @@ impl Sender {
         self.una
     }
 
-    /// The congestion window [segments].
+    /// The congestion window (segments).
     #[must_use]
     pub fn window(&self) -> Window {
         self.window
