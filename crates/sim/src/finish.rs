@@ -56,7 +56,7 @@ impl Simulation {
         self.links[host as usize].rate
     }
 
-    /// Base round-trip time plus the payload at the slower access link: the slowdown's denominator [ns].
+    /// Base round-trip time plus the payload at the slower access link: the slowdown's denominator (ns).
     fn ideal_ns(&self, src: u32, dst: u32, bytes: u64, rate: BitRate) -> f64 {
         let base = self.output.base_rtt.unwrap_or_else(|| self.routes.base_rtt(src, dst));
         base.0 as f64 / 1e3 + bytes as f64 * 8e9 / rate.0 as f64

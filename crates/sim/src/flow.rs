@@ -36,7 +36,7 @@ pub(crate) struct SenderSlot {
     pub(crate) explicit_path: bool,
     pub(crate) src: u16,
     pub(crate) dst: u16,
-    /// Payload of the last segment [bytes].
+    /// Payload of the last segment (bytes).
     pub(crate) last_payload: u32,
     pub(crate) total: u32,
     pub(crate) path: u32,
