@@ -15,7 +15,7 @@ pub struct BuiltinSizes {
     pub points: &'static [(f64, f64)],
 }
 
-/// Payload of a full TCP segment, the unit of PIAS's tables [bytes].
+/// Payload of a full TCP segment, the unit of PIAS's tables (bytes).
 const SEGMENT: f64 = 1460.0;
 
 /// Every distribution that bufferlab knows by name.
