@@ -62,7 +62,7 @@ pub(crate) struct ExecutionArgs {
     /// Number of seeds: the scenario's and the ones that follow it
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) seeds: NonZero<u32>,
-    /// Folder of the results [default: results/<scenario name>]
+    /// Folder of the results [default: results/ and the name of the scenario]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Runs at the same time [default: the number of cores]
