@@ -1,8 +1,8 @@
 //! Flows alive now: senders, receivers and what is told about them, in three parallel slabs.
 //!
 //! A flow's *handle* is its slot with a generation above it, so that a policy which remembers flows does not take a new
-//! flow for an old one that had the same slot. A slot is reused once the sender is done and no packet of the flow is left
-//! in the network.
+//! flow for an old one that had the same slot. A slot is reused once the sender is done, no packet of the flow is left
+//! in the network and the flow has left its host's turn order.
 
 use bufferlab_transport::{Receiver, Sender};
 use bufferlab_units::Time;

@@ -206,6 +206,8 @@ impl Simulation {
                     }
                     break packet;
                 }
+                // Its last acknowledgement came while it waited for another turn.
+                self.retire_if_done(slot);
             },
         };
         if let Some(stream) = &mut self.spray {
@@ -337,10 +339,11 @@ impl Simulation {
         }
     }
 
-    /// Ends the flow when its sender is done and no packet of it is left that could ask for its slot.
+    /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no packet, and no place in its
+    /// host's turn order, which is a list through the slots.
     fn retire_if_done(&mut self, slot: Slot) {
         let flow = &self.flows.senders[slot as usize];
-        if flow.sender.is_done() && flow.in_network == 0 {
+        if flow.sender.is_done() && flow.in_network == 0 && !flow.is_ready {
             self.retire(slot);
         }
     }
