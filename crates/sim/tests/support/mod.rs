@@ -194,8 +194,7 @@ impl Lab {
 
     /// With lists of flows: for each its transport, its class and its flows by start.
     pub(crate) fn lists(&self, lists: Vec<(u32, &str, Vec<FlowSpec>)>) -> Scenario {
-        let placeholder =
-            "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
+        let placeholder = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                            load_of = \"host_links\"\npattern = \"all_to_all\"";
         let mut scenario = self.workloads(placeholder);
         let workload = |(transport, class, flows): (u32, &str, Vec<FlowSpec>)| WorkloadSpec {
