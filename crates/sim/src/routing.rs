@@ -99,11 +99,11 @@ impl Routes {
         while let Some(&switch) = order.get(next) {
             next += 1;
             for neighbour in neighbours[switch].iter().filter(|neighbour| neighbour.up) {
-                if let Node::Switch(other) = neighbour.node {
-                    if distance[other as usize] == u32::MAX {
-                        distance[other as usize] = distance[switch] + 1;
-                        order.push(other as usize);
-                    }
+                if let Node::Switch(other) = neighbour.node
+                    && distance[other as usize] == u32::MAX
+                {
+                    distance[other as usize] = distance[switch] + 1;
+                    order.push(other as usize);
                 }
             }
         }
