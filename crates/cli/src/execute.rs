@@ -91,9 +91,9 @@ fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
 fn refuse_to_replace_the_ground(out: &Path) -> miette::Result<()> {
     let here = std::env::current_dir().and_then(fs::canonicalize);
     match (here, fs::canonicalize(out)) {
-        (Ok(here), Ok(out)) if here.starts_with(&out) => Err(miette::miette!(
+        (Ok(here), Ok(real)) if here.starts_with(&real) => Err(miette::miette!(
             help = "name a folder in it, for example --out results/first",
-            "{} is the folder that you are in, or is above it, and a run's folder is replaced as a whole",
+            "`{}` is the folder that you are in or above it, and a finished run replaces the whole folder",
             out.display()
         )),
         _ => Ok(()),
@@ -112,7 +112,11 @@ fn keep(
     if !kept.is_empty() {
         let names: Vec<_> = kept.iter().filter_map(|dir| dir.strip_prefix(out).ok()).collect();
         let names: Vec<_> = names.iter().map(|dir| dir.display().to_string()).collect();
-        say(&format!("earlier runs of this scenario in {} are shown too: {}", out.display(), names.join(", ")));
+        say(&format!(
+            "earlier runs of this scenario in {} are shown too: {}",
+            out.display(),
+            names.join(", ")
+        ));
     }
     Ok(())
 }

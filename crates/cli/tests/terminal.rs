@@ -6,7 +6,9 @@ use support::{Desk, text};
 
 macro_rules! shows {
     ($desk:expr, $name:literal, $($arg:expr),+) => {
-        insta::assert_snapshot!($name, $desk.terminal(&[$($arg),+]))
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!($name, $desk.terminal(&[$($arg),+]))
+        })
     };
 }
 
