@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The copy's own profile: nobody debugs it, and libraries are built more often than they run.
+const QUICK_BUILD: &str = "\n[profile.dev]\ndebug = false\n[profile.dev.package.\"*\"]\nopt-level = 0\n";
+
 /// Path relative to the root, content.
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -147,6 +150,7 @@ fn the_walk_through_adds_a_policy() {
     for (line, what, block) in &steps {
         apply(&mut files, what, block).unwrap_or_else(|why| panic!("CONTRIBUTING.md:{line}: {why}"));
     }
+    files.entry(".cargo/config.toml".to_owned()).or_default().extend(QUICK_BUILD.bytes());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
     let copy = folder.join("repository");
     synchronise(&copy, &files);
