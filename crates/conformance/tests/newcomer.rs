@@ -116,7 +116,12 @@ fn synchronise(folder: &Path, files: &Files) {
         for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
             let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().into_owned();
             if entry.path().is_dir() {
-                waiting.push(entry.path());
+                // An empty folder is no harmless rest: the workspace takes every folder of `crates/` for a crate.
+                let inside = format!("{name}/");
+                match files.range(inside.clone()..).next() {
+                    Some((path, _)) if path.starts_with(&inside) => waiting.push(entry.path()),
+                    _ => std::fs::remove_dir_all(entry.path()).expect("removable"),
+                }
             } else if !files.contains_key(&name) {
                 std::fs::remove_file(entry.path()).expect("removable");
             }
