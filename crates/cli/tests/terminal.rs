@@ -65,6 +65,19 @@ fn run_compare_and_report_print_a_summary_and_name_their_folder() {
 }
 
 #[test]
+fn a_comparison_says_which_switches_it_does_not_change() {
+    let desk = Desk::with_scenarios();
+    let part =
+        "extends = \"scenarios/dumbbell.toml\"\n[[switch_override]]\nswitches = \"right\"\npolicy = \"cp\"\n";
+    desk.write("part.toml", part);
+    desk.write("all.toml", &part.replace("right", "*"));
+    let shown = desk.succeed(&["compare", "part.toml", "--policies", "dt,cs"]);
+    let caveat = shown.lines().find(|line| line.contains("1 of 2 switches (right)"));
+    assert!(caveat.is_some(), "{shown}");
+    shows!(desk, "compare_without_effect", "compare", "all.toml", "--policies", "dt,cs");
+}
+
+#[test]
 fn a_run_leaves_its_tables_and_nothing_else() {
     let desk = Desk::with_tiny();
     desk.succeed(&["run", "tiny.toml", "--out", "first"]);
