@@ -9,7 +9,9 @@
 mod abm;
 mod complete_sharing;
 mod dynamic_threshold;
+mod enhanced_dynamic_threshold;
 mod static_partition;
+mod traffic_aware;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::params::{ParamInfo, Params, Profile};
@@ -19,7 +21,9 @@ use std::fmt;
 pub use abm::Abm;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
+pub use enhanced_dynamic_threshold::EnhancedDynamicThreshold;
 pub use static_partition::StaticPartition;
+pub use traffic_aware::TrafficAware;
 
 /// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
 /// documentation, the reports and the conformance tests.
@@ -29,10 +33,18 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &static_partition::EVENLY_SPLIT,
     &dynamic_threshold::INFO,
     &abm::INFO,
+    &enhanced_dynamic_threshold::INFO,
+    &traffic_aware::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
 const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
+
+/// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.
+fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
+    let (port, _) = buffer.port_and_priority(queue);
+    limit.saturating_sub(buffer.port_bytes(port) - buffer.queue_bytes(queue))
+}
 
 /// The registered policy called `name` (its short name or an alias).
 #[must_use]
