@@ -144,6 +144,9 @@ impl Tags {
     /// Of a lossless class: may pause its sender but must not be dropped by a threshold.
     pub const LOSSLESS: Self = Self(1 << 4);
 
+    /// The switch's own note on a stored packet: ECN-capable and not marked so far. It is no business of policies.
+    pub(crate) const MARKABLE: Self = Self(1 << 7);
+
     /// Whether all flags of `other` are set.
     #[inline]
     #[must_use]

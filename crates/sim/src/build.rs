@@ -12,7 +12,7 @@ use crate::switch_node::{SwitchNode, SwitchRecord};
 use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
 use bufferlab_core::mark::{Moment, Scope};
-use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SwitchConfig};
+use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
 use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
 };
@@ -222,6 +222,10 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
             None => u32::MAX,
             Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
         },
+        shared: spec.shared.map(|shared| SharedBufferCondition {
+            floor: shared.floor_bytes,
+            factor: Weight::from_f64(shared.share * shared.alpha),
+        }),
     }
 }
 
