@@ -42,6 +42,21 @@ fn subjects() -> Vec<Subject> {
             ("tm2", ParamValue::Time(Time::from_us(50))),
         ],
     ));
+    let occamy = find_policy("occamy").expect("registered");
+    let alpha = |alpha: f64| ("alpha", ParamValue::RatioPerPriority(vec![alpha].into()));
+    // Small alphas expel much; a slow memory waits for its bucket.
+    for rate in [100_000_000_000, 10_000_000] {
+        let bucket = ("bucket_cells", ParamValue::Count(20));
+        subjects.push(Subject::registered(
+            occamy,
+            &[
+                alpha(0.5),
+                bucket,
+                ("cell_rate", ParamValue::Count(rate)),
+                ("traffic", word("reads-and-writes")),
+            ],
+        ));
+    }
     subjects
 }
 

@@ -10,6 +10,7 @@ mod abm;
 mod complete_sharing;
 mod dynamic_threshold;
 mod enhanced_dynamic_threshold;
+mod occamy;
 mod static_partition;
 mod traffic_aware;
 
@@ -22,6 +23,7 @@ pub use abm::Abm;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
 pub use enhanced_dynamic_threshold::EnhancedDynamicThreshold;
+pub use occamy::Occamy;
 pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
 
@@ -35,6 +37,7 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &abm::INFO,
     &enhanced_dynamic_threshold::INFO,
     &traffic_aware::INFO,
+    &occamy::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
@@ -372,8 +375,8 @@ pub trait Policy: fmt::Debug + Send {
     /// deadline, and is repeated until it lies ahead of `now`.
     fn handle_timeout(&mut self, _now: Time, _buffer: &Buffer) {}
 
-    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or left, until
-    /// it answers `None`.
+    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or left and after
+    /// [`Self::handle_timeout`], until it answers `None`.
     fn poll_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<(QueueId, End)> {
         None
     }

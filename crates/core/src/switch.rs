@@ -455,6 +455,12 @@ impl<P: Policy> Switch<P> {
     /// What may follow any change of the buffer: expulsions and pauses.
     #[inline]
     fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        self.expel(now, observer);
+        self.demand_pause(now, ingress, observer);
+    }
+
+    #[inline]
+    fn expel<O: Observer>(&mut self, now: Time, observer: &mut O) {
         if self.hooks.contains(Hooks::EXPEL) {
             while let Some((queue, end)) = self.policy.poll_expulsion(now, &self.buffer) {
                 if !self.remove(now, queue, end, DropReason::Expelled, observer) {
@@ -462,7 +468,6 @@ impl<P: Policy> Switch<P> {
                 }
             }
         }
-        self.demand_pause(now, ingress, observer);
     }
 
     #[inline]
@@ -513,6 +518,7 @@ impl<P: Policy> Switch<P> {
     /// the next deadline lies ahead of `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.policy.handle_timeout(now, &self.buffer);
+        self.expel(now, observer);
         if self.hooks.contains(Hooks::PAUSE) {
             for ingress in 0..self.pausing.len() as u16 {
                 self.demand_pause(now, IngressId(ingress), observer);

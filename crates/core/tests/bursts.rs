@@ -86,7 +86,7 @@ fn given(params: &[(&str, ParamValue)]) -> Vec<(String, ParamValue)> {
 impl Bench {
     fn new(policy: &str, params: &[(&str, ParamValue)], sources: &[Source]) -> Self {
         let mut params = given(params);
-        if matches!(policy, "dt") {
+        if policy == "dt" && params.is_empty() {
             params.push(("alpha".to_owned(), ParamValue::RatioPerPriority(vec![1.0].into())));
         }
         let config = SwitchConfig { max_packet: MTU, ..SwitchConfig::new(BUFFER, vec![LINE; PORTS]) };
@@ -376,4 +376,25 @@ fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     let mean = |policy| delays(policy).1 * 1e3;
     assert!((mean("tdt") - mean("es")).abs() < 0.05, "{} and {} ms", mean("tdt"), mean("es"));
     assert!((mean("dt") - 3.0).abs() < 0.1, "{} ms", mean("dt"));
+}
+
+/// A steep burst meets its threshold before the long queues could drain: Dynamic Thresholds cut it at 130 packets (TDT Eq. 8). When their
+/// heads are expelled while it grows, it gets what Eq. 4 gives to slow bursts, a fair share of B / 4, whatever its rate; when the memory
+/// has nothing to spare it is cut as before.
+#[test]
+fn expulsion_lets_a_burst_take_what_long_queues_hold() {
+    let params = |cell_rate| {
+        [
+            ("alpha", ParamValue::RatioPerPriority(vec![1.0].into())),
+            ("cell_rate", ParamValue::Count(cell_rate)),
+        ]
+    };
+    let fair = BUFFER as f64 / 4.0 * 8.0;
+    for mbps in [5_000, 8_000] {
+        let (fast, loss) = first_loss("occamy", &params(1_000_000_000), 2, mbps);
+        assert_near(fast, fair / (mbps as f64 * 1e6 - 1e9), 0.01, "a fast memory");
+        assert_eq!(loss.queue_packets, 167);
+    }
+    let (slow, _) = first_loss("occamy", &params(1), 2, 8_000);
+    assert_eq!(slow, first_loss("dt", &[], 2, 8_000).0);
 }

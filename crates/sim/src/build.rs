@@ -182,7 +182,8 @@ fn build_switch(
         .map_err(|source| SimError::Policy { switch: name(), source })?;
     let ports = config.port_rates.len();
     let record = SwitchRecord::new(ports, ports * queues_per_port);
-    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, record })
+    let timer_set = core.poll_timeout().is_some();
+    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, timer_set, record })
 }
 
 fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::ScheduleError> {
