@@ -208,8 +208,8 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
 
 /// In the same state a larger alpha means no smaller threshold, and it admits what the smaller one admits.
 ///
-/// Two devices get the same operations for as long as they answer alike: their states are then the same but for
-/// alpha. Nothing is claimed beyond, for what one queue gains another may lose.
+/// Two devices get the same operations for as long as they answer alike and hold the same (a policy may expel packets according to
+/// alpha): their states are then the same but for alpha. Nothing is claimed beyond, for what one queue gains another may lose.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -228,6 +228,9 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
                     (Outcome::Dropped(_), Outcome::Stored | Outcome::Dropped(_)) => Ok(false),
                     _ => Err(format!("alpha {:?} answer {outcomes:?}", script.alphas)),
                 };
+            }
+            if low.queues().any(|queue| low.expected_bytes(queue) != high.expected_bytes(queue)) {
+                return Ok(false);
             }
             for queue in low.queues() {
                 let limits = [&low, &high].map(|bench| bench.device.threshold(queue, Tags::NONE));

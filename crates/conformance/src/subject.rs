@@ -51,16 +51,17 @@ impl Subject {
         let subject = Self::device(&name, move |config| {
             Ok(Box::new(SwitchDevice::new(config.build(info.name, &own)?)))
         });
-        let has_alpha = info
-            .params
-            .iter()
-            .any(|param| param.name == "alpha" && matches!(param.kind, ParamKind::RatioPerPriority { .. }));
-        if !has_alpha {
-            return subject;
-        }
+        let alpha_of: fn(f64) -> ParamValue =
+            match info.params.iter().find(|param| param.name == "alpha").map(|param| param.kind) {
+                Some(ParamKind::RatioPerPriority { .. }) => {
+                    |alpha| ParamValue::RatioPerPriority(vec![alpha].into())
+                }
+                Some(ParamKind::Ratio { .. }) => ParamValue::Ratio,
+                _ => return subject,
+            };
         subject.monotone_in_alpha(move |config, alpha| {
             let mut params = params.clone();
-            params.push(("alpha".to_owned(), ParamValue::RatioPerPriority(vec![alpha].into())));
+            params.push(("alpha".to_owned(), alpha_of(alpha)));
             Ok(Box::new(SwitchDevice::new(config.build(info.name, &params)?)))
         })
     }

@@ -45,13 +45,14 @@
 //! | `lengths`, `occupancy` | Bytes of every queue, of the buffer, after the step. |
 //! | `each` | Bytes of every queue that is named in `fill`. |
 //! | `thresholds`, `unscheduled_thresholds` | Limits of every queue after the step, for plain and for unscheduled packets, in bytes. |
+//! | `probes` | Internal state of one queue after the step, by the names of the policy's probes: `{ queue = 0, state = 1 }`. |
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 mod file;
 mod run;
 mod values;
 
-pub use file::{BufferSpec, Case, Event, LoadError, Step, VectorFile};
+pub use file::{BufferSpec, Case, Event, LoadError, Probes, Step, VectorFile};
 pub use run::{Elementary, Mismatch};
 
 #[cfg(doc)]

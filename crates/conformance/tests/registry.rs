@@ -20,6 +20,43 @@ fn subjects() -> Vec<Subject> {
     ));
     subjects
         .push(Subject::registered(abm, &[("headroom_per_port", ParamValue::Bytes(50))]).with_other_limits());
+    let tdt = find_policy("tdt").expect("registered");
+    let flag = ParamValue::Flag(true);
+    subjects.push(Subject::registered(
+        tdt,
+        &[
+            ("literal_dec", flag.clone()),
+            ("any_drop_ends_absorption", flag.clone()),
+            ("keep_drop_count", flag),
+            ("packet_bytes", ParamValue::Bytes(100)),
+            ("lb", ParamValue::Bytes(1)),
+        ],
+    ));
+    let edt = find_policy("edt").expect("registered");
+    subjects.push(Subject::registered(
+        edt,
+        &[
+            ("c1", ParamValue::Count(1)),
+            ("c2", ParamValue::Count(2)),
+            ("tm1", ParamValue::Time(Time::from_us(3))),
+            ("tm2", ParamValue::Time(Time::from_us(50))),
+        ],
+    ));
+    let occamy = find_policy("occamy").expect("registered");
+    let alpha = |alpha: f64| ("alpha", ParamValue::RatioPerPriority(vec![alpha].into()));
+    // Small alphas expel much; a slow memory waits for its bucket.
+    for rate in [100_000_000_000, 10_000_000] {
+        let bucket = ("bucket_cells", ParamValue::Count(20));
+        subjects.push(Subject::registered(
+            occamy,
+            &[
+                alpha(0.5),
+                bucket,
+                ("cell_rate", ParamValue::Count(rate)),
+                ("traffic", word("reads-and-writes")),
+            ],
+        ));
+    }
     subjects
 }
 

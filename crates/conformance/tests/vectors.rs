@@ -120,6 +120,11 @@ fn a_wrong_expectation_fails_and_the_message_names_file_line_case_and_step() {
         ),
         ("each = 2", "each = 1", "step 3: length of queue 0: expected 1 B"),
         ("each = 2", "occupancy = 3", "step 3: occupancy: expected 3 B ± 0 B, found 2 B"),
+        (
+            "each = 2",
+            "probes = { queue = 0, gamma = 1 }",
+            "step 3: gamma of queue 0: expected 1, found no such probe",
+        ),
         ("from = 0", "from = 1", "step 4: expected a packet from queue Some(1)"),
         ("expect = \"sent\"", "expect = \"idle\"", "step 4: expected \"idle\""),
         ("at_ns = 7", "at_ns = 4", "step 3: time runs backwards, from 6 ns to 4 ns"),
@@ -152,6 +157,7 @@ fn a_malformed_vector_is_refused_with_its_line() {
         ),
         (", expect = \"admit\"", "", "example.toml:9: the verdict is missing"),
         ("lengths = [2]", "lengths = [2, 0]", "example.toml:10: 2 values for 1 queues"),
+        ("each = 2", "probes = { queue = 1 }", "example.toml:11: there is no queue 1"),
         ("rounds = 2, ", "", "example.toml:11: a fill needs its number of rounds"),
         ("depart = 0", "depart = 0, arrive = 0", "example.toml:12: a step is one of arrive, depart and fill"),
     ] {

@@ -57,7 +57,7 @@ mod weight;
 
 pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 pub use classify::Classifier;
-pub use mark::{Ecn, Marker, MarkerConfig};
+pub use mark::{Ecn, Marker, MarkerConfig, SharedBufferCondition};
 pub use params::{ParamInfo, ParamKind, ParamValue, Params, Profile};
 pub use policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand, Policy, PolicyInfo,

@@ -9,7 +9,10 @@
 mod abm;
 mod complete_sharing;
 mod dynamic_threshold;
+mod enhanced_dynamic_threshold;
+mod occamy;
 mod static_partition;
+mod traffic_aware;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::params::{ParamInfo, Params, Profile};
@@ -19,7 +22,10 @@ use std::fmt;
 pub use abm::Abm;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
+pub use enhanced_dynamic_threshold::EnhancedDynamicThreshold;
+pub use occamy::Occamy;
 pub use static_partition::StaticPartition;
+pub use traffic_aware::TrafficAware;
 
 /// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
 /// documentation, the reports and the conformance tests.
@@ -29,10 +35,19 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &static_partition::EVENLY_SPLIT,
     &dynamic_threshold::INFO,
     &abm::INFO,
+    &enhanced_dynamic_threshold::INFO,
+    &traffic_aware::INFO,
+    &occamy::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
 const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
+
+/// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.
+fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
+    let (port, _) = buffer.port_and_priority(queue);
+    limit.saturating_sub(buffer.port_bytes(port) - buffer.queue_bytes(queue))
+}
 
 /// The registered policy called `name` (its short name or an alias).
 #[must_use]
@@ -131,6 +146,9 @@ impl Tags {
     pub const RETRANSMISSION: Self = Self(1 << 3);
     /// Of a lossless class: may pause its sender but must not be dropped by a threshold.
     pub const LOSSLESS: Self = Self(1 << 4);
+
+    /// The switch's own note on a stored packet: ECN-capable and not marked so far. It is no business of policies.
+    pub(crate) const MARKABLE: Self = Self(1 << 7);
 
     /// Whether all flags of `other` are set.
     #[inline]
@@ -357,8 +375,8 @@ pub trait Policy: fmt::Debug + Send {
     /// deadline, and is repeated until it lies ahead of `now`.
     fn handle_timeout(&mut self, _now: Time, _buffer: &Buffer) {}
 
-    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or left, until
-    /// it answers `None`.
+    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or left and after
+    /// [`Self::handle_timeout`], until it answers `None`.
     fn poll_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<(QueueId, End)> {
         None
     }

@@ -8,6 +8,7 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, Time};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
@@ -133,8 +134,19 @@ pub struct Step {
     pub thresholds: Option<Vec<u64>>,
     /// Limits of every queue for unscheduled packets, in bytes.
     pub unscheduled_thresholds: Option<Vec<u64>>,
+    /// Internal state of one queue.
+    pub probes: Option<Probes>,
     /// Accepted deviation, in bytes.
     pub tolerance: u64,
+}
+
+/// Expected internal state of one queue.
+#[derive(Clone, Debug)]
+pub struct Probes {
+    /// Which.
+    pub queue: u16,
+    /// Name and value.
+    pub values: Vec<(String, f64)>,
 }
 
 /// The buffer of a case, as written.
@@ -215,8 +227,16 @@ struct StepText {
     occupancy: Option<u64>,
     thresholds: Option<Vec<u64>>,
     unscheduled_thresholds: Option<Vec<u64>>,
+    probes: Option<ProbesText>,
     #[serde(default)]
     tolerance: u64,
+}
+
+#[derive(Deserialize)]
+struct ProbesText {
+    queue: u16,
+    #[serde(flatten)]
+    values: BTreeMap<String, f64>,
 }
 
 impl VectorFile {
@@ -373,6 +393,15 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
             return Err(format!("{} values for {queues} queues", list.len()));
         }
     }
+    let probes = written
+        .probes
+        .map(|ProbesText { queue, values }| {
+            Ok::<_, String>(Probes {
+                queue: existing("queue", queue, queues)?,
+                values: values.into_iter().collect(),
+            })
+        })
+        .transpose()?;
     Ok(Step {
         line,
         at: written.at_ns.map(Time::from_ns),
@@ -385,6 +414,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         occupancy: written.occupancy,
         thresholds: written.thresholds,
         unscheduled_thresholds: written.unscheduled_thresholds,
+        probes,
         tolerance: written.tolerance,
     })
 }
