@@ -36,6 +36,10 @@ pub trait Device {
     /// The policy's limit for a packet with `tags` in `queue`, in bytes.
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
+    /// Tells `sink` the internal state of the policy that is worth plotting for `queue`: name and value. A device
+    /// without such a view leaves this out.
+    fn probe(&self, _queue: QueueId, _sink: &mut dyn FnMut(&'static str, f64)) {}
+
     /// The device's own check of its accounts.
     ///
     /// # Errors
@@ -108,6 +112,10 @@ impl<P: Policy> Device for SwitchDevice<P> {
 
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
         self.switch.threshold(queue, tags)
+    }
+
+    fn probe(&self, queue: QueueId, sink: &mut dyn FnMut(&'static str, f64)) {
+        self.switch.policy().probe(queue, self.switch.buffer(), sink);
     }
 
     fn verify(&self) -> Result<(), String> {

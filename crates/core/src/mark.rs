@@ -49,6 +49,9 @@ pub struct MarkerConfig {
     pub at: Moment,
     /// Bit p set: packets of priority p may be marked.
     pub priorities: u32,
+    /// `kmin` and `kmax` of priority p (bytes) where priorities differ, as in LossPass's selective marking; the last
+    /// entry repeats. Empty: the fields of these names hold for all.
+    pub by_priority: Vec<(u64, u64)>,
 }
 
 impl MarkerConfig {
@@ -56,7 +59,27 @@ impl MarkerConfig {
     #[must_use]
     pub fn step(k: u64) -> Self {
         let (scope, at) = (Scope::Queue, Moment::Enqueue);
-        Self { kmin: k, kmax: k, pmax: 1.0, scope, at, priorities: u32::MAX }
+        Self { kmin: k, kmax: k, pmax: 1.0, scope, at, priorities: u32::MAX, by_priority: Vec::new() }
+    }
+
+    /// A step for every priority; the last one repeats.
+    ///
+    /// # Panics
+    /// If `thresholds` is empty.
+    #[must_use]
+    pub fn steps(thresholds: &[u64]) -> Self {
+        let first = *thresholds.first().expect("at least one priority");
+        Self { by_priority: thresholds.iter().map(|&k| (k, k)).collect(), ..Self::step(first) }
+    }
+
+    /// `kmin` and `kmax` of a priority (bytes).
+    #[inline]
+    #[must_use]
+    pub fn thresholds(&self, priority: u8) -> (u64, u64) {
+        match self.by_priority.get(usize::from(priority)).or(self.by_priority.last()) {
+            Some(&own) => own,
+            None => (self.kmin, self.kmax),
+        }
     }
 }
 
@@ -85,13 +108,14 @@ impl Marker {
             Scope::Queue => queue_bytes,
             Scope::Port => port_bytes,
         };
-        if length <= config.kmin {
+        let (kmin, kmax) = config.thresholds(priority);
+        if length <= kmin {
             return false;
         }
-        if length > config.kmax {
+        if length > kmax {
             return true;
         }
-        let p = config.pmax * (length - config.kmin) as f64 / (config.kmax - config.kmin) as f64;
+        let p = config.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
         self.stream.next_f64() < p
     }
 }
@@ -121,6 +145,15 @@ mod tests {
         assert!((marks(3_000) - 0.1).abs() < 0.005);
         assert!((marks(5_000) - 0.2).abs() < 0.005);
         assert_eq!(marks(5_001), 1.0);
+    }
+
+    #[test]
+    fn every_priority_may_have_its_own_threshold_and_the_last_one_repeats() {
+        let mut marker = Marker::new(MarkerConfig::steps(&[128_000, 67_500]), RandomStream::new(1, "red", 0));
+        let mut marks = |priority, length| marker.decide(Moment::Enqueue, priority, length, 0);
+        assert!(!marks(0, 128_000) && marks(0, 128_001));
+        assert!(!marks(1, 67_500) && marks(1, 67_501));
+        assert!(!marks(7, 67_500) && marks(7, 67_501));
     }
 
     #[test]

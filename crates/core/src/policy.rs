@@ -9,6 +9,7 @@
 mod abm;
 mod complete_sharing;
 mod dynamic_threshold;
+mod losspass;
 mod static_partition;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
@@ -19,6 +20,7 @@ use std::fmt;
 pub use abm::Abm;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
+pub use losspass::LossPass;
 pub use static_partition::StaticPartition;
 
 /// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
@@ -29,6 +31,7 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &static_partition::EVENLY_SPLIT,
     &dynamic_threshold::INFO,
     &abm::INFO,
+    &losspass::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).

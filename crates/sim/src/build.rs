@@ -222,6 +222,7 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
             None => u32::MAX,
             Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
         },
+        by_priority: Vec::new(),
     }
 }
 

@@ -133,8 +133,24 @@ pub struct Step {
     pub thresholds: Option<Vec<u64>>,
     /// Limits of every queue for unscheduled packets, in bytes.
     pub unscheduled_thresholds: Option<Vec<u64>>,
+    /// The queues that lost a stored packet, in order; `None`: not checked.
+    pub evicts: Option<Vec<u16>>,
+    /// Expected internal state.
+    pub probes: Vec<ProbeExpectation>,
     /// Accepted deviation, in bytes.
     pub tolerance: u64,
+}
+
+/// What a policy's probe must say.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeExpectation {
+    /// Of this queue.
+    pub queue: u16,
+    /// Under this name.
+    pub name: String,
+    /// This value.
+    pub value: f64,
 }
 
 /// The buffer of a case, as written.
@@ -188,8 +204,15 @@ struct CaseText {
     #[serde(default)]
     scheduler: Option<String>,
     #[serde(default)]
-    mark_above: Option<u64>,
+    mark_above: Option<MarkText>,
     steps: Vec<Spanned<StepText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum MarkText {
+    All(u64),
+    ByPriority(Vec<u64>),
 }
 
 #[derive(Deserialize)]
@@ -215,6 +238,9 @@ struct StepText {
     occupancy: Option<u64>,
     thresholds: Option<Vec<u64>>,
     unscheduled_thresholds: Option<Vec<u64>>,
+    evicts: Option<Vec<u16>>,
+    #[serde(default)]
+    probes: Vec<ProbeExpectation>,
     #[serde(default)]
     tolerance: u64,
 }
@@ -317,11 +343,19 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
         Some("strict-priority") => Scheduler::strict_priority(*queues),
         Some(other) => return Err(format!("no scheduler is called \"{other}\" here")),
     };
+    let marker = match &written.mark_above {
+        None => None,
+        Some(MarkText::All(k)) => Some(MarkerConfig::step(*k)),
+        Some(MarkText::ByPriority(list)) if list.len() == *queues => Some(MarkerConfig::steps(list)),
+        Some(MarkText::ByPriority(list)) => {
+            return Err(format!("mark_above has {} thresholds for {queues} queues per port", list.len()));
+        }
+    };
     Ok(SwitchConfig {
         queues_per_port: *queues,
         max_packet: *max_packet,
         scheduler,
-        marker: written.mark_above.map(MarkerConfig::step),
+        marker,
         profile,
         ..SwitchConfig::new(*capacity, rates)
     })
@@ -373,6 +407,17 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
             return Err(format!("{} values for {queues} queues", list.len()));
         }
     }
+    for &queue in written.evicts.iter().flatten() {
+        existing("queue", queue, queues)?;
+    }
+    for probe in &written.probes {
+        existing("queue", probe.queue, queues)?;
+    }
+    // A fill under a policy that evicts would need a long list.
+    let evicts = match event {
+        Event::Fill { .. } => written.evicts,
+        _ => Some(written.evicts.unwrap_or_default()),
+    };
     Ok(Step {
         line,
         at: written.at_ns.map(Time::from_ns),
@@ -385,6 +430,8 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         occupancy: written.occupancy,
         thresholds: written.thresholds,
         unscheduled_thresholds: written.unscheduled_thresholds,
+        evicts,
+        probes: written.probes,
         tolerance: written.tolerance,
     })
 }

@@ -104,6 +104,13 @@ impl Runner<'_> {
                 return Err(format!("expected a packet from queue {:?}, it came from {from:?}", step.from));
             }
         }
+        let removed: Vec<u16> = self.device.take_removed().iter().map(|(queue, _)| queue.0).collect();
+        if let Some(expected) = step.evicts.as_ref().filter(|&expected| *expected != removed) {
+            return Err(format!(
+                "expected evictions from the queues {expected:?}, found {removed:?}{}",
+                self.state()
+            ));
+        }
         self.compare(step)
     }
 
@@ -224,6 +231,21 @@ impl Runner<'_> {
         }
         if let Some(expected) = &step.unscheduled_thresholds {
             differs("unscheduled threshold", expected, &self.limits(Tags::UNSCHEDULED))?;
+        }
+        for expected in &step.probes {
+            let mut found = None;
+            self.device.probe(QueueId(expected.queue), &mut |name, value| {
+                if name == expected.name {
+                    found = Some(value);
+                }
+            });
+            let near = |found: f64| (found - expected.value).abs() <= 1e-9 * expected.value.abs().max(1.0);
+            if !found.is_some_and(near) {
+                return Err(format!(
+                    "probe {} of queue {}: expected {}, found {found:?}",
+                    expected.name, expected.queue, expected.value
+                ));
+            }
         }
         self.device.verify().map_err(|error| format!("the ledger is wrong: {error}"))
     }
