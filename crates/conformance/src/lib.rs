@@ -10,6 +10,8 @@
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the expected verdicts,
 //!   queue lengths and thresholds.
 //!
+//! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and with an optimum that knows the future.
+//!
 //! ```
 //! use bufferlab_conformance::{Subject, exhaustive, random};
 //! use bufferlab_core::policy::DynamicThreshold;
@@ -22,6 +24,7 @@
 //! ```
 
 mod bench;
+pub mod competitive;
 mod device;
 mod properties;
 mod script;

@@ -30,6 +30,17 @@ fn subjects() -> Vec<Subject> {
     ] {
         subjects.push(as_claimed(losspass, &params));
     }
+    let first = || ("ties", word("first"));
+    for (name, params) in [
+        ("lqd", vec![first()]),
+        ("harmonic", vec![("limit", word("sum"))]),
+        ("followlqd", vec![first(), ("idle_thresholds", word("zero"))]),
+        ("followlqd", vec![("idle_thresholds", word("keep"))]),
+        ("credence", vec![first(), ("error_rate", ParamValue::Ratio(0.3))]),
+        ("credence", vec![("oracle", word("drop")), ("idle_thresholds", word("zero"))]),
+    ] {
+        subjects.push(as_claimed(find_policy(name).expect("registered"), &params));
+    }
     subjects
 }
 
@@ -39,6 +50,9 @@ fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subje
     match info.name {
         // Section 3.2.2 of the paper.
         "losspass" => subject.with_at_most_evictions(1),
+        // Their thresholds move with the arrival itself: it first adds its own bytes. Credence also drops for its
+        // predictions.
+        "followlqd" | "credence" => subject.with_other_limits(),
         _ => subject,
     }
 }

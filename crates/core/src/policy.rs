@@ -8,9 +8,15 @@
 
 mod abm;
 mod complete_sharing;
+mod credence;
 mod dynamic_threshold;
+mod follow_lqd;
+mod harmonic;
+mod longest;
+mod longest_queue_drop;
 mod losspass;
 mod static_partition;
+mod virtual_lqd;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::params::{ParamInfo, Params, Profile};
@@ -19,7 +25,11 @@ use std::fmt;
 
 pub use abm::Abm;
 pub use complete_sharing::CompleteSharing;
+pub use credence::Credence;
 pub use dynamic_threshold::DynamicThreshold;
+pub use follow_lqd::FollowLqd;
+pub use harmonic::Harmonic;
+pub use longest_queue_drop::LongestQueueDrop;
 pub use losspass::LossPass;
 pub use static_partition::StaticPartition;
 
@@ -32,6 +42,10 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &dynamic_threshold::INFO,
     &abm::INFO,
     &losspass::INFO,
+    &longest_queue_drop::INFO,
+    &harmonic::INFO,
+    &follow_lqd::INFO,
+    &credence::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
