@@ -36,6 +36,9 @@ fn subjects() -> Vec<Subject> {
         ("harmonic", vec![("limit", word("sum"))]),
         ("followlqd", vec![first(), ("idle_thresholds", word("zero"))]),
         ("followlqd", vec![("idle_thresholds", word("keep"))]),
+        ("l2bm-like", vec![("update_interval", ParamValue::Time(Time::from_us(5)))]),
+        ("bshare-like", vec![("update_interval", ParamValue::Time(Time::from_us(5)))]),
+        ("bshare-like", vec![("delay_limit", ParamValue::Time(Time::from_us(8)))]),
         ("credence", vec![first(), ("error_rate", ParamValue::Ratio(0.3))]),
         ("credence", vec![("oracle", word("drop")), ("idle_thresholds", word("zero"))]),
     ] {

@@ -97,3 +97,14 @@ fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {
         assert!(evicted > 1_000 && refused > 1_000, "{evicted} {refused}");
     }
 }
+
+#[test]
+fn a_delay_limit_below_the_transmission_of_a_packet_is_refused_with_the_least_that_would_do() {
+    let rates = vec![BitRate::gbps(10), BitRate::gbps(40)];
+    let config = SwitchConfig { max_packet: 1_500, ..SwitchConfig::new(60_000, rates) };
+    let build = |delay| config.build("bshare-like", &[("delay_limit".to_owned(), ParamValue::Time(delay))]);
+    let error = build(Time::from_ns(1_199)).expect_err("1498 B");
+    assert_eq!(error.param, "delay_limit");
+    assert!(error.message.contains("sends 1498 B") && error.message.contains("at least 1200 ns"), "{error}");
+    assert!(build(Time::from_ns(1_200)).is_ok());
+}
