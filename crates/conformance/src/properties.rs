@@ -29,6 +29,10 @@ pub const PROPERTIES: &[Property] = &[
     },
     Property { claim: "tolerates early and repeated timeouts", check: tolerates_early_timeouts },
     Property { claim: "refuses packets larger than the buffer", check: refuses_oversized_packets },
+    Property {
+        claim: "evicts only for packets that it then stores, and no more than it claims",
+        check: evicts_only_for_what_it_stores,
+    },
 ];
 
 /// Where a check failed: the index of the operation (the number of operations: after the last), and why.
@@ -251,7 +255,7 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
 }
 
 /// Where the policy has a threshold: a packet that keeps q + len within it and fits into the buffer is admitted,
-/// one beyond is dropped.
+/// one beyond is dropped, unless others are removed for it.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -278,6 +282,7 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let within = length <= limit && u64::from(size) <= free;
             match (within, outcome) {
                 (true, Outcome::Stored) | (false, Outcome::Dropped(_)) => Ok(()),
+                (false, Outcome::Stored) if bench.removed() > 0 => Ok(()),
                 _ => {
                     Err(format!("threshold {limit} B, q + len = {length} B, {free} B free, yet {outcome:?}"))
                 }
@@ -338,6 +343,24 @@ pub fn refuses_oversized_packets(subject: &Subject, script: &Script) -> Result<(
             bench.audit()?;
         }
         Ok(())
+    })
+    .map(|_| ())
+}
+
+/// An arrival that is dropped has cost no stored packet, and none costs more than the subject claims
+/// ([`Subject::with_at_most_evictions`]).
+///
+/// # Errors
+/// Where the claim fails.
+pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    replay(bench(subject, script)?, script, |bench, _, outcome| match (outcome, subject.most_evictions) {
+        (Some(Outcome::Dropped(reason)), _) if bench.removed() > 0 => {
+            Err(format!("{} packets were evicted for one that was then dropped: {reason:?}", bench.removed()))
+        }
+        (Some(Outcome::Stored), Some(most)) if bench.removed() > most => {
+            Err(format!("{} packets were evicted for one; at most {most} are claimed", bench.removed()))
+        }
+        _ => Ok(()),
     })
     .map(|_| ())
 }

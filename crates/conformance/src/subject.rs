@@ -15,6 +15,7 @@ pub struct Subject {
     pub(crate) build: Box<Build>,
     pub(crate) build_with_alpha: Option<Box<BuildWithAlpha>>,
     pub(crate) exact_threshold: bool,
+    pub(crate) most_evictions: Option<usize>,
 }
 
 impl fmt::Debug for Subject {
@@ -29,7 +30,13 @@ impl Subject {
         name: &str,
         build: impl Fn(&SwitchConfig) -> Result<Box<dyn Device>, BuildError> + 'static,
     ) -> Self {
-        Self { name: name.to_owned(), build: Box::new(build), build_with_alpha: None, exact_threshold: true }
+        Self {
+            name: name.to_owned(),
+            build: Box::new(build),
+            build_with_alpha: None,
+            exact_threshold: true,
+            most_evictions: None,
+        }
     }
 
     /// A policy in the core's switch.
@@ -81,6 +88,13 @@ impl Subject {
     #[must_use]
     pub fn with_other_limits(mut self) -> Self {
         self.exact_threshold = false;
+        self
+    }
+
+    /// Declares that an arrival never costs more than `count` stored packets.
+    #[must_use]
+    pub fn with_at_most_evictions(mut self, count: usize) -> Self {
+        self.most_evictions = Some(count);
         self
     }
 

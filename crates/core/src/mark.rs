@@ -52,6 +52,9 @@ pub struct MarkerConfig {
     pub at: Moment,
     /// Bit p set: packets of priority p may be marked.
     pub priorities: u32,
+    /// `kmin` and `kmax` of priority p (bytes) where priorities differ, as in LossPass's selective marking; the last
+    /// entry repeats. Empty: the fields of these names hold for all.
+    pub by_priority: Vec<(u64, u64)>,
     /// A second condition, on what the shared buffer has left; a packet is marked if either holds.
     pub shared: Option<SharedBufferCondition>,
 }
@@ -102,7 +105,36 @@ impl MarkerConfig {
     #[must_use]
     pub fn step(k: u64) -> Self {
         let (scope, at) = (Scope::Queue, Moment::Enqueue);
-        Self { kmin: k, kmax: k, pmax: 1.0, scope, at, priorities: u32::MAX, shared: None }
+        Self {
+            kmin: k,
+            kmax: k,
+            pmax: 1.0,
+            scope,
+            at,
+            priorities: u32::MAX,
+            by_priority: Vec::new(),
+            shared: None,
+        }
+    }
+
+    /// A step for every priority; the last one repeats.
+    ///
+    /// # Panics
+    /// If `thresholds` is empty.
+    #[must_use]
+    pub fn steps(thresholds: &[u64]) -> Self {
+        let first = *thresholds.first().expect("at least one priority");
+        Self { by_priority: thresholds.iter().map(|&k| (k, k)).collect(), ..Self::step(first) }
+    }
+
+    /// `kmin` and `kmax` of a priority (bytes).
+    #[inline]
+    #[must_use]
+    pub fn thresholds(&self, priority: u8) -> (u64, u64) {
+        match self.by_priority.get(usize::from(priority)).or(self.by_priority.last()) {
+            Some(&own) => own,
+            None => (self.kmin, self.kmax),
+        }
     }
 }
 
@@ -131,18 +163,19 @@ impl Marker {
             Scope::Queue => lengths.queue,
             Scope::Port => lengths.port,
         };
+        let (kmin, kmax) = config.thresholds(priority);
         if moment == Moment::Dequeue
             && config.shared.as_ref().is_some_and(|condition| condition.holds(length, lengths.free))
         {
             return true;
         }
-        if config.at != moment || length <= config.kmin {
+        if config.at != moment || length <= kmin {
             return false;
         }
-        if length > config.kmax {
+        if length > kmax {
             return true;
         }
-        let p = config.pmax * (length - config.kmin) as f64 / (config.kmax - config.kmin) as f64;
+        let p = config.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
         self.stream.next_f64() < p
     }
 }
@@ -210,6 +243,18 @@ mod tests {
         let mut marks =
             |priority, port| marker.decide(Moment::Dequeue, priority, Lengths { queue: 0, port, free: 500 });
         assert!(marks(1, 501) && !marks(1, 500) && !marks(0, 501));
+    }
+
+    #[test]
+    fn every_priority_may_have_its_own_threshold_and_the_last_one_repeats() {
+        let mut marker = Marker::new(MarkerConfig::steps(&[128_000, 67_500]), RandomStream::new(1, "red", 0));
+        let mut marks = |priority, length| {
+            let lengths = Lengths { queue: length, port: 0, free: 0 };
+            marker.decide(Moment::Enqueue, priority, lengths)
+        };
+        assert!(!marks(0, 128_000) && marks(0, 128_001));
+        assert!(!marks(1, 67_500) && marks(1, 67_501));
+        assert!(!marks(7, 67_500) && marks(7, 67_501));
     }
 
     #[test]

@@ -7,12 +7,21 @@
 //! To add one, write a file in `policy/` and add its `INFO` to [`POLICIES`] (`CONTRIBUTING.md`).
 
 mod abm;
+mod bshare_like;
 mod complete_sharing;
+mod credence;
 mod dynamic_threshold;
 mod enhanced_dynamic_threshold;
+mod follow_lqd;
+mod harmonic;
+mod l2bm_like;
+mod longest;
+mod longest_queue_drop;
+mod losspass;
 mod occamy;
 mod static_partition;
 mod traffic_aware;
+mod virtual_lqd;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::params::{ParamInfo, Params, Profile};
@@ -20,9 +29,16 @@ use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
 pub use abm::Abm;
+pub use bshare_like::BshareLike;
 pub use complete_sharing::CompleteSharing;
+pub use credence::Credence;
 pub use dynamic_threshold::DynamicThreshold;
 pub use enhanced_dynamic_threshold::EnhancedDynamicThreshold;
+pub use follow_lqd::FollowLqd;
+pub use harmonic::Harmonic;
+pub use l2bm_like::L2bmLike;
+pub use longest_queue_drop::LongestQueueDrop;
+pub use losspass::LossPass;
 pub use occamy::Occamy;
 pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
@@ -38,6 +54,13 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &enhanced_dynamic_threshold::INFO,
     &traffic_aware::INFO,
     &occamy::INFO,
+    &losspass::INFO,
+    &longest_queue_drop::INFO,
+    &harmonic::INFO,
+    &follow_lqd::INFO,
+    &credence::INFO,
+    &l2bm_like::INFO,
+    &bshare_like::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).

@@ -134,8 +134,10 @@ pub struct Step {
     pub thresholds: Option<Vec<u64>>,
     /// Limits of every queue for unscheduled packets, in bytes.
     pub unscheduled_thresholds: Option<Vec<u64>>,
-    /// Internal state of one queue.
-    pub probes: Option<Probes>,
+    /// The queues that lost a stored packet, in order; `None`: not checked.
+    pub evicts: Option<Vec<u16>>,
+    /// Internal state of queues.
+    pub probes: Vec<Probes>,
     /// Accepted deviation, in bytes.
     pub tolerance: u64,
 }
@@ -200,8 +202,15 @@ struct CaseText {
     #[serde(default)]
     scheduler: Option<String>,
     #[serde(default)]
-    mark_above: Option<u64>,
+    mark_above: Option<MarkText>,
     steps: Vec<Spanned<StepText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum MarkText {
+    All(u64),
+    ByPriority(Vec<u64>),
 }
 
 #[derive(Deserialize)]
@@ -227,7 +236,9 @@ struct StepText {
     occupancy: Option<u64>,
     thresholds: Option<Vec<u64>>,
     unscheduled_thresholds: Option<Vec<u64>>,
-    probes: Option<ProbesText>,
+    evicts: Option<Vec<u16>>,
+    #[serde(default)]
+    probes: Vec<ProbesText>,
     #[serde(default)]
     tolerance: u64,
 }
@@ -337,11 +348,19 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
         Some("strict-priority") => Scheduler::strict_priority(*queues),
         Some(other) => return Err(format!("no scheduler is called \"{other}\" here")),
     };
+    let marker = match &written.mark_above {
+        None => None,
+        Some(MarkText::All(k)) => Some(MarkerConfig::step(*k)),
+        Some(MarkText::ByPriority(list)) if list.len() == *queues => Some(MarkerConfig::steps(list)),
+        Some(MarkText::ByPriority(list)) => {
+            return Err(format!("mark_above has {} thresholds for {queues} queues per port", list.len()));
+        }
+    };
     Ok(SwitchConfig {
         queues_per_port: *queues,
         max_packet: *max_packet,
         scheduler,
-        marker: written.mark_above.map(MarkerConfig::step),
+        marker,
         profile,
         ..SwitchConfig::new(*capacity, rates)
     })
@@ -393,15 +412,19 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
             return Err(format!("{} values for {queues} queues", list.len()));
         }
     }
-    let probes = written
-        .probes
-        .map(|ProbesText { queue, values }| {
-            Ok::<_, String>(Probes {
-                queue: existing("queue", queue, queues)?,
-                values: values.into_iter().collect(),
-            })
-        })
-        .transpose()?;
+    let mut probes = Vec::with_capacity(written.probes.len());
+    for ProbesText { queue, values } in written.probes {
+        let queue = existing("queue", queue, queues)?;
+        probes.push(Probes { queue, values: values.into_iter().collect() });
+    }
+    for &queue in written.evicts.iter().flatten() {
+        existing("queue", queue, queues)?;
+    }
+    // A fill under a policy that evicts would need a long list.
+    let evicts = match event {
+        Event::Fill { .. } => written.evicts,
+        _ => Some(written.evicts.unwrap_or_default()),
+    };
     Ok(Step {
         line,
         at: written.at_ns.map(Time::from_ns),
@@ -414,6 +437,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         occupancy: written.occupancy,
         thresholds: written.thresholds,
         unscheduled_thresholds: written.unscheduled_thresholds,
+        evicts,
         probes,
         tolerance: written.tolerance,
     })

@@ -107,6 +107,13 @@ impl Runner<'_> {
                 return Err(format!("expected a packet from queue {:?}, it came from {from:?}", step.from));
             }
         }
+        let removed: Vec<u16> = self.device.take_removed().iter().map(|(queue, _)| queue.0).collect();
+        if let Some(expected) = step.evicts.as_ref().filter(|&expected| *expected != removed) {
+            return Err(format!(
+                "expected evictions from the queues {expected:?}, found {removed:?}{}",
+                self.state()
+            ));
+        }
         self.compare(step)
     }
 
@@ -228,7 +235,7 @@ impl Runner<'_> {
         if let Some(expected) = &step.unscheduled_thresholds {
             differs("unscheduled threshold", expected, &self.limits(Tags::UNSCHEDULED))?;
         }
-        if let Some(probes) = &step.probes {
+        for probes in &step.probes {
             let shown = self.device.probes(QueueId(probes.queue));
             for (name, expected) in &probes.values {
                 let found = shown.iter().find(|(probe, _)| probe == name).map(|(_, value)| *value);
