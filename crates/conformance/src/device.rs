@@ -36,9 +36,10 @@ pub trait Device {
     /// The policy's limit for a packet with `tags` in `queue`, in bytes.
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
-    /// Tells `sink` the internal state of the policy that is worth plotting for `queue`: name and value. A device
-    /// without such a view leaves this out.
-    fn probe(&self, _queue: QueueId, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    /// The policy's internal state for a queue: names and values. A device that shows none cannot meet a vector's `probes`.
+    fn probes(&self, _queue: QueueId) -> Vec<(String, f64)> {
+        Vec::new()
+    }
 
     /// The device's own check of its accounts.
     ///
@@ -114,8 +115,11 @@ impl<P: Policy> Device for SwitchDevice<P> {
         self.switch.threshold(queue, tags)
     }
 
-    fn probe(&self, queue: QueueId, sink: &mut dyn FnMut(&'static str, f64)) {
-        self.switch.policy().probe(queue, self.switch.buffer(), sink);
+    fn probes(&self, queue: QueueId) -> Vec<(String, f64)> {
+        let mut probes = Vec::new();
+        let mut sink = |name: &'static str, value| probes.push((name.to_owned(), value));
+        self.switch.policy().probe(queue, self.switch.buffer(), &mut sink);
+        probes
     }
 
     fn verify(&self) -> Result<(), String> {

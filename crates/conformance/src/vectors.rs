@@ -46,14 +46,14 @@
 //! | `lengths`, `occupancy` | Bytes of every queue, of the buffer, after the step. |
 //! | `each` | Bytes of every queue that is named in `fill`. |
 //! | `thresholds`, `unscheduled_thresholds` | Limits of every queue after the step, for plain and for unscheduled packets, in bytes. |
-//! | `probes` | A list of `{ queue, name, value }`: what the policy's probe says of a queue after the step, to a relative 1e-9. |
+//! | `probes` | Internal state of one queue after the step, by the names of the policy's probes: `{ queue = 0, state = 1 }`. |
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 mod file;
 mod run;
 mod values;
 
-pub use file::{BufferSpec, Case, Event, LoadError, ProbeExpectation, Step, VectorFile};
+pub use file::{BufferSpec, Case, Event, LoadError, Probes, Step, VectorFile};
 pub use run::{Elementary, Mismatch};
 
 #[cfg(doc)]

@@ -128,9 +128,9 @@ fn a_wrong_expectation_fails_and_the_message_names_file_line_case_and_step() {
             "step 2: expected evictions from the queues [0], found [] (queues hold [2] B",
         ),
         (
-            "lengths = [2]",
-            "probes = [{ queue = 0, name = \"gamma\", value = 1.0 }]",
-            "step 2: probe gamma of queue 0: expected 1, found None",
+            "each = 2",
+            "probes = { queue = 0, gamma = 1 }",
+            "step 3: gamma of queue 0: expected 1, found no such probe",
         ),
         ("at_ns = 7", "at_ns = 4", "step 3: time runs backwards, from 6 ns to 4 ns"),
     ] {
@@ -162,6 +162,7 @@ fn a_malformed_vector_is_refused_with_its_line() {
         ),
         (", expect = \"admit\"", "", "example.toml:9: the verdict is missing"),
         ("lengths = [2]", "lengths = [2, 0]", "example.toml:10: 2 values for 1 queues"),
+        ("each = 2", "probes = { queue = 1 }", "example.toml:11: there is no queue 1"),
         ("lengths = [2]", "evicts = [1]", "example.toml:10: there is no queue 1"),
         (
             "max_packet = 1 }",

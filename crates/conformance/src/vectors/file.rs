@@ -8,6 +8,7 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, Time};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
@@ -135,22 +136,19 @@ pub struct Step {
     pub unscheduled_thresholds: Option<Vec<u64>>,
     /// The queues that lost a stored packet, in order; `None`: not checked.
     pub evicts: Option<Vec<u16>>,
-    /// Expected internal state.
-    pub probes: Vec<ProbeExpectation>,
+    /// Internal state of one queue.
+    pub probes: Option<Probes>,
     /// Accepted deviation, in bytes.
     pub tolerance: u64,
 }
 
-/// What a policy's probe must say.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProbeExpectation {
-    /// Of this queue.
+/// Expected internal state of one queue.
+#[derive(Clone, Debug)]
+pub struct Probes {
+    /// Which.
     pub queue: u16,
-    /// Under this name.
-    pub name: String,
-    /// This value.
-    pub value: f64,
+    /// Name and value.
+    pub values: Vec<(String, f64)>,
 }
 
 /// The buffer of a case, as written.
@@ -239,10 +237,16 @@ struct StepText {
     thresholds: Option<Vec<u64>>,
     unscheduled_thresholds: Option<Vec<u64>>,
     evicts: Option<Vec<u16>>,
-    #[serde(default)]
-    probes: Vec<ProbeExpectation>,
+    probes: Option<ProbesText>,
     #[serde(default)]
     tolerance: u64,
+}
+
+#[derive(Deserialize)]
+struct ProbesText {
+    queue: u16,
+    #[serde(flatten)]
+    values: BTreeMap<String, f64>,
 }
 
 impl VectorFile {
@@ -410,14 +414,20 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
     for &queue in written.evicts.iter().flatten() {
         existing("queue", queue, queues)?;
     }
-    for probe in &written.probes {
-        existing("queue", probe.queue, queues)?;
-    }
     // A fill under a policy that evicts would need a long list.
     let evicts = match event {
         Event::Fill { .. } => written.evicts,
         _ => Some(written.evicts.unwrap_or_default()),
     };
+    let probes = written
+        .probes
+        .map(|ProbesText { queue, values }| {
+            Ok::<_, String>(Probes {
+                queue: existing("queue", queue, queues)?,
+                values: values.into_iter().collect(),
+            })
+        })
+        .transpose()?;
     Ok(Step {
         line,
         at: written.at_ns.map(Time::from_ns),
@@ -431,7 +441,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         thresholds: written.thresholds,
         unscheduled_thresholds: written.unscheduled_thresholds,
         evicts,
-        probes: written.probes,
+        probes,
         tolerance: written.tolerance,
     })
 }

@@ -6,6 +6,9 @@ use bufferlab_core::{Admission, Ecn, Packet, QueueId, Tags};
 use bufferlab_units::Time;
 use std::fmt;
 
+/// Probes are floats, most of them whole.
+const PROBE_TOLERANCE: f64 = 1e-6;
+
 /// One elementary operation of a case with its answer: what a test bench in another language replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
@@ -232,19 +235,15 @@ impl Runner<'_> {
         if let Some(expected) = &step.unscheduled_thresholds {
             differs("unscheduled threshold", expected, &self.limits(Tags::UNSCHEDULED))?;
         }
-        for expected in &step.probes {
-            let mut found = None;
-            self.device.probe(QueueId(expected.queue), &mut |name, value| {
-                if name == expected.name {
-                    found = Some(value);
+        if let Some(probes) = &step.probes {
+            let shown = self.device.probes(QueueId(probes.queue));
+            for (name, expected) in &probes.values {
+                let found = shown.iter().find(|(probe, _)| probe == name).map(|(_, value)| *value);
+                if found.is_none_or(|found| (found - expected).abs() > PROBE_TOLERANCE) {
+                    let found = found.map_or_else(|| "no such probe".to_owned(), |found| found.to_string());
+                    let queue = probes.queue;
+                    return Err(format!("{name} of queue {queue}: expected {expected}, found {found}"));
                 }
-            });
-            let near = |found: f64| (found - expected.value).abs() <= 1e-9 * expected.value.abs().max(1.0);
-            if !found.is_some_and(near) {
-                return Err(format!(
-                    "probe {} of queue {}: expected {}, found {found:?}",
-                    expected.name, expected.queue, expected.value
-                ));
             }
         }
         self.device.verify().map_err(|error| format!("the ledger is wrong: {error}"))
