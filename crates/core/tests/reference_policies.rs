@@ -105,6 +105,6 @@ fn a_delay_limit_below_the_transmission_of_a_packet_is_refused_with_the_least_th
     let build = |delay| config.build("bshare-like", &[("delay_limit".to_owned(), ParamValue::Time(delay))]);
     let error = build(Time::from_ns(1_199)).expect_err("1498 B");
     assert_eq!(error.param, "delay_limit");
-    assert!(error.message.contains("sends 1498 B") && error.message.contains("at least 1200 ns"), "{error}");
+    assert!(error.message.contains("sends 1498 B") && error.message.contains("at least 1.2 us"), "{error}");
     assert!(build(Time::from_ns(1_200)).is_ok());
 }

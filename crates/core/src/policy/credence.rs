@@ -2,7 +2,7 @@
 //!
 //! Never evicts. A packet within its threshold is stored unless the predictor says that Longest Queue Drop would drop it; while all
 //! queues are short it is stored in any case, so that a bad predictor costs little. With perfect predictions the policy
-//! is as good as Longest Queue Drop against the worst case, and with bad ones never worse than Complete Sharing.
+//! has the guarantee of Longest Queue Drop against the worst case, and with bad ones still that of Complete Sharing.
 
 use super::longest::{Longest, TIES, Ties};
 use super::virtual_lqd::{IDLE, VirtualLqd};

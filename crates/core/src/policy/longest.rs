@@ -10,7 +10,7 @@ pub(super) const TIES: ParamInfo = ParamInfo {
     name: "ties",
     kind: ParamKind::Choice(&["random", "first"]),
     default: ParamValue::Choice(Cow::Borrowed("random")),
-    artifact_default: Some(ParamValue::Choice(Cow::Borrowed("first"))),
+    artifact_default: None,
     doc: "Which of several longest queues is taken. `random`: every queue draws a ticket (seeded) when its length changes, the \
           highest one is taken, so none is favoured. `first`: the one with the lowest number.",
 };
