@@ -4,9 +4,21 @@ use bufferlab_conformance::{Subject, exhaustive, random};
 use bufferlab_core::{POLICIES, ParamValue, find_policy};
 use bufferlab_units::Time;
 
+/// Policies whose verdicts do not follow from the threshold of the packet's marks: they look at the packet's flow.
+const BEYOND_THE_THRESHOLD: &[&str] = &["plasticine-single"];
+
+const SMALL_TABLE: (&str, ParamValue) = ("flow_entries", ParamValue::Count(64));
+
 /// Every policy with its defaults, and the variants that run other code.
 fn subjects() -> Vec<Subject> {
-    let mut subjects: Vec<_> = POLICIES.iter().map(|info| Subject::registered(info, &[])).collect();
+    let defaults = POLICIES.iter().map(|info| {
+        // A switch is built for every script: a large flow table would take most of the time.
+        let has_flows = info.params.iter().any(|param| param.name == "flow_entries");
+        let params: &[_] = if has_flows { &[SMALL_TABLE] } else { &[] };
+        let subject = Subject::registered(info, params);
+        if BEYOND_THE_THRESHOLD.contains(&info.name) { subject.with_other_limits() } else { subject }
+    });
+    let mut subjects: Vec<_> = defaults.collect();
     let abm = find_policy("abm").expect("registered");
     let word = |word: &'static str| ParamValue::Choice(word.into());
     subjects.push(Subject::registered(abm, &[("drain_rate", word("computed"))]));
@@ -18,6 +30,17 @@ fn subjects() -> Vec<Subject> {
             ("update_interval", ParamValue::Time(Time::from_us(5))),
         ],
     ));
+    let plasticine = find_policy("plasticine").expect("registered");
+    subjects.push(Subject::registered(
+        plasticine,
+        &[("high_priorities", ParamValue::Count(0)), ("drain_rate", word("measured"))],
+    ));
+    subjects.push(Subject::registered(
+        plasticine,
+        &[("congestion", word("bytes")), ("congested_bytes", ParamValue::Bytes(100))],
+    ));
+    let single = find_policy("plasticine-single").expect("registered");
+    subjects.push(Subject::registered(single, &[("short_flows", word("tag"))]));
     subjects
         .push(Subject::registered(abm, &[("headroom_per_port", ParamValue::Bytes(50))]).with_other_limits());
     subjects

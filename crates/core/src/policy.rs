@@ -8,10 +8,13 @@
 
 mod abm;
 mod complete_sharing;
+mod congestion;
 mod dynamic_threshold;
+mod plasticine;
 mod static_partition;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
+use crate::classify::Classifier;
 use crate::params::{ParamInfo, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
@@ -19,6 +22,7 @@ use std::fmt;
 pub use abm::Abm;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
+pub use plasticine::Plasticine;
 pub use static_partition::StaticPartition;
 
 /// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
@@ -29,6 +33,8 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &static_partition::EVENLY_SPLIT,
     &dynamic_threshold::INFO,
     &abm::INFO,
+    &plasticine::MULTI_QUEUE,
+    &plasticine::SINGLE_QUEUE,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
@@ -144,6 +150,13 @@ impl Tags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// This set less `other`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 }
 
@@ -369,6 +382,12 @@ pub trait Policy: fmt::Debug + Send {
         PauseDemand::Keep
     }
 
+    /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows. `None`: priority p joins queue p.
+    /// Taken once, when the switch is built; [`crate::Switch::set_classifier`] replaces it.
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        None
+    }
+
     /// The limit in force for a packet with `tags` in `queue` (bytes): a packet is admitted iff the queue's
     /// length with it stays within the limit, and the packet fits into the memory. `None` where the policy has
     /// no such notion. For traces, reports and `explain`; never called in the hot path.
@@ -416,6 +435,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         (**self).pause_demand(now, ingress, buffer)
+    }
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        (**self).take_classifier()
     }
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         (**self).threshold(queue, tags, buffer)
