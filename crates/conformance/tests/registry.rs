@@ -5,7 +5,7 @@ use bufferlab_core::{POLICIES, ParamValue, find_policy};
 use bufferlab_units::Time;
 
 /// Policies whose verdicts do not follow from the threshold of the packet's marks: they look at the packet's flow.
-const BEYOND_THE_THRESHOLD: &[&str] = &["plasticine-single"];
+const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "plasticine-single"];
 
 const SMALL_TABLE: (&str, ParamValue) = ("flow_entries", ParamValue::Count(64));
 
@@ -41,6 +41,18 @@ fn subjects() -> Vec<Subject> {
     ));
     let single = find_policy("plasticine-single").expect("registered");
     subjects.push(Subject::registered(single, &[("short_flows", word("tag"))]));
+    let fab = find_policy("fab").expect("registered");
+    subjects.push(Subject::registered(fab, &[("short_flows", word("tag"))]));
+    let abm_dt = find_policy("abm-dt").expect("registered");
+    subjects.push(Subject::registered(
+        abm_dt,
+        &[
+            ("unscheduled", ParamValue::Flag(true)),
+            ("congestion", word("watermark")),
+            ("alpha_steps", word("powers-of-two")),
+            ("update_interval", ParamValue::Time(Time::from_us(60))),
+        ],
+    ));
     subjects
         .push(Subject::registered(abm, &[("headroom_per_port", ParamValue::Bytes(50))]).with_other_limits());
     subjects

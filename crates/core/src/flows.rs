@@ -1,14 +1,10 @@
 //! A bounded table of flows: what an elephant trap remembers of each one, and forgets after silence.
 
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::policy::{BuildError, Tags};
+use crate::policy::Tags;
 use bufferlab_units::{Time, mix};
 
 /// Slots among which a flow may sit: it is hashed to a set of so many.
 const WAYS: usize = 4;
-
-/// Largest table (flows).
-const MAX_FLOWS: u64 = 1 << 24;
 
 /// One flow in one direction.
 ///
@@ -128,45 +124,6 @@ impl ShortLimit {
     pub const fn holds(self, sent: Sent) -> bool {
         (self.packets == 0 || sent.packets < self.packets) && (self.bytes == 0 || sent.bytes < self.bytes)
     }
-}
-
-/// Number of slots of a policy's flow table.
-pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo {
-    name: "flow_entries",
-    kind: ParamKind::Count { min: WAYS as u64 },
-    default: ParamValue::Count(16_384),
-    artifact_default: None,
-    doc: "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full displaces the one \
-          that was silent for longest, which then counts from zero again.",
-};
-
-/// The silence after which a flow is forgotten.
-pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo {
-    name: "flow_idle",
-    kind: ParamKind::Time { min: Time::from_ns(1) },
-    default: ParamValue::Time(Time::from_ms(5)),
-    artifact_default: None,
-    doc: "A flow that was silent for longer is forgotten and starts anew.",
-};
-
-/// `flow_entries`, if it is a reasonable size.
-pub(crate) fn flow_entries(params: &Params) -> Result<usize, BuildError> {
-    let flows = params.count("flow_entries");
-    if flows > MAX_FLOWS {
-        let message = format!("{flows} flows in every switch are too many; use at most {MAX_FLOWS}");
-        return Err(BuildError { param: "flow_entries", message });
-    }
-    Ok(flows as usize)
-}
-
-/// `short_packets` and `short_bytes`, of which one must be set.
-pub(crate) fn short_limit(params: &Params) -> Result<ShortLimit, BuildError> {
-    let limit = ShortLimit { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
-    if limit.packets == 0 && limit.bytes == 0 {
-        let message = "without a limit in packets or in bytes every flow is short for ever: set short_packets or short_bytes";
-        return Err(BuildError { param: "short_packets", message: message.to_owned() });
-    }
-    Ok(limit)
 }
 
 #[cfg(test)]

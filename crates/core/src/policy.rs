@@ -7,10 +7,13 @@
 //! To add one, write a file in `policy/` and add its `INFO` to [`POLICIES`] (`CONTRIBUTING.md`).
 
 mod abm;
+mod abm_dt;
 mod complete_sharing;
 mod congestion;
 mod dynamic_threshold;
+mod flow_aware;
 mod plasticine;
+mod short_flows;
 mod static_partition;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
@@ -20,8 +23,10 @@ use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
 pub use abm::Abm;
+pub use abm_dt::AbmOnDt;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
+pub use flow_aware::FlowAwareBuffer;
 pub use plasticine::Plasticine;
 pub use static_partition::StaticPartition;
 
@@ -33,6 +38,8 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &static_partition::EVENLY_SPLIT,
     &dynamic_threshold::INFO,
     &abm::INFO,
+    &abm_dt::INFO,
+    &flow_aware::INFO,
     &plasticine::MULTI_QUEUE,
     &plasticine::SINGLE_QUEUE,
 ];

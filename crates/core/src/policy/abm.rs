@@ -129,6 +129,8 @@ impl Abm {
                 _ => Criterion::Share(share),
             },
             drain_rate,
+            watermark: false,
+            powers_of_two: false,
         };
         Self {
             tracker: Tracker::new(settings, shape),

@@ -100,6 +100,16 @@ pub(super) struct Settings {
     pub(super) criterion: Criterion,
     /// Where γ comes from.
     pub(super) drain_rate: DrainRate,
+    /// Congestion looks at the longest length that an arrival met since the last update, not at that of the instant.
+    pub(super) watermark: bool,
+    /// Weights are rounded to powers of two.
+    pub(super) powers_of_two: bool,
+}
+
+impl Settings {
+    fn rounded(&self, weight: Weight) -> Weight {
+        if self.powers_of_two { weight.nearest_power_of_two() } else { weight }
+    }
 }
 
 /// `params`' ratio per priority as weights.
@@ -120,6 +130,8 @@ struct QueueState {
     sent: u64,
     /// A packet has waited behind another one since the last update: the drain rate is a measurement.
     waited: bool,
+    /// The longest length that an arrival met since the last update.
+    peak: u64,
     /// min(q, `full` of [`Criterion::Fraction`]) when a packet last arrived.
     level: u64,
 }
@@ -144,11 +156,12 @@ impl Tracker {
         let queues_per_port = shape.queues_per_port;
         let groups = settings.group_of.iter().max().map_or(0, |last| last + 1);
         let state = |queue: usize| QueueState {
-            weight: settings.alphas[queue % queues_per_port],
-            favoured_weight: settings.favoured_alphas[queue % queues_per_port],
+            weight: settings.rounded(settings.alphas[queue % queues_per_port]),
+            favoured_weight: settings.rounded(settings.favoured_alphas[queue % queues_per_port]),
             gamma: Weight::ONE,
             sent: 0,
             waited: false,
+            peak: 0,
             level: 0,
         };
         Self {
@@ -174,6 +187,7 @@ impl Tracker {
     pub(super) fn arrived(&mut self, queue: QueueId, bytes: u64) {
         let state = &mut self.queues[usize::from(queue.0)];
         state.waited |= bytes > 0;
+        state.peak = state.peak.max(bytes);
         if let Criterion::Fraction { full, .. } = self.settings.criterion {
             state.level = bytes.min(full);
         }
@@ -208,16 +222,19 @@ impl Tracker {
         for (queue, state) in self.queues.iter_mut().enumerate() {
             let priority = queue % self.queues_per_port;
             let scale = state.gamma.divided_by(self.congested[self.settings.group_of[priority]]);
-            state.weight = self.settings.alphas[priority].times(scale);
-            state.favoured_weight = self.settings.favoured_alphas[priority].times(scale);
+            state.weight = self.settings.rounded(self.settings.alphas[priority].times(scale));
+            state.favoured_weight =
+                self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
             state.sent = 0;
+            state.peak = buffer.queue_bytes(QueueId(queue as u16));
             state.waited = buffer.queue_packets(QueueId(queue as u16)) > 0;
         }
         self.next_update = now + self.settings.interval;
     }
 
     fn is_congested(&self, queue: usize, remaining: u64, buffer: &Buffer) -> bool {
-        let bytes = buffer.queue_bytes(QueueId(queue as u16));
+        let length = buffer.queue_bytes(QueueId(queue as u16));
+        let bytes = if self.settings.watermark { length.max(self.queues[queue].peak) } else { length };
         let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.of(remaining));
         // An empty queue is never congested, also not when the threshold is 0.
         bytes > 0

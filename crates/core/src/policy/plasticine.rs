@@ -11,13 +11,13 @@
 //! Source: Plasticine, Eq. 3 and section 4.1. Shares counting and drain rates with ABM, which groups by queue of the port.
 
 use super::congestion::{self, CONGESTED_SHARE, Criterion, DrainRate, Settings, Tracker};
+use super::short_flows::{self, FLOW_ENTRIES, FLOW_IDLE, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
-use crate::flows::{self, FLOW_ENTRIES, FLOW_IDLE, ShortLimit};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
 use bufferlab_units::Time;
@@ -53,13 +53,7 @@ pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
     source: "Plasticine, section 4.1 (\"Plasticine on a single queue per port\").",
     cost: "O(1) per packet, O(queues) per update interval",
     params: SINGLE_PARAMS,
-    build: |params, shape| {
-        let trap = match params.choice("short_flows") {
-            "trap" => Some((flows::flow_entries(params)?, flows::short_limit(params)?)),
-            _ => None,
-        };
-        Ok(Box::new(Plasticine::single_queue(params, shape, trap)))
-    },
+    build: |params, shape| Ok(Box::new(Plasticine::single_queue(params, shape, short_flows::trap(params)?))),
 };
 
 const UPDATE_INTERVAL: ParamInfo = ParamInfo {
@@ -127,28 +121,10 @@ const SINGLE_PARAMS: &[ParamInfo] = &[
         artifact_default: None,
         doc: "alpha of short flows (alpha_H): packets tagged `small`. The paper's sentence names the two the wrong way round (erratum E-PLA-7).",
     },
-    ParamInfo {
-        name: "short_flows",
-        kind: ParamKind::Choice(&["trap", "tag"]),
-        default: ParamValue::Choice(Cow::Borrowed("trap")),
-        artifact_default: None,
-        doc: "Who knows short flows. `trap`: the switch, by an elephant trap, as in the paper's evaluation (\"a flow classifier similar to the elephant \
-              trap\"). `tag`: hosts, which mark packets `small`.",
-    },
-    ParamInfo {
-        name: "short_packets",
-        kind: ParamKind::Count { min: 0 },
-        default: ParamValue::Count(15),
-        artifact_default: None,
-        doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter. Not stated in the paper.",
-    },
-    ParamInfo {
-        name: "short_bytes",
-        kind: ParamKind::Bytes { min: 0 },
-        default: ParamValue::Bytes(0),
-        artifact_default: None,
-        doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: bytes do not matter.",
-    },
+    SHORT_FLOWS,
+    // Not stated in the paper.
+    SHORT_PACKETS,
+    SHORT_BYTES,
     FLOW_IDLE,
     FLOW_ENTRIES,
     UPDATE_INTERVAL,
@@ -191,15 +167,16 @@ impl Plasticine {
             interval: params.time("update_interval"),
             criterion: criterion(params),
             drain_rate,
+            watermark: false,
+            powers_of_two: false,
         };
         let tracker = Tracker::new(settings, shape);
         Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
     }
 
-    /// `params` as declared by the registry entry `plasticine-single`; with `trap`, the size of its flow table and its limit, the switch
-    /// finds the short flows itself.
+    /// `params` as declared by the registry entry `plasticine-single`; with `trap` the switch finds the short flows itself.
     #[must_use]
-    pub fn single_queue(params: &Params, shape: &SwitchShape, trap: Option<(usize, ShortLimit)>) -> Self {
+    pub fn single_queue(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
         let priorities = shape.queues_per_port;
         let settings = Settings {
             // Congestion is judged by the threshold of long flows: no queue of long flows ever comes near the other one.
@@ -209,13 +186,14 @@ impl Plasticine {
             interval: params.time("update_interval"),
             criterion: criterion(params),
             drain_rate: DrainRate::One,
+            watermark: false,
+            powers_of_two: false,
         };
-        let idle = params.time("flow_idle");
         Self {
             tracker: Tracker::new(settings, shape),
             drain_rate: DrainRate::One,
             short: Some(Tags::SMALL),
-            trap: trap.map(|(entries, limit)| ElephantTrap::new(entries, idle, limit, None)),
+            trap,
             queues_per_port: priorities,
         }
     }
