@@ -1,21 +1,25 @@
 //! Does every registered policy keep the common promises?
 
 use bufferlab_conformance::{Subject, exhaustive, random};
-use bufferlab_core::{POLICIES, ParamValue, find_policy};
+use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
 use bufferlab_units::Time;
 
-/// Policies whose verdicts do not follow from the threshold of the packet's marks: they look at the packet's flow.
-const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "plasticine-single"];
+/// Policies whose verdicts do not follow from the queue's length and the threshold of the packet's marks: they look at the
+/// packet's flow, or at an old copy of the length.
+const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "plasticine-pisa", "plasticine-single"];
 
-const SMALL_TABLE: (&str, ParamValue) = ("flow_entries", ParamValue::Count(64));
+/// In place of defaults that would take most of the time: a switch is built for every script (large flow tables), and time passes
+/// in steps of 27 us (short periods).
+fn quick(info: &PolicyInfo) -> Vec<(&'static str, ParamValue)> {
+    let quick =
+        [("flow_entries", ParamValue::Count(64)), ("pass_period", ParamValue::Time(Time::from_us(10)))];
+    quick.into_iter().filter(|(name, _)| info.params.iter().any(|param| param.name == *name)).collect()
+}
 
 /// Every policy with its defaults, and the variants that run other code.
 fn subjects() -> Vec<Subject> {
     let defaults = POLICIES.iter().map(|info| {
-        // A switch is built for every script: a large flow table would take most of the time.
-        let has_flows = info.params.iter().any(|param| param.name == "flow_entries");
-        let params: &[_] = if has_flows { &[SMALL_TABLE] } else { &[] };
-        let subject = Subject::registered(info, params);
+        let subject = Subject::registered(info, &quick(info));
         if BEYOND_THE_THRESHOLD.contains(&info.name) { subject.with_other_limits() } else { subject }
     });
     let mut subjects: Vec<_> = defaults.collect();
@@ -41,6 +45,15 @@ fn subjects() -> Vec<Subject> {
     ));
     let single = find_policy("plasticine-single").expect("registered");
     subjects.push(Subject::registered(single, &[("short_flows", word("tag"))]));
+    let pisa = find_policy("plasticine-pisa").expect("registered");
+    let prompt = [
+        ("pass_period", ParamValue::Time(Time::from_us(5))),
+        ("egress_length", word("dequeue")),
+        ("zero_when_empty", ParamValue::Flag(false)),
+        ("high_priorities", ParamValue::Count(0)),
+        ("counted_queues", ParamValue::Count(1)),
+    ];
+    subjects.push(Subject::registered(pisa, &prompt).with_other_limits());
     let fab = find_policy("fab").expect("registered");
     subjects.push(Subject::registered(fab, &[("short_flows", word("tag"))]));
     let abm_dt = find_policy("abm-dt").expect("registered");

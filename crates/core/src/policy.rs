@@ -13,6 +13,7 @@ mod congestion;
 mod dynamic_threshold;
 mod flow_aware;
 mod plasticine;
+mod plasticine_pisa;
 mod short_flows;
 mod static_partition;
 
@@ -28,6 +29,7 @@ pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
 pub use flow_aware::FlowAwareBuffer;
 pub use plasticine::Plasticine;
+pub use plasticine_pisa::{PlasticinePisa, shift};
 pub use static_partition::StaticPartition;
 
 /// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
@@ -42,6 +44,7 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &flow_aware::INFO,
     &plasticine::MULTI_QUEUE,
     &plasticine::SINGLE_QUEUE,
+    &plasticine_pisa::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
