@@ -5,8 +5,8 @@ use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
 use bufferlab_units::Time;
 
 /// Policies whose verdicts do not follow from the queue's length and the threshold of the packet's marks: they look at the
-/// packet's flow, or at an old copy of the length.
-const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "plasticine-pisa", "plasticine-single"];
+/// packet's flow, drop early, or look at an old copy of the length.
+const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "ib", "plasticine-pisa", "plasticine-single"];
 
 /// In place of defaults that would take most of the time: a switch is built for every script (large flow tables), and time passes
 /// in steps of 27 us (short periods).
@@ -54,6 +54,20 @@ fn subjects() -> Vec<Subject> {
         ("counted_queues", ParamValue::Count(1)),
     ];
     subjects.push(Subject::registered(pisa, &prompt).with_other_limits());
+    let ib = find_policy("ib").expect("registered");
+    for afd in ["per_flow", "per_queue", "swapped"] {
+        let harsh = [
+            ("afd", word(afd)),
+            ("afd_interval", ParamValue::Time(Time::from_us(20))),
+            ("fair_share_cap", ParamValue::Bytes(100)),
+            ("drop_above", ParamValue::Bytes(0)),
+            ("reference_queue", ParamValue::Bytes(50)),
+            ("elephant_bytes", ParamValue::Bytes(100)),
+            ("short_headroom", ParamValue::Bytes(50)),
+            ("flow_entries", ParamValue::Count(4)),
+        ];
+        subjects.push(Subject::registered(ib, &harsh).with_other_limits());
+    }
     let fab = find_policy("fab").expect("registered");
     subjects.push(Subject::registered(fab, &[("short_flows", word("tag"))]));
     let abm_dt = find_policy("abm-dt").expect("registered");

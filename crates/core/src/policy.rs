@@ -12,6 +12,7 @@ mod complete_sharing;
 mod congestion;
 mod dynamic_threshold;
 mod flow_aware;
+mod intelligent_buffer;
 mod plasticine;
 mod plasticine_pisa;
 mod short_flows;
@@ -28,6 +29,7 @@ pub use abm_dt::AbmOnDt;
 pub use complete_sharing::CompleteSharing;
 pub use dynamic_threshold::DynamicThreshold;
 pub use flow_aware::FlowAwareBuffer;
+pub use intelligent_buffer::IntelligentBuffer;
 pub use plasticine::Plasticine;
 pub use plasticine_pisa::{PlasticinePisa, shift};
 pub use static_partition::StaticPartition;
@@ -42,6 +44,7 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &abm::INFO,
     &abm_dt::INFO,
     &flow_aware::INFO,
+    &intelligent_buffer::INFO,
     &plasticine::MULTI_QUEUE,
     &plasticine::SINGLE_QUEUE,
     &plasticine_pisa::INFO,
