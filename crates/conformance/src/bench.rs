@@ -87,8 +87,18 @@ impl Bench {
                 let ingress_port = 0;
                 let id = self.next_id;
                 self.next_id += 1;
-                let packet =
-                    Packet { id, size, egress_port: port, ingress_port, priority, tags, ..Packet::default() };
+                // Four flows per queue in turn, so that policies with a flow table have something to remember.
+                let flow = u32::from(queue) * 4 + id % 4;
+                let packet = Packet {
+                    id,
+                    size,
+                    flow,
+                    egress_port: port,
+                    ingress_port,
+                    priority,
+                    tags,
+                    ..Packet::default()
+                };
                 let admission = self.device.handle_arrival(self.now, &packet);
                 match admission {
                     Admission::Stored { .. } => {

@@ -4,9 +4,25 @@ use bufferlab_conformance::{Subject, exhaustive, random};
 use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
 use bufferlab_units::Time;
 
+/// Policies whose verdicts do not follow from the queue's length and the threshold of the packet's marks: they look at the
+/// packet's flow, drop early, or look at an old copy of the length.
+const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "ib", "plasticine-pisa", "plasticine-single"];
+
+/// In place of defaults that would take most of the time: a switch is built for every script (large flow tables), and time passes
+/// in steps of 27 us (short periods).
+fn quick(info: &PolicyInfo) -> Vec<(&'static str, ParamValue)> {
+    let quick =
+        [("flow_entries", ParamValue::Count(64)), ("pass_period", ParamValue::Time(Time::from_us(10)))];
+    quick.into_iter().filter(|(name, _)| info.params.iter().any(|param| param.name == *name)).collect()
+}
+
 /// Every policy with its defaults, and the variants that run other code.
 fn subjects() -> Vec<Subject> {
-    let mut subjects: Vec<_> = POLICIES.iter().map(|info| as_claimed(info, &[])).collect();
+    let defaults = POLICIES.iter().map(|info| {
+        let subject = as_claimed(info, &quick(info));
+        if BEYOND_THE_THRESHOLD.contains(&info.name) { subject.with_other_limits() } else { subject }
+    });
+    let mut subjects: Vec<_> = defaults.collect();
     let abm = find_policy("abm").expect("registered");
     let word = |word: &'static str| ParamValue::Choice(word.into());
     subjects.push(Subject::registered(abm, &[("drain_rate", word("computed"))]));
@@ -16,6 +32,52 @@ fn subjects() -> Vec<Subject> {
             ("drain_rate", word("credited")),
             ("congestion", word("fraction")),
             ("update_interval", ParamValue::Time(Time::from_us(5))),
+        ],
+    ));
+    let plasticine = find_policy("plasticine").expect("registered");
+    subjects.push(Subject::registered(
+        plasticine,
+        &[("high_priorities", ParamValue::Count(0)), ("drain_rate", word("measured"))],
+    ));
+    subjects.push(Subject::registered(
+        plasticine,
+        &[("congestion", word("bytes")), ("congested_bytes", ParamValue::Bytes(100))],
+    ));
+    let single = find_policy("plasticine-single").expect("registered");
+    subjects.push(Subject::registered(single, &[("short_flows", word("tag"))]));
+    let pisa = find_policy("plasticine-pisa").expect("registered");
+    let prompt = [
+        ("pass_period", ParamValue::Time(Time::from_us(5))),
+        ("egress_length", word("dequeue")),
+        ("zero_when_empty", ParamValue::Flag(false)),
+        ("high_priorities", ParamValue::Count(0)),
+        ("counted_queues", ParamValue::Count(1)),
+    ];
+    subjects.push(Subject::registered(pisa, &prompt).with_other_limits());
+    let ib = find_policy("ib").expect("registered");
+    for afd in ["per_flow", "per_queue", "swapped"] {
+        let harsh = [
+            ("afd", word(afd)),
+            ("afd_interval", ParamValue::Time(Time::from_us(20))),
+            ("fair_share_cap", ParamValue::Bytes(100)),
+            ("drop_above", ParamValue::Bytes(0)),
+            ("reference_queue", ParamValue::Bytes(50)),
+            ("elephant_bytes", ParamValue::Bytes(100)),
+            ("short_headroom", ParamValue::Bytes(50)),
+            ("flow_entries", ParamValue::Count(4)),
+        ];
+        subjects.push(Subject::registered(ib, &harsh).with_other_limits());
+    }
+    let fab = find_policy("fab").expect("registered");
+    subjects.push(Subject::registered(fab, &[("short_flows", word("tag"))]));
+    let abm_dt = find_policy("abm-dt").expect("registered");
+    subjects.push(Subject::registered(
+        abm_dt,
+        &[
+            ("unscheduled", ParamValue::Flag(true)),
+            ("congestion", word("watermark")),
+            ("alpha_steps", word("powers-of-two")),
+            ("update_interval", ParamValue::Time(Time::from_us(60))),
         ],
     ));
     subjects

@@ -7,39 +7,52 @@
 //! To add one, write a file in `policy/` and add its `INFO` to [`POLICIES`] (`CONTRIBUTING.md`).
 
 mod abm;
+mod abm_dt;
 mod bshare_like;
 mod complete_sharing;
+mod congestion;
 mod credence;
 mod dynamic_threshold;
 mod enhanced_dynamic_threshold;
+mod flow_aware;
 mod follow_lqd;
 mod harmonic;
+mod intelligent_buffer;
 mod l2bm_like;
 mod longest;
 mod longest_queue_drop;
 mod losspass;
 mod occamy;
+mod plasticine;
+mod plasticine_pisa;
+mod short_flows;
 mod static_partition;
 mod traffic_aware;
 mod virtual_lqd;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
+use crate::classify::Classifier;
 use crate::params::{ParamInfo, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
 pub use abm::Abm;
+pub use abm_dt::AbmOnDt;
 pub use bshare_like::BshareLike;
 pub use complete_sharing::CompleteSharing;
 pub use credence::Credence;
 pub use dynamic_threshold::DynamicThreshold;
 pub use enhanced_dynamic_threshold::EnhancedDynamicThreshold;
+pub use flow_aware::FlowAwareBuffer;
 pub use follow_lqd::FollowLqd;
 pub use harmonic::Harmonic;
+pub use intelligent_buffer::IntelligentBuffer;
 pub use l2bm_like::L2bmLike;
 pub use longest_queue_drop::LongestQueueDrop;
 pub use losspass::LossPass;
 pub use occamy::Occamy;
+pub use plasticine::Plasticine;
+pub use plasticine_pisa::{PlasticinePisa, shift};
 pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
 
@@ -61,6 +74,12 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &credence::INFO,
     &l2bm_like::INFO,
     &bshare_like::INFO,
+    &abm_dt::INFO,
+    &flow_aware::INFO,
+    &intelligent_buffer::INFO,
+    &plasticine::MULTI_QUEUE,
+    &plasticine::SINGLE_QUEUE,
+    &plasticine_pisa::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
@@ -185,6 +204,13 @@ impl Tags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// This set less `other`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 }
 
@@ -410,6 +436,12 @@ pub trait Policy: fmt::Debug + Send {
         PauseDemand::Keep
     }
 
+    /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows. `None`: priority p joins queue p.
+    /// Taken once, when the switch is built; [`crate::Switch::set_classifier`] replaces it.
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        None
+    }
+
     /// The limit in force for a packet with `tags` in `queue` (bytes): a packet is admitted iff the queue's
     /// length with it stays within the limit, and the packet fits into the memory. `None` where the policy has
     /// no such notion. For traces, reports and `explain`; never called in the hot path.
@@ -457,6 +489,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         (**self).pause_demand(now, ingress, buffer)
+    }
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        (**self).take_classifier()
     }
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         (**self).threshold(queue, tags, buffer)

@@ -209,7 +209,7 @@ impl<P: Policy> Switch<P> {
     /// # Panics
     /// If a queue is in no group of the scheduler: its packets would never leave.
     #[must_use]
-    pub fn new(config: &SwitchConfig, policy: P) -> Self {
+    pub fn new(config: &SwitchConfig, mut policy: P) -> Self {
         assert!(
             config.scheduler.covers(config.queues_per_port),
             "the scheduler does not serve all {} queues of a port",
@@ -219,11 +219,13 @@ impl<P: Policy> Switch<P> {
         let port = Port { occupied: 0, paused: 0, turns: config.scheduler.new_port() };
         let stream = RandomStream::new(config.seed, "switch/marker", 0);
         let queues = ports * config.queues_per_port;
+        let classifier =
+            policy.take_classifier().unwrap_or_else(|| Classifier::identity(config.queues_per_port));
         Self {
             buffer: Buffer::new(config.capacity, ports, config.queues_per_port),
             hooks: policy.hooks(),
             policy,
-            classifier: Classifier::identity(config.queues_per_port),
+            classifier,
             scheduler: config.scheduler.clone(),
             marker: config.marker.clone().map(|marker| Marker::new(marker, stream)),
             ports: vec![port; ports],
@@ -232,7 +234,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Replaces the map from header priorities to queues.
+    /// Replaces the way from header priorities to queues, also one that the policy brought along.
     pub fn set_classifier(&mut self, classifier: Classifier) {
         self.classifier = classifier;
     }
@@ -250,10 +252,11 @@ impl<P: Policy> Switch<P> {
         &self.policy
     }
 
-    /// The queue that `packet` joins.
+    /// The queue that `packet` asked for, if it was the last arrival; else the one that it would join.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
-        self.buffer.queue_of(packet.egress_port, self.classifier.queue(packet.priority))
+        let queue = self.classifier.queue(packet.flow, packet.priority, packet.tags);
+        self.buffer.queue_of(packet.egress_port, queue)
     }
 
     /// Counters of a queue.
@@ -292,16 +295,17 @@ impl<P: Policy> Switch<P> {
     }
 
     #[inline]
-    fn classify(&self, now: Time, packet: &Packet) -> Arrival {
-        let priority = self.classifier.queue(packet.priority);
+    fn classify(&mut self, now: Time, packet: &Packet) -> Arrival {
+        let Packet { flow, size, .. } = *packet;
+        let (priority, tags) = self.classifier.classify(now, flow, packet.priority, packet.tags, size);
         Arrival {
             now,
             queue: self.buffer.queue_of(packet.egress_port, priority),
             port: packet.egress_port,
             priority,
-            tags: packet.tags,
-            size: packet.size,
-            flow: packet.flow,
+            tags,
+            size,
+            flow,
             ingress: IngressId(self.buffer.queue_of(packet.ingress_port, priority).0),
         }
     }

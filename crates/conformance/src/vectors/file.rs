@@ -86,6 +86,8 @@ pub enum Event {
         size: u32,
         /// Marks.
         tags: Tags,
+        /// Its flow.
+        flow: u32,
     },
     /// A port sends.
     Depart {
@@ -100,6 +102,8 @@ pub enum Event {
         size: u32,
         /// Marks of every packet.
         tags: Tags,
+        /// Flow of every packet.
+        flow: u32,
         /// Ports that send one packet per round.
         drain: Vec<u16>,
         /// How often.
@@ -138,6 +142,8 @@ pub struct Step {
     pub evicts: Option<Vec<u16>>,
     /// Internal state of queues.
     pub probes: Vec<Probes>,
+    /// Limits of every queue for packets of short flows, in bytes.
+    pub small_thresholds: Option<Vec<u64>>,
     /// Accepted deviation, in bytes.
     pub tolerance: u64,
 }
@@ -224,6 +230,8 @@ struct StepText {
     #[serde(default)]
     tags: Vec<String>,
     #[serde(default)]
+    flow: u32,
+    #[serde(default)]
     drain: Vec<u16>,
     rounds: Option<u64>,
     round_ns: Option<u64>,
@@ -239,6 +247,7 @@ struct StepText {
     evicts: Option<Vec<u16>>,
     #[serde(default)]
     probes: Vec<ProbesText>,
+    small_thresholds: Option<Vec<u64>>,
     #[serde(default)]
     tolerance: u64,
 }
@@ -367,7 +376,7 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
 }
 
 fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> Result<Step, String> {
-    let tags = tags(&written.tags)?;
+    let (tags, flow) = (tags(&written.tags)?, written.flow);
     let size = || written.size.ok_or_else(|| "the packet has no size".to_owned());
     let existing = |what: &str, index: u16, count: usize| {
         if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
@@ -375,7 +384,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
     let event = match (written.arrive, written.depart, written.fill) {
         (None, None, None) => Event::None,
         (Some(queue), None, None) => {
-            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags }
+            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags, flow }
         }
         (None, Some(port), None) => Event::Depart { port: existing("port", port, ports)? },
         (None, None, Some(filled)) => {
@@ -388,7 +397,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
             let size = if filled.is_empty() { 0 } else { size()? };
             let rounds = written.rounds.ok_or("a fill needs its number of rounds")?;
             let round = Time::from_ns(written.round_ns.unwrap_or(0));
-            Event::Fill { queues: filled, size, tags, drain: written.drain, rounds, round }
+            Event::Fill { queues: filled, size, tags, flow, drain: written.drain, rounds, round }
         }
         _ => return Err("a step is one of arrive, depart and fill".to_owned()),
     };
@@ -406,8 +415,9 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
     if written.expect.is_none() && !verdicts.is_empty() {
         return Err(format!("the verdict is missing; this event ends in one of: {}", verdicts.join(", ")));
     }
-    for list in [&written.lengths, &written.thresholds, &written.unscheduled_thresholds].into_iter().flatten()
-    {
+    let lists =
+        [&written.lengths, &written.thresholds, &written.unscheduled_thresholds, &written.small_thresholds];
+    for list in lists.into_iter().flatten() {
         if list.len() != queues {
             return Err(format!("{} values for {queues} queues", list.len()));
         }
@@ -439,6 +449,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         unscheduled_thresholds: written.unscheduled_thresholds,
         evicts,
         probes,
+        small_thresholds: written.small_thresholds,
         tolerance: written.tolerance,
     })
 }

@@ -86,12 +86,12 @@ impl Runner<'_> {
         for turn in 1..=step.repeat {
             let (verdict, from) = match &step.event {
                 Event::None => continue,
-                Event::Arrive { queue, size, tags } => (self.arrive(*queue, *size, *tags), None),
+                Event::Arrive { queue, size, tags, flow } => (self.arrive(*queue, *size, *tags, *flow), None),
                 Event::Depart { port } => self.depart(*port),
-                Event::Fill { queues, size, tags, drain, rounds, round } => {
+                Event::Fill { queues, size, tags, flow, drain, rounds, round } => {
                     for _ in 0..*rounds {
                         self.advance(self.now + *round);
-                        self.round(queues, *size, *tags, drain);
+                        self.round(queues, *size, *tags, *flow, drain);
                     }
                     continue;
                 }
@@ -119,7 +119,7 @@ impl Runner<'_> {
 
     /// Spreads departures and arrivals evenly over the round: if all departures came first, the first queues of the
     /// list would take the space that others had freed.
-    fn round(&mut self, queues: &[u16], size: u32, tags: Tags, drain: &[u16]) {
+    fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {
             // Departure j comes at j/D of the round, arrival i at (i + 1/2)/F.
@@ -128,7 +128,7 @@ impl Runner<'_> {
             {
                 self.depart(port);
             }
-            self.arrive(queue, size, tags);
+            self.arrive(queue, size, tags, flow);
         }
         for (_, &port) in ports {
             self.depart(port);
@@ -142,7 +142,7 @@ impl Runner<'_> {
         self.now = to;
     }
 
-    fn arrive(&mut self, queue: u16, size: u32, tags: Tags) -> &'static str {
+    fn arrive(&mut self, queue: u16, size: u32, tags: Tags, flow: u32) -> &'static str {
         let queues_per_port = self.case.config.queues_per_port as u16;
         let packet = Packet {
             id: self.next_id,
@@ -150,6 +150,7 @@ impl Runner<'_> {
             egress_port: queue / queues_per_port,
             priority: (queue % queues_per_port) as u8,
             tags,
+            flow,
             ecn: if self.case.config.marker.is_some() { Ecn::Capable } else { Ecn::NotCapable },
             ..Packet::default()
         };
@@ -159,7 +160,7 @@ impl Runner<'_> {
             Admission::Stored { marked: true } => "admit-marked",
             Admission::Dropped(reason) => reason.name(),
         };
-        let event = Event::Arrive { queue, size, tags };
+        let event = Event::Arrive { queue, size, tags, flow };
         (self.observe)(&Elementary { now: self.now, event, verdict, from: None }, &*self.device);
         verdict
     }
@@ -245,6 +246,9 @@ impl Runner<'_> {
                     return Err(format!("{name} of queue {queue}: expected {expected}, found {found}"));
                 }
             }
+        }
+        if let Some(expected) = &step.small_thresholds {
+            differs("small threshold", expected, &self.limits(Tags::SMALL))?;
         }
         self.device.verify().map_err(|error| format!("the ledger is wrong: {error}"))
     }
