@@ -35,6 +35,7 @@
 //! ```
 
 mod congestion;
+mod paced;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -45,6 +46,7 @@ pub use congestion::{
     find_congestion_control,
 };
 pub use congestion::{Dctcp, NewReno};
+pub use paced::{PacedSender, Spacing};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sender::{Phase, Segment, Sender, SenderCounters};
