@@ -1,8 +1,11 @@
 //! What can be typed.
 
+use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// A laboratory for the shared packet buffer of datacenter switches.
 #[derive(Debug, Parser)]
@@ -41,8 +44,9 @@ pub(crate) enum PolicyCommand {
     List,
     /// A policy with its parameters
     Show {
-        /// Its name, such as abm
-        name: String,
+        /// Its name
+        #[arg(ignore_case = true, value_parser = policy_parser())]
+        name: &'static PolicyInfo,
     },
 }
 
@@ -51,7 +55,7 @@ pub(crate) enum PolicyCommand {
 pub(crate) struct ScenarioArgs {
     /// The scenario file
     pub(crate) scenario: PathBuf,
-    /// Change a key of the scenario: switch.policy=abm, workload.0.load=0.8, duration='"10 ms"'
+    /// Change a key of the scenario, several times if need be: --set switch.policy=abm --set "duration=10 ms"
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
 }
@@ -61,12 +65,13 @@ pub(crate) struct ScenarioArgs {
 pub(crate) struct ExecutionArgs {
     /// Number of seeds: the scenario's and the ones that follow it
     #[arg(long, default_value = "1", value_name = "N")]
+    #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: NonZero<u32>,
-    /// Folder of the results [default: results/ and the name of the scenario]
+    /// Folder of the results [default: below results/, named after the scenario]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Runs at the same time [default: the number of cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
     #[arg(long)]
@@ -87,9 +92,10 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Policies to compare, the baseline first
+    /// Policies to compare, separated by commas, the baseline first
     #[arg(long, value_delimiter = ',', value_name = "NAMES", default_value = "dt,cs,abm")]
-    pub(crate) policies: Vec<String>,
+    #[arg(ignore_case = true, value_parser = policy_parser())]
+    pub(crate) policies: Vec<&'static PolicyInfo>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }
@@ -118,12 +124,25 @@ pub(crate) struct BenchArgs {
     pub(crate) scenario: ScenarioArgs,
     /// Repetitions; the fastest and the median are printed
     #[arg(long, default_value = "5", value_name = "N")]
+    #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) runs: NonZero<u32>,
+}
+
+/// A policy of the registry by name or alias.
+fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
+    let names = POLICIES.iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases));
+    PossibleValuesParser::new(names)
+        .map(|name| find_policy(&name.to_lowercase()).expect("only names of the registry are accepted"))
+}
+
+/// A number of things, at least one.
+fn count<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "expected a whole number, at least 1".to_owned())
 }
 
 fn parse_override(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
-        _ => Err("expected KEY=VALUE, such as switch.policy=abm".to_owned()),
+        _ => Err("expected a key, = and a value, such as switch.policy=abm".to_owned()),
     }
 }

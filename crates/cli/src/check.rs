@@ -32,11 +32,11 @@ fn summary(scenario: &Scenario) -> String {
     );
     let _ = writeln!(
         text,
-        "\nnetwork   {}: {} hosts, {} switches, {} cables",
+        "\nnetwork   {}: {}, {}, {}",
         topology.kind,
-        topology.hosts.len(),
-        topology.switches.len(),
-        topology.links.len()
+        counted(topology.hosts.len(), "host", "hosts"),
+        counted(topology.switches.len(), "switch", "switches"),
+        counted(topology.links.len(), "cable", "cables")
     );
     for line in switch_lines(scenario) {
         let _ = writeln!(text, "switches  {line}");
@@ -44,7 +44,7 @@ fn summary(scenario: &Scenario) -> String {
     for transport in &scenario.transports {
         let window = match transport.initial_window {
             u32::MAX => "the whole flow".to_owned(),
-            segments => format!("{segments} segments"),
+            segments => counted(segments as usize, "segment", "segments"),
         };
         let _ = writeln!(
             text,
@@ -62,6 +62,10 @@ fn summary(scenario: &Scenario) -> String {
         );
     }
     text
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Switches that are alike, in one line.
@@ -95,9 +99,9 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
             .as_ref()
             .map_or_else(|| "no ECN".to_owned(), |ecn| format!("ECN above {}", format_size(ecn.kmin_bytes)));
         format!(
-            "{names}: {} ports of {rate}, {} queues each, buffer {}, policy {}, {ecn}",
-            rates.len(),
-            spec.queues_per_port,
+            "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}",
+            counted(rates.len(), "port", "ports"),
+            counted(usize::from(spec.queues_per_port), "queue", "queues"),
             format_size(spec.buffer_bytes),
             spec.policy
         )
@@ -120,6 +124,8 @@ fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
             format_size(*request_bytes),
             queries_per_second_per_host * hosts * seconds
         ),
-        TrafficProcess::FlowList { path, flows, .. } => format!("{} flows of {path}", flows.len()),
+        TrafficProcess::FlowList { path, flows, .. } => {
+            format!("{} of {path}", counted(flows.len(), "flow", "flows"))
+        }
     }
 }

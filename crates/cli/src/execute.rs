@@ -1,8 +1,9 @@
 //! `run`, `compare` and `report`: from a scenario to folders of results.
 
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
+use crate::group::{self, Layout};
 use crate::progress::Board;
-use crate::{error, print};
+use crate::{error, print, say};
 use bufferlab_core::{Params, find_policy};
 use bufferlab_report::Report;
 use bufferlab_results::{NameTables, PolicyHead, RunHead, RunWriter, Timing};
@@ -11,6 +12,7 @@ use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
 use miette::{IntoDiagnostic, WrapErr};
 use rayon::prelude::*;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -24,13 +26,20 @@ struct Job {
 pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let first = load(&args.scenario, &[])?;
     warn(&first);
-    let out = args.execution.out.clone().unwrap_or_else(|| Path::new("results").join(&first.scenario.name));
     let seeds = seeds(&first.scenario, &args.execution);
+    let single = seeds.len() == 1;
+    let ending = if single { "" } else { "-seeds" };
+    let out = out(&args.execution, &first.scenario, ending);
+    let load_seed = |seed: u64| load(&args.scenario, &[("seed".to_owned(), seed.to_string())]);
     let mut jobs = Vec::with_capacity(seeds.len());
     for &seed in &seeds {
-        let loaded = load(&args.scenario, &[("seed".to_owned(), seed.to_string())])?;
-        let dir = if seeds.len() == 1 { out.clone() } else { out.join(format!("seed-{seed}")) };
-        jobs.push(Job { loaded, dir });
+        let dir = if single { out.clone() } else { out.join(format!("seed-{seed}")) };
+        jobs.push(Job { loaded: load_seed(seed)?, dir });
+    }
+    if single {
+        refuse_to_replace_the_ground(&out)?;
+    } else {
+        keep(&out, Layout::Seeds, &jobs, |_, seed| load_seed(seed))?;
     }
     execute(&args.scenario.scenario, &jobs, &args.execution)?;
     finish(&out, &[])
@@ -40,32 +49,72 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
 pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let first = load(&args.scenario, &[])?;
     warn(&first);
-    let default_out = || Path::new("results").join(format!("{}-compare", first.scenario.name));
-    let out = args.execution.out.clone().unwrap_or_else(default_out);
-    if let Some(twice) = repeated(&args.policies) {
+    let out = out(&args.execution, &first.scenario, "-compare");
+    let policies: Vec<String> = args.policies.iter().map(|info| info.name.to_owned()).collect();
+    if let Some(twice) = repeated(&policies) {
         return Err(miette::miette!(help = "name each policy once", "policy \"{twice}\" is named twice"));
     }
     let scenario_policy = first.scenario.switches.first().map(|switch| switch.policy.as_str());
+    let load_variant = |policy: &str, seed: u64| {
+        let mut overrides = vec![("seed".to_owned(), seed.to_string())];
+        // The scenario's own policy keeps the parameters that the scenario gives it.
+        if scenario_policy != Some(policy) {
+            overrides.push(("switch.policy".to_owned(), policy.to_owned()));
+        }
+        load(&args.scenario, &overrides)
+    };
     let mut jobs = Vec::new();
-    for policy in &args.policies {
+    for policy in &policies {
         for seed in seeds(&first.scenario, &args.execution) {
-            let mut overrides = vec![("seed".to_owned(), seed.to_string())];
-            // The scenario's own policy keeps the parameters that the scenario gives it.
-            if scenario_policy != Some(policy.as_str()) {
-                overrides.push(("switch.policy".to_owned(), policy.clone()));
-            }
-            let loaded = load(&args.scenario, &overrides)?;
+            let loaded = load_variant(policy, seed)?;
             jobs.push(Job { loaded, dir: out.join(policy).join(format!("seed-{seed}")) });
         }
     }
+    keep(&out, Layout::Policies, &jobs, |policy, seed| load_variant(policy.unwrap_or_default(), seed))?;
     execute(&args.scenario.scenario, &jobs, &args.execution)?;
-    finish(&out, &args.policies)
+    finish(&out, &policies)
 }
 
 /// `report`.
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     let written = bufferlab_report::write(&args.dir).map_err(error::report)?;
     print(&format!("{}\n", written[0].display()))
+}
+
+/// The folder of the results: what the user says, or `results/`, the scenario's name and `ending`.
+fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
+    let default = || Path::new("results").join(format!("{}{ending}", scenario.name));
+    args.out.clone().unwrap_or_else(default)
+}
+
+/// A finished run takes the place of its folder: the user must not stand in it.
+fn refuse_to_replace_the_ground(out: &Path) -> miette::Result<()> {
+    let here = std::env::current_dir().and_then(fs::canonicalize);
+    match (here, fs::canonicalize(out)) {
+        (Ok(here), Ok(out)) if here.starts_with(&out) => Err(miette::miette!(
+            help = "name a folder in it, for example --out results/first",
+            "{} is the folder that you are in, or is above it, and a run's folder is replaced as a whole",
+            out.display()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks what lies in the folder of several runs, and says which of them stay.
+fn keep(
+    out: &Path,
+    layout: Layout,
+    jobs: &[Job],
+    load: impl Fn(Option<&str>, u64) -> miette::Result<Loaded>,
+) -> miette::Result<()> {
+    let new: Vec<&Path> = jobs.iter().map(|job| job.dir.as_path()).collect();
+    let kept = group::check(out, layout, &new, load)?;
+    if !kept.is_empty() {
+        let names: Vec<_> = kept.iter().filter_map(|dir| dir.strip_prefix(out).ok()).collect();
+        let names: Vec<_> = names.iter().map(|dir| dir.display().to_string()).collect();
+        say(&format!("earlier runs of this scenario in {} are shown too: {}", out.display(), names.join(", ")));
+    }
+    Ok(())
 }
 
 fn repeated(names: &[String]) -> Option<&str> {
@@ -85,7 +134,7 @@ pub(crate) fn load(args: &ScenarioArgs, more: &[(String, String)]) -> miette::Re
 /// Shows what to check before trusting the numbers.
 pub(crate) fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
-        eprintln!("{:?}", miette::Report::new(warning.clone()));
+        say(format!("{:?}", miette::Report::new(warning.clone())).trim_end());
     }
 }
 
@@ -183,6 +232,6 @@ fn finish(out: &Path, order: &[String]) -> miette::Result<()> {
     let report = Report::load(out, order).map_err(error::report)?;
     let written = report.write().map_err(error::report)?;
     print(&report.text())?;
-    eprintln!("results in {}, report in {}", out.display(), written[0].display());
+    say(&format!("results in {}, report in {}", out.display(), written[0].display()));
     Ok(())
 }

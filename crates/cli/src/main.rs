@@ -7,23 +7,25 @@ mod args;
 mod check;
 mod error;
 mod execute;
+mod group;
 mod policy;
 mod progress;
 mod speed;
 
+use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};
 use clap::Parser;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    install_error_style(colour);
+    // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak against it.
+    install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     match dispatch(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(report) => {
-            eprintln!("{report:?}");
+            say(format!("{report:?}").trim_end());
             ExitCode::FAILURE
         }
     }
@@ -36,7 +38,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Check(args) => check::check(&args),
         Command::Report(args) => execute::report(&args),
         Command::Policy(PolicyCommand::List) => policy::list(),
-        Command::Policy(PolicyCommand::Show { name }) => policy::show(&name),
+        Command::Policy(PolicyCommand::Show { name }) => policy::show(name),
         Command::Schema => {
             let schema = serde_json::to_string_pretty(&bufferlab_scenario::json_schema());
             print(&format!("{}\n", schema.expect("a schema is plain JSON")))
@@ -53,6 +55,11 @@ fn print(text: &str) -> miette::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes a line to stderr: progress, a warning, an error. If nobody listens, that is no reason to fail.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Errors are drawn with their place in the file; without colour or a terminal, in plain characters of fixed width.

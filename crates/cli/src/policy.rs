@@ -1,8 +1,7 @@
 //! `policy list` and `policy show`: the registry in words.
 
 use crate::print;
-use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
-use miette::miette;
+use bufferlab_core::{POLICIES, PolicyInfo};
 use std::fmt::Write;
 
 /// `policy list`.
@@ -17,14 +16,8 @@ pub(crate) fn list() -> miette::Result<()> {
 }
 
 /// `policy show`.
-pub(crate) fn show(name: &str) -> miette::Result<()> {
-    match find_policy(name) {
-        Some(info) => print(&describe(info)),
-        None => {
-            let names: Vec<_> = POLICIES.iter().map(|info| info.name).collect();
-            Err(miette!(help = format!("known: {}", names.join(", ")), "no policy is called \"{name}\""))
-        }
-    }
+pub(crate) fn show(info: &PolicyInfo) -> miette::Result<()> {
+    print(&describe(info))
 }
 
 fn describe(info: &PolicyInfo) -> String {
@@ -52,7 +45,7 @@ fn describe(info: &PolicyInfo) -> String {
     let example = info.params.first().map(|param| format!(", {} = {}", param.name, param.default));
     let _ = writeln!(
         text,
-        "\nIn a scenario: [switch] policy = {{ name = \"{}\"{} }}",
+        "\nIn a scenario\n  [switch]\n  policy = {{ name = \"{}\"{} }}",
         info.name,
         example.unwrap_or_default()
     );

@@ -1,5 +1,6 @@
 //! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds elsewhere.
 
+use crate::say;
 use bufferlab_sim::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
@@ -63,7 +64,7 @@ impl Board {
         let text = format!("{complete}/{runs} runs  {rate:.1} M packet-hops/s  {} left", seconds(left));
         if self.bar.is_hidden() && state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = Instant::now();
-            eprintln!("{:>3} %  {text}", done * 100 / total.max(1));
+            say(&format!("{:>3} %  {text}", done * 100 / total.max(1)));
         }
         self.bar.set_message(text);
         self.bar.set_position(done);

@@ -1,0 +1,150 @@
+//! What the tests share: a folder to work in, and the terminal as the user sees it.
+
+#![allow(dead_code)] // Every test binary uses its own part.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// The scenarios of the repository.
+pub(crate) const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+
+/// Ten queries on one switch: a run takes milliseconds.
+pub(crate) const TINY: &str = r#"# Three servers answer one client.
+name = "tiny"
+description = "Queries to three servers on one switch"
+duration = "10 ms"
+drain = "100 ms"
+
+[topology]
+kind = "single_switch"
+hosts = 4
+rate = "10 Gb/s"
+delay = "10 us"
+
+[switch]
+buffer = "200 KB"
+policy = { name = "dt", alpha = 1 }
+
+[[transport]]
+congestion_control = "newreno"
+initial_window = "whole"
+
+[[workload]]
+kind = "incast"
+request = "150 KB"
+fan_in = 3
+queries_per_second_per_host = 250.0
+
+[output]
+sample_interval = "50 us"
+"#;
+
+/// An empty folder in which commands are typed.
+pub(crate) struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Self { folder: TempDir::new().expect("a temporary folder") }
+    }
+
+    /// With [`TINY`] as `tiny.toml`.
+    pub(crate) fn with_tiny() -> Self {
+        let desk = Self::new();
+        desk.write("tiny.toml", TINY);
+        desk
+    }
+
+    /// With a copy of the repository's scenarios.
+    pub(crate) fn with_scenarios() -> Self {
+        let desk = Self::new();
+        for entry in fs::read_dir(SCENARIOS).expect("the scenarios are there") {
+            let path = entry.expect("readable").path();
+            let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+            desk.write(&format!("scenarios/{name}"), &fs::read_to_string(&path).expect("readable"));
+        }
+        desk
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("writable");
+        fs::write(path, text).expect("writable");
+    }
+
+    /// `bufferlab` in this folder, in an environment without any wishes about colours and widths.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bufferlab"));
+        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "CI"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub(crate) fn output(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("bufferlab starts")
+    }
+
+    /// Runs what must succeed; answers stdout.
+    pub(crate) fn succeed(&self, args: &[&str]) -> String {
+        let output = self.output(args);
+        assert!(output.status.success(), "{}", self.show(args, &output));
+        text(&output.stdout)
+    }
+
+    /// What was typed and what came of it.
+    pub(crate) fn terminal(&self, args: &[&str]) -> String {
+        self.show(args, &self.output(args))
+    }
+
+    fn show(&self, args: &[&str], output: &Output) -> String {
+        let code = output.status.code().map_or("none".to_owned(), |code| code.to_string());
+        let typed: Vec<_> = args.iter().map(|arg| quote(arg)).collect();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        let shown = format!(
+            "$ bufferlab {}\nexit code {code}\n--- stdout ---\n{stdout}--- stderr ---\n{stderr}",
+            typed.join(" ")
+        );
+        let canonical = fs::canonicalize(self.folder.path()).expect("it exists");
+        let shown = shown.replace(&canonical.display().to_string(), "[DESK]");
+        shown.replace(&self.folder.path().display().to_string(), "[DESK]")
+    }
+
+    /// Every file below `folder` with its content, by path.
+    pub(crate) fn files(&self, folder: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut all = BTreeMap::new();
+        collect(&self.path(folder), Path::new(""), &mut all);
+        all
+    }
+}
+
+fn collect(folder: &Path, name: &Path, all: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("readable").path();
+        let name = name.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            collect(&path, &name, all);
+        } else {
+            all.insert(name.display().to_string(), fs::read(&path).expect("readable"));
+        }
+    }
+}
+
+/// As a shell wants it.
+fn quote(arg: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,".contains(c);
+    if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{arg}'") }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}

@@ -1,0 +1,129 @@
+//! What must pass before a change lands?
+//!
+//! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy` and
+//! `generate --check` are no steps of their own: they run as tests.
+
+use crate::{cargo, output, root, run as spawn};
+use std::path::Path;
+use std::time::Instant;
+
+/// One step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Its name on the command line.
+    pub name: &'static str,
+    run: fn() -> Result<(), String>,
+}
+
+/// Every step, the quick ones first.
+pub const STEPS: &[Step] = &[
+    Step { name: "fmt", run: || spawn(&mut cargo(&["fmt", "--all", "--check"])) },
+    Step { name: "clippy", run: clippy },
+    Step { name: "test", run: || spawn(&mut cargo(&["test", "--workspace", "--locked"])) },
+    Step { name: "doc", run: doc },
+    Step { name: "smoke", run: smoke },
+];
+
+/// The scenario that the smoke run plays: the one that the documentation starts with.
+const SMOKE: &str = "scenarios/star-incast.toml";
+
+/// The step called `name`.
+#[must_use]
+pub fn step(name: &str) -> Option<&'static Step> {
+    STEPS.iter().find(|step| step.name == name)
+}
+
+/// Runs every step; stops at the first that fails.
+///
+/// # Errors
+/// Which step failed, and how to repeat it.
+pub fn all() -> Result<(), String> {
+    STEPS.iter().try_for_each(run)
+}
+
+/// Runs one step and says how long it took.
+///
+/// # Errors
+/// As [`all`].
+pub fn run(step: &Step) -> Result<(), String> {
+    let start = Instant::now();
+    eprintln!("== {}", step.name);
+    (step.run)().map_err(|why| format!("{why}\nhint: repeat this step with `cargo xtask {}`", step.name))?;
+    eprintln!("== {}: passed in {:.0} s", step.name, start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn clippy() -> Result<(), String> {
+    spawn(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+}
+
+/// Private items too: their documentation is what the next person in a crate reads.
+fn doc() -> Result<(), String> {
+    let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"];
+    spawn(cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// The release build, used as a person would: look, run twice with all checks on, compare.
+fn smoke() -> Result<(), String> {
+    let folder = root().join("target/smoke");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    bufferlab(&["policy", "list"])?;
+    bufferlab(&["check", SMOKE])?;
+    let [first, second] = ["first", "second"].map(|name| folder.join(name));
+    for out in [&first, &second] {
+        bufferlab(&["run", SMOKE, "--verify", "--out", &out.to_string_lossy()])?;
+    }
+    same_results(&first, &second)?;
+    let compared = folder.join("compare");
+    bufferlab(&[
+        "compare",
+        SMOKE,
+        "--policies",
+        "dt,cs,abm",
+        "--seeds",
+        "2",
+        "--out",
+        &compared.to_string_lossy(),
+    ])?;
+    let report = compared.join("report.html");
+    let html = std::fs::read_to_string(&report).map_err(|error| format!("{}: {error}", report.display()))?;
+    if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
+}
+
+fn bufferlab(arguments: &[&str]) -> Result<(), String> {
+    let build =
+        ["run", "--quiet", "--release", "--locked", "--package", "bufferlab-cli", "--bin", "bufferlab", "--"];
+    let printed = output(&mut cargo(&[&build, arguments].concat()))?;
+    if printed.is_empty() { Err(format!("bufferlab {arguments:?} printed nothing")) } else { Ok(()) }
+}
+
+/// The same scenario and seed give the same bytes in every file but `timing.json`.
+fn same_results(first: &Path, second: &Path) -> Result<(), String> {
+    let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    let entries = std::fs::read_dir(first).map_err(|error| format!("{}: {error}", first.display()))?;
+    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.retain(|name| name != "timing.json");
+    if !names.iter().any(|name| name == "flows.parquet") {
+        return Err(format!("{} holds no table of flows", first.display()));
+    }
+    for name in names {
+        if read(&first.join(&name))? != read(&second.join(&name))? {
+            return Err(format!("two runs of {SMOKE} differ in {}", name.display()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_have_names_of_their_own() {
+        for (index, step) in STEPS.iter().enumerate() {
+            assert!(STEPS[..index].iter().all(|other| other.name != step.name), "{}", step.name);
+        }
+    }
+}

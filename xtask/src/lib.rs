@@ -1,0 +1,63 @@
+//! The repository's own chores, as `cargo xtask` runs them and as tests repeat them.
+//!
+//! * [`ci`]: what must pass before a change lands, as a whole or step by step;
+//! * [`generate`]: files that are derived from the registries, and whether they are fresh;
+//! * [`tidy`]: what no compiler checks: links, sizes, words, the arrows between crates.
+//!
+//! Errors are sentences for the person at the terminal: nothing else reads them.
+
+pub mod ci;
+pub mod generate;
+pub mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the repository.
+///
+/// # Panics
+/// If this crate is not a folder of the repository any more.
+#[must_use]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the repository").to_owned()
+}
+
+/// The cargo that runs this program, at the root of the repository.
+#[must_use]
+pub fn cargo(arguments: &[&str]) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs `command` with its output on the terminal.
+///
+/// # Errors
+/// If it cannot be started or fails.
+pub fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{command:?} cannot start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
+}
+
+/// Runs `command` and returns what it printed.
+///
+/// # Errors
+/// If it cannot be started or fails; what it said on stderr has gone to the terminal.
+pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
+    let result = command.stderr(Stdio::inherit()).output();
+    let result = result.map_err(|error| format!("{command:?} cannot start: {error}"))?;
+    if result.status.success() {
+        Ok(result.stdout)
+    } else {
+        Err(format!("{command:?} failed: {}", result.status))
+    }
+}
+
+/// Reads a text file, named relative to the root.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
+}

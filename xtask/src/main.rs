@@ -1,0 +1,38 @@
+//! `cargo xtask`: see [`USAGE`].
+
+use std::process::ExitCode;
+use xtask::{ci, generate, tidy};
+
+const USAGE: &str = "\
+cargo xtask ci                   everything that must pass before a change lands
+cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke
+cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
+cargo xtask tidy                 links, sizes, words, pages and vectors, the arrows between crates
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["ci"] => ci::all(),
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["tidy"] => tidy::check(),
+        [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Is the repository in order where no compiler looks?
+//!
+//! Every check returns sentences that name the place, so that one run shows everything.
+
+use crate::{cargo, output, read, root};
+use bufferlab_core::POLICIES;
+use serde_json::Value;
+use std::process::Command;
+
+/// Nothing larger belongs into the history (bytes), …
+pub const SIZE_MAX: u64 = 500_000;
+/// … except these.
+pub const LARGE_FILES: &[&str] = &[];
+
+/// What no file may contain, and what to do instead. Machines' own paths make a text useless elsewhere.
+pub const FORBIDDEN: &[(&str, &str)] = &[
+    ("TODO", "do it, or write down what is missing where users read it"),
+    ("FIXME", "fix it, or write down what is missing where users read it"),
+    ("XXX", "say what is meant"),
+    ("HACK", "say what it works around"),
+    ("/home/", "a path of somebody's machine"),
+    ("/root/", "a path of somebody's machine"),
+    ("/Users/", "a path of somebody's machine"),
+    ("<<<<<<< ", "a conflict that nobody resolved"),
+];
+
+/// Files that may: this one names them, the licences are not ours to word.
+const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
+
+/// Crates that are pure: they depend on these and on nothing else, and their `clippy.toml` forbids the outside world.
+pub const PURE: &[(&str, &[&str])] = &[
+    ("bufferlab-units", &[]),
+    ("bufferlab-core", &["bufferlab-units"]),
+    ("bufferlab-transport", &["bufferlab-units"]),
+    ("bufferlab-metrics", &["bufferlab-units"]),
+];
+/// Drivers: they share the core, never each other.
+pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory", "bufferlab-switch"];
+/// Edges: nothing depends on them.
+pub const EDGES: &[&str] = &["bufferlab-cli", "bufferlab-python", "xtask"];
+
+/// Checks everything.
+///
+/// # Errors
+/// A list of what is wrong.
+pub fn check() -> Result<(), String> {
+    let files = files()?;
+    let problems = [
+        sizes(&files, SIZE_MAX),
+        files.iter().flat_map(|path| in_file(path)).collect(),
+        scenarios(&files),
+        policies(),
+        pure_crates()?,
+        arrows(&dependencies()?),
+    ]
+    .concat();
+    if problems.is_empty() { Ok(()) } else { Err(format!("not tidy\n  {}", problems.join("\n  "))) }
+}
+
+/// The files under version control, relative to the root, that exist.
+fn files() -> Result<Vec<String>, String> {
+    let listed = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
+    let listed = String::from_utf8(listed).map_err(|_| "a file name is not UTF-8".to_owned())?;
+    let mut files: Vec<_> = listed.split_terminator('\0').map(str::to_owned).collect();
+    files.retain(|path| root().join(path).is_file());
+    if files.is_empty() { Err("git lists no file".to_owned()) } else { Ok(files) }
+}
+
+fn sizes(files: &[String], max: u64) -> Vec<String> {
+    let size = |path: &str| std::fs::metadata(root().join(path)).map_or(0, |data| data.len());
+    let large = files.iter().filter(|path| size(path) > max && !LARGE_FILES.contains(&path.as_str()));
+    large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
+}
+
+/// Words and links of one file; binary files have neither.
+fn in_file(path: &str) -> Vec<String> {
+    let Ok(text) = read(path) else { return Vec::new() };
+    let mut problems = if MAY_CONTAIN.contains(&path) { Vec::new() } else { words(path, &text) };
+    if path.ends_with(".md") {
+        problems
+            .extend(links(path, &text, &|target| read(target).ok(), &|target| root().join(target).exists()));
+    }
+    problems
+}
+
+/// Forbidden words, and paths of the machine on which this runs.
+fn words(path: &str, text: &str) -> Vec<String> {
+    let here = root().display().to_string();
+    let forbidden = FORBIDDEN.iter().copied().chain([(here.as_str(), "a path of this machine")]);
+    let mut problems = Vec::new();
+    for (word, why) in forbidden {
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| line.contains(word)) {
+            problems.push(format!("{path}:{}: \"{word}\": {why}: {}", index + 1, line.trim()));
+        }
+    }
+    problems
+}
+
+/// Relative links of a Markdown page that lead nowhere. `read` and `exists` take paths relative to the root.
+fn links(
+    path: &str,
+    text: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+    exists: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (number, line) in prose(text) {
+        for target in line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()) {
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { path.to_owned() } else { joined(path, file) };
+            let found = exists(&file)
+                && (anchor.is_empty() || read(&file).is_some_and(|page| anchors(&page).any(|a| a == anchor)));
+            if !found {
+                problems.push(format!("{path}:{number}: the link {target} leads nowhere"));
+            }
+        }
+    }
+    problems
+}
+
+/// The lines of a page outside code, numbered from 1, without what stands in backticks.
+fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let mut in_code = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+            return None;
+        }
+        (!in_code).then(|| (index + 1, line.split('`').step_by(2).collect()))
+    })
+}
+
+/// The anchors that headings get on the usual forges.
+fn anchors(page: &str) -> impl Iterator<Item = String> {
+    page.lines().filter(|line| line.starts_with('#')).map(|line| {
+        let title = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        title.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
+    })
+}
+
+/// `target` as seen from the file `path`, both relative to the root.
+fn joined(path: &str, target: &str) -> String {
+    let mut parts: Vec<_> = path.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => {
+                if parts.pop().is_none() {
+                    return "(outside the repository)".to_owned();
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Every scenario that is shipped loads.
+fn scenarios(files: &[String]) -> Vec<String> {
+    let shipped = files.iter().filter(|path| path.starts_with("scenarios/") && path.ends_with(".toml"));
+    let failures = shipped.filter_map(|path| {
+        let error = bufferlab_scenario::load(&root().join(path), &[]).err()?;
+        Some(format!("{path}: does not load: {error}; hint: `bufferlab check {path}` shows the places"))
+    });
+    failures.collect()
+}
+
+/// Every registered policy has a page and vectors; the tests of `bufferlab-conformance` check what they say.
+fn policies() -> Vec<String> {
+    let wanted = POLICIES.iter().flat_map(|info| {
+        [format!("docs/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
+    });
+    wanted.filter(|path| !root().join(path).is_file()).map(|path| format!("{path}: missing")).collect()
+}
+
+/// The pure crates share one `clippy.toml` (clippy can only read a whole one from a crate's folder), and every crate
+/// takes the workspace's lints.
+fn pure_crates() -> Result<Vec<String>, String> {
+    let folder = |name: &str| format!("crates/{}", name.trim_start_matches("bufferlab-"));
+    let rules = read("crates/core/clippy.toml")?;
+    let mut problems = Vec::new();
+    for (name, _) in PURE {
+        let path = format!("{}/clippy.toml", folder(name));
+        if read(&path)? != rules {
+            problems.push(format!("{path}: differs from crates/core/clippy.toml"));
+        }
+    }
+    for manifest in manifests()? {
+        let text = std::fs::read_to_string(&manifest).map_err(|error| format!("{manifest}: {error}"))?;
+        if !text.contains("[lints]\nworkspace = true") {
+            problems.push(format!("{manifest}: does not take the workspace's lints"));
+        }
+    }
+    Ok(problems)
+}
+
+/// A crate of the workspace that depends on another, or on a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    from: String,
+    to: String,
+    /// Only tests, examples and benches use it.
+    dev: bool,
+}
+
+fn metadata() -> Result<Vec<Value>, String> {
+    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]))?;
+    let metadata: Value =
+        serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))?;
+    metadata["packages"].as_array().cloned().ok_or_else(|| "cargo metadata lists no packages".to_owned())
+}
+
+fn manifests() -> Result<Vec<String>, String> {
+    Ok(metadata()?
+        .iter()
+        .filter_map(|package| package["manifest_path"].as_str().map(str::to_owned))
+        .collect())
+}
+
+fn dependencies() -> Result<Vec<Dependency>, String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let of = |package: &Value| -> Vec<Dependency> {
+        let from = text(&package["name"]);
+        let list = package["dependencies"].as_array().map_or(&[][..], Vec::as_slice);
+        let one =
+            |d: &Value| Dependency { from: from.clone(), to: text(&d["name"]), dev: d["kind"] == "dev" };
+        list.iter().map(one).collect()
+    };
+    Ok(metadata()?.iter().flat_map(of).collect())
+}
+
+/// Dependencies that the architecture forbids.
+fn arrows(dependencies: &[Dependency]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for Dependency { from, to, dev } in dependencies {
+        let allowed = PURE.iter().find(|(name, _)| name == from).map(|(_, allowed)| *allowed);
+        if let Some(allowed) = allowed.filter(|allowed| !dev && !allowed.contains(&to.as_str())) {
+            problems.push(format!("{from} is pure and depends on {to}; allowed: {allowed:?}"));
+        }
+        if DRIVERS.contains(&from.as_str()) && DRIVERS.contains(&to.as_str()) {
+            problems.push(format!("the drivers {from} and {to} depend on each other"));
+        }
+        if EDGES.contains(&to.as_str()) {
+            problems.push(format!("{from} depends on {to}, which is an edge"));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrow(from: &str, to: &str, dev: bool) -> Dependency {
+        Dependency { from: from.to_owned(), to: to.to_owned(), dev }
+    }
+
+    #[test]
+    fn forbidden_arrows_are_found_and_others_are_not() {
+        for wrong in [
+            arrow("bufferlab-core", "bufferlab-metrics", false),
+            arrow("bufferlab-transport", "serde", false),
+            arrow("bufferlab-units", "bufferlab-core", false),
+            arrow("bufferlab-sim", "bufferlab-theory", true),
+            arrow("bufferlab-switch", "bufferlab-sim", false),
+            arrow("bufferlab-report", "bufferlab-cli", true),
+        ] {
+            assert_eq!(arrows(std::slice::from_ref(&wrong)).len(), 1, "{wrong:?}");
+        }
+        for right in [
+            arrow("bufferlab-core", "bufferlab-units", false),
+            arrow("bufferlab-core", "proptest", true),
+            arrow("bufferlab-sim", "bufferlab-core", false),
+        ] {
+            assert!(arrows(std::slice::from_ref(&right)).is_empty(), "{right:?}");
+        }
+    }
+
+    #[test]
+    fn the_arrows_are_read_from_the_real_workspace() {
+        let all = dependencies().expect("cargo knows them");
+        assert!(all.contains(&arrow("bufferlab-core", "bufferlab-units", false)), "{all:?}");
+        assert!(all.contains(&arrow("xtask", "bufferlab-core", false)), "{all:?}");
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_found() {
+        let exists = |path: &str| ["docs/a.md", "docs/b.md", "README.md"].contains(&path);
+        let read = |path: &str| exists(path).then(|| "# Add a policy\n## What's new?\n".to_owned());
+        let check = |text: &str| links("docs/a.md", text, &read, &exists);
+        for right in [
+            "[b](b.md) and [r](../README.md#add-a-policy)",
+            "[here](#whats-new)",
+            "[site](https://example.org/x)",
+            "`[code](nowhere.md)`",
+            "```\n[code](nowhere.md)\n```",
+        ] {
+            assert_eq!(check(right), [""; 0], "{right}");
+        }
+        for wrong in ["[c](c.md)", "x\n[b](b.md) [c](../c.md)", "[b](b.md#nowhere)", "[out](../../etc)"] {
+            assert_eq!(check(wrong).len(), 1, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn forbidden_words_are_found_with_their_line() {
+        assert_eq!(words("a.rs", "fine\n"), [""; 0]);
+        let found = words("a.rs", "fine\n// FIXME: later\n");
+        assert!(found.len() == 1 && found[0].starts_with("a.rs:2: \"FIXME\""), "{found:?}");
+        let path = format!("see {}/x", root().display());
+        assert!(!words("a.rs", &path).is_empty());
+    }
+
+    #[test]
+    fn a_scenario_that_does_not_load_and_a_large_file_are_found() {
+        assert_eq!(scenarios(&["scenarios/missing.toml".to_owned()]).len(), 1);
+        let file = ["Cargo.toml".to_owned()];
+        assert!(sizes(&file, SIZE_MAX).is_empty());
+        assert_eq!(sizes(&file, 100).len(), 1);
+    }
+}
