@@ -13,6 +13,17 @@ pub enum Spacing {
     Exponential,
 }
 
+impl Spacing {
+    /// Name in scenario files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Exponential => "poisson",
+        }
+    }
+}
+
 /// Sends a flow at a rate and hears nothing.
 #[derive(Clone, Debug)]
 pub struct PacedSender {
