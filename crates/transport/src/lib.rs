@@ -15,9 +15,6 @@
 //! ```
 //! use bufferlab_transport::{Receiver, Sender, TcpConfig, find_congestion_control};
 //! use bufferlab_units::Time;
-
-/// The word for no congestion control at all in scenarios: packets at a rate, whatever becomes of them ([`PacedSender`]).
-pub const UNRESPONSIVE: &str = "none";
 //!
 //! let config = TcpConfig { initial_window: 2, ..TcpConfig::default() };
 //! let dctcp = find_congestion_control("dctcp").expect("registered");
@@ -55,6 +52,9 @@ pub use rtt::RttEstimator;
 pub use sender::{Phase, Segment, Sender, SenderCounters};
 
 use bufferlab_units::Time;
+
+/// The word for no congestion control at all in scenarios: packets at a rate, whatever becomes of them ([`PacedSender`]).
+pub const UNRESPONSIVE: &str = "none";
 
 /// Parameters of a TCP flow; many flows share one.
 #[derive(Clone, Debug, PartialEq)]
