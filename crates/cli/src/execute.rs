@@ -112,7 +112,11 @@ fn keep(
     if !kept.is_empty() {
         let names: Vec<_> = kept.iter().filter_map(|dir| dir.strip_prefix(out).ok()).collect();
         let names: Vec<_> = names.iter().map(|dir| dir.display().to_string()).collect();
-        say(&format!("earlier runs of this scenario in {} are shown too: {}", out.display(), names.join(", ")));
+        say(&format!(
+            "earlier runs of this scenario in {} are shown too: {}",
+            out.display(),
+            names.join(", ")
+        ));
     }
     Ok(())
 }

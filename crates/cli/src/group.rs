@@ -73,7 +73,8 @@ fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
 fn present(out: &Path, layout: Layout) -> Result<Vec<Present>, ResultsError> {
     let mut runs = Vec::new();
     for (name, path) in visible(out)? {
-        let own_file = [REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].contains(&name.as_str());
+        let own_file =
+            [REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].contains(&name.as_str());
         let foreign = || ResultsError::ForeignFolder { path: out.to_path_buf(), found: name.clone() };
         if path.is_file() && own_file {
             continue;

@@ -27,7 +27,18 @@ fn a_comparison_leaves_the_same_bytes_at_any_number_of_jobs() {
     let desk = Desk::with_tiny();
     for (jobs, out) in [("1", "one"), ("2", "two")] {
         let (stdout, args) = {
-            let args = ["compare", "tiny.toml", "--policies", "dt,abm", "--seeds", "2", "--jobs", jobs, "--out", out];
+            let args = [
+                "compare",
+                "tiny.toml",
+                "--policies",
+                "dt,abm",
+                "--seeds",
+                "2",
+                "--jobs",
+                jobs,
+                "--out",
+                out,
+            ];
             (desk.succeed(&args), args)
         };
         assert!(stdout.contains("QCT"), "{args:?}");

@@ -12,7 +12,10 @@ fn kill_in_the_middle(desk: &Desk, args: &[&str], partial: &str) {
     let mut child = desk.command(args).spawn().expect("it starts");
     let is_writing = |folder: &Path| {
         let tables = fs::read_dir(folder).map(|entries| {
-            entries.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(".parquet")).count()
+            entries
+                .flatten()
+                .filter(|entry| entry.file_name().to_string_lossy().ends_with(".parquet"))
+                .count()
         });
         tables.is_ok_and(|tables| tables >= 7)
     };
@@ -33,7 +36,11 @@ const LONG: [&str; 4] = ["--set", "duration=1000 s", "--set", "drain=1 ms"];
 #[test]
 fn a_killed_run_leaves_no_result_and_can_be_run_again() {
     let desk = Desk::with_tiny();
-    kill_in_the_middle(&desk, &[&["run", "tiny.toml", "--out", "out/first"], &LONG[..]].concat(), "out/.first.partial");
+    kill_in_the_middle(
+        &desk,
+        &[&["run", "tiny.toml", "--out", "out/first"], &LONG[..]].concat(),
+        "out/.first.partial",
+    );
     assert!(!desk.path("out/first").exists(), "nothing has the name of the result");
     assert!(!desk.output(&["report", "out/first"]).status.success());
     assert!(!desk.output(&["report", "out"]).status.success(), "what was left is not taken for a run");

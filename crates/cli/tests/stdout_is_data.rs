@@ -30,7 +30,8 @@ fn the_report_command_prints_the_path_and_nothing_else() {
 #[test]
 fn a_resolved_scenario_can_be_piped_into_a_file_and_run() {
     let desk = Desk::with_tiny();
-    let warned = desk.output(&["check", "tiny.toml", "--resolved", "--set", "transport.0.congestion_control=dctcp"]);
+    let warned =
+        desk.output(&["check", "tiny.toml", "--resolved", "--set", "transport.0.congestion_control=dctcp"]);
     assert!(warned.status.success() && !warned.stderr.is_empty(), "this scenario is checked with a warning");
     desk.write("resolved.toml", &text(&warned.stdout));
     desk.succeed(&["run", "resolved.toml"]);
@@ -47,7 +48,10 @@ fn failures_leave_stdout_empty() {
         &["policy", "show", "adm"],
     ] {
         let output = desk.output(args);
-        assert!(!output.status.success() && output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+        assert!(
+            !output.status.success() && output.stdout.is_empty() && !output.stderr.is_empty(),
+            "{args:?}"
+        );
     }
 }
 
@@ -81,7 +85,9 @@ fn run_without_readers(desk: &Desk, args: &[&str], stdout: bool, stderr: bool) -
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
     let desk = Desk::with_tiny();
-    for args in [&["schema"][..], &["policy", "list"], &["check", "tiny.toml"], &["run", "tiny.toml"], &["--help"]] {
+    for args in
+        [&["schema"][..], &["policy", "list"], &["check", "tiny.toml"], &["run", "tiny.toml"], &["--help"]]
+    {
         for (stdout, stderr) in [(true, false), (false, true), (true, true)] {
             let status = run_without_readers(&desk, args, stdout, stderr);
             assert_eq!(status.code(), Some(0), "{args:?}, stdout closed: {stdout}, stderr closed: {stderr}");

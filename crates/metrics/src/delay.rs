@@ -65,6 +65,10 @@ mod tests {
         assert_eq!(counts, [(2, 63), (1, 64), (2, 8_000_001)]);
         assert!(bins.iter().all(|bin| bin.from_ns <= bin.to_ns));
         let last = bins[2];
-        assert!(last.from_ns <= 4_000_000 && last.to_ns >= 4_000_001 && last.to_ns - last.from_ns < 4_000_000 / 63);
+        assert!(
+            last.from_ns <= 4_000_000
+                && last.to_ns >= 4_000_001
+                && last.to_ns - last.from_ns < 4_000_000 / 63
+        );
     }
 }

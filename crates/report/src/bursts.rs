@@ -288,7 +288,8 @@ mod tests {
         assert_eq!(best_cut(&[(100, true), (200, true)]), 200);
         assert_eq!(best_cut(&[(100, false), (200, false)]), 0);
         // One short burst met a full buffer, one long burst an empty one.
-        let fates = [(100, true), (110, false), (120, true), (130, true), (140, false), (150, false), (160, true)];
+        let fates =
+            [(100, true), (110, false), (120, true), (130, true), (140, false), (150, false), (160, true)];
         assert_eq!(best_cut(&fates), 130);
         // Equal lengths: the majority decides.
         assert_eq!(best_cut(&[(250, false), (250, false), (250, true)]), 0);

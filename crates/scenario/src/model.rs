@@ -2,8 +2,8 @@
 //! resolved. Only this enters a driver.
 
 use bufferlab_core::{ParamValue, Profile};
-use bufferlab_units::{BitRate, Time};
 use bufferlab_transport::Spacing;
+use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Durations, FlowSpec, Pattern, SizeDistribution};
 
 /// One experiment.

@@ -13,11 +13,11 @@ use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
 use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SwitchConfig};
+use bufferlab_metrics::DelayHistogram;
 use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
 };
 use bufferlab_transport::{LastResort, TcpConfig, find_congestion_control};
-use bufferlab_metrics::DelayHistogram;
 use bufferlab_units::{RandomStream, Time, mix};
 use bufferlab_workload::FlowSource;
 use std::collections::BTreeMap;

@@ -41,7 +41,9 @@ impl Simulation {
         let fct = receiver.completed.map(|at| at - spec.start);
         let state = match fct {
             Some(_) => FlowState::Finished,
-            None if sending.is_some() && sender.sender.is_done() && sender.in_network == 0 => FlowState::Lossy,
+            None if sending.is_some() && sender.sender.is_done() && sender.in_network == 0 => {
+                FlowState::Lossy
+            }
             None => FlowState::Unfinished,
         };
         FlowRow {
@@ -184,7 +186,8 @@ impl Simulation {
                 let charged = counters.enqueued_bytes + node.record.refused_bytes[usize::from(queue.0)];
                 let (port, _) = buffer.port_and_priority(queue);
                 let link = &mut self.links[(node.first_link + u32::from(port)) as usize];
-                *link.phase_offered.get_or_insert(0) += charged + counters.arrived * u64::from(node.uncharged);
+                *link.phase_offered.get_or_insert(0) +=
+                    charged + counters.arrived * u64::from(node.uncharged);
             }
         }
     }

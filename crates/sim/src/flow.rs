@@ -81,7 +81,9 @@ impl FlowSender {
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Nobody acknowledges: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
-    Counting { missing: u32 },
+    Counting {
+        missing: u32,
+    },
 }
 
 /// What the sending host touches for every packet.

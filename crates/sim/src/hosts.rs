@@ -401,9 +401,7 @@ fn pacing_stream(
     match spacing {
         // Nothing is drawn from it, so that a trace of a million packets need not name a million streams.
         Spacing::Constant => RandomStream::new(seed, "", 0),
-        Spacing::Exponential => {
-            RandomStream::new(seed, &format!("sim/pacing/{}", classes[class]), number)
-        }
+        Spacing::Exponential => RandomStream::new(seed, &format!("sim/pacing/{}", classes[class]), number),
     }
 }
 

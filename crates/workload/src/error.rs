@@ -73,7 +73,9 @@ pub enum SourceError {
         dst: u32,
     },
     /// Bursts that cannot be: none at all, or without a length, a rate, a weight or a pause.
-    #[error("bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)")]
+    #[error(
+        "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
+    )]
     Bursts,
     /// Query numbers would not fit into 32 bits.
     #[error(

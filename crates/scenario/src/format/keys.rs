@@ -701,7 +701,12 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                 ),
                 required("on_time", SPAN, "\"250 us\"", "Mean length of a burst."),
                 ON_DISTRIBUTION,
-                required("off_time", SPAN, "\"19.75 ms\"", "Mean length of the silence between two bursts of a source."),
+                required(
+                    "off_time",
+                    SPAN,
+                    "\"19.75 ms\"",
+                    "Mean length of the silence between two bursts of a source.",
+                ),
                 default(
                     "off_distribution",
                     DISTRIBUTION,
@@ -762,7 +767,13 @@ pub(crate) static OTHER_BURST: TableSpec = TableSpec {
     doc: "A kind of burst that an on-off source sends now and then instead of its own.",
     keys: &[
         required("class", TEXT, "\"long\"", "Name of its flows in tables and reports."),
-        computed("transport", TEXT, "the only entry", "\"long\"", "Name of the [[transport]] that carries it."),
+        computed(
+            "transport",
+            TEXT,
+            "the only entry",
+            "\"long\"",
+            "Name of the [[transport]] that carries it.",
+        ),
         required(
             "share",
             Kind::Ratio { min: 0.0, max: 1.0, open: true },

@@ -194,10 +194,7 @@ fn durations(
     Some(Durations { mean: mean?, shape })
 }
 
-fn others(
-    reader: &mut Reader<'_>,
-    transports: &mut Transports,
-) -> Option<Vec<(OtherBurst, TransportSpec)>> {
+fn others(reader: &mut Reader<'_>, transports: &mut Transports) -> Option<Vec<(OtherBurst, TransportSpec)>> {
     let (mut others, mut resolved, mut complete) = (Vec::new(), Vec::new(), true);
     for mut entry in reader.tables("others") {
         let class = entry.text("class");
@@ -315,9 +312,8 @@ fn burst(entry: &mut Reader<'_>, facts: &Facts<'_>, spec: Option<&TransportSpec>
                 format!("transport \"{}\" has no rate, so that a burst of a length has no size", spec.name),
                 "how many bytes?",
             );
-            let help = format!(
-                "give `size`, or use a transport with congestion_control = \"{UNRESPONSIVE}\""
-            );
+            let help =
+                format!("give `size`, or use a transport with congestion_control = \"{UNRESPONSIVE}\"");
             entry.error(key, complaint.help(help));
             return None;
         }
