@@ -13,7 +13,7 @@ use crate::tree::Origin;
 use bufferlab_transport::UNRESPONSIVE;
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{
-    BurstKind, DurationShape, Durations, FlowSpec, OnOffParams, OnOffPartners, OnOffSource,
+    BurstKind, DurationShape, Durations, FlowSpec, OnOffParams, OnOffPartners, OnOffSource, SourceError,
 };
 
 /// The default shape of Pareto distributions.
@@ -55,7 +55,15 @@ pub(crate) fn on_off(
     let (seed, end) = (facts.seed, facts.duration?);
     let params = OnOffParams { seed, label: class, partners, kinds, off, end };
     if let Err(error) = OnOffSource::new(params) {
-        let complaint = Complaint::new(error.to_string(), "these sources");
+        let name = |host: &u32| &network.hosts[*host as usize];
+        let message = match &error {
+            SourceError::SelfPair { host } => format!("host \"{}\" would send to itself", name(host)),
+            SourceError::PairTwice { src, dst } => {
+                format!("the pair from \"{}\" to \"{}\" is listed twice", name(src), name(dst))
+            }
+            other => other.to_string(),
+        };
+        let complaint = Complaint::new(message, "these sources");
         let key = if reader.has("pairs") { "pairs" } else { "pattern" };
         reader.error(key, complaint.help("name every source once, from one host to another"));
         return None;
@@ -94,8 +102,8 @@ fn open_loop(reader: &Reader<'_>, transports: &Transports, index: u32) -> Option
 }
 
 fn between(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Between> {
+    let wanted = reader.spec_of("pairs").wanted();
     if !reader.has("pairs") {
-        reader.spec_of("pairs");
         return pattern(reader, facts).map(Between::Pattern);
     }
     reader.spec_of("pattern");
@@ -105,7 +113,6 @@ fn between(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Between> {
         reader.error("pattern", complaint.help("remove `pairs` or `pattern`"));
         return None;
     }
-    let wanted = reader.spec_of("pairs").wanted();
     let item = reader.value_of("pairs")?;
     let pair = |item: &crate::tree::Item| -> Result<(String, Origin, String, Origin), Complaint> {
         match convert::elements(item, &wanted)? {
