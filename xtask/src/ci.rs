@@ -3,8 +3,9 @@
 //! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy` and
 //! `generate --check` are no steps of their own: they run as tests.
 
-use crate::{cargo, output, root, run as spawn};
-use std::path::Path;
+use crate::{cargo, metadata, output, root, run as spawn};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 /// One step.
@@ -69,6 +70,11 @@ fn smoke() -> Result<(), String> {
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
+    let program = built()?;
+    let bufferlab = |arguments: &[&str]| {
+        let printed = output(Command::new(&program).args(arguments).current_dir(root()))?;
+        if printed.is_empty() { Err(format!("bufferlab {arguments:?} printed nothing")) } else { Ok(()) }
+    };
     bufferlab(&["policy", "list"])?;
     bufferlab(&["check", SMOKE])?;
     let [first, second] = ["first", "second"].map(|name| folder.join(name));
@@ -92,11 +98,12 @@ fn smoke() -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-fn bufferlab(arguments: &[&str]) -> Result<(), String> {
-    let build =
-        ["run", "--quiet", "--release", "--locked", "--package", "bufferlab-cli", "--bin", "bufferlab", "--"];
-    let printed = output(&mut cargo(&[&build, arguments].concat()))?;
-    if printed.is_empty() { Err(format!("bufferlab {arguments:?} printed nothing")) } else { Ok(()) }
+/// The release build, made once: the steps of the smoke run use one and the same program.
+fn built() -> Result<PathBuf, String> {
+    spawn(&mut cargo(&["build", "--release", "--locked", "--package", "bufferlab-cli"]))?;
+    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
+    let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
+    Ok(target.join("release").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// The same scenario and seed give the same bytes in every file but `timing.json`.
@@ -125,5 +132,22 @@ mod tests {
         for (index, step) in STEPS.iter().enumerate() {
             assert!(STEPS[..index].iter().all(|other| other.name != step.name), "{}", step.name);
         }
+    }
+
+    #[test]
+    fn results_that_differ_are_noticed_and_times_may() {
+        let folders = [tempfile::tempdir(), tempfile::tempdir()].map(|folder| folder.expect("a folder"));
+        let [first, second] = folders.each_ref().map(tempfile::TempDir::path);
+        let write = |name: &str, contents: [&str; 2]| {
+            for (folder, content) in [first, second].into_iter().zip(contents) {
+                std::fs::write(folder.join(name), content).expect("writable");
+            }
+        };
+        assert!(same_results(first, second).is_err(), "nothing was written");
+        write("flows.parquet", ["a", "a"]);
+        write("timing.json", ["1 s", "2 s"]);
+        assert_eq!(same_results(first, second), Ok(()));
+        write("links.parquet", ["a", "b"]);
+        assert!(same_results(first, second).is_err_and(|why| why.contains("links.parquet")));
     }
 }

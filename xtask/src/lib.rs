@@ -54,6 +54,15 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     }
 }
 
+/// What cargo knows of the workspace: its packages with what they depend on, its folders.
+///
+/// # Errors
+/// If cargo fails.
+pub fn metadata() -> Result<serde_json::Value, String> {
+    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]))?;
+    serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))
+}
+
 /// Reads a text file, named relative to the root.
 ///
 /// # Errors

@@ -57,10 +57,14 @@ fn summary(scenario: &Scenario) -> String {
             u32::MAX => "the whole flow".to_owned(),
             segments => counted(segments as usize, "segment", "segments"),
         };
+        let algorithm = match transport.congestion_control.as_str() {
+            same if same == transport.name => String::new(),
+            other => format!(" ({other})"),
+        };
         let _ = writeln!(
             text,
-            "transport {}: {}, {} B segments, initial window {window}, RTO at least {}",
-            transport.name, transport.congestion_control, transport.segment_bytes, transport.min_rto
+            "transport {}{algorithm}: {} B segments, initial window {window}, RTO at least {}",
+            transport.name, transport.segment_bytes, transport.min_rto
         );
     }
     for workload in &scenario.workloads {
@@ -142,7 +146,7 @@ fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
             format_time(off.mean),
             off.shape.name()
         ),
-        TrafficProcess::Bursts { flows } => format!("{} listed bursts", flows.len()),
+        TrafficProcess::Bursts { flows } => counted(flows.len(), "listed burst", "listed bursts"),
         TrafficProcess::FlowList { path, flows, .. } => {
             format!("{} of {path}", counted(flows.len(), "flow", "flows"))
         }

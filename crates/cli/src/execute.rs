@@ -6,7 +6,7 @@ use crate::progress::Board;
 use crate::{error, print, say};
 use bufferlab_core::{Params, find_policy};
 use bufferlab_report::Report;
-use bufferlab_results::{NameTables, PolicyHead, RunHead, RunWriter, Timing};
+use bufferlab_results::{NameTables, PolicyHead, RunCaveat, RunHead, RunWriter, Timing};
 use bufferlab_scenario::{Loaded, Scenario};
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
@@ -20,6 +20,8 @@ use std::time::Instant;
 struct Job {
     loaded: Loaded,
     dir: PathBuf,
+    /// To be checked before trusting its numbers.
+    caveats: Vec<RunCaveat>,
 }
 
 /// `run`.
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let mut jobs = Vec::with_capacity(seeds.len());
     for &seed in &seeds {
         let dir = if single { out.clone() } else { out.join(format!("seed-{seed}")) };
-        jobs.push(Job { loaded: load_seed(seed)?, dir });
+        jobs.push(Job { loaded: load_seed(seed)?, dir, caveats: Vec::new() });
     }
     if single {
         refuse_to_replace_the_ground(&out)?;
@@ -67,7 +69,8 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     for policy in &policies {
         for seed in seeds(&first.scenario, &args.execution) {
             let loaded = load_variant(policy, seed)?;
-            jobs.push(Job { loaded, dir: out.join(policy).join(format!("seed-{seed}")) });
+            let caveats = overridden(&loaded.scenario, policy)?.into_iter().collect();
+            jobs.push(Job { loaded, dir: out.join(policy).join(format!("seed-{seed}")), caveats });
         }
     }
     keep(&out, Layout::Policies, &jobs, |policy, seed| load_variant(policy.unwrap_or_default(), seed))?;
@@ -81,6 +84,33 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     print(&format!("{}\n", written[0].display()))
 }
 
+/// A comparison sets `switch.policy`; switches whose policy stands in a `[[switch_override]]` keep theirs.
+fn overridden(scenario: &Scenario, policy: &str) -> miette::Result<Option<RunCaveat>> {
+    let kept = scenario.switches.iter().zip(&scenario.topology.switches);
+    let kept: Vec<&str> =
+        kept.filter(|(switch, _)| switch.policy != policy).map(|(_, name)| name.as_str()).collect();
+    if kept.is_empty() {
+        return Ok(None);
+    }
+    let advice = "Take `policy` out of [[switch_override]] if every switch is meant.";
+    if kept.len() == scenario.switches.len() {
+        return Err(miette::miette!(
+            help = advice,
+            "no switch would use the policy \"{policy}\": all of them have another one by a [[switch_override]]"
+        ));
+    }
+    let names = if kept.len() > 4 { format!("{}, {} …", kept[0], kept[1]) } else { kept.join(", ") };
+    Ok(Some(RunCaveat {
+        id: "policy-overridden".to_owned(),
+        message: format!(
+            "{} of {} switches ({names}) keep the policy of a [[switch_override]] whichever policy is compared.",
+            kept.len(),
+            scenario.switches.len()
+        ),
+        advice: advice.to_owned(),
+    }))
+}
+
 /// The folder of the results: what the user says, or `results/`, the scenario's name and `ending`.
 fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
     let default = || Path::new("results").join(format!("{}{ending}", scenario.name));
@@ -91,9 +121,9 @@ fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
 fn refuse_to_replace_the_ground(out: &Path) -> miette::Result<()> {
     let here = std::env::current_dir().and_then(fs::canonicalize);
     match (here, fs::canonicalize(out)) {
-        (Ok(here), Ok(out)) if here.starts_with(&out) => Err(miette::miette!(
+        (Ok(here), Ok(real)) if here.starts_with(&real) => Err(miette::miette!(
             help = "name a folder in it, for example --out results/first",
-            "{} is the folder that you are in, or is above it, and a run's folder is replaced as a whole",
+            "`{}` is the folder that you are in or above it, and a finished run replaces the whole folder",
             out.display()
         )),
         _ => Ok(()),
@@ -178,7 +208,7 @@ fn execute_one(
         packet_hops_per_cpu_second: Some(totals.packet_hops as f64 / cpu_seconds),
         peak_rss_bytes: None,
     };
-    writer.finish(&totals, Vec::new(), Some(&timing)).map_err(error::results)?;
+    writer.finish(&totals, job.caveats.clone(), Some(&timing)).map_err(error::results)?;
     board.complete(index, totals.packet_hops);
     Ok(())
 }

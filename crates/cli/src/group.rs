@@ -4,6 +4,7 @@
 //! and are not made again stay, and are shown together with the new ones; so they must be runs of the same scenario, which is
 //! checked by what they have stored: it must be what this command line would have stored.
 
+use crate::error::results;
 use bufferlab_core::find_policy;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
 use bufferlab_results::{ResultsError, RunResult};
@@ -20,6 +21,15 @@ pub(crate) enum Layout {
     Seeds,
     /// `<policy>/seed-<n>/`
     Policies,
+}
+
+impl Layout {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Seeds => "the runs of several seeds",
+            Self::Policies => "a comparison",
+        }
+    }
 }
 
 /// A run that is there already.
@@ -42,8 +52,16 @@ pub(crate) fn check(
     new: &[&Path],
     load: impl Fn(Option<&str>, u64) -> miette::Result<Loaded>,
 ) -> miette::Result<Vec<PathBuf>> {
+    if RunResult::is_complete(out) {
+        return Err(miette!(
+            help = "choose another folder with --out",
+            "{} is the result of a single run; {} must go elsewhere",
+            out.display(),
+            layout.in_words()
+        ));
+    }
     let mut kept = Vec::new();
-    for run in present(out, layout).map_err(crate::error::results)? {
+    for run in present(out, layout)? {
         if new.contains(&run.dir.as_path()) || !RunResult::is_complete(&run.dir) {
             continue;
         }
@@ -70,12 +88,19 @@ fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
 }
 
 /// The runs of a folder, which holds nothing else but their report.
-fn present(out: &Path, layout: Layout) -> Result<Vec<Present>, ResultsError> {
+fn present(out: &Path, layout: Layout) -> miette::Result<Vec<Present>> {
     let mut runs = Vec::new();
-    for (name, path) in visible(out)? {
+    for (name, path) in visible(out).map_err(results)? {
         let own_file =
             [REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].contains(&name.as_str());
-        let foreign = || ResultsError::ForeignFolder { path: out.to_path_buf(), found: name.clone() };
+        let foreign = || {
+            miette!(
+                help = "choose another folder with --out, or move the other files away; nothing was deleted",
+                "{} is not empty and does not hold {} (found `{name}`)",
+                out.display(),
+                layout.in_words()
+            )
+        };
         if path.is_file() && own_file {
             continue;
         }
@@ -84,7 +109,7 @@ fn present(out: &Path, layout: Layout) -> Result<Vec<Present>, ResultsError> {
                 runs.push(Present { policy: None, seed, dir: path });
             }
             (Layout::Policies, _) if path.is_dir() && find_policy(&name).is_some() => {
-                for (inner, dir) in visible(&path)? {
+                for (inner, dir) in visible(&path).map_err(results)? {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
                     runs.push(Present { policy: Some(name.clone()), seed, dir });
                 }
@@ -106,7 +131,8 @@ fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(ResultsError::NotAFolder { path: folder.to_path_buf() });
+            let file = folder.ancestors().find(|path| path.is_file()).unwrap_or(folder);
+            return Err(ResultsError::NotAFolder { path: file.to_path_buf() });
         }
         Err(error) => return Err(failed(error)),
     };

@@ -6,7 +6,9 @@ use support::{Desk, text};
 
 macro_rules! shows {
     ($desk:expr, $name:literal, $($arg:expr),+) => {
-        insta::assert_snapshot!($name, $desk.terminal(&[$($arg),+]))
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!($name, $desk.terminal(&[$($arg),+]))
+        })
     };
 }
 
@@ -60,6 +62,19 @@ fn run_compare_and_report_print_a_summary_and_name_their_folder() {
     shows!(desk, "compare", "compare", "tiny.toml", "--policies", "dt,cs,abm", "--seeds", "2");
     shows!(desk, "report_run", "report", "results/tiny");
     shows!(desk, "report_comparison", "report", "results/tiny-compare");
+}
+
+#[test]
+fn a_comparison_says_which_switches_it_does_not_change() {
+    let desk = Desk::with_scenarios();
+    let part =
+        "extends = \"scenarios/dumbbell.toml\"\n[[switch_override]]\nswitches = \"right\"\npolicy = \"cp\"\n";
+    desk.write("part.toml", part);
+    desk.write("all.toml", &part.replace("right", "*"));
+    let shown = desk.succeed(&["compare", "part.toml", "--policies", "dt,cs"]);
+    let caveat = shown.lines().find(|line| line.contains("1 of 2 switches (right)"));
+    assert!(caveat.is_some(), "{shown}");
+    shows!(desk, "compare_without_effect", "compare", "all.toml", "--policies", "dt,cs");
 }
 
 #[test]

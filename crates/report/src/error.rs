@@ -46,6 +46,12 @@ impl ReportError {
             Self::NoRuns { .. } => {
                 "give the folder of a run (it has a manifest.json) or of a comparison (POLICY/seed-N/)"
             }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "check the path; `bufferlab run` and `bufferlab compare` name their folder at the end"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
+                "give a folder that `bufferlab run` or `bufferlab compare` has written"
+            }
             Self::Io { .. } | Self::Encode { .. } => {
                 "check that you may write there and that the disk has space"
             }

@@ -31,7 +31,7 @@ impl Staging {
         };
         let hidden = |ending: &str| parent.join(format!(".{}.{ending}", name.to_string_lossy()));
         let (partial, replaced) = (hidden("partial"), hidden("replaced"));
-        fs::create_dir_all(parent).map_err(ResultsError::io("create", parent))?;
+        create_parents(parent)?;
         // Before anything is touched, and before hours of simulation.
         check_replaceable(&target)?;
         remove_stale(&partial, &target)?;
@@ -110,6 +110,15 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
         return Err(ResultsError::ForeignFolder { path: target.to_path_buf(), found: found.clone() });
     }
     Ok(())
+}
+
+fn create_parents(folder: &Path) -> Result<(), ResultsError> {
+    let blocking = |path: &&Path| path.exists() && !path.is_dir();
+    match (fs::create_dir_all(folder), folder.ancestors().find(blocking)) {
+        (Ok(()), _) => Ok(()),
+        (Err(_), Some(file)) => Err(ResultsError::NotAFolder { path: file.to_path_buf() }),
+        (Err(error), None) => Err(ResultsError::io("create", folder)(error)),
+    }
 }
 
 fn is_own_file(name: &str) -> bool {

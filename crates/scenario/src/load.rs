@@ -36,8 +36,11 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
         Ok(text) => text,
         Err(error) => {
             let complaint = Complaint::new(format!("cannot read {name}: {}", reason(&error)), "");
-            let help = nearby_file(path).map(|near| format!("did you mean \"{near}\"?"));
-            context.error("", Origin::BUILT_IN, complaint.maybe_help(help));
+            let help = match nearby_file(path) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => "give the path of a scenario file, such as scenarios/star-incast.toml".to_owned(),
+            };
+            context.error("", Origin::BUILT_IN, complaint.help(help));
             return Err(failure(context, &name));
         }
     };

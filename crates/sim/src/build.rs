@@ -17,7 +17,7 @@ use bufferlab_metrics::DelayHistogram;
 use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
 };
-use bufferlab_transport::{LastResort, TcpConfig, find_congestion_control};
+use bufferlab_transport::{CongestionStates, LastResort, TcpConfig, find_congestion_control};
 use bufferlab_units::{RandomStream, Time, mix};
 use bufferlab_workload::FlowSource;
 use std::collections::BTreeMap;
@@ -259,6 +259,10 @@ fn build_transport(spec: &TransportSpec, profile: Profile) -> Result<Transport, 
             last_resort: match profile {
                 Profile::Paper => LastResort::BelowHighestSack,
                 Profile::Artifact => LastResort::Everything,
+            },
+            states: match profile {
+                Profile::Paper => CongestionStates::Rfc,
+                Profile::Artifact => CongestionStates::Ns3,
             },
             first_flight_limit: match profile {
                 Profile::Paper => u32::MAX,

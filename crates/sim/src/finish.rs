@@ -194,9 +194,11 @@ impl Simulation {
 
     /// Closes all measures at the end of the run.
     pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
-        // A run that ends for want of events lasts until the arrival phase does.
-        let end = self.now.max(self.duration).min(self.end);
-        self.now = end;
+        // What is unfinished was watched until the end, even if nothing has happened for long.
+        if !self.is_over() {
+            self.now = self.end;
+        }
+        let end = self.now;
         self.flush_rows(sink)?;
         for switch in 0..self.switches.len() as u32 {
             self.verify_switch(switch)?;

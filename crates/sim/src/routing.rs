@@ -18,9 +18,10 @@ pub(crate) struct Routes {
     ports: Vec<u16>,
     /// By switch: decorrelates the choices of successive switches.
     salt: Vec<u64>,
-    /// By host: its switch and the delay of its cable.
+    /// For base round-trip times, by host: its switch and the delay of its cable.
     attachment: Vec<Option<(u32, Time)>>,
-    /// By target switch × switch: propagation delay of the shortest path (least delay among those with fewest hops).
+    /// For base round-trip times, by target switch × switch: propagation delay of the shortest path (least delay among those
+    /// with fewest hops).
     delay: Vec<Time>,
 }
 
@@ -34,8 +35,19 @@ struct Neighbour {
 }
 
 impl Routes {
-    /// Breadth-first search from every switch with hosts, over cables that are up (`is_up`, by cable index).
+    /// Next hops over the cables that are up (`is_up`, by cable index). Base round-trip times are those of the network without
+    /// failures: an ideal must not depend on when it is looked at.
     pub(crate) fn new(topology: &Topology, seed: u64, is_up: impl Fn(usize) -> bool) -> Self {
+        let now = Self::search(topology, seed, &is_up);
+        if (0..topology.links.len()).all(is_up) {
+            return now;
+        }
+        let Self { attachment, delay, .. } = Self::search(topology, seed, &|_| true);
+        Self { attachment, delay, ..now }
+    }
+
+    /// Breadth-first search from every switch with hosts.
+    fn search(topology: &Topology, seed: u64, is_up: &impl Fn(usize) -> bool) -> Self {
         let switches = topology.switches.len();
         let hosts = topology.hosts.len();
         let mut neighbours: Vec<Vec<Neighbour>> = vec![Vec::new(); switches];
@@ -87,11 +99,11 @@ impl Routes {
         while let Some(&switch) = order.get(next) {
             next += 1;
             for neighbour in neighbours[switch].iter().filter(|neighbour| neighbour.up) {
-                if let Node::Switch(other) = neighbour.node {
-                    if distance[other as usize] == u32::MAX {
-                        distance[other as usize] = distance[switch] + 1;
-                        order.push(other as usize);
-                    }
+                if let Node::Switch(other) = neighbour.node
+                    && distance[other as usize] == u32::MAX
+                {
+                    distance[other as usize] = distance[switch] + 1;
+                    order.push(other as usize);
                 }
             }
         }

@@ -188,7 +188,7 @@ impl Simulation {
     }
 
     /// Nothing is left to do.
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.now >= self.duration && self.flows.live() == 0 && self.next_flow.is_none()
     }
 

@@ -255,7 +255,7 @@ fn check_histograms(name: &str, rows: &Rows) {
             // A longer queue may last for no time, so that no bin shows it.
             assert!(queue.max_bytes >= last.from_bytes, "{name}: {queue:?}, {last:?}");
             let weigh = |edge: fn(&&bufferlab_metrics::HistogramRow) -> u64| -> f64 {
-                let sum: f64 = bins.iter().map(|bin| edge(&bin) as f64 * bin.time_ns as f64).sum();
+                let sum: f64 = bins.iter().map(|bin| edge(bin) as f64 * bin.time_ns as f64).sum();
                 sum / run_ns as f64
             };
             let (low, high) = (weigh(|bin| bin.from_bytes), weigh(|bin| bin.to_bytes));

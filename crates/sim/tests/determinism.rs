@@ -44,10 +44,16 @@ fn another_seed_gives_other_rows() {
 }
 
 /// What arrives, without what becomes of it.
-fn arrivals(rows: &Rows) -> Vec<(u64, u64, u32, u32, u64, u16, Option<u32>)> {
-    let of = |flow: &&FlowRow| {
-        let FlowRow { flow_id, start_ns, src_host, dst_host, size_bytes, class, query_id, .. } = **flow;
-        (flow_id, start_ns, src_host, dst_host, size_bytes, class, query_id)
+fn arrivals(rows: &Rows) -> Vec<FlowRow> {
+    let of = |flow: &&FlowRow| FlowRow {
+        fct_ns: None,
+        slowdown: None,
+        sent_packets: 0,
+        retransmitted_packets: 0,
+        timeouts: 0,
+        marked_packets: 0,
+        dropped_packets: 0,
+        ..(*flow).clone()
     };
     rows.flows_by_number().iter().map(of).collect()
 }

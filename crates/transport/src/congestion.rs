@@ -97,10 +97,16 @@ impl CongestionControl {
     /// The flow must slow down: sets the slow-start threshold. The caller sets the window itself, as the recovery
     /// demands.
     #[inline]
-    pub fn on_congestion(&mut self, window: &mut Window, event: CongestionEvent, flight: u32) {
+    pub fn on_congestion(
+        &mut self,
+        config: &TcpConfig,
+        window: &mut Window,
+        event: CongestionEvent,
+        flight: u32,
+    ) {
         match self {
             Self::NewReno(state) => state.on_congestion(window, event, flight),
-            Self::Dctcp(state) => state.on_congestion(window, event, flight),
+            Self::Dctcp(state) => state.on_congestion(config, window, event, flight),
         }
     }
 }

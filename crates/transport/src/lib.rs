@@ -78,6 +78,8 @@ pub struct TcpConfig {
     pub proportional_rate_reduction: bool,
     /// What a recovery sends again when nothing is certainly lost and nothing new is left.
     pub last_resort: LastResort,
+    /// How marks and losses change the state of a sender.
+    pub states: CongestionStates,
     /// Whether a flow opens with SYN and SYN-ACK.
     pub handshake: bool,
     /// ACK every n-th in-order segment; others wait for `delayed_ack_timeout`.
@@ -101,6 +103,28 @@ pub enum LastResort {
     Everything,
 }
 
+/// How marks and losses change the state of a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CongestionStates {
+    /// As the RFCs say: a mark reduces the window at once (RFC 3168, RFC 8257), a loss found by SACKs starts a recovery
+    /// (RFC 6675), each for itself.
+    #[default]
+    Rfc,
+    /// As ns-3.39 does, for the `artifact` profile:
+    ///
+    /// * A mark echoed by an ACK that acknowledges something starts a *reduction* (Linux' CWR), also in the middle of a
+    ///   recovery. It lasts until a segment sent after it is acknowledged; losses start no recovery meanwhile, and what is lost
+    ///   is sent again only as far as the window of the mark allows.
+    /// * Reductions and recoveries share one proportional rate reduction. It is relative to all unacknowledged data, grows by
+    ///   one segment more than was delivered only when a retransmission is acknowledged, and counts an ACK twice that reports
+    ///   a SACK and acknowledges something.
+    /// * Speculative retransmissions count as two segments in flight.
+    /// * DCTCP answers losses and timeouts as marks, without a floor of two segments.
+    /// * The retransmission timer runs until the whole flow is acknowledged: a window below one segment ends by a timeout.
+    /// * A receiver echoes a mark only on a segment beyond all marked ones before: not on retransmissions.
+    Ns3,
+}
+
 impl Default for TcpConfig {
     fn default() -> Self {
         Self {
@@ -113,6 +137,7 @@ impl Default for TcpConfig {
             limited_transmit: true,
             proportional_rate_reduction: true,
             last_resort: LastResort::BelowHighestSack,
+            states: CongestionStates::Rfc,
             handshake: false,
             ack_every: 1,
             delayed_ack_timeout: Time::from_us(500),

@@ -1,7 +1,7 @@
 //! The receiving end: reassembly, acknowledgements, ECN echo.
 
 use crate::ranges::Ranges;
-use crate::{Ack, TcpConfig};
+use crate::{Ack, CongestionStates, TcpConfig};
 use bufferlab_units::Time;
 
 /// Receives one flow.
@@ -15,6 +15,8 @@ pub struct Receiver {
     total: u32,
     unacknowledged: u32,
     last_marked: bool,
+    /// Every marked segment lies below this one.
+    marked_below: u32,
     last_sent: Time,
     deadline: Time,
     beyond: Ranges,
@@ -29,6 +31,7 @@ impl Receiver {
             total,
             unacknowledged: 0,
             last_marked: false,
+            marked_below: 0,
             last_sent: Time::ZERO,
             deadline: Time::MAX,
             beyond: Ranges::default(),
@@ -47,6 +50,7 @@ impl Receiver {
         sent: Time,
         marked: bool,
     ) -> Option<Ack> {
+        let marked = marked && self.heeds_mark(config, seq);
         let in_order = seq == self.next && self.beyond.is_empty();
         if !in_order {
             return Some(self.handle_disorder(seq, sent, marked));
@@ -74,6 +78,14 @@ impl Receiver {
             self.deadline = now + config.delayed_ack_timeout;
         }
         None
+    }
+
+    /// Whether a mark on `seq` is echoed.
+    #[cold]
+    fn heeds_mark(&mut self, config: &TcpConfig, seq: u32) -> bool {
+        let is_newest = seq >= self.marked_below;
+        self.marked_below = self.marked_below.max(seq + 1);
+        is_newest || config.states == CongestionStates::Rfc
     }
 
     #[cold]

@@ -9,10 +9,12 @@
 //! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. A retransmission that is lost again is
 //! found by the timer only, as in RFC 6675.
 
+mod ns3;
+
 use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
-use crate::{Ack, LastResort, TcpConfig};
+use crate::{Ack, CongestionStates, LastResort, TcpConfig};
 use bufferlab_units::Time;
 
 /// A segment to send.
@@ -39,6 +41,8 @@ pub enum Phase {
     Recovery,
     /// After a timeout, until `recovery_point` is acknowledged.
     Loss,
+    /// Reducing the window after a mark, until more than `recovery_point` is acknowledged; [`CongestionStates::Ns3`] only.
+    Reduction,
 }
 
 /// What a sender counts.
@@ -66,6 +70,8 @@ pub struct Sender {
     /// No second reduction by a mark, and no growth, until this segment is acknowledged.
     mark_point: u32,
     phase: Phase,
+    /// Segments that were sent again without being lost for certain count twice in flight.
+    copies_count: bool,
     backoff: u8,
     window: Window,
     deadline: Time,
@@ -102,6 +108,7 @@ impl Sender {
             recovery_point: 0,
             mark_point: 0,
             phase: if config.handshake { Phase::Closed } else { Phase::Open },
+            copies_count: config.states == CongestionStates::Ns3,
             backoff: 0,
             window: Window {
                 size: f64::from(config.initial_window.clamp(1, total)),
@@ -127,7 +134,11 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
-        self.next - self.una - self.sacked.count() - self.pending_loss
+        let pipe = self.next - self.una - self.sacked.count() - self.pending_loss;
+        if self.copies_count && self.resent_below > self.lost_below {
+            return pipe + self.sacked.holes(self.lost_below.max(self.una), self.resent_below);
+        }
+        pipe
     }
 
     /// Whether [`Self::poll_transmit`] would return a segment.
@@ -226,6 +237,10 @@ impl Sender {
     /// An ACK has arrived. Poll [`Self::poll_transmit`] and [`Self::deadline`] afterwards.
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
+        if config.states == CongestionStates::Ns3 {
+            self.handle_ack_ns3(config, now, ack);
+            return;
+        }
         let before = self.una;
         let mut delivered = 0;
         if ack.cumulative > self.una {
@@ -246,7 +261,7 @@ impl Sender {
         if ack.marked && self.phase == Phase::Open && self.una >= self.mark_point {
             self.observe(config, now, delivered, true, false);
             let flight = self.in_flight();
-            self.congestion.on_congestion(&mut self.window, CongestionEvent::Mark, flight);
+            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Mark, flight);
             self.window.size = self.window.slow_start_threshold;
             self.mark_point = self.next;
             return;
@@ -284,11 +299,12 @@ impl Sender {
         self.lost_below = self.lost_below.max(cumulative);
         self.rtt.sample(now.saturating_sub(ack.echo));
         self.backoff = 0;
-        self.deadline = if self.una == self.next && self.pending_loss == 0 {
-            Time::MAX
-        } else {
-            now + self.timeout(config)
+        let idle = match config.states {
+            CongestionStates::Rfc => self.una == self.next && self.pending_loss == 0,
+            // A reduction may leave less than one segment: only the timer gets the flow out of that.
+            CongestionStates::Ns3 => self.una == self.total,
         };
+        self.deadline = if idle { Time::MAX } else { now + self.timeout(config) };
         delivered
     }
 
@@ -305,20 +321,25 @@ impl Sender {
         self.sacked.count() - before
     }
 
-    /// Moves `lost_below` up (RFC 6675 IsLost) and enters recovery on the first loss.
-    #[cold]
-    fn detect_loss(&mut self, config: &TcpConfig) {
+    /// Moves `lost_below` up (RFC 6675 IsLost).
+    fn note_losses(&mut self, config: &TcpConfig) {
         // Holes below the n-th highest SACKed segment have at least n SACKed ones above them.
         let Some(bound) = self.sacked.nth_from_top(config.duplicate_threshold) else { return };
         if bound > self.lost_below {
             self.pending_loss += self.sacked.holes(self.lost_below.max(self.resent_below), bound);
             self.lost_below = bound;
         }
+    }
+
+    /// Enters recovery on the first loss.
+    #[cold]
+    fn detect_loss(&mut self, config: &TcpConfig) {
+        self.note_losses(config);
         if self.pending_loss > 0 && self.phase == Phase::Open {
             self.phase = Phase::Recovery;
             self.recovery_point = self.next;
             let flight = self.next - self.una;
-            self.congestion.on_congestion(&mut self.window, CongestionEvent::Loss, flight);
+            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Loss, flight);
             self.window.size = self.window.slow_start_threshold;
             self.reduction = Reduction { delivered: 0, sent: 0, flight_at_start: flight };
         }
@@ -372,10 +393,10 @@ impl Sender {
             self.phase = Phase::Closed;
             return true;
         }
-        if self.phase != Phase::Loss || self.backoff == 0 {
+        if self.phase != Phase::Loss || self.backoff == 0 || config.states == CongestionStates::Ns3 {
             // RFC 5681: the threshold is set at the first timeout for a segment, not at its repetitions.
             let flight = self.in_flight().max(1);
-            self.congestion.on_congestion(&mut self.window, CongestionEvent::Timeout, flight);
+            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight);
         }
         self.backoff = (self.backoff + 1).min(30);
         self.phase = Phase::Loss;

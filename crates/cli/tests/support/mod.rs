@@ -114,6 +114,8 @@ impl Desk {
             "$ bufferlab {}\nexit code {code}\n--- stdout ---\n{stdout}--- stderr ---\n{stderr}",
             typed.join(" ")
         );
+        // Where a long message is wrapped would depend on the length of the temporary path.
+        let shown = shown.replace("\n  │ ", " ");
         let canonical = fs::canonicalize(self.folder.path()).expect("it exists");
         let shown = shown.replace(&canonical.display().to_string(), "[DESK]");
         shown.replace(&self.folder.path().display().to_string(), "[DESK]")

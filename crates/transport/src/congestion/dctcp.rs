@@ -1,7 +1,7 @@
 //! Data Center TCP: reduce in proportion to the fraction of marked packets (RFC 8257).
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window, new_reno};
-use crate::TcpConfig;
+use crate::{CongestionStates, TcpConfig};
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
@@ -43,7 +43,16 @@ impl Dctcp {
         if ack.marked {
             self.marked += ack.delivered;
         }
-        if ack.acknowledged > self.window_end {
+        let window_is_over = match config.states {
+            CongestionStates::Rfc => ack.acknowledged > self.window_end,
+            // ns-3 begins the first window with the first ACK and ends each one segment earlier.
+            CongestionStates::Ns3 if self.window_end == 0 => {
+                self.window_end = ack.next;
+                ack.acknowledged >= ack.next
+            }
+            CongestionStates::Ns3 => ack.acknowledged >= self.window_end,
+        };
+        if window_is_over {
             if self.delivered > 0 {
                 let fraction = f64::from(self.marked) / f64::from(self.delivered);
                 self.alpha += config.dctcp_gain * (fraction - self.alpha);
@@ -55,10 +64,21 @@ impl Dctcp {
         }
     }
 
-    pub(super) fn on_congestion(&self, window: &mut Window, event: CongestionEvent, flight: u32) {
+    pub(super) fn on_congestion(
+        &self,
+        config: &TcpConfig,
+        window: &mut Window,
+        event: CongestionEvent,
+        flight: u32,
+    ) {
+        let scaled = window.size * (1.0 - self.alpha / 2.0);
+        if config.states == CongestionStates::Ns3 {
+            window.slow_start_threshold = scaled;
+            return;
+        }
         // RFC 8257 section 3.5: losses are answered as in NewReno.
         window.slow_start_threshold = match event {
-            CongestionEvent::Mark => window.size * (1.0 - self.alpha / 2.0),
+            CongestionEvent::Mark => scaled,
             CongestionEvent::Loss | CongestionEvent::Timeout => f64::from(flight) / 2.0,
         }
         .max(2.0);

@@ -1,0 +1,118 @@
+//! What does an ACK do to a sender under [`CongestionStates::Ns3`](crate::CongestionStates::Ns3)?
+//!
+//! ```text
+//!            echoed mark                      echoed mark
+//!   Open ----------------> Reduction <---------------------- Recovery, Loss
+//!    | ^                    | acknowledged beyond recovery_point
+//!    | +--------------------+
+//!    +--- lost segment ---> Recovery --- recovery_point acknowledged ---> Open
+//! ```
+//!
+//! The order of steps within one ACK matters and is ns-3's: leave a reduction, enter one, SACKs, cumulative part.
+
+use super::{Phase, Reduction, Sender};
+use crate::congestion::{AckEvent, CongestionEvent};
+use crate::{Ack, TcpConfig};
+use bufferlab_units::Time;
+
+impl Sender {
+    /// [`Sender::handle_ack`] with ns-3's states.
+    pub(super) fn handle_ack_ns3(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
+        let before = self.una;
+        let sacked = if ack.sack.1 > ack.sack.0 { self.note_sack(ack.sack) } else { 0 };
+        // An ACK of a retransmission, below the recovery point, lets a recovery grow.
+        let resent = self.resent_below.min(ack.cumulative);
+        let good_progress = self.phase == Phase::Recovery
+            && ack.cumulative < self.recovery_point
+            && self.sacked.holes(before, resent) > 0;
+        let mut delivered = sacked;
+        if ack.cumulative > before {
+            delivered += self.advance(config, now, ack);
+        }
+        let advanced = self.una > before;
+        if delivered == 0 && !advanced {
+            return;
+        }
+        if self.phase == Phase::Reduction && self.una > self.recovery_point {
+            self.window.size = self.window.slow_start_threshold;
+            self.phase = Phase::Open;
+        }
+        if advanced && ack.marked && self.phase != Phase::Reduction {
+            self.begin(config, Phase::Reduction, CongestionEvent::Mark, delivered);
+        }
+        if sacked > 0 {
+            self.note_losses(config);
+            match self.phase {
+                Phase::Open if self.pending_loss > 0 => {
+                    self.begin(config, Phase::Recovery, CongestionEvent::Loss, delivered);
+                }
+                Phase::Recovery => self.reduce_ns3(delivered, good_progress),
+                _ => {}
+            }
+        }
+        let may_grow = advanced && self.note_advance(delivered, good_progress);
+        let (acknowledged, next) = (self.una, self.next);
+        let event = AckEvent { now, delivered, marked: ack.marked, acknowledged, next, may_grow };
+        self.congestion.on_ack(config, &mut self.window, &event);
+    }
+
+    /// The cumulative part; whether the window may grow.
+    fn note_advance(&mut self, delivered: u32, good_progress: bool) -> bool {
+        match self.phase {
+            Phase::Recovery if self.una < self.recovery_point => {
+                self.reduce_ns3(delivered, good_progress);
+                if self.resent_below <= self.una {
+                    // The first hole that is left goes out whatever the window says.
+                    self.window.size = self.window.size.max(f64::from(self.in_flight() + 1));
+                }
+                false
+            }
+            Phase::Recovery => {
+                self.window.size = self.window.slow_start_threshold;
+                self.phase = Phase::Open;
+                true
+            }
+            Phase::Reduction => {
+                self.reduce_ns3(delivered, false);
+                false
+            }
+            Phase::Loss => {
+                if self.una >= self.recovery_point {
+                    self.phase = Phase::Open;
+                }
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn begin(&mut self, config: &TcpConfig, phase: Phase, event: CongestionEvent, delivered: u32) {
+        let flight = self.in_flight();
+        self.congestion.on_congestion(config, &mut self.window, event, flight);
+        self.phase = phase;
+        self.recovery_point = self.next;
+        self.reduction = Reduction { delivered: 0, sent: 0, flight_at_start: self.next - self.una };
+        self.reduce_ns3(delivered, false);
+    }
+
+    /// Proportional rate reduction as ns-3.39 has it.
+    fn reduce_ns3(&mut self, delivered: u32, good_progress: bool) {
+        let target = self.window.slow_start_threshold;
+        let pipe = self.in_flight();
+        self.reduction.delivered += delivered;
+        let Reduction { delivered: total, sent, flight_at_start } = self.reduction;
+        let allowance = if f64::from(pipe) > target {
+            f64::from(total) * target / f64::from(flight_at_start.max(1)) - f64::from(sent)
+        } else {
+            let limit = match (good_progress, total.checked_sub(sent)) {
+                (false, _) => delivered,
+                (true, Some(unsent)) => unsent.max(delivered) + 1,
+                // Unsigned arithmetic wraps around in ns-3: nothing is allowed.
+                (true, None) => 0,
+            };
+            f64::from(limit).min(target - f64::from(pipe))
+        };
+        let at_least = if sent == 0 { 1.0 } else { 0.0 };
+        self.window.size = f64::from(pipe) + allowance.max(at_least);
+    }
+}

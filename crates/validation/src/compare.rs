@@ -1,0 +1,206 @@
+//! What differs, and by how much?
+
+use crate::ValidationError;
+use crate::cases::Case;
+use crate::explained::{EXPLAINED, Explained};
+use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdowns};
+use crate::reference::{self, Expected};
+
+/// Where nothing is dropped, and per flow on an empty network.
+pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
+/// Where packets are dropped.
+pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
+
+/// The artifact samples the occupancy of leaf 0 at these times (ns): start, interval, end. Inferred: of the windows and
+/// phases that are multiples of 50 ms and 5 us, this is the one that fits, to better than 1 %.
+const SAMPLES_NS: (u64, u64, u64) = (1_100_000_000, 30_000, 1_300_000_000);
+
+/// A flow that took longer than this has met the 10 ms timeout: without it no flow takes a third of that (ns).
+const ONE_TIMEOUT_NS: u64 = 8_000_000;
+/// And longer than this: twice (ns).
+const TWO_TIMEOUTS_NS: u64 = 16_000_000;
+
+/// One number, ours and theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it is.
+    pub metric: &'static str,
+    /// Ours.
+    pub ours: f64,
+    /// Theirs.
+    pub theirs: f64,
+    /// Largest relative difference that was expected.
+    pub tolerance: f64,
+}
+
+impl Row {
+    /// `ours / theirs − 1`; zero if both are zero.
+    #[must_use]
+    pub fn difference(&self) -> f64 {
+        if self.ours == self.theirs { 0.0 } else { self.ours / self.theirs - 1.0 }
+    }
+
+    /// Whether the difference is as small as expected.
+    #[must_use]
+    pub fn is_within(&self) -> bool {
+        self.difference().abs() <= self.tolerance
+    }
+}
+
+/// How closely single flows agree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scatter {
+    /// Flows on both sides.
+    pub flows: usize,
+    /// Median of |ours / theirs − 1|, over flows' completion times.
+    pub median: f64,
+    /// The largest.
+    pub largest: f64,
+    /// Flows within 1 %.
+    pub within_one_percent: usize,
+    /// Flows within 3 %.
+    pub within_three_percent: usize,
+}
+
+/// A case, compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What was compared.
+    pub case: Case,
+    /// The numbers.
+    pub rows: Vec<Row>,
+    /// Flow by flow.
+    pub scatter: Scatter,
+}
+
+impl Comparison {
+    /// Runs a case and compares.
+    ///
+    /// # Errors
+    /// If our run fails, the reference cannot be read, or the two did not have the same flows.
+    pub fn of(case: &Case) -> Result<Self, ValidationError> {
+        let ours = case.run()?;
+        let expected = Expected::load(&case.key)?;
+        let theirs = reference::flows(&case.key)?;
+        let scatter = scatter(&ours.flows, &theirs)?;
+        let has_incast = theirs.iter().any(|flow| flow.incast);
+        let rows = if has_incast {
+            incast_rows(&ours, &theirs, &expected)?
+        } else {
+            unloaded_rows(&ours, &theirs, &expected, scatter)?
+        };
+        Ok(Self { case: *case, rows, scatter })
+    }
+
+    /// The explanation of a row, if it has one.
+    #[must_use]
+    pub fn explanation(&self, row: &Row) -> Option<&'static Explained> {
+        EXPLAINED.iter().find(|entry| entry.case == self.case.name && entry.metric == row.metric)
+    }
+
+    /// Rows outside their tolerance without an explanation, and rows that are explained without need.
+    #[must_use]
+    pub fn surprises(&self) -> Vec<String> {
+        let surprise = |row: &Row| {
+            let Row { metric, ours, theirs, .. } = row;
+            let case = self.case.name;
+            let percent = 100.0 * row.difference();
+            match (row.is_within(), self.explanation(row)) {
+                (false, None) => Some(format!(
+                    "{case}: {metric}: {ours:.3} for {theirs:.3} ({percent:+.1} %) is unexplained"
+                )),
+                (true, Some(_)) => Some(format!("{case}: {metric} is explained, but within its tolerance")),
+                _ => None,
+            }
+        };
+        self.rows.iter().filter_map(surprise).collect()
+    }
+}
+
+fn scatter(ours: &[Flow], theirs: &[Flow]) -> Result<Scatter, ValidationError> {
+    let key = |flow: &Flow| (flow.start_ns, flow.src, flow.dst, flow.size_bytes);
+    let (mut ours, mut theirs): (Vec<_>, Vec<_>) = (ours.iter().collect(), theirs.iter().collect());
+    ours.sort_by_key(|flow| key(flow));
+    theirs.sort_by_key(|flow| key(flow));
+    if ours.len() != theirs.len() || ours.iter().zip(&theirs).any(|(a, b)| key(a) != key(b)) {
+        return Err(ValidationError::OtherFlows { ours: ours.len(), theirs: theirs.len() });
+    }
+    let deviation = |(a, b): (&&Flow, &&Flow)| (a.fct_ns as f64 / b.fct_ns as f64 - 1.0).abs();
+    let mut deviations: Vec<_> = ours.iter().zip(&theirs).map(deviation).collect();
+    deviations.sort_by(f64::total_cmp);
+    let within = |limit: f64| deviations.partition_point(|&deviation| deviation <= limit);
+    Ok(Scatter {
+        flows: deviations.len(),
+        median: percentile(&deviations, 0.5).unwrap_or(0.0),
+        largest: deviations.last().copied().unwrap_or(0.0),
+        within_one_percent: within(0.01),
+        within_three_percent: within(0.03),
+    })
+}
+
+fn number(expected: &Expected, column: &str) -> Result<f64, ValidationError> {
+    expected.number(column)?.ok_or_else(|| ValidationError::NoReference(column.to_owned()))
+}
+
+/// A statistic of sorted slowdowns on both sides.
+fn pair(ours: &[f64], theirs: &[f64], of: impl Fn(&[f64]) -> Option<f64>) -> (f64, f64) {
+    (of(ours).unwrap_or(0.0), of(theirs).unwrap_or(0.0))
+}
+
+fn incast_rows(ours: &Outcome, theirs: &[Flow], expected: &Expected) -> Result<Vec<Row>, ValidationError> {
+    let number = |column: &str| number(expected, column);
+    let drops = ["drop_leaf_down", "drop_leaf_up", "drop_spine"];
+    let dropped = drops.iter().map(|column| number(column)).sum::<Result<f64, _>>()?;
+    let tolerance = if dropped > 0.0 { TOLERANCE_WITH_DROPS } else { TOLERANCE_WITHOUT_DROPS };
+    let row = |metric, (ours, theirs)| Row { metric, ours, theirs, tolerance };
+    let a = slowdowns(&ours.flows, |flow| flow.incast);
+    let b = slowdowns(theirs, |flow| flow.incast);
+    let slower_than = |limit: u64| {
+        let count = |flows: &[Flow]| flows.iter().filter(|flow| flow.fct_ns > limit).count() as f64;
+        (count(&ours.flows), count(theirs))
+    };
+    let (from, step, until) = SAMPLES_NS;
+    let occupancy = ours.occupancy_at(from, step, until);
+    let p99 = percentile(&occupancy, 0.99).unwrap_or(0.0);
+    let highest = occupancy.last().copied().unwrap_or(0.0);
+    // The reference counts every mark at the root and at the child queue, and marks what is marked already again.
+    let marks_up = (ours.marks.leaf_up as f64, number("mark_leaf_up")? / 2.0);
+    let marks_down = (ours.marked_to_hosts as f64, number("mark_leaf_down")? / 2.0);
+    Ok(vec![
+        row("incast slowdown, p50", pair(&a, &b, |s| percentile(s, 0.5))),
+        row("incast slowdown, mean", pair(&a, &b, mean)),
+        row("incast slowdown, p99", pair(&a, &b, |s| percentile(s, 0.99))),
+        row("flows with a timeout", slower_than(ONE_TIMEOUT_NS)),
+        row("flows with two timeouts", slower_than(TWO_TIMEOUTS_NS)),
+        row("drops, leaf to host", (ours.drops.leaf_down as f64, number("drop_leaf_down")?)),
+        row("drops, leaf to spine", (ours.drops.leaf_up as f64, number("drop_leaf_up")?)),
+        row("drops, spine", (ours.drops.spine as f64, number("drop_spine")?)),
+        row("marks, leaf to spine", marks_up),
+        row("marked packets, leaf to host", marks_down),
+        row("occupancy of leaf 0, mean [%]", (mean(&occupancy).unwrap_or(0.0), number("occ_pct_mean")?)),
+        row("occupancy of leaf 0, p99 [%]", (p99, number("occ_pct_p99")?)),
+        row("occupancy of leaf 0, max [%]", (highest, number("occ_pct_max")?)),
+    ])
+}
+
+fn unloaded_rows(
+    ours: &Outcome,
+    theirs: &[Flow],
+    expected: &Expected,
+    scatter: Scatter,
+) -> Result<Vec<Row>, ValidationError> {
+    let row = |metric, (ours, theirs)| Row { metric, ours, theirs, tolerance: TOLERANCE_WITHOUT_DROPS };
+    let short = |flow: &Flow| !flow.incast && flow.size_bytes < SHORT_FLOW_BYTES;
+    let (a, b) = (slowdowns(&ours.flows, short), slowdowns(theirs, short));
+    let (all_a, all_b) = (slowdowns(&ours.flows, |_| true), slowdowns(theirs, |_| true));
+    let drops = ours.drops.leaf_down + ours.drops.leaf_up + ours.drops.spine;
+    let marks_up = (ours.marks.leaf_up as f64, number(expected, "mark_leaf_up")? / 2.0);
+    Ok(vec![
+        row("short flows, slowdown, p50", pair(&a, &b, |s| percentile(s, 0.5))),
+        row("short flows, slowdown, p99", pair(&a, &b, |s| percentile(s, 0.99))),
+        row("all flows, slowdown, mean", pair(&all_a, &all_b, mean)),
+        row("flows with an FCT within 3 %", (scatter.within_three_percent as f64, scatter.flows as f64)),
+        row("drops, all switches", (drops as f64, number(expected, "drop_leaf_up")?)),
+        row("marks, leaf to spine", marks_up),
+    ])
+}

@@ -1,0 +1,222 @@
+//! What did our run do, in the artifact's own terms?
+//!
+//! The definitions are the artifact's, so that a difference is a difference of behaviour: percentiles without interpolation,
+//! occupancy as samples and not as time-weighted mean, losses and marks by tier.
+
+use crate::ValidationError;
+use bufferlab_metrics::{
+    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, Scope, SeriesRow,
+};
+use bufferlab_scenario::{Node, Scenario, Topology};
+use bufferlab_sim::Simulation;
+use std::io;
+
+/// Flows shorter than this are short: 100 KB, a bandwidth-delay product (bytes).
+pub const SHORT_FLOW_BYTES: u64 = 100_000;
+
+/// One flow, ours or theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Payload (bytes).
+    pub size_bytes: u64,
+    /// When the data was handed over.
+    pub start_ns: u64,
+    /// Start to the last byte at the receiver.
+    pub fct_ns: u64,
+    /// FCT over the artifact's ideal: 80 us plus the payload at 10 Gb/s.
+    pub slowdown: f64,
+    /// Its class is `incast`.
+    pub incast: bool,
+    /// Retransmission timeouts; the reference does not tell.
+    pub timeouts: Option<u32>,
+}
+
+/// A port's place in the network, as the reference counts drops and marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// From a leaf to a host.
+    LeafDown,
+    /// From a leaf to a spine.
+    LeafUp,
+    /// From a spine.
+    Spine,
+}
+
+/// Packets by tier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByTier {
+    /// At ports from leaves to hosts.
+    pub leaf_down: u64,
+    /// At ports from leaves to spines.
+    pub leaf_up: u64,
+    /// At ports of spines.
+    pub spine: u64,
+}
+
+impl ByTier {
+    fn add(&mut self, tier: Tier, packets: u64) {
+        match tier {
+            Tier::LeafDown => self.leaf_down += packets,
+            Tier::LeafUp => self.leaf_up += packets,
+            Tier::Spine => self.spine += packets,
+        }
+    }
+}
+
+/// What a run did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Finished flows, in the order in which they finished.
+    pub flows: Vec<Flow>,
+    /// Flows that had not finished when the run ended. The reference leaves them out silently.
+    pub unfinished: u64,
+    /// Lost packets.
+    pub drops: ByTier,
+    /// Packets that switches marked.
+    pub marks: ByTier,
+    /// Packets that reached hosts with a mark of any switch.
+    pub marked_to_hosts: u64,
+    /// Samples of the occupancy of leaf 0 [% of its buffer], with their time (ns).
+    pub occupancy: Vec<(u64, f64)>,
+}
+
+impl Outcome {
+    /// Runs `scenario`.
+    ///
+    /// # Errors
+    /// If the scenario does not fit the engine, or an identity breaks.
+    pub fn of(scenario: &Scenario) -> Result<Self, ValidationError> {
+        let simulation = Simulation::new(scenario).map_err(Box::new)?;
+        let classes: Vec<_> = match scenario.workloads.iter().map(|workload| &workload.process).next() {
+            Some(bufferlab_scenario::TrafficProcess::FlowList { classes, .. }) => classes.clone(),
+            _ => return Err(ValidationError::NoFlowList),
+        };
+        let mut recorder = Recorder {
+            incast_class: classes.iter().position(|class| class == "incast").map(|class| class as u16),
+            tiers: port_tiers(&scenario.topology),
+            buffer_bytes: scenario.switches[scenario.output.sample_switch as usize].buffer_bytes,
+            outcome: Self::default(),
+        };
+        simulation.run(&mut recorder, &mut |_| {}).map_err(Box::new)?;
+        Ok(recorder.outcome)
+    }
+
+    /// Samples of the occupancy [% of the buffer] at `from`, `from + step` … before `until`, ascending; all in ns.
+    #[must_use]
+    pub fn occupancy_at(&self, from: u64, step: u64, until: u64) -> Vec<f64> {
+        let wanted = |time: u64| time >= from && time < until && (time - from).is_multiple_of(step);
+        let samples = self.occupancy.iter().filter(|(time, _)| wanted(*time));
+        let mut values: Vec<_> = samples.map(|(_, percent)| *percent).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+}
+
+/// Sorted slowdowns of the flows that `select` chooses.
+pub fn slowdowns(flows: &[Flow], select: impl Fn(&Flow) -> bool) -> Vec<f64> {
+    let mut values: Vec<_> = flows.iter().filter(|flow| select(flow)).map(|flow| flow.slowdown).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, the first at least. `None` if there are none.
+#[must_use]
+pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
+    let index = (sorted.len() as f64 * p) as usize;
+    sorted.get(index.max(1) - 1).copied()
+}
+
+/// Arithmetic mean; `None` if there are no values.
+#[must_use]
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// By switch and port, where the port leads. A switch's ports follow the order of its cables.
+fn port_tiers(topology: &Topology) -> Vec<Vec<Tier>> {
+    let mut tiers = vec![Vec::new(); topology.switches.len()];
+    for link in &topology.links {
+        for (here, there) in [(link.a, link.b), (link.b, link.a)] {
+            if let Node::Switch(switch) = here {
+                let tier = match there {
+                    _ if topology.tiers[switch as usize] > 0 => Tier::Spine,
+                    Node::Host(_) => Tier::LeafDown,
+                    Node::Switch(_) => Tier::LeafUp,
+                };
+                tiers[switch as usize].push(tier);
+            }
+        }
+    }
+    tiers
+}
+
+struct Recorder {
+    incast_class: Option<u16>,
+    tiers: Vec<Vec<Tier>>,
+    buffer_bytes: u64,
+    outcome: Outcome,
+}
+
+impl Recorder {
+    fn tier(&self, switch: u32, port: u16) -> Tier {
+        self.tiers[switch as usize][usize::from(port)]
+    }
+}
+
+impl RunSink for Recorder {
+    fn flow(&mut self, row: &FlowRow) -> io::Result<()> {
+        match (row.fct_ns, row.slowdown) {
+            (Some(fct_ns), Some(slowdown)) => self.outcome.flows.push(Flow {
+                src: row.src_host,
+                dst: row.dst_host,
+                size_bytes: row.size_bytes,
+                start_ns: row.start_ns,
+                fct_ns,
+                slowdown,
+                incast: Some(row.class) == self.incast_class,
+                timeouts: Some(row.timeouts),
+            }),
+            _ => self.outcome.unfinished += 1,
+        }
+        Ok(())
+    }
+
+    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn series(&mut self, row: &SeriesRow) -> io::Result<()> {
+        if row.scope == Scope::Switch {
+            let percent = row.occupancy_bytes as f64 * 100.0 / self.buffer_bytes as f64;
+            self.outcome.occupancy.push((row.time_ns, percent));
+        }
+        Ok(())
+    }
+
+    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn queue(&mut self, row: &QueueRow) -> io::Result<()> {
+        let tier = self.tier(row.switch, row.port);
+        self.outcome.marks.add(tier, row.marked_packets);
+        Ok(())
+    }
+
+    fn drops(&mut self, row: &DropRow) -> io::Result<()> {
+        let tier = self.tier(row.switch, row.port);
+        self.outcome.drops.add(tier, row.packets);
+        Ok(())
+    }
+
+    fn link(&mut self, row: &LinkRow) -> io::Result<()> {
+        if row.role == "host-down" {
+            self.outcome.marked_to_hosts += row.marked_packets;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! What did the public artifact do? Reads `testdata/reference/abm`.
+
+use crate::ValidationError;
+use crate::measure::Flow;
+use flate2::read::GzDecoder;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The folder of reference data.
+#[must_use]
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/reference/abm")
+}
+
+/// Which run of the reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunKey {
+    /// `clean` or `asis`.
+    pub variant: &'static str,
+    /// `DT` or `ABM`.
+    pub policy: &'static str,
+    /// `dctcp`.
+    pub transport: &'static str,
+    /// Load, request size, query rate, window: the file names' middle.
+    pub traffic: &'static str,
+    /// Load on the leaf uplinks.
+    pub load: &'static str,
+    /// Request size over buffer.
+    pub request: &'static str,
+}
+
+/// One row of `expected.csv`.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    cells: Vec<(String, String)>,
+}
+
+impl Expected {
+    /// The row of a run.
+    ///
+    /// # Errors
+    /// If the file cannot be read or has no such row.
+    pub fn load(key: &RunKey) -> Result<Self, ValidationError> {
+        let path = folder().join("expected.csv");
+        let unreadable = |source| ValidationError::Csv { path: path.clone(), source };
+        let mut reader = csv::Reader::from_path(&path).map_err(unreadable)?;
+        let header = reader.headers().map_err(unreadable)?.clone();
+        for record in reader.records() {
+            let record = record.map_err(unreadable)?;
+            let cells = header.iter().zip(record.iter()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+            let row = Self { cells };
+            let wanted = [
+                ("variant", key.variant),
+                ("bm", key.policy),
+                ("cc", key.transport),
+                ("load", key.load),
+                ("req_frac", key.request),
+            ];
+            if wanted.iter().all(|(column, value)| row.text(column) == Some(value)) {
+                return Ok(row);
+            }
+        }
+        Err(ValidationError::NoReference(format!("{key:?}")))
+    }
+
+    fn text(&self, column: &str) -> Option<&str> {
+        self.cells.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
+    }
+
+    /// A number; `None` where the reference has none (no such flows).
+    ///
+    /// # Errors
+    /// If there is no such column, or it does not hold a number.
+    pub fn number(&self, column: &str) -> Result<Option<f64>, ValidationError> {
+        match self.text(column) {
+            Some("") => Ok(None),
+            Some(text) => text
+                .parse()
+                .map(Some)
+                .map_err(|_| ValidationError::Cell { column: column.to_owned(), text: text.to_owned() }),
+            None => Err(ValidationError::NoReference(column.to_owned())),
+        }
+    }
+}
+
+/// Per-flow results of a run, in the order of the file.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn flows(key: &RunKey) -> Result<Vec<Flow>, ValidationError> {
+    let RunKey { variant, policy, transport, traffic, .. } = key;
+    let path = folder().join(format!("abm_{variant}_{policy}_{transport}_{traffic}.fct.csv.gz"));
+    let file = File::open(&path).map_err(|source| ValidationError::Io { path: path.clone(), source })?;
+    let unreadable = |source| ValidationError::Csv { path: path.clone(), source };
+    let mut reader = csv::Reader::from_reader(GzDecoder::new(file));
+    let mut flows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(unreadable)?;
+        let cell = |column: usize| record.get(column).unwrap_or("");
+        let number = |column: usize| {
+            let text = cell(column);
+            text.parse::<u64>().map_err(|_| ValidationError::Cell {
+                column: format!("{column} of {}", path.display()),
+                text: text.to_owned(),
+            })
+        };
+        let slowdown = cell(8)
+            .parse()
+            .map_err(|_| ValidationError::Cell { column: "slowdown".to_owned(), text: cell(8).to_owned() })?;
+        flows.push(Flow {
+            src: number(2)? as u32,
+            dst: number(3)? as u32,
+            size_bytes: number(4)?,
+            start_ns: number(5)?,
+            fct_ns: number(6)?,
+            slowdown,
+            incast: cell(1) == "incast",
+            timeouts: None,
+        });
+    }
+    Ok(flows)
+}
