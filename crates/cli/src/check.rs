@@ -3,7 +3,7 @@
 use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
-use bufferlab_scenario::{Scenario, TrafficProcess, format_rate, format_size};
+use bufferlab_scenario::{Scenario, TrafficProcess, format_rate, format_size, format_time};
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -42,6 +42,17 @@ fn summary(scenario: &Scenario) -> String {
         let _ = writeln!(text, "switches  {line}");
     }
     for transport in &scenario.transports {
+        if let Some(pacing) = &transport.pacing {
+            let _ = writeln!(
+                text,
+                "transport {}: open loop, {} ({}), packets of {} B",
+                transport.name,
+                format_rate(pacing.rate),
+                pacing.spacing.name(),
+                transport.segment_bytes + transport.header_bytes
+            );
+            continue;
+        }
         let window = match transport.initial_window {
             u32::MAX => "the whole flow".to_owned(),
             segments => counted(segments as usize, "segment", "segments"),
@@ -128,6 +139,14 @@ fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
             format_size(*request_bytes),
             queries_per_second_per_host * hosts * seconds
         ),
+        TrafficProcess::OnOff { on, off, .. } => format!(
+            "bursts of {} on average ({}), every {} ({}) of a source",
+            format_time(on.mean),
+            on.shape.name(),
+            format_time(off.mean),
+            off.shape.name()
+        ),
+        TrafficProcess::Bursts { flows } => counted(flows.len(), "listed burst", "listed bursts"),
         TrafficProcess::FlowList { path, flows, .. } => {
             format!("{} of {path}", counted(flows.len(), "flow", "flows"))
         }

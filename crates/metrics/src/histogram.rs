@@ -97,7 +97,7 @@ impl OccupancyHistogram {
 }
 
 #[inline]
-fn index_of(value: u64) -> usize {
+pub(crate) fn index_of(value: u64) -> usize {
     let units = value >> UNIT_BITS;
     let octave = (units >> SUB_BITS).checked_ilog2().map_or(0, |top| top + 1);
     // Octave 0 holds 0..64 units one by one; octave k ≥ 1 holds 64·2^(k−1).. in steps of 2^(k−1).
@@ -105,7 +105,7 @@ fn index_of(value: u64) -> usize {
     ((octave as usize) << SUB_BITS) + (units >> step) as usize - if octave == 0 { 0 } else { 1 << SUB_BITS }
 }
 
-fn range_of(index: usize) -> (u64, u64) {
+pub(crate) fn range_of(index: usize) -> (u64, u64) {
     let (octave, within) = (index >> SUB_BITS, (index & ((1 << SUB_BITS) - 1)) as u64);
     let (first, step) = match octave {
         0 => (within, 1),

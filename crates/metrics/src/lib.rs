@@ -4,11 +4,16 @@
 //! Drivers produce rows through [`RunSink`]; where they go (Parquet, memory) is not their business.
 //! Field names are column names and carry their units.
 
+mod delay;
 mod histogram;
 mod rows;
 
+pub use delay::{DelayBin, DelayHistogram};
 pub use histogram::{Bin, OccupancyHistogram};
-pub use rows::{DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunTotals, Scope, SeriesRow};
+pub use rows::{
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunTotals,
+    Scope, SeriesRow,
+};
 
 /// Receives rows in the order in which a driver produces them, which is deterministic.
 ///
@@ -29,4 +34,12 @@ pub trait RunSink {
     fn drops(&mut self, row: &DropRow) -> std::io::Result<()>;
     /// Counters of a link direction; at the end of the run.
     fn link(&mut self, row: &LinkRow) -> std::io::Result<()>;
+    /// One internal value of a policy. Sinks that do not want it need not do anything.
+    fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// One bin of queueing delays; at the end of the run, where delays are measured. Sinks that do not want it need not do anything.
+    fn delay(&mut self, _row: &DelayRow) -> std::io::Result<()> {
+        Ok(())
+    }
 }

@@ -1,5 +1,31 @@
 //! Rows of the result tables. One struct per table; field names are column names.
 
+/// How a flow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FlowState {
+    /// Every byte has arrived.
+    Finished,
+    /// It sent everything, nobody will send the lost packets again, and the rest has arrived.
+    Lossy,
+    /// The run ended first.
+    Unfinished,
+}
+
+impl FlowState {
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Finished, Self::Lossy, Self::Unfinished];
+
+    /// Name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Lossy => "lossy",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
 /// One flow (table `flows`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
@@ -17,11 +43,15 @@ pub struct FlowRow {
     pub size_bytes: u64,
     /// When the application handed the data over.
     pub start_ns: u64,
-    /// Start to last byte at the receiving application; `None` if unfinished when the run ended.
+    /// For an open-loop flow (no congestion control): how long it sends at its rate; `None` for any other.
+    pub sending_ns: Option<u64>,
+    /// How it ended.
+    pub state: FlowState,
+    /// Start to last byte at the receiving application; `None` unless it is finished.
     pub fct_ns: Option<u64>,
-    /// Ideal FCT: base round-trip time plus payload over the host's link rate.
+    /// Ideal FCT: base round-trip time plus payload over the slower access link, or plus `sending_ns` where that is longer.
     pub ideal_ns: f64,
-    /// `fct / ideal`; `None` if unfinished.
+    /// `fct / ideal`; `None` unless it is finished.
     pub slowdown: Option<f64>,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,
@@ -31,7 +61,7 @@ pub struct FlowRow {
     pub timeouts: u32,
     /// Data packets of this flow that arrived with a congestion mark.
     pub marked_packets: u64,
-    /// Packets of this flow (data and ACKs) lost in switches.
+    /// Packets of this flow (data and ACKs) lost in switches or on dead links.
     pub dropped_packets: u64,
 }
 
@@ -102,6 +132,44 @@ pub struct SeriesRow {
     pub occupancy_bytes: u64,
     /// The policy's limit for an untagged packet, for a queue where the policy has one.
     pub threshold_bytes: Option<u64>,
+}
+
+/// One internal value of the sampled switch's policy (table `probes`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeRow {
+    /// Instant.
+    pub time_ns: u64,
+    /// Switch index.
+    pub switch: u32,
+    /// Port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// The policy's name for the value.
+    pub name: &'static str,
+    /// The value.
+    pub value: f64,
+}
+
+/// One bin of the queueing delays of a class in a queue (table `delays`): arrival to the start of transmission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DelayRow {
+    /// Switch index.
+    pub switch: u32,
+    /// Port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Flow class; ACKs count for the class of their flow.
+    pub class: u16,
+    /// Smallest delay of the bin.
+    pub from_ns: u64,
+    /// Largest delay of the bin.
+    pub to_ns: u64,
+    /// Packets that were sent after such a delay.
+    pub packets: u64,
+    /// Sum of their delays, so that means are exact.
+    pub total_ns: u64,
 }
 
 /// One bin of a time-weighted occupancy histogram (table `occupancy`).
@@ -190,6 +258,8 @@ pub struct LinkRow {
     pub marked_packets: u64,
     /// Mean use over the arrival phase (0..duration), 0..=1.
     pub utilisation: f64,
+    /// Bytes that asked for this port in the arrival phase, lost or not, as on the wire; `None` for a host's link.
+    pub offered_bytes: Option<u64>,
     /// Packets lost because the link was down.
     pub lost_packets: u64,
 }
@@ -213,7 +283,7 @@ pub struct RunTotals {
     pub events: u64,
     /// Flows started.
     pub flows: u64,
-    /// Flows finished.
+    /// Flows that ended, finished or lossy.
     pub flows_finished: u64,
     /// Largest number of packets alive at once.
     pub peak_packets: u64,

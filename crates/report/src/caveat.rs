@@ -247,8 +247,9 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         None => list.push((name, count)),
     };
     for (_, run) in runs {
-        for group in run.groups.iter().filter(|group| group.flows > 0) {
-            lower(&mut groups, group.group.label(), group.flows - group.unfinished);
+        // Bursts are told by their losses, not by their completion times.
+        for group in run.groups.iter().filter(|group| group.flows > group.open_loop) {
+            lower(&mut groups, group.group.label(), group.fct_ns.map_or(0, |fct| fct.count));
         }
         for group in &run.queries {
             lower(&mut queries, format!("{} queries", group.class), group.queries - group.unfinished);

@@ -13,6 +13,7 @@
 //! # Ok::<(), bufferlab_report::ReportError>(())
 //! ```
 
+mod bursts;
 mod caveat;
 mod compare;
 mod error;
@@ -27,6 +28,7 @@ mod summary;
 mod svg;
 mod terminal;
 
+pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use compare::{Cell, Comparison, MetricComparison};
 pub use error::ReportError;

@@ -1,5 +1,6 @@
 //! The list of numbers that comparisons compare: one place for their names, units and order.
 
+use crate::bursts::DelayGroup;
 use crate::statistics::Distribution;
 use crate::summary::{FlowGroup, GroupKey, QueryGroup, RunSummary};
 use serde::Serialize;
@@ -20,6 +21,8 @@ pub enum Unit {
     Count,
     /// Gigabits per second.
     Gbps,
+    /// A number from 0 to 1.
+    Index,
 }
 
 impl Unit {
@@ -33,6 +36,7 @@ impl Unit {
             Self::Percent => "%",
             Self::Count => "#",
             Self::Gbps => "Gb/s",
+            Self::Index => "0..1",
         }
     }
 }
@@ -90,6 +94,7 @@ impl RunSummary {
         for group in &self.queries {
             list.queries(group);
         }
+        list.bursts(self);
         list.switching(self);
         list.links(self);
         list.0
@@ -160,10 +165,12 @@ impl List {
 
     fn flows(&mut self, group: &FlowGroup, answers: bool) {
         let (prefix, label) = (group.group.id(), group.group.label());
-        let headline = !answers && group.group != GroupKey::All && group.flows > 0;
+        let headline = !answers && group.group != GroupKey::All && group.flows > 0 && group.open_loop == 0;
         let at = Place { prefix: &prefix, group: &label, headline };
         let quiet = Place { headline: false, ..at };
         let totals = Place { headline: group.group == GroupKey::All, ..at };
+        // Without congestion control there is nothing to time out.
+        let tcp_totals = Place { headline: totals.headline && group.flows > group.open_loop, ..at };
         self.distribution(&at, ("slowdown", "FCT slowdown", Unit::Ratio, 1.0), group.slowdown);
         self.distribution(&quiet, ("fct", "FCT", Unit::Microseconds, 1e-3), group.fct_ns);
         let count = |value: u64| Some(value as f64);
@@ -180,7 +187,7 @@ impl List {
             Lower,
             count(group.unfinished),
         );
-        self.push(&totals, "timeouts", "timeouts", Unit::Count, Lower, count(group.timeouts));
+        self.push(&tcp_totals, "timeouts", "timeouts", Unit::Count, Lower, count(group.timeouts));
         let again = percent(group.retransmitted_packets);
         self.push(&quiet, "retransmitted_percent", "packets sent again", Unit::Percent, Lower, again);
         let marked = percent(group.marked_packets);
@@ -198,6 +205,56 @@ impl List {
         self.push(&quiet, "queries", "queries", Unit::Count, Better::Neither, count(group.queries));
         let unfinished = count(group.unfinished);
         self.push(&quiet, "unfinished_queries", "unfinished queries", Unit::Count, Better::Lower, unfinished);
+    }
+
+    /// Bursts, queueing delays, and fairness among ports. Headlines only where there is open-loop traffic.
+    fn bursts(&mut self, run: &RunSummary) {
+        use Better::{Higher, Lower, Neither};
+        for group in &run.bursts {
+            let (prefix, label) = (format!("class.{}", group.class), format!("{} (open loop)", group.class));
+            let shown = Place { prefix: &prefix, group: &label, headline: true };
+            let at = Place { headline: !group.long_lived, ..shown };
+            let quiet = Place { headline: false, ..shown };
+            let percent = |fraction: Option<f64>| fraction.map(|fraction| fraction * 100.0);
+            self.push(&quiet, "bursts", "bursts", Unit::Count, Neither, Some(group.bursts as f64));
+            let lossless = percent(group.lossless_fraction());
+            self.push(&at, "lossless_percent", "bursts without loss", Unit::Percent, Higher, lossless);
+            let absorbed = (group.bursts > 0).then_some(group.absorbed_ns as f64 * 1e-3);
+            self.push(&at, "absorbed_us", "bursts absorbed up to", Unit::Microseconds, Higher, absorbed);
+            for bin in &group.bins {
+                let to = bin.to_ns.map_or_else(|| "up".to_owned(), |to| (to / 1_000).to_string());
+                let id = format!("lossless_percent.{}_{to}us", bin.from_ns / 1_000);
+                let label = format!("bursts without loss, {}", bin.label());
+                self.push(&quiet, &id, &label, Unit::Percent, Higher, percent(Some(bin.lossless_fraction())));
+            }
+            let lost = percent(group.lost_fraction());
+            self.push(&shown, "burst_lost_percent", "packets lost", Unit::Percent, Lower, lost);
+            if let Some(delays) = run.delays.iter().find(|delays| delays.class == group.class) {
+                self.delays(&shown, delays);
+            }
+        }
+        let alone = |delays: &&DelayGroup| !run.bursts.iter().any(|group| group.class == delays.class);
+        for delays in run.delays.iter().filter(alone) {
+            let (prefix, label) = (format!("class.{}", delays.class), format!("{} packets", delays.class));
+            self.delays(&Place { prefix: &prefix, group: &label, headline: !run.bursts.is_empty() }, delays);
+        }
+        let ports = Place { prefix: "ports", group: "ports", headline: !run.bursts.is_empty() };
+        let label = "Jain's index of throughput";
+        self.push(&ports, "jain", label, Unit::Index, Higher, run.jain());
+    }
+
+    fn delays(&mut self, at: &Place<'_>, group: &DelayGroup) {
+        let quiet = Place { headline: false, ..*at };
+        let parts = [
+            (at, "mean", group.mean_ns),
+            (&quiet, "p50", group.p50_ns as f64),
+            (&quiet, "p90", group.p90_ns as f64),
+            (at, "p99", group.p99_ns as f64),
+        ];
+        for (at, part, ns) in parts {
+            let (id, label) = (format!("delay_{part}_us"), format!("queueing delay {part}"));
+            self.push(at, &id, &label, Unit::Microseconds, Better::Lower, Some(ns * 1e-3));
+        }
     }
 
     fn switching(&mut self, run: &RunSummary) {

@@ -18,6 +18,8 @@ pub(crate) struct RunSamples {
     pub(crate) qct_ns: Vec<(String, Vec<f64>)>,
     /// Time (ns) by occupancy (% of the buffer), over all switches, ascending.
     pub(crate) occupancy: Vec<(f64, u64)>,
+    /// Packets by the upper edge of their queueing delay (ns), by class.
+    pub(crate) delays: crate::bursts::DelaySamples,
 }
 
 /// Lower edges of the flow-size bins (bytes), two per decade; the first bin starts at 0 and the last is open.

@@ -1,9 +1,10 @@
 //! One run in numbers.
 
+use crate::bursts::{self, BurstGroup, Bursts, DelayGroup, PortShare, jain};
 use crate::error::ReportError;
 use crate::samples::{FlowSample, RunSamples};
 use crate::statistics::Distribution;
-use bufferlab_metrics::{DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
+use bufferlab_metrics::{DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
 use bufferlab_results::{Manifest, PolicyHead, RunCaveat, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -35,6 +36,12 @@ pub struct RunSummary {
     pub groups: Vec<FlowGroup>,
     /// Queries, by class; empty where nobody asked.
     pub queries: Vec<QueryGroup>,
+    /// Open-loop flows, by class; empty where every flow has a congestion control.
+    pub bursts: Vec<BurstGroup>,
+    /// Queueing delays by class; empty where they were not measured.
+    pub delays: Vec<DelayGroup>,
+    /// Offer and throughput of every switch port that was asked for anything.
+    pub ports: Vec<PortShare>,
     /// Losses and marks in switches.
     pub switching: Switching,
     /// Buffer occupancy of every switch.
@@ -96,6 +103,11 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Not finished when the run ended; they are in none of the distributions.
     pub unfinished: u64,
+    /// Flows without congestion control. They count for the distributions of their class, but not for those of all flows or of
+    /// the short ones.
+    pub open_loop: u64,
+    /// Open-loop flows that lost packets: they end, but never complete.
+    pub lossy: u64,
     /// Flow completion time over its ideal, of finished flows.
     pub slowdown: Option<Distribution>,
     /// Flow completion time, of finished flows (ns).
@@ -224,6 +236,12 @@ impl RunSummary {
         Ok(summarise(result)?.0)
     }
 
+    /// Jain's index over the switches' ports of throughput over what was possible; `None` where nothing was offered.
+    #[must_use]
+    pub fn jain(&self) -> Option<f64> {
+        jain(&self.ports.iter().filter_map(PortShare::share).collect::<Vec<_>>())
+    }
+
     /// The group of all flows.
     #[must_use]
     pub fn all(&self) -> &FlowGroup {
@@ -234,7 +252,8 @@ impl RunSummary {
 /// One pass over the tables: the numbers, and the samples that charts need.
 pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), ReportError> {
     let manifest = result.manifest();
-    let (groups, flows) = flow_groups(result)?;
+    let (groups, bursts, flows) = flow_groups(result)?;
+    let (delays, delay_bins) = bursts::delays(result)?;
     let (occupancy, above) = occupancy(result)?;
     let (queries, qct_ns) = query_groups(result)?;
     let summary = RunSummary {
@@ -250,12 +269,15 @@ pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), 
         packet_hops: manifest.totals.packet_hops,
         groups,
         queries,
+        bursts,
+        delays,
+        ports: bursts::ports(result)?,
         switching: switching(result)?,
         occupancy,
         links: links(result)?,
         run_caveats: manifest.caveats.clone(),
     };
-    Ok((summary, RunSamples { flows, qct_ns, occupancy: above }))
+    Ok((summary, RunSamples { flows, qct_ns, occupancy: above, delays: delay_bins }))
 }
 
 /// A [`FlowGroup`] in the making.
@@ -272,6 +294,8 @@ impl Gathering {
             group,
             flows: 0,
             unfinished: 0,
+            open_loop: 0,
+            lossy: 0,
             slowdown: None,
             fct_ns: None,
             goodput_bps: 0.0,
@@ -292,13 +316,17 @@ impl Gathering {
         totals.timeouts += u64::from(row.timeouts);
         totals.marked_packets += row.marked_packets;
         totals.dropped_packets += row.dropped_packets;
-        match (row.fct_ns, row.slowdown) {
-            (Some(fct), Some(slowdown)) => {
+        let open_loop = row.sending_ns.is_some();
+        totals.open_loop += u64::from(open_loop);
+        totals.lossy += u64::from(row.state == FlowState::Lossy);
+        totals.unfinished += u64::from(row.state == FlowState::Unfinished);
+        if let (Some(fct), Some(slowdown)) = (row.fct_ns, row.slowdown) {
+            self.finished_bytes += row.size_bytes;
+            // An open-loop flow takes as long as it was told to: it says nothing about the completion of others.
+            if !open_loop || matches!(totals.group, GroupKey::Class { .. }) {
                 self.fcts.push(fct as f64);
                 self.slowdowns.push(slowdown);
-                self.finished_bytes += row.size_bytes;
             }
-            _ => totals.unfinished += 1,
         }
     }
 
@@ -312,21 +340,27 @@ impl Gathering {
     }
 }
 
-fn flow_groups(result: &RunResult) -> Result<(Vec<FlowGroup>, Vec<FlowSample>), ReportError> {
-    let Manifest { names, short_flow_bytes, totals, .. } = result.manifest();
+/// Flows by group, open-loop flows by class, and what charts need.
+type Flows = (Vec<FlowGroup>, Vec<BurstGroup>, Vec<FlowSample>);
+
+fn flow_groups(result: &RunResult) -> Result<Flows, ReportError> {
+    let Manifest { names, short_flow_bytes, totals, duration_ns, .. } = result.manifest();
     let mut all = Gathering::new(GroupKey::All);
     let mut short = Gathering::new(GroupKey::Short { below_bytes: *short_flow_bytes });
     let mut classes: Vec<Gathering> =
         names.classes.iter().map(|name| Gathering::new(GroupKey::Class { name: name.clone() })).collect();
+    let mut bursts: Vec<Bursts> = names.classes.iter().map(|_| Bursts::default()).collect();
     let mut samples = Vec::new();
     result.visit(|row: FlowRow| {
         all.add(&row);
+        bursts[usize::from(row.class)].add(&row);
         classes[usize::from(row.class)].add(&row);
-        let is_short = row.query_id.is_none() && row.size_bytes < *short_flow_bytes;
+        let open_loop = row.sending_ns.is_some();
+        let is_short = !open_loop && row.query_id.is_none() && row.size_bytes < *short_flow_bytes;
         if is_short {
             short.add(&row);
         }
-        if let Some(slowdown) = row.slowdown {
+        if let Some(slowdown) = row.slowdown.filter(|_| !open_loop) {
             samples.push(FlowSample {
                 slowdown: slowdown as f32,
                 class: row.class,
@@ -337,7 +371,9 @@ fn flow_groups(result: &RunResult) -> Result<(Vec<FlowGroup>, Vec<FlowSample>), 
         }
     })?;
     let groups = [all, short].into_iter().chain(classes).map(|group| group.finish(totals.end_ns)).collect();
-    Ok((groups, samples))
+    let bursts = names.classes.iter().zip(bursts);
+    let bursts = bursts.filter_map(|(class, bursts)| bursts.finish(class.clone(), *duration_ns)).collect();
+    Ok((groups, bursts, samples))
 }
 
 /// Per class: the summary; and its finished completion times, sorted.

@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
+use bufferlab_metrics::{FlowRow, FlowState, RunSink, RunTotals};
 use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX};
 use bufferlab_results::{RunCaveat, RunResult, RunWriter};
 use std::fs;
@@ -29,6 +29,8 @@ fn background_flow(flow_id: u64, slowdown: Option<f64>) -> FlowRow {
         dst_host: 1,
         size_bytes: if flow_id.is_multiple_of(2) { 1_000 } else { 1_000_000 },
         start_ns: flow_id,
+        sending_ns: None,
+        state: if slowdown.is_some() { FlowState::Finished } else { FlowState::Unfinished },
         fct_ns: slowdown.map(|slowdown| (slowdown * 10_000.0) as u64),
         ideal_ns: 10_000.0,
         slowdown,

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats |
 //! | `scenario.toml` | the resolved scenario: every default filled in |
-//! | `<table>.parquet` | one per [`Table`]: flows, queries, series, occupancy, queues, drops, links |
+//! | `<table>.parquet` | one per [`Table`]: flows, queries, series, occupancy, queues, drops, links, probes, delays |
 //! | `timing.json` | how long it took (the only file that differs between two equal runs) |
 //!
 //! [`RunWriter`] fills a hidden sibling folder and renames it into place at the end, so a folder with a

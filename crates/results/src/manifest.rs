@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Marks a manifest as ours; a folder whose manifest says otherwise is never replaced.
 pub const FORMAT: &str = "bufferlab-run";
 /// Changes when an older reader would misread the folder.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// What is known before a run starts.
 #[derive(Clone, Debug, Default, PartialEq)]

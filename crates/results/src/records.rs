@@ -3,7 +3,10 @@
 use crate::cells::{CellReader, CellWriter};
 use crate::table::ColumnKind::{Class, F64, Host, Switch, Text, U8, U16, U32, U64, Word};
 use crate::table::{Column, ColumnKind, Record, Table};
-use bufferlab_metrics::{DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, Scope, SeriesRow};
+use bufferlab_metrics::{
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, Scope,
+    SeriesRow,
+};
 use std::io;
 
 const fn cell(name: &'static str, kind: ColumnKind, description: &'static str) -> Column {
@@ -24,18 +27,28 @@ impl Record for FlowRow {
         cell("dst_host", Host, "Receiving host"),
         cell("size_bytes", U64, "Payload"),
         cell("start_ns", U64, "When the application handed the data over"),
+        optional("sending_ns", U64, "How long an open-loop flow sends at its rate; empty for any other"),
+        cell(
+            "state",
+            Word,
+            "finished: every byte has arrived; lossy: an open-loop flow that lost packets; unfinished: the run ended first",
+        ),
         optional(
             "fct_ns",
             U64,
-            "Flow completion time: start to last byte at the receiving application; empty if unfinished",
+            "Flow completion time: start to last byte at the receiving application; empty unless finished",
         ),
-        cell("ideal_ns", F64, "Ideal FCT: base round-trip time plus payload over the host's link rate"),
-        optional("slowdown", F64, "fct / ideal; empty if unfinished"),
+        cell(
+            "ideal_ns",
+            F64,
+            "Ideal FCT: base round-trip time plus payload over the slower access link, or plus sending_ns where that is longer",
+        ),
+        optional("slowdown", F64, "fct / ideal; empty unless finished"),
         cell("sent_packets", U64, "Data packets sent, retransmissions included"),
         cell("retransmitted_packets", U64, "Data packets sent again"),
         cell("timeouts", U32, "Retransmission timeouts, of the handshake too"),
         cell("marked_packets", U64, "Data packets that arrived with a congestion mark"),
-        cell("dropped_packets", U64, "Packets of the flow (data and ACKs) lost in switches"),
+        cell("dropped_packets", U64, "Packets of the flow (data and ACKs) lost in switches or on dead links"),
     ];
 
     fn write(&self, to: &mut CellWriter) -> io::Result<()> {
@@ -46,6 +59,8 @@ impl Record for FlowRow {
         to.name(self.dst_host)?;
         to.u64(self.size_bytes);
         to.u64(self.start_ns);
+        to.optional_u64(self.sending_ns);
+        to.word(self.state.name());
         to.optional_u64(self.fct_ns);
         to.f64(self.ideal_ns);
         to.optional_f64(self.slowdown);
@@ -66,6 +81,8 @@ impl Record for FlowRow {
             dst_host: from.name()?,
             size_bytes: from.u64()?,
             start_ns: from.u64()?,
+            sending_ns: from.optional_u64()?,
+            state: state(from)?,
             fct_ns: from.optional_u64()?,
             ideal_ns: from.f64()?,
             slowdown: from.optional_f64()?,
@@ -302,6 +319,11 @@ impl Record for LinkRow {
         cell("tx_bytes", U64, "Bytes sent, as on the wire"),
         cell("marked_packets", U64, "Packets sent with a congestion mark"),
         cell("utilisation", F64, "Mean use over the arrival phase, 0 to 1"),
+        optional(
+            "offered_bytes",
+            U64,
+            "Bytes that asked for this port in the arrival phase, lost or not, as on the wire; empty for a host's link",
+        ),
         cell("lost_packets", U64, "Packets lost because the link was down"),
     ];
 
@@ -315,6 +337,7 @@ impl Record for LinkRow {
         to.u64(self.tx_bytes);
         to.u64(self.marked_packets);
         to.f64(self.utilisation);
+        to.optional_u64(self.offered_bytes);
         to.u64(self.lost_packets);
         Ok(())
     }
@@ -330,9 +353,90 @@ impl Record for LinkRow {
             tx_bytes: from.u64()?,
             marked_packets: from.u64()?,
             utilisation: from.f64()?,
+            offered_bytes: from.optional_u64()?,
             lost_packets: from.u64()?,
         })
     }
+}
+
+impl Record for ProbeRow {
+    const TABLE: Table = Table::Probes;
+    const COLUMNS: &'static [Column] = &[
+        cell("time_ns", U64, "Instant"),
+        cell("switch", Switch, "Switch"),
+        cell("port", U16, "Port"),
+        cell("priority", U8, "Priority"),
+        cell("name", Word, "The policy's name for the value"),
+        cell("value", F64, "The value"),
+    ];
+
+    fn write(&self, to: &mut CellWriter) -> io::Result<()> {
+        to.u64(self.time_ns);
+        to.name(self.switch)?;
+        to.u16(self.port);
+        to.u8(self.priority);
+        to.word(self.name);
+        to.f64(self.value);
+        Ok(())
+    }
+
+    fn read(from: &mut CellReader<'_>) -> Result<Self, String> {
+        Ok(Self {
+            time_ns: from.u64()?,
+            switch: from.name()?,
+            port: from.u16()?,
+            priority: from.u8()?,
+            name: from.word()?,
+            value: from.f64()?,
+        })
+    }
+}
+
+impl Record for DelayRow {
+    const TABLE: Table = Table::Delays;
+    const COLUMNS: &'static [Column] = &[
+        cell("switch", Switch, "Switch"),
+        cell("port", U16, "Port"),
+        cell("priority", U8, "Priority"),
+        cell("class", Class, "Class of the flow; ACKs count for their flow"),
+        cell("from_ns", U64, "Smallest delay of the bin: arrival to the start of transmission"),
+        cell("to_ns", U64, "Largest delay of the bin"),
+        cell("packets", U64, "Packets that were sent after such a delay"),
+        cell("total_ns", U64, "Sum of their delays"),
+    ];
+
+    fn write(&self, to: &mut CellWriter) -> io::Result<()> {
+        to.name(self.switch)?;
+        to.u16(self.port);
+        to.u8(self.priority);
+        to.name(self.class.into())?;
+        to.u64(self.from_ns);
+        to.u64(self.to_ns);
+        to.u64(self.packets);
+        to.u64(self.total_ns);
+        Ok(())
+    }
+
+    fn read(from: &mut CellReader<'_>) -> Result<Self, String> {
+        Ok(Self {
+            switch: from.name()?,
+            port: from.u16()?,
+            priority: from.u8()?,
+            class: class(from)?,
+            from_ns: from.u64()?,
+            to_ns: from.u64()?,
+            packets: from.u64()?,
+            total_ns: from.u64()?,
+        })
+    }
+}
+
+fn state(from: &mut CellReader<'_>) -> Result<FlowState, String> {
+    let word = from.word()?;
+    FlowState::ALL
+        .into_iter()
+        .find(|state| state.name() == word)
+        .ok_or_else(|| format!("column `state`: unknown word `{word}`"))
 }
 
 fn class(from: &mut CellReader<'_>) -> Result<u16, String> {

@@ -23,12 +23,25 @@ pub enum Table {
     Drops,
     /// Counters of every link direction.
     Links,
+    /// Sampled internal values of the policy.
+    Probes,
+    /// Queueing delays by queue and class.
+    Delays,
 }
 
 impl Table {
     /// Every table, in the order of the manifest.
-    pub const ALL: [Self; 7] =
-        [Self::Flows, Self::Queries, Self::Series, Self::Occupancy, Self::Queues, Self::Drops, Self::Links];
+    pub const ALL: [Self; 9] = [
+        Self::Flows,
+        Self::Queries,
+        Self::Series,
+        Self::Occupancy,
+        Self::Queues,
+        Self::Drops,
+        Self::Links,
+        Self::Probes,
+        Self::Delays,
+    ];
 
     /// Name in the manifest and of the file.
     #[must_use]
@@ -41,6 +54,8 @@ impl Table {
             Self::Queues => "queues",
             Self::Drops => "drops",
             Self::Links => "links",
+            Self::Probes => "probes",
+            Self::Delays => "delays",
         }
     }
 
@@ -53,7 +68,9 @@ impl Table {
     /// The columns in order.
     #[must_use]
     pub fn columns(self) -> &'static [Column] {
-        use bufferlab_metrics::{DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, SeriesRow};
+        use bufferlab_metrics::{
+            DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, SeriesRow,
+        };
         match self {
             Self::Flows => FlowRow::COLUMNS,
             Self::Queries => QueryRow::COLUMNS,
@@ -62,6 +79,8 @@ impl Table {
             Self::Queues => QueueRow::COLUMNS,
             Self::Drops => DropRow::COLUMNS,
             Self::Links => LinkRow::COLUMNS,
+            Self::Probes => ProbeRow::COLUMNS,
+            Self::Delays => DelayRow::COLUMNS,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Words from files as `&'static str`: drop reasons and link roles, which rows hold as such.
+//! Words from files as `&'static str`: drop reasons, link roles and names of probes, which rows hold as such.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -7,7 +7,8 @@ use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::table::{Record, Table};
 use crate::{MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, SeriesRow,
+    DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink, RunTotals,
+    SeriesRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -111,6 +112,12 @@ impl RunSink for RunWriter {
         self.push(row)
     }
     fn link(&mut self, row: &LinkRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn probe(&mut self, row: &ProbeRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn delay(&mut self, row: &DelayRow) -> io::Result<()> {
         self.push(row)
     }
 }

@@ -2,7 +2,8 @@
 //! cost of somebody else's files.
 
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink,
+    RunTotals, Scope, SeriesRow,
 };
 use bufferlab_results::{
     NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Table, Timing,
@@ -74,6 +75,8 @@ fn flow(n: u64) -> FlowRow {
         dst_host: ((n + 1) % 4) as u32,
         size_bytes: n * 1_000 + 1,
         start_ns: n * 50,
+        sending_ns: (n % 5 == 0).then_some(n * 1_000),
+        state: FlowState::ALL[if finished { 0 } else { 1 + (n % 2) as usize }],
         fct_ns: finished.then_some(n * 3 + 10),
         ideal_ns: n as f64 + 0.25,
         slowdown: finished.then_some((n * 3 + 10) as f64 / (n as f64 + 0.25)),
@@ -156,8 +159,17 @@ fn link() -> LinkRow {
         tx_bytes: 150_000,
         marked_packets: 2,
         utilisation: 0.4,
+        offered_bytes: Some(151_500),
         lost_packets: 0,
     }
+}
+
+fn probe() -> ProbeRow {
+    ProbeRow { time_ns: 7, switch: 1, port: 2, priority: 0, name: "state", value: 2.0 }
+}
+
+fn delay() -> DelayRow {
+    DelayRow { switch: 1, port: 2, priority: 0, class: 1, from_ns: 64, to_ns: 127, packets: 3, total_ns: 300 }
 }
 
 /// More rows than a batch, so that encoding happens in the middle too.
@@ -175,6 +187,8 @@ fn fill(writer: &mut RunWriter) {
     writer.queue(&queue()).unwrap();
     writer.drops(&drops()).unwrap();
     writer.link(&link()).unwrap();
+    writer.probe(&probe()).unwrap();
+    writer.delay(&delay()).unwrap();
 }
 
 fn write(dir: &Path, seed: u64) -> PathBuf {
@@ -204,6 +218,8 @@ fn every_table_comes_back_as_it_was_written() {
     assert_eq!(run.load::<QueueRow>().unwrap(), [queue()]);
     assert_eq!(run.load::<DropRow>().unwrap(), [drops()]);
     assert_eq!(run.load::<LinkRow>().unwrap(), [link()]);
+    assert_eq!(run.load::<ProbeRow>().unwrap(), [probe()]);
+    assert_eq!(run.load::<DelayRow>().unwrap(), [delay()]);
 }
 
 #[test]
@@ -257,6 +273,8 @@ fn every_column_is_described_and_named_as_its_field() {
         (Table::Queues, format!("{:#?}", queue())),
         (Table::Drops, format!("{:#?}", drops())),
         (Table::Links, format!("{:#?}", link())),
+        (Table::Probes, format!("{:#?}", probe())),
+        (Table::Delays, format!("{:#?}", delay())),
     ];
     for (table, debug) in rows {
         let columns: Vec<_> = table.columns().iter().map(|column| column.name.to_owned()).collect();
@@ -409,6 +427,6 @@ fn reading_something_else_says_what_is_wrong() {
 
     let manifest = dir.join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace(r#""format_version": 1"#, r#""format_version": 99"#)).unwrap();
+    fs::write(&manifest, text.replace(r#""format_version": 2"#, r#""format_version": 99"#)).unwrap();
     assert!(matches!(RunResult::open(&dir).unwrap_err(), ResultsError::FormatVersion { found: 99, .. }));
 }

@@ -4,7 +4,7 @@ use crate::context::{Complaint, quoted_list, suggestion};
 use crate::format::{Kind, Wanted, bounds, ratio_bounds};
 use crate::quantity::{self, Dimension, QuantityError};
 use crate::tree::{Item, Value};
-use bufferlab_transport::CONGESTION_CONTROLS;
+use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
 
 /// The complaint that `item` is not of the kind that `spec` asks for.
 pub(crate) fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
@@ -223,7 +223,10 @@ pub(crate) fn words_of(kind: &Kind) -> Vec<&'static str> {
     match kind {
         Kind::Choice(words) => words.iter().map(|word| word.0).collect(),
         Kind::Words(words) => words.to_vec(),
-        Kind::CongestionControl => CONGESTION_CONTROLS.iter().map(|info| info.name).collect(),
+        Kind::CongestionControl => {
+            let names = CONGESTION_CONTROLS.iter().map(|info| info.name);
+            names.chain([UNRESPONSIVE]).collect()
+        }
         _ => Vec::new(),
     }
 }

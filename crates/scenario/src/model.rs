@@ -2,8 +2,9 @@
 //! resolved. Only this enters a driver.
 
 use bufferlab_core::{ParamValue, Profile};
+use bufferlab_transport::Spacing;
 use bufferlab_units::{BitRate, Time};
-use bufferlab_workload::{FlowSpec, Pattern, SizeDistribution};
+use bufferlab_workload::{Durations, FlowSpec, Pattern, SizeDistribution};
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -195,8 +196,10 @@ pub enum EcnMoment {
 pub struct TransportSpec {
     /// Name in the scenario.
     pub name: String,
-    /// `newreno`, `dctcp`.
+    /// `newreno`, `dctcp` …; `none` for open-loop traffic.
     pub congestion_control: String,
+    /// When packets are sent that no congestion control holds back; `Some` for `none` only.
+    pub pacing: Option<Pacing>,
     /// Payload of a full segment (bytes).
     pub segment_bytes: u32,
     /// Headers of a data segment on the wire (bytes).
@@ -230,6 +233,15 @@ pub struct TransportSpec {
     pub control_priority: u8,
     /// Data segments with at most this much payload use the control priority (bytes).
     pub control_max_payload_bytes: u32,
+}
+
+/// Sending by the clock, whatever becomes of the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Rate on the wire while a flow sends, headers included.
+    pub rate: BitRate,
+    /// Gaps between packets.
+    pub spacing: Spacing,
 }
 
 /// How hosts send.
@@ -288,6 +300,22 @@ pub enum TrafficProcess {
         /// Whether the answers use connections that exist already: no handshake.
         persistent: bool,
     },
+    /// Every source is silent and sends a burst in turn; a burst is one flow.
+    OnOff {
+        /// Who sends to whom.
+        between: Between,
+        /// How long a burst of the workload's own class lasts.
+        on: Durations,
+        /// How long a source is silent.
+        off: Durations,
+        /// Other kinds of bursts of the same sources.
+        others: Vec<OtherBurst>,
+    },
+    /// Bursts one by one, ordered by start.
+    Bursts {
+        /// Each as a flow of class 0.
+        flows: Vec<FlowSpec>,
+    },
     /// An explicit list.
     FlowList {
         /// The file, for reports.
@@ -297,6 +325,28 @@ pub enum TrafficProcess {
         /// Class names that `FlowSpec::class` of the list refers to.
         classes: Vec<String>,
     },
+}
+
+/// Who sends to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// One source for each of these, as (from, to).
+    Pairs(Vec<(u32, u32)>),
+    /// Every host is a source and draws a partner for every burst.
+    Pattern(Pattern),
+}
+
+/// A kind of burst that on-off sources choose now and then instead of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtherBurst {
+    /// Name of its flows in tables and reports.
+    pub class: String,
+    /// Index into [`Scenario::transports`].
+    pub transport: u32,
+    /// Fraction of the bursts that are of this kind.
+    pub share: f64,
+    /// How long one lasts.
+    pub on: Durations,
 }
 
 /// What a load is a fraction of.
@@ -315,6 +365,14 @@ pub struct OutputSpec {
     pub sample_interval: Time,
     /// The switch whose queues and thresholds are sampled (index into the topology).
     pub sample_switch: u32,
+    /// Sampling starts at this time.
+    pub sample_from: Time,
+    /// And ends before this one; `None`: with the run.
+    pub sample_until: Option<Time>,
+    /// The ports that are sampled, empty or not; `None`: whatever queue holds a packet.
+    pub sample_ports: Option<Vec<u16>>,
+    /// Whether queueing delays are recorded, by queue and class.
+    pub delays: bool,
     /// Bytes below which a flow counts as short in summaries.
     pub short_flow_bytes: u64,
     /// Base round-trip time of the slowdown's ideal; `None`: computed per pair from the topology.

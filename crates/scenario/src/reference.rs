@@ -1,11 +1,11 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    CHANGE, ECN, HOST, KeySpec, Kind, LINK, OUTPUT, Presence, ROOT, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE,
-    TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
+    BURST, CHANGE, ECN, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, Presence, ROOT, SCHEDULER_GROUP,
+    SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
-use bufferlab_transport::CONGESTION_CONTROLS;
+use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
 use bufferlab_workload::BUILTIN_SIZES;
 use std::fmt::Write;
 
@@ -25,6 +25,8 @@ pub fn reference() -> String {
         &TRANSPORT,
         &HOST,
         &WORKLOAD,
+        &OTHER_BURST,
+        &BURST,
         &OUTPUT,
     ];
     for spec in tables {
@@ -35,6 +37,10 @@ pub fn reference() -> String {
     for info in CONGESTION_CONTROLS {
         let _ = writeln!(text, "| `{}` | {}. {} | {} |", info.name, info.title, info.summary, info.source);
     }
+    let _ = writeln!(
+        text,
+        "| `{UNRESPONSIVE}` | Open loop. Packets leave at a rate, whatever becomes of them. | UDP, traffic generators |"
+    );
     text.push('\n');
     let _ = writeln!(text, "### Built-in flow sizes\n\n| name | what | source |\n|---|---|---|");
     for sizes in BUILTIN_SIZES {

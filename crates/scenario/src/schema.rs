@@ -4,7 +4,6 @@ use crate::format::{KeySpec, Kind, Presence, ROOT, SCHEDULER_GROUP, SWITCH, SWIT
 use crate::quantity::Dimension;
 use crate::read::kind_of_parameter;
 use bufferlab_core::POLICIES;
-use bufferlab_transport::CONGESTION_CONTROLS;
 use serde_json::{Map, Value, json};
 
 /// The schema (draft 2020-12) of a scenario file.
@@ -102,7 +101,7 @@ fn value(kind: &Kind, complete: bool) -> Value {
         }
         Kind::Words(words) => json!({ "enum": words }),
         Kind::CongestionControl => {
-            json!({ "enum": CONGESTION_CONTROLS.iter().map(|info| info.name).collect::<Vec<_>>() })
+            json!({ "enum": crate::convert::words_of(kind) })
         }
         Kind::Window => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "whole" }] }),
         Kind::Table(spec) => table(spec, complete),
@@ -115,6 +114,9 @@ fn value(kind: &Kind, complete: bool) -> Value {
             { "type": "array", "minItems": 1, "items": { "type": "string" } },
         ] }),
         Kind::Counts { min, max } => json!({ "type": "array", "items": whole(min, max) }),
+        Kind::Pairs => json!({ "type": "array", "minItems": 1, "items": {
+            "type": "array", "minItems": 2, "maxItems": 2, "items": { "type": "string" },
+        } }),
         Kind::Sizes => json!({ "type": "array", "items": quantity(Dimension::Size) }),
         Kind::Intervals => json!({ "type": "array", "minItems": 2, "items": quantity(Dimension::Time) }),
         Kind::Policy => policy(),

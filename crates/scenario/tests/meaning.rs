@@ -208,3 +208,33 @@ fn a_file_extends_another_and_paths_stay_relative_to_the_file_that_says_them() {
     assert_eq!((flows[0].src, flows[0].size), (0, 2_000));
     common::assert_round_trip(&loaded);
 }
+
+#[test]
+fn a_burst_of_a_length_is_as_many_whole_packets_as_come_nearest() {
+    let loaded = common::shipped_with("tdt-fig7.toml", &[]);
+    let flows = |workload: usize| match &loaded.scenario.workloads[workload].process {
+        TrafficProcess::Bursts { flows } => flows.clone(),
+        other => panic!("bursts, not {other:?}"),
+    };
+    // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B; 2 Gb/s until the end of 200 ms are 33,333.3.
+    assert_eq!(flows(1)[0].size, 667 * 1_446);
+    assert_eq!((flows(0)[0].size, flows(0)[1].dst), (33_333 * 1_446, 1));
+    assert!(loaded.scenario.output.delays, "open-loop traffic is judged by its delays too");
+    let dctcp = common::shipped_with("abm-reduced.toml", &[]);
+    assert!(!dctcp.scenario.output.delays);
+}
+
+#[test]
+fn what_cannot_matter_in_an_open_loop_is_warned_about() {
+    let text = r#"
+        duration = "1 s"
+        topology = { kind = "single_switch", hosts = 2, rate = "1 Gb/s", delay = "0 s" }
+        switch = { buffer = "1 MB", policy = "dt" }
+        transport = [{ congestion_control = "none", rate = "8 Gb/s", min_rto = "5 ms" }]
+        workload = [{ kind = "on_off", pairs = [["h0", "h1"]], on_time = "1 ms", off_time = "1 ms", pareto_shape = 1.2 }]
+    "#;
+    let loaded = load_text(Path::new("open.toml"), text, &[]).expect("it loads");
+    let keys: Vec<_> = loaded.warnings.iter().map(|warning| warning.key()).collect();
+    assert_eq!(keys, ["transport.0.min_rto", "workload.0.kind", "workload.0.pareto_shape"]);
+    assert!(loaded.warnings[1].to_string().contains("can send at 1 Gb/s only"), "{}", loaded.warnings[1]);
+}

@@ -104,3 +104,57 @@ fn what_the_shipped_scenarios_leave_out_survives_the_round_trip_too() {
     assert_round_trip(&loaded);
     insta::assert_snapshot!("resolved", loaded.resolved);
 }
+
+#[test]
+fn open_loop_traffic_survives_the_round_trip() {
+    let text = r#"
+        duration = "1 s"
+        topology = { kind = "single_switch", hosts = 6, rate = "1 Gb/s", uplink_rate = "100 Gb/s", delay = "0 s" }
+        switch = { buffer = "1 MB", policy = "dt" }
+        transport = [
+            { name = "burst", congestion_control = "none", rate = "8 Gb/s" },
+            { name = "steady", congestion_control = "none", rate = "0.2 Gb/s", spacing = "poisson", segment_bytes = "1446 B" },
+            { congestion_control = "newreno" },
+        ]
+        [[workload]]
+        kind = "on_off"
+        class = "pairs"
+        transport = "burst"
+        pairs = [["h0", "h1"], ["h2", "h1"]]
+        on_time = "250 us"
+        off_time = "19.75 ms"
+        off_distribution = "pareto"
+        pareto_shape = 1.9
+        others = [{ class = "long", transport = "steady", share = 0.1, on_time = "100 ms", on_distribution = "fixed" }]
+        [[workload]]
+        kind = "on_off"
+        class = "anywhere"
+        transport = "burst"
+        on_time = "250 us"
+        on_distribution = "fixed"
+        off_time = "1 ms"
+        [[workload]]
+        kind = "bursts"
+        transport = "steady"
+        bursts = [
+            { src = "h4", dst = "h5", start = "150 ms", duration = "1 ms" },
+            { src = "h4", dst = "h5", start = "100 ms", size = "1 MB" },
+            { src = "h3", dst = "h5", start = "0 s" },
+        ]
+        [[workload]]
+        kind = "bursts"
+        class = "tcp"
+        transport = "newreno"
+        bursts = [{ src = "h4", dst = "h5", start = "150 ms", size = "1 MB" }]
+        [output]
+        sample_interval = "1 us"
+        sample_from = "149 ms"
+        sample_until = "152 ms"
+        sample_ports = [5, 1]
+    "#;
+    let loaded = load_text(Path::new("open.toml"), text, &owned(&[]))
+        .unwrap_or_else(|error| panic!("{}", common::render(&error)));
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    assert_round_trip(&loaded);
+    insta::assert_snapshot!("resolved_open_loop", loaded.resolved);
+}

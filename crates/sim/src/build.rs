@@ -7,12 +7,13 @@ use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::packet::Slab;
 use crate::routing::Routes;
-use crate::simulation::{Simulation, Transport};
+use crate::simulation::{Control, Simulation, Transport};
 use crate::switch_node::{SwitchNode, SwitchRecord};
 use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
 use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
+use bufferlab_metrics::DelayHistogram;
 use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
 };
@@ -67,11 +68,24 @@ impl Simulation {
         }
         timers.push(scenario.duration, Timer::PhaseEnd);
         if scenario.output.sample_interval > Time::ZERO {
-            timers.push(Time::ZERO, Timer::Sample);
+            timers.push(scenario.output.sample_from, Timer::Sample);
         }
         let mut traffic = Traffic::new(scenario)?;
         let next_flow = traffic.source.next_flow();
         let transports = scenario.transports.iter().map(|spec| build_transport(spec, scenario.profile));
+        let classes = traffic.classes.len();
+        if scenario.output.delays {
+            for node in &mut switches {
+                let queues = node.record.queues.len();
+                node.record.delays = vec![DelayHistogram::default(); queues * classes];
+            }
+        }
+        let mut downlinks = vec![0; topology.hosts.len()];
+        for (index, link) in links.iter().enumerate() {
+            if let End::Host(host) = link.to {
+                downlinks[host as usize] = index as u32;
+            }
+        }
         let mut simulation = Self {
             now: Time::ZERO,
             calendar: build_calendar(scenario.seed, &links),
@@ -85,18 +99,21 @@ impl Simulation {
             spray: (topology.multipath == Multipath::Spray)
                 .then(|| RandomStream::new(scenario.seed, "sim/spray", 0)),
             path_stream: RandomStream::new(scenario.seed, "sim/paths", 0),
+            measure_delays: scenario.output.delays,
             packet_hops: 0,
             verify: false,
             seed: scenario.seed,
             duration: scenario.duration,
             end: scenario.duration + scenario.drain,
             cables,
+            downlinks,
             output: scenario.output.clone(),
             source: traffic.source,
             next_flow,
             classes: traffic.classes,
             class_transport: traffic.transports,
             listed_queries: traffic.listed_queries,
+            paced_flows: vec![0; classes],
             queries: BTreeMap::new(),
             finished_flows: Vec::new(),
             finished_queries: Vec::new(),
@@ -232,8 +249,16 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
 }
 
 fn build_transport(spec: &TransportSpec, profile: Profile) -> Result<Transport, SimError> {
-    let congestion = find_congestion_control(&spec.congestion_control)
-        .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?;
+    let control = match &spec.pacing {
+        Some(pacing) => Control::Pace {
+            gap: pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes)),
+            spacing: pacing.spacing,
+        },
+        None => Control::Window(
+            find_congestion_control(&spec.congestion_control)
+                .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?,
+        ),
+    };
     Ok(Transport {
         tcp: TcpConfig {
             initial_window: spec.initial_window,
@@ -258,7 +283,7 @@ fn build_transport(spec: &TransportSpec, profile: Profile) -> Result<Transport, 
             dctcp_initial_alpha: spec.dctcp_initial_alpha,
             ..TcpConfig::default()
         },
-        congestion,
+        control,
         segment: spec.segment_bytes,
         header: spec.header_bytes as u16,
         ack: spec.ack_bytes as u16,

@@ -27,6 +27,9 @@ pub enum SimError {
     /// A transport names no known congestion control.
     #[error("no congestion control is called \"{0}\"")]
     CongestionControl(String),
+    /// Bursts are carried by a transport that has no rate.
+    #[error("bursts need a transport with a rate, and \"{0}\" has none")]
+    NoRate(String),
     /// The scenario exceeds a limit of this engine.
     #[error("{what}: {found}, at most {limit}")]
     TooLarge {

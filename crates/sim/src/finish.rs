@@ -3,12 +3,12 @@
 use crate::SimError;
 use crate::flow::Slot;
 use crate::link::{End, Link};
-use crate::simulation::{Query, Simulation};
+use crate::simulation::{Control, Query, Simulation};
 use crate::timers::Timer;
-use bufferlab_core::{DropReason, Tags};
+use bufferlab_core::{DropReason, Policy, QueueId, Tags};
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink, RunTotals,
-    Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, ProbeRow, QueryRow,
+    QueueRow, RunSink, RunTotals, Scope, SeriesRow,
 };
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
@@ -30,9 +30,22 @@ impl Simulation {
         let receiver = &self.flows.receivers[slot as usize];
         let counters = self.flows.senders[slot as usize].sender.counters();
         let spec = &info.spec;
-        let rate = self.host_rate(spec.src).min(self.host_rate(spec.dst));
-        let ideal_ns = self.ideal_ns(spec.src, spec.dst, spec.size, rate);
+        let sender = &self.flows.senders[slot as usize];
+        let rate = self.links[spec.src as usize].rate.min(self.receive_rate(spec.dst));
+        let sending = match self.transports[usize::from(sender.transport)].control {
+            Control::Window(_) => None,
+            Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
+        };
+        let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, spec.size, rate);
+        let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
         let fct = receiver.completed.map(|at| at - spec.start);
+        let state = match fct {
+            Some(_) => FlowState::Finished,
+            None if sending.is_some() && sender.sender.is_done() && sender.in_network == 0 => {
+                FlowState::Lossy
+            }
+            None => FlowState::Unfinished,
+        };
         FlowRow {
             flow_id: info.number,
             class: spec.class,
@@ -41,6 +54,8 @@ impl Simulation {
             dst_host: spec.dst,
             size_bytes: spec.size,
             start_ns: spec.start.as_ns(),
+            sending_ns: sending.map(Time::as_ns),
+            state,
             fct_ns: fct.map(Time::as_ns),
             ideal_ns,
             slowdown: fct.map(|fct| fct.0 as f64 / 1e3 / ideal_ns),
@@ -52,14 +67,15 @@ impl Simulation {
         }
     }
 
-    fn host_rate(&self, host: u32) -> BitRate {
-        self.links[host as usize].rate
+    /// The rate at which a host can receive.
+    fn receive_rate(&self, host: u32) -> BitRate {
+        self.links[self.downlinks[host as usize] as usize].rate
     }
 
-    /// Base round-trip time plus the payload at the slower access link: the slowdown's denominator (ns).
-    fn ideal_ns(&self, src: u32, dst: u32, bytes: u64, rate: BitRate) -> f64 {
+    /// Base round-trip time, and the payload at the slower access link: the parts of the slowdown's denominator (ns).
+    fn ideal_parts_ns(&self, src: u32, dst: u32, bytes: u64, rate: BitRate) -> (f64, f64) {
         let base = self.output.base_rtt.unwrap_or_else(|| self.routes.base_rtt(src, dst));
-        base.0 as f64 / 1e3 + bytes as f64 * 8e9 / rate.0 as f64
+        (base.0 as f64 / 1e3, bytes as f64 * 8e9 / rate.0 as f64)
     }
 
     fn count_query_flow(&mut self, spec: &FlowSpec, row: &FlowRow, completed: Option<Time>) {
@@ -68,6 +84,7 @@ impl Simulation {
         query.last = query.last.max(completed.unwrap_or(Time::ZERO));
         query.dropped += row.dropped_packets;
         query.timeouts += row.timeouts;
+        query.lossy |= completed.is_none();
         if query.finished == query.expected.unwrap_or(query.started) {
             let query = self.queries.remove(&spec.query).expect("it was just found");
             self.finished_queries.push((spec.query, query));
@@ -75,7 +92,7 @@ impl Simulation {
     }
 
     fn query_row(&self, number: u32, query: &Query, complete: bool) -> QueryRow {
-        let rate = self.host_rate(query.client);
+        let rate = self.receive_rate(query.client);
         // Which servers answer is not kept: the client's longest base round trip stands for theirs.
         let base = self.output.base_rtt.unwrap_or_else(|| self.routes.longest_base_rtt(query.client));
         let ideal_ns = base.0 as f64 / 1e3 + query.bytes as f64 * 8e9 / rate.0 as f64;
@@ -101,12 +118,12 @@ impl Simulation {
             sink.flow(&row)?;
         }
         for (number, query) in std::mem::take(&mut self.finished_queries) {
-            sink.query(&self.query_row(number, &query, true))?;
+            sink.query(&self.query_row(number, &query, !query.lossy))?;
         }
         Ok(())
     }
 
-    /// Samples the chosen switch: its total and every queue that is not empty.
+    /// Samples the chosen switch: its total, and of its queues length, threshold and what the policy tells of them.
     pub(crate) fn sample(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let switch = self.output.sample_switch;
         let core = &self.switches[switch as usize].core;
@@ -123,10 +140,15 @@ impl Simulation {
         })?;
         for queue in buffer.queue_ids() {
             let occupancy_bytes = buffer.queue_bytes(queue);
-            if occupancy_bytes == 0 {
+            let (port, priority) = buffer.port_and_priority(queue);
+            // Ports that somebody asked for are shown empty too; of all the others only what they hold.
+            let wanted = match &self.output.sample_ports {
+                Some(ports) => ports.contains(&port),
+                None => occupancy_bytes > 0,
+            };
+            if !wanted {
                 continue;
             }
-            let (port, priority) = buffer.port_and_priority(queue);
             sink.series(&SeriesRow {
                 time_ns,
                 scope: Scope::Queue,
@@ -136,9 +158,38 @@ impl Simulation {
                 occupancy_bytes,
                 threshold_bytes: core.threshold(queue, Tags::NONE),
             })?;
+            let mut probed = Ok(());
+            core.policy().probe(queue, buffer, &mut |name, value| {
+                let row = ProbeRow { time_ns, switch, port, priority, name, value };
+                if probed.is_ok() {
+                    probed = sink.probe(&row);
+                }
+            });
+            probed?;
         }
-        self.timers.push(self.now + self.output.sample_interval, Timer::Sample);
+        let next = self.now + self.output.sample_interval;
+        if self.output.sample_until.is_none_or(|until| next < until) {
+            self.timers.push(next, Timer::Sample);
+        }
         Ok(())
+    }
+
+    /// Flows no longer start: notes what every link has carried, and what asked for it.
+    pub(crate) fn close_arrival_phase(&mut self) {
+        for link in &mut self.links {
+            link.phase_bytes = link.tx_bytes;
+        }
+        for node in &self.switches {
+            let buffer = node.core.buffer();
+            for queue in buffer.queue_ids() {
+                let counters = node.core.counters(queue);
+                let charged = counters.enqueued_bytes + node.record.refused_bytes[usize::from(queue.0)];
+                let (port, _) = buffer.port_and_priority(queue);
+                let link = &mut self.links[(node.first_link + u32::from(port)) as usize];
+                *link.phase_offered.get_or_insert(0) +=
+                    charged + counters.arrived * u64::from(node.uncharged);
+            }
+        }
     }
 
     /// Closes all measures at the end of the run.
@@ -227,6 +278,23 @@ impl Simulation {
                 mean_bytes: histogram.mean(),
             })?;
         }
+        let classes = self.classes.len().max(1);
+        for (at, histogram) in record.delays.iter().enumerate() {
+            let queue = QueueId((at / classes) as u16);
+            let (port, priority) = core.buffer().port_and_priority(queue);
+            for bin in histogram.bins() {
+                sink.delay(&DelayRow {
+                    switch,
+                    port,
+                    priority,
+                    class: (at % classes) as u16,
+                    from_ns: bin.from_ns,
+                    to_ns: bin.to_ns,
+                    packets: bin.packets,
+                    total_ns: bin.total_ns,
+                })?;
+            }
+        }
         for (&(queue, class, reason), &(packets, bytes)) in &record.drops {
             let (port, priority) = core.buffer().port_and_priority(queue);
             let reason = DropReason::ALL[usize::from(reason)].name();
@@ -253,6 +321,7 @@ impl Simulation {
             tx_bytes: link.tx_bytes,
             marked_packets: link.marked_packets,
             utilisation: link.phase_bytes as f64 * 8.0 / capacity_bits,
+            offered_bytes: link.phase_offered,
             lost_packets: link.lost_packets,
         }
     }

@@ -4,7 +4,7 @@
 //! flow for an old one that had the same slot. A slot is reused once the sender is done, no packet of the flow is left
 //! in the network and the flow has left its host's turn order.
 
-use bufferlab_transport::{Receiver, Sender};
+use bufferlab_transport::{PacedSender, Receiver, Segment, Sender, SenderCounters, TcpConfig};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
@@ -22,10 +22,74 @@ pub(crate) fn slot_of(handle: u32) -> usize {
 /// The end of a list of slots.
 pub(crate) const NO_SLOT: Slot = u32::MAX;
 
+/// The sending end of a flow. An enum, so that the hot path branches instead of calling through a pointer.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "TCP is the common case, and a slot is reused for either")]
+pub(crate) enum FlowSender {
+    Tcp(Sender),
+    Paced(PacedSender),
+}
+
+impl FlowSender {
+    /// Whether [`Self::poll_transmit`] would return a segment.
+    #[inline]
+    pub(crate) fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
+        match self {
+            Self::Tcp(sender) => sender.wants_to_send(config),
+            Self::Paced(sender) => sender.wants_to_send(now),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
+        match self {
+            Self::Tcp(sender) => sender.poll_transmit(config, now),
+            Self::Paced(sender) => sender.poll_transmit(now),
+        }
+    }
+
+    /// When the sender wants to be woken. A paced segment that is due already is none of the timer's business: the flow waits
+    /// for its turn at the card.
+    #[inline]
+    pub(crate) fn deadline(&self, now: Time) -> Time {
+        match self {
+            Self::Tcp(sender) => sender.deadline(),
+            Self::Paced(sender) if sender.wants_to_send(now) => Time::MAX,
+            Self::Paced(sender) => sender.deadline(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            Self::Tcp(sender) => sender.is_done(),
+            Self::Paced(sender) => sender.is_done(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn counters(&self) -> SenderCounters {
+        match self {
+            Self::Tcp(sender) => sender.counters(),
+            Self::Paced(sender) => sender.counters(),
+        }
+    }
+}
+
+/// The receiving end of a flow.
+#[derive(Debug)]
+pub(crate) enum FlowReceiver {
+    Tcp(Receiver),
+    /// Nobody acknowledges: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
+    Counting {
+        missing: u32,
+    },
+}
+
 /// What the sending host touches for every packet.
 #[derive(Debug)]
 pub(crate) struct SenderSlot {
-    pub(crate) sender: Sender,
+    pub(crate) sender: FlowSender,
     /// The timer heap holds an entry for this flow at this time.
     pub(crate) armed: Time,
     pub(crate) handle: u32,
@@ -47,7 +111,7 @@ pub(crate) struct SenderSlot {
 /// What the receiving host touches for every packet.
 #[derive(Debug)]
 pub(crate) struct ReceiverSlot {
-    pub(crate) receiver: Receiver,
+    pub(crate) receiver: FlowReceiver,
     pub(crate) armed: Time,
     pub(crate) marked_packets: u64,
     /// When the last byte was delivered.

@@ -1,13 +1,13 @@
 //! What happens at hosts: flows start, data turns into ACKs, ACKs let more data go, timers expire.
 
 use crate::SimError;
-use crate::flow::{ReceiverSlot, SenderSlot, Slot, slot_of};
+use crate::flow::{FlowReceiver, FlowSender, ReceiverSlot, SenderSlot, Slot, slot_of};
 use crate::packet::{Flags, Kind, Packet, PacketId};
-use crate::simulation::{Query, Simulation, Transport};
+use crate::simulation::{Control, Query, Simulation, Transport};
 use crate::timers::Timer;
 use bufferlab_scenario::NicQueueing;
-use bufferlab_transport::{Ack, Receiver, Segment, Sender};
-use bufferlab_units::Time;
+use bufferlab_transport::{Ack, PacedSender, Receiver, Segment, Sender, Spacing};
+use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
 /// A SYN carries 4 bytes more than a pure ACK: the maximum segment size option (frame of 58 B in the public ns-3 code).
@@ -27,10 +27,20 @@ impl Simulation {
             limit: u64::from(u32::MAX),
         })?;
         let last_payload = (spec.size - u64::from(total - 1) * segment) as u32;
-        let mut sender = Sender::new(&transport.tcp, transport.congestion, total);
-        if spec.open.is_some_and(|open| open < spec.start) {
-            sender.skip_handshake();
-        }
+        let (sender, receiver) = match transport.control {
+            Control::Window(congestion) => {
+                let mut sender = Sender::new(&transport.tcp, congestion, total);
+                if spec.open.is_some_and(|open| open < spec.start) {
+                    sender.skip_handshake();
+                }
+                (FlowSender::Tcp(sender), FlowReceiver::Tcp(Receiver::new(total)))
+            }
+            Control::Pace { gap, spacing } => {
+                let stream = pacing_stream(self.seed, &self.classes, &mut self.paced_flows, &spec, spacing);
+                let sender = PacedSender::new(spec.start, gap, spacing, total, stream);
+                (FlowSender::Paced(sender), FlowReceiver::Counting { missing: total })
+            }
+        };
         // Entropy is drawn for every flow, also where it is not used: the streams of two runs stay in step.
         let entropy = self.path_stream.next_u64();
         let path = spec.data_path.unwrap_or(entropy as u32);
@@ -57,7 +67,7 @@ impl Simulation {
                 in_network: 0,
             };
             let receiver = ReceiverSlot {
-                receiver: Receiver::new(total),
+                receiver,
                 armed: Time::MAX,
                 marked_packets: 0,
                 completed: None,
@@ -91,6 +101,7 @@ impl Simulation {
             last: Time::ZERO,
             dropped: 0,
             timeouts: 0,
+            lossy: false,
         });
         query.started += 1;
         query.bytes += spec.size;
@@ -102,7 +113,7 @@ impl Simulation {
         let flow = &mut self.flows.senders[slot as usize];
         let transport = &self.transports[usize::from(flow.transport)];
         let host = u32::from(flow.src);
-        if flow.sender.wants_to_send(&transport.tcp) {
+        if flow.sender.wants_to_send(&transport.tcp, self.now) {
             match self.nic_queueing {
                 NicQueueing::Fair => self.nics[host as usize].make_ready(&mut self.flows, slot),
                 NicQueueing::Fifo => {
@@ -121,29 +132,32 @@ impl Simulation {
     #[inline]
     fn arm_sender(&mut self, slot: Slot) {
         let flow = &mut self.flows.senders[slot as usize];
-        let deadline = flow.sender.deadline();
+        let deadline = flow.sender.deadline(self.now);
         if deadline < flow.armed {
             flow.armed = deadline;
-            self.timers.push(deadline, Timer::Retransmission(slot));
+            self.timers.push(deadline, Timer::Sender(slot));
         }
     }
 
-    pub(crate) fn handle_retransmission_timer(&mut self, time: Time, slot: Slot) -> Result<(), SimError> {
+    pub(crate) fn handle_sender_timer(&mut self, time: Time, slot: Slot) {
         let flow = &mut self.flows.senders[slot as usize];
         if flow.armed != time {
-            return Ok(());
+            return;
         }
         flow.armed = Time::MAX;
         if self.flows.infos[slot as usize].is_none() {
-            return Ok(());
+            return;
         }
         let transport = &self.transports[usize::from(flow.transport)];
-        if flow.sender.handle_timeout(&transport.tcp, self.now) {
+        let may_send = match &mut flow.sender {
+            FlowSender::Tcp(sender) => sender.handle_timeout(&transport.tcp, self.now),
+            FlowSender::Paced(_) => true,
+        };
+        if may_send {
             self.offer(slot);
         } else {
             self.arm_sender(slot);
         }
-        Ok(())
     }
 
     pub(crate) fn handle_delayed_ack_timer(&mut self, time: Time, slot: Slot) -> Result<(), SimError> {
@@ -152,7 +166,8 @@ impl Simulation {
             return Ok(());
         }
         flow.armed = Time::MAX;
-        if let Some(ack) = flow.receiver.handle_timeout(self.now) {
+        let FlowReceiver::Tcp(receiver) = &mut flow.receiver else { return Ok(()) };
+        if let Some(ack) = receiver.handle_timeout(self.now) {
             let template = Packet {
                 sent: ack.echo,
                 flow: self.flows.senders[slot as usize].handle,
@@ -176,7 +191,8 @@ impl Simulation {
 
     fn arm_receiver(&mut self, slot: Slot) {
         let flow = &mut self.flows.receivers[slot as usize];
-        let deadline = flow.receiver.deadline();
+        let FlowReceiver::Tcp(receiver) = &flow.receiver else { return };
+        let deadline = receiver.deadline();
         if deadline < flow.armed {
             flow.armed = deadline;
             self.timers.push(deadline, Timer::DelayedAck(slot));
@@ -201,7 +217,7 @@ impl Simulation {
                 if let Some(packet) = self.next_packet(slot) {
                     let flow = &self.flows.senders[slot as usize];
                     let transport = &self.transports[usize::from(flow.transport)];
-                    if flow.sender.wants_to_send(&transport.tcp) {
+                    if flow.sender.wants_to_send(&transport.tcp, self.now) {
                         self.nics[host as usize].make_ready(&mut self.flows, slot);
                     }
                     break packet;
@@ -246,9 +262,21 @@ impl Simulation {
                 let transport = &self.transports[usize::from(flow.transport)];
                 let marked = packet.flags.has(Flags::MARKED);
                 flow.marked_packets += u64::from(marked);
-                let ack =
-                    flow.receiver.handle_data(&transport.tcp, self.now, packet.seq, packet.sent, marked);
-                if flow.receiver.is_complete() && flow.completed.is_none() {
+                let receiver = match &mut flow.receiver {
+                    FlowReceiver::Tcp(receiver) => receiver,
+                    FlowReceiver::Counting { missing } => {
+                        *missing -= 1;
+                        if *missing == 0 {
+                            flow.completed = Some(self.now);
+                        }
+                        self.packets.remove(id);
+                        self.leave_network(slot as usize);
+                        return Ok(());
+                    }
+                };
+                let ack = receiver.handle_data(&transport.tcp, self.now, packet.seq, packet.sent, marked);
+                let waits = receiver.deadline() != Time::MAX;
+                if receiver.is_complete() && flow.completed.is_none() {
                     flow.completed = Some(self.now);
                 }
                 match ack {
@@ -258,7 +286,7 @@ impl Simulation {
                         self.leave_network(slot as usize);
                     }
                 }
-                if self.flows.receivers[slot as usize].receiver.deadline() != Time::MAX {
+                if waits {
                     self.arm_receiver(slot);
                 }
             }
@@ -266,7 +294,8 @@ impl Simulation {
                 self.packets.remove(id);
                 let flow = &mut self.flows.senders[slot as usize];
                 flow.in_network -= 1;
-                if !flow.sender.is_done() {
+                let sender = tcp(&mut flow.sender);
+                if !sender.is_done() {
                     let ack = Ack {
                         cumulative: packet.seq,
                         sack: (packet.sack_first, packet.sack_first + u32::from(packet.sack_count)),
@@ -274,8 +303,8 @@ impl Simulation {
                         marked: packet.flags.has(Flags::ECHO),
                     };
                     let transport = &self.transports[usize::from(flow.transport)];
-                    flow.sender.handle_ack(&transport.tcp, self.now, &ack);
-                    if !flow.sender.is_done() {
+                    sender.handle_ack(&transport.tcp, self.now, &ack);
+                    if !sender.is_done() {
                         self.offer(slot);
                         return Ok(());
                     }
@@ -287,7 +316,7 @@ impl Simulation {
                 self.packets.remove(id);
                 let flow = &mut self.flows.senders[slot as usize];
                 flow.in_network -= 1;
-                flow.sender.handle_syn_ack(self.now, packet.sent);
+                tcp(&mut flow.sender).handle_syn_ack(self.now, packet.sent);
                 self.offer(slot);
                 self.retire_if_done(slot);
             }
@@ -346,6 +375,33 @@ impl Simulation {
         if flow.sender.is_done() && flow.in_network == 0 && !flow.is_ready {
             self.retire(slot);
         }
+    }
+}
+
+/// The sender of a flow that is acknowledged.
+#[inline]
+fn tcp(sender: &mut FlowSender) -> &mut Sender {
+    match sender {
+        FlowSender::Tcp(sender) => sender,
+        FlowSender::Paced(_) => unreachable!("nobody acknowledges a paced flow"),
+    }
+}
+
+/// The random stream of a paced flow, numbered within its class: other classes leave it alone.
+fn pacing_stream(
+    seed: u64,
+    classes: &[String],
+    started: &mut [u64],
+    spec: &FlowSpec,
+    spacing: Spacing,
+) -> RandomStream {
+    let class = usize::from(spec.class);
+    let number = started[class];
+    started[class] += 1;
+    match spacing {
+        // Nothing is drawn from it, so that a trace of a million packets need not name a million streams.
+        Spacing::Constant => RandomStream::new(seed, "", 0),
+        Spacing::Exponential => RandomStream::new(seed, &format!("sim/pacing/{}", classes[class]), number),
     }
 }
 

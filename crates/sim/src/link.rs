@@ -33,6 +33,8 @@ pub(crate) struct Link {
     pub(crate) rate: BitRate,
     /// `tx_bytes` at the end of the arrival phase.
     pub(crate) phase_bytes: u64,
+    /// Bytes that had asked for a switch's port by then.
+    pub(crate) phase_offered: Option<u64>,
     pub(crate) lost_packets: u64,
 }
 
@@ -53,6 +55,7 @@ impl Link {
             from,
             rate,
             phase_bytes: 0,
+            phase_offered: None,
             lost_packets: 0,
         }
     }

@@ -11,7 +11,7 @@ use crate::switch_node::SwitchNode;
 use crate::timers::{Timer, Timers};
 use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
 use bufferlab_scenario::{NicQueueing, OutputSpec, Topology};
-use bufferlab_transport::{CongestionControlInfo, TcpConfig};
+use bufferlab_transport::{CongestionControlInfo, Spacing, TcpConfig};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
 use std::collections::BTreeMap;
@@ -33,11 +33,20 @@ pub struct Progress {
     pub flows_live: u64,
 }
 
+/// What decides when a flow's packets are sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Control {
+    /// A congestion control.
+    Window(&'static CongestionControlInfo),
+    /// The clock: one full segment per `gap` on average.
+    Pace { gap: Time, spacing: Spacing },
+}
+
 /// A transport as the hosts use it.
 #[derive(Debug)]
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
-    pub(crate) congestion: &'static CongestionControlInfo,
+    pub(crate) control: Control,
     pub(crate) segment: u32,
     pub(crate) header: u16,
     pub(crate) ack: u16,
@@ -63,6 +72,8 @@ pub(crate) struct Query {
     pub(crate) last: Time,
     pub(crate) dropped: u64,
     pub(crate) timeouts: u32,
+    /// An answer will never be complete: packets of an open-loop flow were lost.
+    pub(crate) lossy: bool,
 }
 
 /// A network and its traffic, ready to run.
@@ -82,6 +93,8 @@ pub struct Simulation {
     /// `Some`: every packet draws its path.
     pub(crate) spray: Option<RandomStream>,
     pub(crate) path_stream: RandomStream,
+    /// Whether queueing delays are recorded.
+    pub(crate) measure_delays: bool,
     pub(crate) packet_hops: u64,
     pub(crate) verify: bool,
     // From here on: rarely touched.
@@ -91,12 +104,16 @@ pub struct Simulation {
     pub(crate) topology: Topology,
     /// By cable: its two link numbers.
     pub(crate) cables: Vec<(u32, u32)>,
+    /// By host: the link that leads to it.
+    pub(crate) downlinks: Vec<u32>,
     pub(crate) output: OutputSpec,
     pub(crate) source: MergeSource,
     pub(crate) next_flow: Option<FlowSpec>,
     pub(crate) classes: Vec<String>,
     pub(crate) class_transport: Vec<u32>,
     pub(crate) listed_queries: BTreeMap<u32, u32>,
+    /// By class: open-loop flows started, which number their random streams.
+    pub(crate) paced_flows: Vec<u64>,
     pub(crate) queries: BTreeMap<u32, Query>,
     pub(crate) finished_flows: Vec<FlowRow>,
     pub(crate) finished_queries: Vec<(u32, Query)>,
@@ -186,11 +203,11 @@ impl Simulation {
         if self.timers.next_time() <= self.now {
             let (time, timer) = self.timers.pop().expect("a timer is due");
             match timer {
-                Timer::Retransmission(slot) => self.handle_retransmission_timer(time, slot)?,
+                Timer::Sender(slot) => self.handle_sender_timer(time, slot),
                 Timer::DelayedAck(slot) => self.handle_delayed_ack_timer(time, slot)?,
                 Timer::Policy(switch) => self.handle_policy_timer(switch)?,
                 Timer::LinkChange(cable) => self.handle_link_change(cable)?,
-                Timer::PhaseEnd => self.links.iter_mut().for_each(|link| link.phase_bytes = link.tx_bytes),
+                Timer::PhaseEnd => self.close_arrival_phase(),
                 Timer::Sample => self.sample(sink)?,
             }
         } else {

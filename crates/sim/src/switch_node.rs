@@ -3,7 +3,7 @@
 use bufferlab_core::{
     Arrival, Buffer, Departure, DropReason, IngressId, Observer, Policy, QueueId, Stored, Switch,
 };
-use bufferlab_metrics::OccupancyHistogram;
+use bufferlab_metrics::{DelayHistogram, OccupancyHistogram};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
@@ -29,12 +29,18 @@ pub(crate) struct Evicted {
     pub(crate) reason: DropReason,
 }
 
-/// Exact occupancy histograms and drops of one switch.
+/// Exact occupancy histograms, delays and drops of one switch.
 #[derive(Debug)]
 pub(crate) struct SwitchRecord {
     pub(crate) total: OccupancyHistogram,
     pub(crate) ports: Vec<OccupancyHistogram>,
     pub(crate) queues: Vec<OccupancyHistogram>,
+    /// How long the packet that left last had been stored.
+    pub(crate) last_sojourn: Time,
+    /// By queue and class (`queue × classes + class`); empty where delays are not measured.
+    pub(crate) delays: Vec<DelayHistogram>,
+    /// By queue: bytes refused on arrival.
+    pub(crate) refused_bytes: Vec<u64>,
     /// By queue, class and reason: packets and bytes.
     pub(crate) drops: BTreeMap<(QueueId, u16, u8), (u64, u64)>,
     /// Evicted since the driver last looked: it owns the packets.
@@ -49,6 +55,9 @@ impl SwitchRecord {
             total: OccupancyHistogram::default(),
             ports: vec![OccupancyHistogram::default(); ports],
             queues: vec![OccupancyHistogram::default(); queues],
+            last_sojourn: Time::ZERO,
+            delays: Vec::new(),
+            refused_bytes: vec![0; queues],
             drops: BTreeMap::new(),
             evicted: Vec::new(),
             pauses: Vec::new(),
@@ -78,6 +87,11 @@ impl Observer for SwitchRecord {
     #[inline]
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
         self.set(departure.now, departure.queue, departure.port, buffer);
+        self.last_sojourn = departure.now - departure.enqueued_at;
+    }
+
+    fn dropped(&mut self, arrival: &Arrival, _: u32, _: DropReason, _: &Buffer) {
+        self.refused_bytes[usize::from(arrival.queue.0)] += u64::from(arrival.size);
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {

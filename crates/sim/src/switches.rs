@@ -6,7 +6,7 @@ use crate::link::End;
 use crate::packet::{Flags, PacketId};
 use crate::routing::Routes;
 use crate::simulation::Simulation;
-use bufferlab_core::{Admission, Ecn, Packet};
+use bufferlab_core::{Admission, Ecn, Packet, Transmission};
 
 impl Simulation {
     /// A packet's last bit has reached port `ingress_port` of a switch.
@@ -80,6 +80,10 @@ impl Simulation {
             if transmission.marked && packet.flags.has(Flags::ECN_CAPABLE) {
                 packet.flags.set(Flags::MARKED);
             }
+            if self.measure_delays {
+                self.record_delay(switch, &transmission);
+            }
+            let node = &self.switches[switch as usize];
             if !node.record.evicted.is_empty() {
                 self.collect_evicted(switch);
             }
@@ -89,6 +93,15 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+
+    /// Counts how long a packet that leaves now was stored.
+    fn record_delay(&mut self, switch: u32, transmission: &Transmission) {
+        let class = usize::from(self.class_of(self.packets[transmission.packet].flow));
+        let record = &mut self.switches[switch as usize].record;
+        let at = usize::from(transmission.queue.0) * self.classes.len() + class;
+        let delay_ns = record.last_sojourn.as_ns();
+        record.delays[at].add(delay_ns);
     }
 
     fn class_of(&self, handle: u32) -> u16 {

@@ -1,4 +1,4 @@
-//! Rare events: retransmission and policy timers, link changes, samples. A binary heap, because there are few.
+//! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap, because there are few.
 
 use bufferlab_units::Time;
 use std::cmp::Reverse;
@@ -11,8 +11,8 @@ pub(crate) enum Timer {
     LinkChange(u32),
     /// A switch's policy.
     Policy(u32),
-    /// A sender's retransmission timer.
-    Retransmission(u32),
+    /// A sender's timer: retransmission, or the next segment of a paced flow.
+    Sender(u32),
     /// A receiver's delayed ACK.
     DelayedAck(u32),
     /// The arrival phase is over.

@@ -1,10 +1,10 @@
 //! From the scenario's workloads to one stream of flows.
 
 use crate::SimError;
-use bufferlab_scenario::{Scenario, TrafficProcess};
+use bufferlab_scenario::{Between, Scenario, TrafficProcess};
 use bufferlab_workload::{
-    FlowSource, IncastParams, IncastSource, ListSource, MergeSource, PoissonParams, PoissonSource,
-    QueryNumbers, renumber_queries,
+    BurstKind, Durations, FlowSource, IncastParams, IncastSource, ListSource, MergeSource, OnOffParams,
+    OnOffPartners, OnOffSource, PoissonParams, PoissonSource, QueryNumbers, renumber_queries,
 };
 use std::collections::BTreeMap;
 
@@ -69,6 +69,26 @@ impl Traffic {
                 (scenario.seed, label.as_str(), racks.as_slice(), scenario.duration);
             match &workload.process {
                 TrafficProcess::FlowList { .. } => {}
+                TrafficProcess::Bursts { flows } => {
+                    let mut flows = flows.clone();
+                    flows.iter_mut().for_each(|flow| flow.class = class);
+                    sources.push(Box::new(ListSource::new(flows)));
+                }
+                TrafficProcess::OnOff { between, on, off, others } => {
+                    let share: f64 = others.iter().map(|other| other.share).sum();
+                    let own = burst_kind(scenario, class, workload.transport, 1.0 - share, *on)?;
+                    let mut kinds = vec![own];
+                    for other in others {
+                        let class = class_of(&other.class, other.transport);
+                        kinds.push(burst_kind(scenario, class, other.transport, other.share, other.on)?);
+                    }
+                    let partners = match between {
+                        Between::Pairs(pairs) => OnOffPartners::Pairs(pairs),
+                        Between::Pattern(pattern) => OnOffPartners::Pattern { racks, pattern: *pattern },
+                    };
+                    let params = OnOffParams { seed, label, partners, kinds, off: *off, end };
+                    sources.push(Box::new(OnOffSource::new(params)?));
+                }
                 TrafficProcess::Poisson { sizes, flows_per_second_per_host, pattern, .. } => {
                     let (sizes, pattern) = (sizes.clone(), *pattern);
                     let flows_per_second_per_host = *flows_per_second_per_host;
@@ -111,4 +131,24 @@ impl Traffic {
         }
         Ok(Self { source: MergeSource::new(sources), classes, transports, listed_queries })
     }
+}
+
+/// A kind of burst over a transport, which must have a rate.
+fn burst_kind(
+    scenario: &Scenario,
+    class: u16,
+    transport: u32,
+    weight: f64,
+    on: Durations,
+) -> Result<BurstKind, SimError> {
+    let spec = &scenario.transports[transport as usize];
+    let pacing = spec.pacing.as_ref().ok_or_else(|| SimError::NoRate(spec.name.clone()))?;
+    Ok(BurstKind {
+        class,
+        weight,
+        on,
+        rate: pacing.rate,
+        packet_bytes: spec.segment_bytes + spec.header_bytes,
+        payload_bytes: spec.segment_bytes,
+    })
 }

@@ -1,6 +1,6 @@
 //! Transports as pure state machines: time is an argument, packets are values, nothing is sent.
 //!
-//! A flow is a [`Sender`] and a [`Receiver`]. The driver carries what they say:
+//! A TCP flow is a [`Sender`] and a [`Receiver`]. The driver carries what they say:
 //!
 //! ```text
 //!   poll_transmit(now) --> Segment --(network)--> Receiver::handle_data(now) --> Option<Ack>
@@ -10,7 +10,7 @@
 //!
 //! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full payload. Congestion
 //! windows are in segments too. A congestion control is one file in `congestion/` and one entry in
-//! [`CONGESTION_CONTROLS`].
+//! [`CONGESTION_CONTROLS`]. Traffic without any (open loop) is a [`PacedSender`] alone: nobody acknowledges.
 //!
 //! ```
 //! use bufferlab_transport::{Receiver, Sender, TcpConfig, find_congestion_control};
@@ -35,6 +35,7 @@
 //! ```
 
 mod congestion;
+mod paced;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -45,11 +46,15 @@ pub use congestion::{
     find_congestion_control,
 };
 pub use congestion::{Dctcp, NewReno};
+pub use paced::{PacedSender, Spacing};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sender::{Phase, Segment, Sender, SenderCounters};
 
 use bufferlab_units::Time;
+
+/// The word for no congestion control at all in scenarios: packets at a rate, whatever becomes of them ([`PacedSender`]).
+pub const UNRESPONSIVE: &str = "none";
 
 /// Parameters of a TCP flow; many flows share one.
 #[derive(Clone, Debug, PartialEq)]

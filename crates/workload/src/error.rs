@@ -55,6 +55,28 @@ pub enum SourceError {
         /// Bytes of all answers together.
         request_bytes: u64,
     },
+    /// On-off sources without a pair of hosts.
+    #[error("there is no pair of hosts; name at least one, as [from, to]")]
+    NoPairs,
+    /// A host that would send to itself.
+    #[error("host {host} would send to itself")]
+    SelfPair {
+        /// The host.
+        host: u32,
+    },
+    /// A pair of hosts that is there twice: its sources would send the same bursts at the same times.
+    #[error("the pair of host {src} and host {dst} is listed twice")]
+    PairTwice {
+        /// Sending host.
+        src: u32,
+        /// Receiving host.
+        dst: u32,
+    },
+    /// Bursts that cannot be: none at all, or without a length, a rate, a weight or a pause.
+    #[error(
+        "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
+    )]
+    Bursts,
     /// Query numbers would not fit into 32 bits.
     #[error(
         "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"

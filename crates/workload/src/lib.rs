@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   SizeDistribution ─► PoissonSource ─┐
-//!                       IncastSource  ─┼─► MergeSource ─► next_flow() ─► driver
+//!          IncastSource, OnOffSource  ─┼─► MergeSource ─► next_flow() ─► driver
 //!   read_flow_list() ─► ListSource    ─┘                              └► write_flow_list()
 //! ```
 //!
@@ -19,16 +19,19 @@
 //! through sums over hosts.
 
 mod arrivals;
+mod durations;
 mod error;
 mod flow;
 mod flow_list;
 mod incast;
 mod load;
 mod merge;
+mod on_off;
 mod pattern;
 mod poisson;
 mod sizes;
 
+pub use durations::{DurationShape, Durations};
 pub use error::SourceError;
 pub use flow::{FlowSource, FlowSpec};
 pub use flow_list::{
@@ -37,6 +40,7 @@ pub use flow_list::{
 pub use incast::{IncastParams, IncastSource, QueryNumbers};
 pub use load::arrivals_per_second_per_host;
 pub use merge::{ListSource, MergeSource};
+pub use on_off::{BurstKind, OnOffParams, OnOffPartners, OnOffSource};
 pub use pattern::Pattern;
 pub use poisson::{PoissonParams, PoissonSource};
 pub use sizes::{BUILTIN_SIZES, BuiltinSizes, Place, SizeDistribution, SizeError};

@@ -1,5 +1,6 @@
 //! The page: its order, what was run, caveats, and the scenario. Everything that comes from outside is escaped by `maud`.
 
+mod bursts;
 mod charts;
 mod occupancy;
 mod tables;
@@ -18,6 +19,7 @@ pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
     let title = title(report);
     let sections = [
         Some(("comparison", "Numbers", tables::comparison(report))),
+        bursts::section(report)?.map(|body| ("bursts", "Bursts", body)),
         charts::slowdown_by_size(report).map(|body| ("sizes", "Slowdown by flow size", body)),
         charts::slowdown_distribution(report).map(|body| ("distribution", "Slowdown distribution", body)),
         charts::queries(report).map(|body| ("queries", "Query completion time", body)),
@@ -198,7 +200,7 @@ fn runs(report: &Report) -> Result<Markup, ReportError> {
             div.scroll tabindex="0" {
                 table {
                     thead { tr {
-                        th { "Policy" } th { "Seed" } th { "Flows" } th { "Unfinished" } th { "Packet-hops" }
+                        th { "Policy" } th { "Seed" } th { "Flows" } th { "Lossy" } th { "Unfinished" } th { "Packet-hops" }
                         th { "Simulated" } th.left { "Scenario (SHA-256)" }
                     } }
                     tbody {
@@ -208,6 +210,7 @@ fn runs(report: &Report) -> Result<Markup, ReportError> {
                                 th { (run.label) }
                                 td { (manifest.seed) }
                                 td { (format::count(run.summary.all().flows)) }
+                                td { (format::count(run.summary.all().lossy)) }
                                 td { (format::count(run.summary.all().unfinished)) }
                                 td { (format::count(manifest.totals.packet_hops)) }
                                 td { (format::span_ns(manifest.totals.end_ns)) }

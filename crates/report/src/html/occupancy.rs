@@ -30,9 +30,12 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
     let switch = first.switch.clone();
     // One scale for all, so that heights can be compared.
     let highest = found.iter().map(|(_, course)| course.highest()).fold(0.0, f64::max);
+    let earliest = found.iter().map(|(_, course)| course.from_ms).fold(f64::INFINITY, f64::min);
     let latest = found.iter().map(|(_, course)| course.end_ms).fold(0.0, f64::max);
-    let charts: Vec<Markup> =
-        found.iter().map(|(policy, course)| course.chart(policy, latest, highest).markup()).collect();
+    let charts: Vec<Markup> = found
+        .iter()
+        .map(|(policy, course)| course.chart(policy, (earliest, latest), highest).markup())
+        .collect();
     let seed = report.runs[0].summary.seed;
     let entries = [
         ("total", Mark::Area, "whole switch"),
@@ -55,6 +58,7 @@ type Queue = (u16, u8);
 struct Course {
     switch: String,
     queue: Option<Queue>,
+    from_ms: f64,
     end_ms: f64,
     total: Vec<Point>,
     length: Vec<Point>,
@@ -65,11 +69,11 @@ impl Course {
     fn of(run: &Run) -> Result<Option<Self>, ReportError> {
         // First pass: which switch, how long, which queue.
         let mut switch = None;
-        let mut end_ns = 0;
+        let (mut from_ns, mut end_ns) = (u64::MAX, 0);
         let mut longest: BTreeMap<Queue, u64> = BTreeMap::new();
         run.result.visit(|row: SeriesRow| {
             switch.get_or_insert(row.switch);
-            end_ns = end_ns.max(row.time_ns);
+            (from_ns, end_ns) = (from_ns.min(row.time_ns), end_ns.max(row.time_ns));
             if let (Scope::Queue, Some(port), Some(priority)) = (row.scope, row.port, row.priority) {
                 let length = longest.entry((port, priority)).or_default();
                 *length = row.occupancy_bytes.max(*length);
@@ -78,8 +82,10 @@ impl Course {
         let Some(switch) = switch else { return Ok(None) };
         // Of equal ones the first.
         let queue = longest.iter().rev().max_by_key(|(_, length)| **length).map(|(queue, _)| *queue);
-        let column =
-            |time_ns: u64| (u128::from(time_ns) * (COLUMNS as u128 - 1) / u128::from(end_ns.max(1))) as usize;
+        let span_ns = (end_ns - from_ns).max(1);
+        let column = |time_ns: u64| {
+            (u128::from(time_ns - from_ns) * (COLUMNS as u128 - 1) / u128::from(span_ns)) as usize
+        };
         let (mut total, mut length, mut threshold) = ([None; COLUMNS], [None; COLUMNS], [None; COLUMNS]);
         run.result.visit(|row: SeriesRow| {
             if row.switch != switch {
@@ -100,16 +106,20 @@ impl Course {
                 _ => {}
             }
         })?;
-        let step_ms = end_ns as f64 * 1e-6 / (COLUMNS - 1) as f64;
+        let from_ms = from_ns as f64 * 1e-6;
+        let step_ms = span_ns as f64 * 1e-6 / (COLUMNS - 1) as f64;
         let points = |cells: &[Option<u64>]| -> Vec<Point> {
             let cells = cells.iter().enumerate();
             cells
-                .filter_map(|(at, value)| Some(Point::from((at as f64 * step_ms, (*value)? as f64))))
+                .filter_map(|(at, value)| {
+                    Some(Point::from((from_ms + at as f64 * step_ms, (*value)? as f64)))
+                })
                 .collect()
         };
         Ok(Some(Self {
             switch: run.result.manifest().names.switches[switch as usize].clone(),
             queue,
+            from_ms,
             end_ms: end_ns as f64 * 1e-6,
             total: points(&total),
             length: points(&length),
@@ -125,7 +135,7 @@ impl Course {
         most(&self.threshold).min(stored * 2.0).max(stored)
     }
 
-    fn chart(&self, policy: &str, latest_ms: f64, highest: f64) -> Chart {
+    fn chart(&self, policy: &str, (from_ms, until_ms): (f64, f64), highest: f64) -> Chart {
         let title = match self.queue {
             Some((port, priority)) => format!("{policy}: queue at port {port}, priority {priority}"),
             None => policy.to_owned(),
@@ -137,7 +147,7 @@ impl Course {
         ];
         Chart {
             title,
-            x: Axis::linear("time [ms]", 0.0, latest_ms, axis_number),
+            x: Axis::linear("time [ms]", from_ms, until_ms, axis_number),
             y: Axis::linear("bytes stored", 0.0, highest.max(1.0), format::bytes),
             series: series
                 .into_iter()

@@ -2,8 +2,8 @@
 //! claim to truth.
 
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink, RunTotals,
-    Scope, SeriesRow,
+    DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink,
+    RunTotals, Scope, SeriesRow,
 };
 use bufferlab_results::{NameTables, PolicyHead, RunHead, RunWriter};
 use bufferlab_units::RandomStream;
@@ -142,6 +142,8 @@ fn flow(
         dst_host: 8 + arrivals.below(8) as u32,
         size_bytes,
         start_ns: id * DURATION_NS / flows,
+        sending_ns: None,
+        state: if unfinished { FlowState::Unfinished } else { FlowState::Finished },
         fct_ns: (!unfinished).then_some(fct as u64),
         ideal_ns,
         slowdown: (!unfinished).then_some(fct / ideal_ns),
@@ -262,6 +264,7 @@ fn links(writer: &mut RunWriter, names: &NameTables, policy: Behaviour, fate: &m
             tx_bytes: 15_000_000,
             marked_packets: 100,
             utilisation,
+            offered_bytes: None,
             lost_packets: 0,
         };
         writer.link(&row).unwrap();

@@ -146,6 +146,14 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
             keys: &[
                 required("hosts", count(2, NODES), "8", "Number of hosts."),
                 required("rate", Kind::Rate, RATE, "Rate of every link."),
+                computed(
+                    "uplink_rate",
+                    Kind::Rate,
+                    "`rate`",
+                    "\"100 Gb/s\"",
+                    "Rate from the hosts to the switch, where it differs: with fast uplinks bursts reach the switch at the rate \
+                     of their source, and only its ports are slow.",
+                ),
                 required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of every link, one way."),
             ],
         },
@@ -466,7 +474,30 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "\"dctcp\"",
             "The name by which workloads refer to it.",
         ),
-        required("congestion_control", Kind::CongestionControl, "\"dctcp\"", "How the window moves."),
+        required(
+            "congestion_control",
+            Kind::CongestionControl,
+            "\"dctcp\"",
+            "How the window moves. `\"none\"`: open loop. Packets leave at `rate` whatever becomes of them; nobody acknowledges, \
+             nothing is sent again, and the keys of TCP have no effect.",
+        ),
+        computed(
+            "rate",
+            Kind::Rate,
+            "required with congestion_control = \"none\", which alone has it",
+            "\"8 Gb/s\"",
+            "Rate at which a flow sends, on the wire, headers included.",
+        ),
+        computed(
+            "spacing",
+            Kind::Choice(&[
+                ("constant", "equal gaps: constant bit rate"),
+                ("poisson", "exponentially distributed gaps: a Poisson process of packets"),
+            ]),
+            "`constant` with congestion_control = \"none\", which alone has it",
+            "\"poisson\"",
+            "Gaps between the packets of a flow.",
+        ),
         default(
             "segment_bytes",
             SMALL_SIZE,
@@ -682,11 +713,128 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
             ],
         },
         Variant {
+            kind: "on_off",
+            doc: "Every source is silent and sends a burst at its transport's `rate`, in turn. A burst is one flow, a whole number of \
+                  packets. The transport is one with congestion_control = \"none\".",
+            keys: &[
+                optional(
+                    "pairs",
+                    Kind::Pairs,
+                    "[[\"h8\", \"h0\"], [\"h9\", \"h1\"]]",
+                    "The sources: each from one host to another. Either this or `pattern`.",
+                ),
+                computed(
+                    "pattern",
+                    PATTERN,
+                    "without `pairs`: `other_rack` where there are several racks, else `all_to_all`",
+                    "\"all_to_all\"",
+                    "Every host is a source, and every burst goes to a partner of its own.",
+                ),
+                required("on_time", SPAN, "\"250 us\"", "Mean length of a burst."),
+                ON_DISTRIBUTION,
+                required(
+                    "off_time",
+                    SPAN,
+                    "\"19.75 ms\"",
+                    "Mean length of the silence between two bursts of a source.",
+                ),
+                default(
+                    "off_distribution",
+                    DISTRIBUTION,
+                    "\"exponential\"",
+                    "How those lengths scatter. Default: our choice, the usual on-off source.",
+                ),
+                PARETO_SHAPE,
+                optional(
+                    "others",
+                    Kind::Tables(&OTHER_BURST),
+                    "[{ class = \"long\", transport = \"long\", share = 0.1, on_time = \"100 ms\" }]",
+                    "Other kinds of bursts, which the same sources send now and then instead.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "bursts",
+            doc: "Bursts one by one; a long-lived constant bit rate is one long burst.",
+            keys: &[required(
+                "bursts",
+                Kind::Tables(&BURST),
+                "[{ src = \"h1\", dst = \"h3\", start = \"150 ms\", duration = \"1 ms\" }]",
+                "The list.",
+            )],
+        },
+        Variant {
             kind: "flow_list",
             doc: "Exactly the flows of a CSV file.",
             keys: &[required("file", TEXT, "\"flows.csv\"", "The list, relative to the scenario file.")],
         },
     ],
+};
+
+const DISTRIBUTION: Kind = Kind::Choice(&[
+    ("fixed", "all alike"),
+    ("exponential", "without memory"),
+    ("pareto", "with a heavy tail of shape `pareto_shape`"),
+]);
+
+const ON_DISTRIBUTION: KeySpec = default(
+    "on_distribution",
+    DISTRIBUTION,
+    "\"exponential\"",
+    "How the lengths of bursts scatter. Default: our choice, the usual on-off source.",
+);
+
+const PARETO_SHAPE: KeySpec = computed(
+    "pareto_shape",
+    Kind::Ratio { min: 1.0, max: 100.0, open: true },
+    "1.5 where a distribution is `pareto`",
+    "1.5",
+    "Shape of the Pareto distributions; up to 2 the variance is infinite.",
+);
+
+/// Another kind of burst of on-off sources.
+pub(crate) static OTHER_BURST: TableSpec = TableSpec {
+    title: "an entry of workload.others",
+    doc: "A kind of burst that an on-off source sends now and then instead of its own.",
+    keys: &[
+        required("class", TEXT, "\"long\"", "Name of its flows in tables and reports."),
+        computed(
+            "transport",
+            TEXT,
+            "the only entry",
+            "\"long\"",
+            "Name of the [[transport]] that carries it.",
+        ),
+        required(
+            "share",
+            Kind::Ratio { min: 0.0, max: 1.0, open: true },
+            "0.1",
+            "Fraction of the bursts that are of this kind.",
+        ),
+        required("on_time", SPAN, "\"100 ms\"", "Mean length of such a burst."),
+        ON_DISTRIBUTION,
+        PARETO_SHAPE,
+    ],
+    variants: &[],
+};
+
+/// One burst.
+pub(crate) static BURST: TableSpec = TableSpec {
+    title: "an entry of workload.bursts",
+    doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`.",
+    keys: &[
+        required("src", TEXT, "\"h1\"", "Sending host."),
+        required("dst", TEXT, "\"h3\"", "Receiving host."),
+        required("start", SPAN_OR_ZERO, "\"150 ms\"", "When it starts."),
+        optional(
+            "duration",
+            SPAN,
+            "\"1 ms\"",
+            "How long it sends at the `rate` of its transport (congestion_control = \"none\"); rounded to whole packets.",
+        ),
+        optional("size", SIZE, "\"1 MB\"", "Payload, instead of `duration`."),
+    ],
+    variants: &[],
 };
 
 /// What is recorded.
@@ -706,6 +854,22 @@ pub(crate) static OUTPUT: TableSpec = TableSpec {
             "the first switch",
             "\"leaf0\"",
             "The switch whose queues and thresholds are sampled.",
+        ),
+        default("sample_from", SPAN_OR_ZERO, "\"0 s\"", "Sampling starts at this time."),
+        computed("sample_until", SPAN, "the end of the run", "\"152 ms\"", "Sampling ends before this time."),
+        computed(
+            "sample_ports",
+            Kind::Counts { min: 0, max: u16::MAX as u64 },
+            "every port, whenever it holds a packet",
+            "[0, 1, 2]",
+            "The ports of that switch that are sampled, empty or not; numbered from 0 in the order of their cables.",
+        ),
+        computed(
+            "delays",
+            Kind::Flag,
+            "true where a transport has congestion_control = \"none\"",
+            "true",
+            "Whether queueing delays are recorded, for every queue and class. Costs a little speed.",
         ),
         default(
             "short_flow",

@@ -5,8 +5,8 @@
 
 mod keys;
 
+pub(crate) use keys::{BURST, ECN, OTHER_BURST, OUTPUT, ROOT, TRANSPORT};
 pub(crate) use keys::{CHANGE, HOST, LINK, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
-pub(crate) use keys::{ECN, OUTPUT, ROOT, TRANSPORT};
 
 /// A table of the format.
 #[derive(Debug)]
@@ -91,6 +91,8 @@ pub(crate) enum Kind {
     CountOrNames,
     /// A list of whole numbers, each at most `max`.
     Counts { min: u64, max: u64 },
+    /// A list of pairs of hosts' names.
+    Pairs,
     /// A list of sizes, each at least 1 B.
     Sizes,
     /// An even number of times, ascending: from, until, from, until …
@@ -144,6 +146,7 @@ impl Kind {
             Self::Texts => "a string, or a list of strings".to_owned(),
             Self::CountOrNames => "a number of nodes, or a list of their names".to_owned(),
             Self::Counts { min, max } => format!("a list of whole numbers, each {}", bounds(min, max)),
+            Self::Pairs => "a list of pairs of hosts, each as [from, to]".to_owned(),
             Self::Sizes => "a list of sizes".to_owned(),
             Self::Intervals => "a list of times: from, until, from, until …".to_owned(),
             Self::Policy => "the name of a policy, or a table with `name` and its parameters".to_owned(),

@@ -3,6 +3,7 @@
 mod changes;
 mod files;
 mod graph;
+mod on_off;
 mod output;
 mod overrides;
 mod policy;
@@ -72,7 +73,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         seed: seed.unwrap_or(0),
     };
     let workloads = workload::read(&mut reader, &facts, &mut transports, &mut inputs);
-    let output = output::output(&mut reader, networks.as_ref());
+    let output = output::output(&mut reader, networks.as_ref(), transports.any_open_loop());
     if let Some(switches) = &switches {
         transport::warn_about_ecn(&reader, &transports, switches);
     }

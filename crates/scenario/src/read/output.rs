@@ -3,6 +3,7 @@
 use super::topology::{Networks, first_names};
 use crate::context::{Complaint, suggestion};
 use crate::model::{HostSpec, NicQueueing, OutputSpec};
+use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::quote;
 
@@ -17,10 +18,29 @@ pub(crate) fn host(root: &mut Reader<'_>) -> Option<HostSpec> {
     Some(HostSpec { nic })
 }
 
-pub(crate) fn output(root: &mut Reader<'_>, networks: Option<&Networks>) -> Option<OutputSpec> {
+/// `open_loop`: some traffic has no congestion control.
+pub(crate) fn output(
+    root: &mut Reader<'_>,
+    networks: Option<&Networks>,
+    open_loop: bool,
+) -> Option<OutputSpec> {
     let mut reader = root.table("output")?;
     let sample_interval = reader.time("sample_interval");
     let sample_switch = sample_switch(&mut reader, networks);
+    let sample_from = reader.time("sample_from");
+    let sample_until = reader.time("sample_until");
+    if let (Some(from), Some(until)) = (sample_from, sample_until)
+        && until <= from
+    {
+        let complaint = Complaint::new(
+            format!("sampling would end at {} and start at {}", format_time(until), format_time(from)),
+            "expected a time after `sample_from`",
+        );
+        reader.error("sample_until", complaint.help("swap them, or leave `sample_until` out"));
+    }
+    let sample_ports = sample_ports(&mut reader, networks, sample_switch);
+    let delays = reader.flag("delays").unwrap_or(open_loop);
+    reader.out.set("delays", delays.to_string());
     let short_flow_bytes = reader.size("short_flow");
     let base_rtt = reader.time("base_rtt");
     let resolved = reader.finish();
@@ -28,9 +48,31 @@ pub(crate) fn output(root: &mut Reader<'_>, networks: Option<&Networks>) -> Opti
     Some(OutputSpec {
         sample_interval: sample_interval?,
         sample_switch: sample_switch?,
+        sample_from: sample_from?,
+        sample_until,
+        sample_ports,
+        delays,
         short_flow_bytes: short_flow_bytes?,
         base_rtt,
     })
+}
+
+fn sample_ports(
+    reader: &mut Reader<'_>,
+    networks: Option<&Networks>,
+    switch: Option<u32>,
+) -> Option<Vec<u16>> {
+    let ports = reader.counts("sample_ports")?;
+    let count = networks?.as_built.ports_of(switch?).len();
+    if let Some(beyond) = ports.iter().find(|&&port| port >= count as u64) {
+        let complaint = Complaint::new(
+            format!("the sampled switch has no port {beyond}"),
+            format!("expected ports from 0 to {}", count - 1),
+        );
+        reader.error("sample_ports", complaint.help("ports are numbered in the order of their cables"));
+        return None;
+    }
+    Some(ports.into_iter().map(|port| port as u16).collect())
 }
 
 fn sample_switch(reader: &mut Reader<'_>, networks: Option<&Networks>) -> Option<u32> {

@@ -37,7 +37,10 @@ pub(crate) fn read(root: &mut Reader<'_>) -> Option<Networks> {
 
 fn single_switch(reader: &mut Reader<'_>) -> Option<Topology> {
     let (hosts, rate, delay) = (reader.small_count("hosts"), reader.rate("rate"), reader.time("delay"));
-    Some(SingleSwitch { hosts: hosts?, rate: rate?, delay: delay? }.build())
+    // Written down only where it says something.
+    let uplink_rate = if reader.has("uplink_rate") { reader.rate("uplink_rate") } else { rate };
+    reader.spec_of("uplink_rate");
+    Some(SingleSwitch { hosts: hosts?, rate: rate?, uplink_rate: uplink_rate?, delay: delay? }.build())
 }
 
 fn dumbbell(reader: &mut Reader<'_>) -> Option<Topology> {

@@ -4,11 +4,11 @@ use super::scheduler::queue_numbers;
 use super::switch::Group;
 use crate::context::{Complaint, suggestion};
 use crate::convert;
-use crate::model::{SwitchSpec, TransportSpec};
+use crate::model::{Pacing, SwitchSpec, TransportSpec};
 use crate::reader::Reader;
 use crate::resolved::quote;
 use crate::tree::{Origin, Value};
-use bufferlab_transport::find_congestion_control;
+use bufferlab_transport::{Spacing, UNRESPONSIVE, find_congestion_control};
 
 /// All entries, some of them perhaps wrong.
 pub(crate) struct Transports {
@@ -31,6 +31,16 @@ impl Transports {
     pub(crate) fn specs(self) -> Option<Vec<TransportSpec>> {
         let specs: Option<Vec<_>> = self.entries.into_iter().map(|entry| entry.spec).collect();
         specs.filter(|specs| !specs.is_empty())
+    }
+
+    /// Whether one of them has no congestion control.
+    pub(crate) fn any_open_loop(&self) -> bool {
+        self.packets().any(|spec| spec.pacing.is_some())
+    }
+
+    /// The specification of the transport with this index.
+    pub(crate) fn spec(&self, index: u32) -> Option<&TransportSpec> {
+        self.entries.get(index as usize)?.spec.as_ref()
     }
 
     fn packets(&self) -> impl Iterator<Item = &TransportSpec> {
@@ -115,6 +125,7 @@ pub(crate) fn read(root: &mut Reader<'_>, groups: Option<&[Group]>) -> Transport
 fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, Option<TransportSpec>) {
     let congestion_control = reader.choice("congestion_control");
     let name = reader.text_or("name", congestion_control.unwrap_or_default());
+    let pacing = pacing(reader, congestion_control);
     let segment_bytes = reader.small_size("segment_bytes");
     let header_bytes = reader.small_size("header_bytes");
     let ack_bytes = reader.small_size("ack_bytes");
@@ -148,10 +159,14 @@ fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, O
             }
         }
     }
+    if congestion_control == Some(UNRESPONSIVE) {
+        leave_out_tcp(reader);
+    }
     let spec = || {
         Some(TransportSpec {
             name: name.clone(),
             congestion_control: congestion_control?.to_owned(),
+            pacing: pacing?,
             segment_bytes: segment_bytes?,
             header_bytes: header_bytes?,
             ack_bytes: ack_bytes?,
@@ -172,6 +187,64 @@ fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, O
     };
     let spec = spec();
     (name, spec)
+}
+
+/// The rate of a transport without congestion control, which nothing else has: `Some(None)` for the others.
+fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> Option<Option<Pacing>> {
+    let rate = reader.rate("rate");
+    let spacing = reader.choice("spacing");
+    let congestion_control = congestion_control?;
+    if congestion_control != UNRESPONSIVE {
+        for key in ["rate", "spacing"] {
+            if reader.has(key) {
+                let complaint = Complaint::new(
+                    format!("`{key}` goes with congestion_control = \"{UNRESPONSIVE}\" only"),
+                    format!("\"{congestion_control}\" decides itself when packets are sent"),
+                );
+                reader.error(key, complaint.help(format!("remove `{key}`, or use \"{UNRESPONSIVE}\"")));
+            }
+        }
+        return (!reader.has("rate") && !reader.has("spacing")).then_some(None);
+    }
+    if !reader.has("rate") {
+        let complaint = Complaint::new(
+            "`rate` is missing",
+            "without congestion control, nothing else says when packets are sent",
+        );
+        let help = "add rate = \"8 Gb/s\": bits per second on the wire, headers included";
+        reader.error("rate", complaint.help(help));
+    }
+    let spacing = match spacing {
+        Some("poisson") => Spacing::Exponential,
+        _ => Spacing::Constant,
+    };
+    reader.out.set("spacing", quote(spacing.name()));
+    Some(Some(Pacing { rate: rate?, spacing }))
+}
+
+/// Nobody acknowledges open-loop packets: keys of TCP are left out of the resolved scenario, with a warning where written.
+fn leave_out_tcp(reader: &mut Reader<'_>) {
+    const KEYS: [&str; 9] = [
+        "ack_bytes",
+        "initial_window",
+        "min_rto",
+        "initial_rto",
+        "ack_every",
+        "delayed_ack_timeout",
+        "handshake",
+        "dctcp_gain",
+        "dctcp_initial_alpha",
+    ];
+    for key in KEYS {
+        if reader.has(key) {
+            let complaint = Complaint::new(
+                format!("`{key}` has no effect without congestion control"),
+                "nobody acknowledges these packets",
+            );
+            reader.warn(key, complaint.help(format!("remove `{key}`")));
+        }
+        reader.out.remove(key);
+    }
 }
 
 fn window(reader: &mut Reader<'_>) -> Option<u32> {

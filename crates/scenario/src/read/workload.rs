@@ -1,6 +1,7 @@
 //! `[[workload]]`: what is sent.
 
 use super::files::Inputs;
+use super::on_off;
 use super::topology::Networks;
 use super::traffic_files::{flow_list, sizes};
 use super::transport::Transports;
@@ -49,8 +50,14 @@ pub(crate) fn read(
         let process = match kind {
             "poisson" => poisson(&mut reader, facts, inputs, &class),
             "incast" => incast(&mut reader, facts, &class),
+            "on_off" => on_off::on_off(&mut reader, facts, transports, transport, &class),
+            "bursts" => on_off::bursts(&mut reader, facts, transports, transport),
             _ => flow_list(&mut reader, facts, inputs),
         };
+        if let Some(TrafficProcess::OnOff { others, .. }) = &process {
+            let origin = reader.place("others");
+            classes.extend(others.iter().map(|other| (other.class.clone(), origin)));
+        }
         classes.push((class.clone(), class_origin));
         resolved.push(reader.finish());
         match (transport, process) {
@@ -107,8 +114,8 @@ fn capacity_bps_per_host(reader: &Reader<'_>, networks: &Networks, load_of: Load
                 uplinks_bps[a as usize] += link.rate_ab.0;
                 uplinks_bps[b as usize] += link.rate_ba.0;
             }
-            (Node::Host(_), _) => access_bps.push(link.rate_ab.0),
-            (_, Node::Host(_)) => access_bps.push(link.rate_ba.0),
+            // The slower direction: a load is what can be received too.
+            (Node::Host(_), _) | (_, Node::Host(_)) => access_bps.push(link.rate_ab.0.min(link.rate_ba.0)),
         }
     }
     let shares: Vec<f64> = match load_of {
@@ -142,7 +149,7 @@ fn capacity_bps_per_host(reader: &Reader<'_>, networks: &Networks, load_of: Load
     Some(lowest)
 }
 
-fn pattern(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Pattern> {
+pub(super) fn pattern(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Pattern> {
     let racks = facts.networks.map(|networks| networks.as_built.racks().len());
     let computed = if racks == Some(1) { "all_to_all" } else { "other_rack" };
     let pattern = match reader.choice_or("pattern", computed) {

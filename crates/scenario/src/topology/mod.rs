@@ -192,8 +192,9 @@ pub(crate) mod tests {
 
     #[test]
     fn a_port_shows_its_own_direction() {
+        let rate = BitRate::gbps(10);
         let mut topology =
-            SingleSwitch { hosts: 2, rate: BitRate::gbps(10), delay: Time::from_us(1) }.build();
+            SingleSwitch { hosts: 2, rate, uplink_rate: rate, delay: Time::from_us(1) }.build();
         let Node::Host(_) = topology.links[1].a else { panic!("the generator writes the host first") };
         topology.links[1].rate_ab = BitRate::gbps(1);
         assert_eq!(topology.switch_port_rates(0), [BitRate::gbps(10), BitRate::gbps(10)]);

@@ -1,0 +1,74 @@
+//! How long packets waited: counts per bin of delay, with exact sums.
+
+use crate::histogram::{index_of, range_of};
+
+/// Packets by their delay.
+///
+/// Bins are 64 ns wide below 4 µs and at most 1/64 of their value above. Every bin keeps the sum of its delays too, so that the
+/// mean is exact, and the memory is bounded: about 1,000 bins for a second.
+#[derive(Clone, Debug, Default)]
+pub struct DelayHistogram {
+    /// Packets and sum of their delays (ns) per bin; grows to the largest bin that was used.
+    bins: Vec<(u64, u64)>,
+}
+
+/// One bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayBin {
+    /// Smallest delay (ns).
+    pub from_ns: u64,
+    /// Largest delay (ns).
+    pub to_ns: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Sum of their delays (ns).
+    pub total_ns: u64,
+}
+
+impl DelayHistogram {
+    /// One packet waited for `delay_ns`.
+    #[inline]
+    pub fn add(&mut self, delay_ns: u64) {
+        let index = index_of(delay_ns);
+        if index >= self.bins.len() {
+            self.grow(index);
+        }
+        let bin = &mut self.bins[index];
+        bin.0 += 1;
+        bin.1 += delay_ns;
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        self.bins.resize((index + 1).next_power_of_two(), (0, 0));
+    }
+
+    /// Used bins from small to large.
+    pub fn bins(&self) -> impl Iterator<Item = DelayBin> + '_ {
+        self.bins.iter().enumerate().filter(|(_, bin)| bin.0 != 0).map(|(index, &(packets, total_ns))| {
+            let (from_ns, to_ns) = range_of(index);
+            DelayBin { from_ns, to_ns, packets, total_ns }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_counted_in_their_bins_and_summed_exactly() {
+        let mut histogram = DelayHistogram::default();
+        [0, 63, 64, 4_000_000, 4_000_001].into_iter().for_each(|delay| histogram.add(delay));
+        let bins: Vec<_> = histogram.bins().collect();
+        let counts: Vec<_> = bins.iter().map(|bin| (bin.packets, bin.total_ns)).collect();
+        assert_eq!(counts, [(2, 63), (1, 64), (2, 8_000_001)]);
+        assert!(bins.iter().all(|bin| bin.from_ns <= bin.to_ns));
+        let last = bins[2];
+        assert!(
+            last.from_ns <= 4_000_000
+                && last.to_ns >= 4_000_001
+                && last.to_ns - last.from_ns < 4_000_000 / 63
+        );
+    }
+}

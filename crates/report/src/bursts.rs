@@ -1,0 +1,312 @@
+//! What became of open-loop traffic: which bursts came through whole, how long packets waited, and who got which share of its port.
+
+use crate::error::ReportError;
+use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow};
+use bufferlab_results::RunResult;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Width of a bin of burst lengths (TDT, Fig. 9).
+const BIN_NS: u64 = 250_000;
+/// Bins; the last one is open.
+const BINS: usize = 9;
+
+/// Open-loop flows of a class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BurstGroup {
+    /// The class.
+    pub class: String,
+    /// Bursts whose fate is known: all of their packets arrived, or some were lost.
+    pub bursts: u64,
+    /// Of these, bursts without a lost packet.
+    pub lossless: u64,
+    /// Half of the bursts last for a tenth of the run or longer: a load rather than bursts.
+    pub long_lived: bool,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Packets lost.
+    pub lost_packets: u64,
+    /// The length that best separates the bursts that were absorbed from those that were not (ns): up to it most are.
+    pub absorbed_ns: u64,
+    /// Bursts by length, in bins of 0.25 ms, the last one open; bins without bursts are left out.
+    pub bins: Vec<BurstBin>,
+}
+
+/// Bursts of similar length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BurstBin {
+    /// Shortest (ns).
+    pub from_ns: u64,
+    /// Below this (ns); `None`: any longer one.
+    pub to_ns: Option<u64>,
+    /// Bursts.
+    pub bursts: u64,
+    /// Without a lost packet.
+    pub lossless: u64,
+}
+
+impl BurstGroup {
+    /// Bursts without a lost packet over bursts; `None` without bursts.
+    #[must_use]
+    pub fn lossless_fraction(&self) -> Option<f64> {
+        (self.bursts > 0).then(|| self.lossless as f64 / self.bursts as f64)
+    }
+
+    /// Packets lost over packets sent; `None` if none were sent.
+    #[must_use]
+    pub fn lost_fraction(&self) -> Option<f64> {
+        (self.sent_packets > 0).then(|| self.lost_packets as f64 / self.sent_packets as f64)
+    }
+}
+
+impl BurstBin {
+    /// Bursts without a lost packet over bursts.
+    #[must_use]
+    pub fn lossless_fraction(&self) -> f64 {
+        self.lossless as f64 / self.bursts as f64
+    }
+
+    /// As in tables: `0.25 to 0.5 ms`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let ms = |ns: u64| ns as f64 * 1e-6;
+        match self.to_ns {
+            Some(to) => format!("{} to {} ms", ms(self.from_ns), ms(to)),
+            None => format!("from {} ms", ms(self.from_ns)),
+        }
+    }
+}
+
+/// How long the packets of a class waited in switches, over all queues.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DelayGroup {
+    /// The class.
+    pub class: String,
+    /// Packets that were sent.
+    pub packets: u64,
+    /// Mean (ns), exact.
+    pub mean_ns: f64,
+    /// Median (ns); quantiles are the upper edge of their bin, at most 1.6 % above.
+    pub p50_ns: u64,
+    /// 90th percentile (ns).
+    pub p90_ns: u64,
+    /// 99th percentile (ns).
+    pub p99_ns: u64,
+    /// Upper edge of the last bin (ns).
+    pub max_ns: u64,
+}
+
+/// What a switch port was offered and what it carried while flows started.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PortShare {
+    /// Switch.
+    pub from: String,
+    /// What the port leads to.
+    pub to: String,
+    /// Its rate (bit/s).
+    pub rate_bps: u64,
+    /// What asked for it (bit/s).
+    pub offered_bps: f64,
+    /// What it carried (bit/s).
+    pub carried_bps: f64,
+}
+
+impl PortShare {
+    /// What it carried over what it could have: the lesser of offer and rate. `None` where nothing was offered.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let ideal = self.offered_bps.min(self.rate_bps as f64);
+        (ideal > 0.0).then(|| self.carried_bps / ideal)
+    }
+}
+
+/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything. `None` without values, or if all are zero.
+#[must_use]
+pub fn jain(values: &[f64]) -> Option<f64> {
+    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+}
+
+/// Collects the open-loop flows of one class.
+#[derive(Debug, Default)]
+pub(crate) struct Bursts {
+    /// Length and whether nothing was lost.
+    fates: Vec<(u64, bool)>,
+    sent_packets: u64,
+    lost_packets: u64,
+}
+
+impl Bursts {
+    /// Takes a flow of the class, if it is open-loop.
+    pub(crate) fn add(&mut self, row: &FlowRow) {
+        let Some(length_ns) = row.sending_ns else { return };
+        self.sent_packets += row.sent_packets;
+        self.lost_packets += row.dropped_packets;
+        match row.state {
+            FlowState::Finished => self.fates.push((length_ns, true)),
+            FlowState::Lossy => self.fates.push((length_ns, false)),
+            // Cut off by the end of the run: only a loss decides.
+            FlowState::Unfinished if row.dropped_packets > 0 => self.fates.push((length_ns, false)),
+            FlowState::Unfinished => {}
+        }
+    }
+
+    /// `None` if the class has no open-loop flow.
+    pub(crate) fn finish(mut self, class: String, duration_ns: u64) -> Option<BurstGroup> {
+        if self.sent_packets == 0 {
+            return None;
+        }
+        self.fates.sort_unstable();
+        let mut bins = [(0, 0); BINS];
+        for &(length, lossless) in &self.fates {
+            let bin = &mut bins[((length / BIN_NS) as usize).min(BINS - 1)];
+            bin.0 += 1;
+            bin.1 += u64::from(lossless);
+        }
+        let bins = bins.into_iter().enumerate().filter(|(_, (bursts, _))| *bursts > 0);
+        let median = self.fates.get(self.fates.len() / 2).map_or(0, |fate| fate.0);
+        Some(BurstGroup {
+            class,
+            bursts: self.fates.len() as u64,
+            lossless: self.fates.iter().filter(|fate| fate.1).count() as u64,
+            long_lived: median * 10 >= duration_ns,
+            sent_packets: self.sent_packets,
+            lost_packets: self.lost_packets,
+            absorbed_ns: best_cut(&self.fates),
+            bins: bins
+                .map(|(at, (bursts, lossless))| BurstBin {
+                    from_ns: at as u64 * BIN_NS,
+                    to_ns: (at + 1 < BINS).then(|| (at as u64 + 1) * BIN_NS),
+                    bursts,
+                    lossless,
+                })
+                .collect(),
+        })
+    }
+}
+
+/// The length L, of those that occur (or 0), with the fewest exceptions from "up to L absorbed, beyond it not". The least of several.
+fn best_cut(sorted: &[(u64, bool)]) -> u64 {
+    // With a cut at 0 every absorbed burst is an exception.
+    let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;
+    let (mut least, mut best) = (exceptions, 0);
+    for group in sorted.chunk_by(|a, b| a.0 == b.0) {
+        exceptions += group.iter().map(|fate| if fate.1 { -1 } else { 1 }).sum::<i64>();
+        if exceptions < least {
+            (least, best) = (exceptions, group[0].0);
+        }
+    }
+    best
+}
+
+/// Per class: packets by the upper edge of their delay (ns), ascending.
+pub(crate) type DelaySamples = Vec<(String, Vec<(u64, u64)>)>;
+
+/// Queueing delays by class, over all queues; empty where they were not measured.
+pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySamples), ReportError> {
+    let mut classes: BTreeMap<u16, (BTreeMap<u64, u64>, u128)> = BTreeMap::new();
+    result.visit(|row: DelayRow| {
+        let (bins, total_ns) = classes.entry(row.class).or_default();
+        *bins.entry(row.to_ns).or_default() += row.packets;
+        *total_ns += u128::from(row.total_ns);
+    })?;
+    let (mut groups, mut samples) = (Vec::new(), Vec::new());
+    for (class, (bins, total_ns)) in classes {
+        let class = result.manifest().names.classes[usize::from(class)].clone();
+        let packets: u64 = bins.values().sum();
+        // Nearest rank; hundredths, so that the comparison is exact.
+        let quantile = |hundredths: u64| {
+            let mut seen = 0;
+            let at = bins.iter().find(|(_, count)| {
+                seen += **count;
+                seen * 100 >= packets * hundredths
+            });
+            at.map_or(0, |(to, _)| *to)
+        };
+        groups.push(DelayGroup {
+            class: class.clone(),
+            packets,
+            mean_ns: total_ns as f64 / packets as f64,
+            p50_ns: quantile(50),
+            p90_ns: quantile(90),
+            p99_ns: quantile(99),
+            max_ns: quantile(100),
+        });
+        samples.push((class, bins.into_iter().collect()));
+    }
+    Ok((groups, samples))
+}
+
+/// The switches' ports that were asked for anything.
+pub(crate) fn ports(result: &RunResult) -> Result<Vec<PortShare>, ReportError> {
+    let seconds = result.manifest().duration_ns as f64 * 1e-9;
+    let mut ports = Vec::new();
+    result.visit(|row: LinkRow| {
+        if let Some(offered) = row.offered_bytes.filter(|bytes| *bytes > 0) {
+            ports.push(PortShare {
+                from: row.from,
+                to: row.to,
+                rate_bps: row.rate_bps,
+                offered_bps: offered as f64 * 8.0 / seconds,
+                carried_bps: row.utilisation * row.rate_bps as f64,
+            });
+        }
+    })?;
+    Ok(ports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jains_index_by_hand() {
+        // (1 + 1 + 0.5)² / (3 · 2.25) = 6.25 / 6.75.
+        assert!((jain(&[1.0, 1.0, 0.5]).unwrap() - 0.925_926).abs() < 1e-6);
+        assert_eq!(jain(&[2.0; 7]), Some(1.0));
+        assert_eq!(jain(&[3.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!((jain(&[]), jain(&[0.0])), (None, None));
+    }
+
+    #[test]
+    fn a_port_could_have_carried_the_lesser_of_offer_and_rate() {
+        let port = |offered_bps, carried_bps| PortShare {
+            from: "switch".into(),
+            to: "h0".into(),
+            rate_bps: 1_000,
+            offered_bps,
+            carried_bps,
+        };
+        assert_eq!(port(2_000.0, 900.0).share(), Some(0.9));
+        assert_eq!(port(200.0, 200.0).share(), Some(1.0));
+        assert_eq!(port(0.0, 0.0).share(), None);
+    }
+
+    #[test]
+    fn the_absorbed_length_has_the_fewest_exceptions() {
+        assert_eq!(best_cut(&[(100, true), (200, true), (300, false)]), 200);
+        assert_eq!(best_cut(&[(100, true), (200, true)]), 200);
+        assert_eq!(best_cut(&[(100, false), (200, false)]), 0);
+        // One short burst met a full buffer, one long burst an empty one.
+        let fates =
+            [(100, true), (110, false), (120, true), (130, true), (140, false), (150, false), (160, true)];
+        assert_eq!(best_cut(&fates), 130);
+        // Equal lengths: the majority decides.
+        assert_eq!(best_cut(&[(250, false), (250, false), (250, true)]), 0);
+        assert_eq!(best_cut(&[(250, false), (250, true), (250, true)]), 250);
+        assert_eq!(best_cut(&[]), 0);
+    }
+
+    #[test]
+    fn bursts_fall_into_quarters_of_a_millisecond() {
+        let fates = vec![(0, true), (249_999, false), (250_000, true), (9_000_000, false)];
+        let bursts = Bursts { fates, sent_packets: 10, lost_packets: 4 };
+        let group = bursts.finish("burst".into(), 1_000_000_000).unwrap();
+        let bins: Vec<_> = group.bins.iter().map(|bin| (bin.label(), bin.bursts, bin.lossless)).collect();
+        let wanted = [("0 to 0.25 ms", 2, 1), ("0.25 to 0.5 ms", 1, 1), ("from 2 ms", 1, 0)];
+        assert_eq!(bins, wanted.map(|(label, bursts, lossless)| (label.to_owned(), bursts, lossless)));
+        assert_eq!((group.lossless_fraction(), group.lost_fraction()), (Some(0.5), Some(0.4)));
+        assert!(!group.long_lived);
+        assert_eq!(Bursts::default().finish("tcp".into(), 1), None);
+    }
+}

@@ -1,0 +1,382 @@
+//! The section of open-loop traffic: which bursts came through, queues while they did, delays, and the ports' shares.
+
+use super::charts::axis_number;
+use super::{legend, pooled};
+use crate::bursts::{BurstBin, BurstGroup};
+use crate::error::ReportError;
+use crate::format;
+use crate::load::{Report, Run};
+use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
+use bufferlab_metrics::{Scope, SeriesRow};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Bursts that a bin wants before its share is believed.
+const BURSTS_WANTED: u64 = 20;
+/// Queues that a chart of queues shows.
+const QUEUES_SHOWN: usize = 4;
+/// Points along its time axis.
+const COLUMNS: usize = 320;
+/// Ports beyond which their table would be a wall.
+const PORTS_SHOWN: usize = 64;
+
+/// `None` where no run has open-loop traffic.
+pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
+    let mut classes: Vec<(&str, bool)> = Vec::new();
+    for group in report.runs.iter().flat_map(|run| &run.summary.bursts) {
+        if !classes.iter().any(|(class, _)| *class == group.class) {
+            classes.push((&group.class, group.long_lived));
+        }
+    }
+    if classes.is_empty() {
+        return Ok(None);
+    }
+    let several = report.comparison.policies.len() > 1;
+    let short: Vec<&str> = classes.iter().filter(|(_, long)| !long).map(|(class, _)| *class).collect();
+    let by_length: Vec<Markup> = short.iter().filter_map(|class| by_length(report, class)).collect();
+    let dots = if several { dots(report, &short) } else { Vec::new() };
+    let queues = queues(report)?;
+    let delays: Vec<Markup> = delays(report);
+    Ok(Some(html! {
+        p.soft {
+            "Traffic without congestion control: packets leave at a rate, whatever becomes of them. A burst came through if none of its packets was lost."
+            (pooled(report))
+        }
+        (legend(report, Mark::Points))
+        @if !by_length.is_empty() || !dots.is_empty() {
+            div.charts { @for chart in by_length.iter().chain(&dots) { (chart) } }
+        }
+        @for class in &short { (bins(report, class)) }
+        @if let Some(queues) = &queues { h3 { "Queues over time" } (queues) }
+        @if !delays.is_empty() {
+            h3 { "Queueing delay" }
+            p.soft { "Fraction of packets that waited for at most so long, arrival to the start of transmission, over all queues." }
+            div.charts { @for chart in &delays { (chart) } }
+        }
+        h3 { "Ports" }
+        (ports(report))
+    }))
+}
+
+fn groups<'a>(report: &'a Report, policy: &'a str, class: &'a str) -> impl Iterator<Item = &'a BurstGroup> {
+    let runs = report.runs_of(policy);
+    runs.flat_map(|run| &run.summary.bursts).filter(move |group| group.class == class)
+}
+
+/// The bins of a policy, seeds pooled, by their lower edge.
+fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, BurstBin> {
+    let mut bins: BTreeMap<u64, BurstBin> = BTreeMap::new();
+    for bin in groups(report, policy, class).flat_map(|group| &group.bins) {
+        let sum = bins.entry(bin.from_ns).or_insert(BurstBin { bursts: 0, lossless: 0, ..*bin });
+        sum.bursts += bin.bursts;
+        sum.lossless += bin.lossless;
+    }
+    bins
+}
+
+/// The share of bursts that came through, by length; `None` where all are about as long as each other.
+fn by_length(report: &Report, class: &str) -> Option<Markup> {
+    let series: Vec<Series> = report
+        .comparison
+        .policies
+        .iter()
+        .enumerate()
+        .map(|(number, policy)| Series {
+            name: policy.clone(),
+            class: svg::style_class(number),
+            mark: Mark::Points,
+            points: pooled_bins(report, policy, class)
+                .values()
+                .map(|bin| Point {
+                    x: (bin.from_ns as f64 + bin.to_ns.map_or(bin.from_ns as f64 + 250e3, |to| to as f64))
+                        / 2e6,
+                    y: bin.lossless_fraction(),
+                    weak: bin.bursts < BURSTS_WANTED,
+                })
+                .collect(),
+        })
+        .collect();
+    let points = || series.iter().flat_map(|series| &series.points);
+    let longest = points().map(|point| point.x).fold(0.0, f64::max);
+    if series.iter().all(|series| series.points.len() < 2) {
+        return None;
+    }
+    let chart = Chart {
+        title: format!("{class}: bursts without loss"),
+        x: Axis::linear("length of the burst [ms]", 0.0, longest, axis_number),
+        y: Axis::linear("fraction of bursts", 0.0, 1.0, axis_number),
+        series,
+    };
+    Some(chart.markup())
+}
+
+/// Headline numbers of the bursts, and fairness, a row per policy.
+fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
+    let mut wanted: Vec<(String, String, &str)> = Vec::new();
+    for class in classes {
+        let id = |name: &str| format!("class.{class}.{name}");
+        wanted.push((id("lossless_percent"), format!("{class}: bursts without loss"), "[%]"));
+        wanted.push((id("absorbed_us"), format!("{class}: absorbed up to"), "length of the burst [us]"));
+        wanted.push((id("burst_lost_percent"), format!("{class}: packets lost"), "[%]"));
+    }
+    wanted.push(("ports.jain".into(), "Fairness among ports".into(), "Jain's index"));
+    let chart = |(id, title, unit): (String, String, &str)| {
+        let row = report.comparison.metric(&id)?;
+        let dot = |(number, cell): (usize, &crate::Cell)| {
+            let estimate = cell.estimate?;
+            Some(Dot {
+                name: cell.policy.clone(),
+                class: svg::style_class(number),
+                mean: estimate.mean,
+                half_width: estimate.half_width,
+            })
+        };
+        let dots: Vec<Dot> = row.cells.iter().enumerate().filter_map(dot).collect();
+        (!dots.is_empty()).then(|| svg::dots(&title, unit, &dots, axis_number))
+    };
+    wanted.into_iter().filter_map(chart).collect()
+}
+
+fn bins(report: &Report, class: &str) -> Markup {
+    let policies = &report.comparison.policies;
+    let pooled: Vec<_> = policies.iter().map(|policy| pooled_bins(report, policy, class)).collect();
+    let mut rows: BTreeMap<u64, BurstBin> = BTreeMap::new();
+    for bin in pooled.iter().flat_map(BTreeMap::values) {
+        let row = rows.entry(bin.from_ns).or_insert(*bin);
+        row.bursts = row.bursts.max(bin.bursts);
+    }
+    let text = |bin: Option<&BurstBin>| {
+        bin.map_or_else(|| "–".to_owned(), |bin| format::number(bin.lossless_fraction() * 100.0))
+    };
+    html! {
+        details {
+            summary { (class) ": bursts by length" }
+            div.scroll tabindex="0" {
+                table {
+                    thead { tr { th { "Length" } th { "Bursts" } @for policy in policies { th { (policy) br; "without loss [%]" } } } }
+                    tbody {
+                        @for (from, row) in &rows {
+                            tr {
+                                th { (row.label()) }
+                                td { (format::count(row.bursts)) }
+                                @for bins in &pooled { td { (text(bins.get(from))) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One chart per policy with the longest of the sampled queues; `None` if nothing was sampled.
+fn queues(report: &Report) -> Result<Option<Markup>, ReportError> {
+    let mut found: Vec<(&String, Queues)> = Vec::new();
+    for policy in &report.comparison.policies {
+        // The first seed of each policy: with common random numbers they show the same arrivals.
+        if let Some(run) = report.runs_of(policy).next()
+            && let Some(queues) = Queues::of(run)?
+        {
+            found.push((policy, queues));
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    // The same queue has the same line in every chart.
+    let mut names: Vec<(u16, u8)> =
+        found.iter().flat_map(|(_, queues)| queues.lines.keys().copied()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let style =
+        |queue: &(u16, u8)| svg::style_class(names.iter().position(|name| name == queue).unwrap_or(0));
+    let highest = found.iter().map(|(_, queues)| queues.highest).fold(1.0, f64::max);
+    let from = found.iter().map(|(_, queues)| queues.from_ms).fold(f64::INFINITY, f64::min);
+    let until = found.iter().map(|(_, queues)| queues.until_ms).fold(0.0, f64::max);
+    let charts: Vec<Markup> = found
+        .iter()
+        .map(|(policy, queues)| {
+            let series = queues.lines.iter().map(|(queue, points)| Series {
+                name: queue_name(*queue),
+                class: style(queue),
+                mark: Mark::Line,
+                points: points.clone(),
+            });
+            let chart = Chart {
+                title: (*policy).clone(),
+                x: Axis::linear("time [ms]", from, until, axis_number),
+                y: Axis::linear("bytes stored", 0.0, highest, format::bytes),
+                series: series.collect(),
+            };
+            chart.markup()
+        })
+        .collect();
+    Ok(Some(html! {
+        p.soft { "The longest of the sampled queues, at most " (QUEUES_SHOWN) " per policy, seed " (report.runs[0].summary.seed) "." }
+        ul.legend { @for name in &names { li { (svg::sample(&style(name), Mark::Line)) (queue_name(*name)) } } }
+        div.charts { @for chart in &charts { (chart) } }
+    }))
+}
+
+fn queue_name((port, priority): (u16, u8)) -> String {
+    if priority == 0 { format!("port {port}") } else { format!("port {port}, priority {priority}") }
+}
+
+/// The sampled queues of one run, thinned to the width of a chart.
+struct Queues {
+    from_ms: f64,
+    until_ms: f64,
+    highest: f64,
+    lines: BTreeMap<(u16, u8), Vec<Point>>,
+}
+
+impl Queues {
+    fn of(run: &Run) -> Result<Option<Self>, ReportError> {
+        let (mut from, mut until) = (u64::MAX, 0);
+        let mut longest: BTreeMap<(u16, u8), u64> = BTreeMap::new();
+        run.result.visit(|row: SeriesRow| {
+            (from, until) = (from.min(row.time_ns), until.max(row.time_ns));
+            if let (Scope::Queue, Some(queue)) = (row.scope, row.port.zip(row.priority)) {
+                let length = longest.entry(queue).or_default();
+                *length = row.occupancy_bytes.max(*length);
+            }
+        })?;
+        let mut ranked: Vec<_> = longest.into_iter().filter(|(_, length)| *length > 0).collect();
+        ranked.sort_by_key(|(queue, length)| (std::cmp::Reverse(*length), *queue));
+        ranked.truncate(QUEUES_SHOWN);
+        if ranked.is_empty() {
+            return Ok(None);
+        }
+        // The largest length in each column; a queue without a sample there was empty.
+        let mut cells: BTreeMap<(u16, u8), [u64; COLUMNS]> =
+            ranked.iter().map(|(queue, _)| (*queue, [0; COLUMNS])).collect();
+        let span = (until - from).max(1);
+        run.result.visit(|row: SeriesRow| {
+            if let (Scope::Queue, Some(queue)) = (row.scope, row.port.zip(row.priority))
+                && let Some(cells) = cells.get_mut(&queue)
+            {
+                let at = u128::from(row.time_ns - from) * (COLUMNS as u128 - 1) / u128::from(span);
+                let cell = &mut cells[at as usize];
+                *cell = row.occupancy_bytes.max(*cell);
+            }
+        })?;
+        let (from_ms, step_ms) = (from as f64 * 1e-6, span as f64 * 1e-6 / (COLUMNS - 1) as f64);
+        let point = |(at, bytes): (usize, &u64)| Point::from((from_ms + at as f64 * step_ms, *bytes as f64));
+        Ok(Some(Self {
+            from_ms,
+            until_ms: until as f64 * 1e-6,
+            highest: ranked[0].1 as f64,
+            lines: cells
+                .iter()
+                .map(|(queue, cells)| (*queue, cells.iter().enumerate().map(point).collect()))
+                .collect(),
+        }))
+    }
+}
+
+/// Delay distributions, one chart per class.
+fn delays(report: &Report) -> Vec<Markup> {
+    let mut classes: Vec<&str> = Vec::new();
+    for (class, _) in report.runs.iter().flat_map(|run| &run.samples.delays) {
+        if !classes.contains(&class.as_str()) {
+            classes.push(class);
+        }
+    }
+    let chart = |class: &&str| {
+        let series: Vec<Series> = report
+            .comparison
+            .policies
+            .iter()
+            .enumerate()
+            .map(|(number, policy)| {
+                let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
+                let samples = report.runs_of(policy).flat_map(|run| &run.samples.delays);
+                for (to, packets) in samples.filter(|(name, _)| name == class).flat_map(|(_, bins)| bins) {
+                    *bins.entry(*to).or_default() += packets;
+                }
+                Series {
+                    name: policy.clone(),
+                    class: svg::style_class(number),
+                    mark: Mark::Line,
+                    points: distribution(&bins),
+                }
+            })
+            .collect();
+        let most = series.iter().flat_map(|series| &series.points).map(|point| point.x).fold(0.0, f64::max);
+        let chart = Chart {
+            title: (*class).to_owned(),
+            x: Axis::linear("queueing delay [ms]", 0.0, most, axis_number),
+            y: Axis::linear("fraction of packets", 0.0, 1.0, axis_number),
+            series,
+        };
+        chart.markup()
+    };
+    classes.iter().map(chart).collect()
+}
+
+/// The distribution of delays (ms) from packets by their delay's upper edge (ns).
+fn distribution(bins: &BTreeMap<u64, u64>) -> Vec<Point> {
+    let total: u64 = bins.values().sum();
+    let mut seen = 0;
+    let mut points: Vec<Point> = Vec::new();
+    for (to, packets) in bins {
+        let before = seen as f64 / total as f64;
+        seen += packets;
+        let x = *to as f64 * 1e-6;
+        if points.is_empty() {
+            points.push(Point::from((x, before)));
+        }
+        points.push(Point::from((x, seen as f64 / total as f64)));
+    }
+    points
+}
+
+fn ports(report: &Report) -> Markup {
+    let policies = &report.comparison.policies;
+    let first = &report.runs[0].summary.ports;
+    let text = |policy: &str, from: &str, to: &str| {
+        let ports = report.runs_of(policy).flat_map(|run| &run.summary.ports);
+        let shares: Vec<f64> =
+            ports.filter(|port| port.from == from && port.to == to).filter_map(|port| port.share()).collect();
+        match shares.len() {
+            0 => "–".to_owned(),
+            seeds => format::number(shares.iter().sum::<f64>() / seeds as f64 * 100.0),
+        }
+    };
+    html! {
+        p.soft {
+            "What a port carried while flows started, in % of what it could have: the lesser of offer and rate"
+            @if report.comparison.seeds.len() > 1 { ", mean over seeds" }
+            @if first.len() > PORTS_SHOWN { "; the first " (PORTS_SHOWN) " of " (format::count(first.len() as u64)) " ports" }
+            "."
+        }
+        div.scroll tabindex="0" {
+            table {
+                thead { tr { th { "Port" } th { "Rate [Gb/s]" } th { "Offered [Gb/s]" } @for policy in policies { th { (policy) " [%]" } } } }
+                tbody {
+                    @for port in first.iter().take(PORTS_SHOWN) {
+                        tr {
+                            th { (port.from) " to " (port.to) }
+                            td { (format::number(port.rate_bps as f64 * 1e-9)) }
+                            td { (format::number(port.offered_bps * 1e-9)) }
+                            @for policy in policies { td { (text(policy, &port.from, &port.to)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_of_delays_rises_from_its_least_to_one() {
+        let bins = BTreeMap::from([(1_000_000, 3), (4_000_000, 1)]);
+        let points: Vec<_> = distribution(&bins).iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(points, [(1.0, 0.0), (1.0, 0.75), (4.0, 1.0)]);
+        assert!(distribution(&BTreeMap::new()).is_empty());
+    }
+}
