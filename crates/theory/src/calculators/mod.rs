@@ -1,0 +1,1 @@
+//! Answers to engineering questions, each with the lines by which it was derived.
