@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
+use bufferlab_sim::ExplainedEvent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use std::num::NonZero;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Make report.html for a folder of results
     Report(ReportArgs),
+    /// Say why a packet was dropped, marked or evicted: limit, holders, and what other policies would have done
+    Explain(ExplainArgs),
     /// What the buffer policies are
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -108,6 +111,52 @@ pub(crate) struct CheckArgs {
     /// Print the resolved scenario (every default filled in) instead of a summary
     #[arg(long)]
     pub(crate) resolved: bool,
+}
+
+/// `explain`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// What is to be explained
+    #[arg(long, value_enum, default_value = "drop")]
+    pub(crate) event: EventKind,
+    /// At this switch only
+    #[arg(long, value_name = "NAME")]
+    pub(crate) switch: Option<String>,
+    /// At this port only
+    #[arg(long, value_name = "N")]
+    pub(crate) port: Option<u16>,
+    /// Not before this time, such as "12.5 ms"
+    #[arg(long, value_name = "TIME")]
+    pub(crate) after: Option<String>,
+    /// Start with the n-th such event
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub(crate) nth: NonZero<u64>,
+    /// How many events
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub(crate) count: NonZero<u64>,
+}
+
+/// What `explain` explains.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum EventKind {
+    /// A packet was refused on arrival
+    Drop,
+    /// A packet was marked on arrival
+    Mark,
+    /// A stored packet was removed for another one
+    Eviction,
+}
+
+impl From<EventKind> for ExplainedEvent {
+    fn from(kind: EventKind) -> Self {
+        match kind {
+            EventKind::Drop => Self::Drop,
+            EventKind::Mark => Self::Mark,
+            EventKind::Eviction => Self::Eviction,
+        }
+    }
 }
 
 /// `report`.

@@ -7,6 +7,7 @@ mod args;
 mod check;
 mod error;
 mod execute;
+mod explain;
 mod group;
 mod policy;
 mod progress;
@@ -37,6 +38,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Compare(args) => execute::compare(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => execute::report(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Policy(PolicyCommand::List) => policy::list(),
         Command::Policy(PolicyCommand::Show { name }) => policy::show(name),
         Command::Schema => {

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Outcome};
 use crate::script::{Operation, Script};
 use crate::subject::Subject;
-use bufferlab_core::{BuildError, DropReason, QueueId, Tags};
+use bufferlab_core::{BuildError, DropReason, Hardware, QueueId, Reserves, Tags};
 use std::fmt;
 
 /// A claim and its check.
@@ -32,6 +32,10 @@ pub const PROPERTIES: &[Property] = &[
     Property {
         claim: "evicts only for packets that it then stores, and no more than it claims",
         check: evicts_only_for_what_it_stores,
+    },
+    Property {
+        claim: "keeps reserves, limits and the buffer on a chip with cells, stale thresholds and rounded alphas",
+        check: keeps_its_promises_on_a_chip,
     },
 ];
 
@@ -363,4 +367,67 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
         _ => Ok(()),
     })
     .map(|_| ())
+}
+
+/// With whole cells, reserves, a limit per port, refreshed thresholds and rounded alphas: what fits into a queue's reserve is stored, no port
+/// exceeds its limit, the policy never asks for what is impossible, and the ledger is right after every operation.
+///
+/// # Errors
+/// Where the claim fails.
+pub fn keeps_its_promises_on_a_chip(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    let chip = on_a_chip(script);
+    let Hardware { reserves, port_limit, .. } = chip.config.hardware;
+    let queues_per_port = chip.config.queues_per_port;
+    let mut owed = false;
+    replay(bench(subject, &chip)?, &chip, |bench, operation, outcome| {
+        let Operation::Arrive { queue, size, .. } = *operation else { return bench.audit() };
+        match outcome {
+            None => owed = bench.expected_bytes(QueueId(queue)) + u64::from(size) <= reserves.queue,
+            Some(Outcome::Dropped(DropReason::PolicyFault)) => {
+                return Err("the policy asked for the impossible".to_owned());
+            }
+            Some(Outcome::Dropped(reason)) if owed => {
+                return Err(format!("a packet within the reserve of queue {queue} was lost: {reason:?}"));
+            }
+            Some(_) => {}
+        }
+        let lengths: Vec<_> = bench.queues().map(|queue| bench.expected_bytes(queue)).collect();
+        let ports = lengths.chunks(queues_per_port).map(|port| port.iter().sum::<u64>());
+        match ports.max().zip(port_limit).filter(|(most, limit)| most > limit) {
+            Some((most, limit)) => Err(format!("a port holds {most} B, its limit is {limit} B")),
+            None => bench.audit(),
+        }
+    })
+    .map(|_| ())
+}
+
+/// The script on a chip whose details follow from its seed. Packets are made whole cells, so that the bench's books hold.
+fn on_a_chip(script: &Script) -> Script {
+    let mut chip = script.clone();
+    let seed = script.config.seed;
+    let cell_bytes = [1, 50, 208][(seed % 3) as usize].min(script.config.max_packet as u32);
+    let whole = |size: u32| size.div_ceil(cell_bytes) * cell_bytes;
+    for operation in &mut chip.operations {
+        if let Operation::Arrive { size, .. } = operation {
+            *size = whole(*size);
+        }
+    }
+    let packet = u64::from(whole(script.config.max_packet as u32));
+    let reserves = Reserves { queue: packet * (seed % 2), port: packet / 2 * (seed % 5 / 2) };
+    let set_aside = reserves.total(script.config.port_rates.len(), script.config.queues_per_port);
+    // As many packets fit into what the policy divides as before, so that policies that were built can be built.
+    let scaled = (script.config.capacity * packet).div_ceil(script.config.max_packet);
+    chip.config.capacity = scaled + set_aside;
+    chip.config.max_packet = packet;
+    chip.config.hardware = Hardware {
+        cell_bytes,
+        reserves,
+        // The reserves of a port, and more.
+        port_limit: (seed % 7 < 3).then_some(
+            packet + reserves.total(1, script.config.queues_per_port) + chip.config.capacity / 4,
+        ),
+        threshold_refresh: (seed % 4 < 2).then_some(bufferlab_units::Time::from_ns(700)),
+        quantised_alpha: seed.is_multiple_of(2),
+    };
+    chip
 }

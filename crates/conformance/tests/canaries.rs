@@ -339,3 +339,16 @@ fn random_scripts_meet_every_kind_of_outcome() {
     }
     assert!(seen.iter().all(|&count| count > 20), "{seen:?}");
 }
+
+#[test]
+fn a_switch_that_ignores_its_reserves_or_the_limits_of_its_ports_is_caught() {
+    let ideal = |config: &SwitchConfig| SwitchConfig { hardware: Hardware::IDEAL, ..config.clone() };
+    let subject = Subject::device("ignores-hardware", move |config| {
+        Ok(Box::new(SwitchDevice::new(Switch::new(&ideal(config), CompleteSharing))))
+    });
+    let claim = PROPERTIES.last().expect("a claim");
+    let failures: Vec<_> =
+        (0..20).filter_map(|seed| (claim.check)(&subject, &random_script(seed)).err()).map(|(_, what)| what).collect();
+    assert!(failures.iter().any(|what| what.contains("within the reserve")), "{failures:?}");
+    assert!(failures.iter().any(|what| what.contains("its limit is")), "{failures:?}");
+}

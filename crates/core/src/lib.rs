@@ -50,17 +50,21 @@
 pub mod buffer;
 pub mod classify;
 pub mod flows;
+pub mod hardware;
 pub mod mark;
+pub mod panel;
 pub mod params;
 pub mod policy;
 pub mod schedule;
 mod switch;
 mod weight;
 
-pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
+pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Reserves, Stored};
 pub use classify::{Classifier, ElephantTrap};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
+pub use hardware::Hardware;
 pub use mark::{Ecn, Marker, MarkerConfig, SharedBufferCondition};
+pub use panel::{Opinion, Panel};
 pub use params::{ParamInfo, ParamKind, ParamValue, Params, Profile};
 pub use policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand, Policy, PolicyInfo,

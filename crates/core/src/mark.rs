@@ -96,7 +96,7 @@ impl Lengths {
     #[inline]
     #[must_use]
     pub fn of(buffer: &Buffer, queue: QueueId, port: u16) -> Self {
-        Self { queue: buffer.queue_bytes(queue), port: buffer.port_bytes(port), free: buffer.free() }
+        Self { queue: buffer.queue_bytes(queue), port: buffer.port_bytes(port), free: buffer.shared_free() }
     }
 }
 
@@ -150,6 +150,12 @@ impl Marker {
     #[must_use]
     pub fn new(config: MarkerConfig, stream: RandomStream) -> Self {
         Self { config, stream }
+    }
+
+    /// How it marks.
+    #[must_use]
+    pub fn config(&self) -> &MarkerConfig {
+        &self.config
     }
 
     /// Whether a packet of `priority` is marked at `moment`, given the lengths then.

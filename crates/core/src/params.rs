@@ -215,6 +215,11 @@ impl Params {
         Ok(Self { values })
     }
 
+    /// The same parameters with other values, each made from name and value; kinds must stay.
+    pub(crate) fn map(self, change: impl Fn(&'static str, &ParamValue) -> ParamValue) -> Self {
+        Self { values: self.values.iter().map(|(name, value)| (*name, change(name, value))).collect() }
+    }
+
     /// All values in the order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &ParamValue)> {
         self.values.iter().map(|(name, value)| (*name, value))

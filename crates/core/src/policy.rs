@@ -88,7 +88,7 @@ const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0
 /// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.
 fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
     let (port, _) = buffer.port_and_priority(queue);
-    limit.saturating_sub(buffer.port_bytes(port) - buffer.queue_bytes(queue))
+    limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(buffer.shared_queue_bytes(queue)))
 }
 
 /// The registered policy called `name` (its short name or an alias).
@@ -142,7 +142,7 @@ impl std::error::Error for BuildError {}
 /// What a policy may know of the switch when it is built.
 #[derive(Clone, Debug)]
 pub struct SwitchShape {
-    /// Total buffer B (bytes).
+    /// The shared buffer B (bytes): what is set aside for queues and ports is not part of it.
     pub capacity: u64,
     /// Rate of every port.
     pub port_rates: Vec<BitRate>,
@@ -214,11 +214,17 @@ impl Tags {
     }
 }
 
+impl Tags {
+    /// Names of the flags that are set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        const NAMES: [&str; 5] = ["unscheduled", "small", "control", "retransmission", "lossless"];
+        NAMES.into_iter().enumerate().filter(move |(bit, _)| self.0 & (1 << bit) != 0).map(|(_, name)| name)
+    }
+}
+
 impl fmt::Debug for Tags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMES: [&str; 5] = ["unscheduled", "small", "control", "retransmission", "lossless"];
-        let set = (0..NAMES.len()).filter(|&bit| self.0 & (1 << bit) != 0);
-        f.debug_set().entries(set.map(|bit| NAMES[bit])).finish()
+        f.debug_set().entries(self.names()).finish()
     }
 }
 
@@ -241,6 +247,8 @@ pub struct Arrival {
     pub flow: u32,
     /// The ingress queue (arrival port × priority) that it is charged to.
     pub ingress: IngressId,
+    /// Stored packets that have been evicted for it so far: the policy is asked again after each.
+    pub evictions: u32,
 }
 
 /// A packet that leaves its queue for the wire.
@@ -271,6 +279,8 @@ pub enum Account {
     Reserved,
     /// Headroom of the packet's ingress queue (lossless classes).
     Headroom,
+    /// What the switch itself sets aside for every queue and port ([`crate::Reserves`]): the policy was not asked.
+    Minimum,
 }
 
 /// A policy's answer.
@@ -390,7 +400,8 @@ impl Hooks {
 /// from other crates. `benches/policies.rs` in `bufferlab-sim` measures the price against the statically
 /// dispatched form ([`crate::Switch`] is generic).
 pub trait Policy: fmt::Debug + Send {
-    /// Decides on one arrival. Called again after each eviction that it asked for.
+    /// Decides on one arrival. Called again after each eviction that it asked for ([`Arrival::evictions`]); nothing may be remembered for that
+    /// from one call to the next, because [`crate::Panel`] asks policies whose evictions never happen.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
 
     /// The optional hooks that this policy needs.

@@ -2,6 +2,7 @@
 
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
+use crate::hardware::Hardware;
 use crate::mark::{Ecn, Lengths, Marker, MarkerConfig, Moment};
 use crate::params::{ParamValue, Params, Profile};
 use crate::policy::{
@@ -64,10 +65,12 @@ pub struct Counters {
     pub arrived: u64,
     /// Packets stored.
     pub enqueued: u64,
-    /// Bytes stored.
+    /// Their bytes, without what is lost to whole cells.
     pub enqueued_bytes: u64,
     /// Packets refused on arrival.
     pub dropped: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
     /// Packets removed after having been stored.
     pub evicted: u64,
     /// Packets sent.
@@ -81,6 +84,10 @@ pub struct Counters {
 /// Results come only from here, so the simulator, a real switch and the theory checks record the same
 /// events.
 pub trait Observer {
+    /// `arrival` asks for space; the policy has not been asked yet, and `buffer` does not contain it.
+    fn arriving(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
+    /// A packet will leave for the wire; `buffer` still contains it.
+    fn departing(&mut self, _now: Time, _buffer: &Buffer) {}
     /// `arrival` was stored as packet `id`; `buffer` contains it.
     fn stored(&mut self, _arrival: &Arrival, _id: u32, _buffer: &Buffer) {}
     /// `arrival`, packet `id`, was refused.
@@ -122,6 +129,10 @@ pub struct SwitchConfig {
     pub profile: Profile,
     /// Seed of the switch's random streams.
     pub seed: u64,
+    /// Where it deviates from the ideal.
+    pub hardware: Hardware,
+    /// Ports that packets may come from beyond [`Self::port_rates`]: where this is one of several memories of a chip, the ports of the others.
+    pub foreign_ports: usize,
 }
 
 impl SwitchConfig {
@@ -137,6 +148,8 @@ impl SwitchConfig {
             marker: None,
             profile: Profile::Paper,
             seed: 0,
+            hardware: Hardware::IDEAL,
+            foreign_ports: 0,
         }
     }
 
@@ -149,11 +162,12 @@ impl SwitchConfig {
     /// The switch as policies see it when they are built.
     #[must_use]
     pub fn shape(&self) -> SwitchShape {
+        let reserved = self.hardware.reserves.total(self.port_rates.len(), self.queues_per_port);
         SwitchShape {
-            capacity: self.capacity,
+            capacity: self.capacity.saturating_sub(reserved),
             port_rates: self.port_rates.clone(),
             queues_per_port: self.queues_per_port,
-            max_packet: self.max_packet,
+            max_packet: u64::from(self.hardware.charged(self.max_packet as u32)),
             profile: self.profile,
             seed: self.seed,
         }
@@ -162,7 +176,8 @@ impl SwitchConfig {
     /// A switch with the registered policy `name` and the given parameters.
     ///
     /// # Errors
-    /// If the policy is unknown, or a parameter is unknown, out of its domain or unfit for this switch.
+    /// If the policy is unknown, a parameter is unknown, out of its domain or unfit for this switch, or more is set aside for queues
+    /// and ports than there is.
     pub fn build(
         &self,
         name: &str,
@@ -175,6 +190,12 @@ impl SwitchConfig {
         let params = Params::resolve(info.params, self.profile, params).map_err(|(index, message)| {
             BuildError { param: "policy", message: format!("{}: {message}", params[index].0) }
         })?;
+        let reserved = self.hardware.reserves.total(self.port_rates.len(), self.queues_per_port);
+        if reserved > 0 && reserved + self.max_packet > self.capacity {
+            let message = format!("{reserved} B set aside leave no room for a packet in {} B", self.capacity);
+            return Err(BuildError { param: "hardware", message });
+        }
+        let params = self.hardware.apply(info.params, params);
         Ok(Switch::new(self, (info.build)(&params, &self.shape())?))
     }
 }
@@ -201,13 +222,18 @@ pub struct Switch<P> {
     counters: Vec<Counters>,
     /// By ingress queue: whether its sender has been told to stop.
     pausing: Vec<bool>,
+    hardware: Hardware,
+    /// Nothing deviates: what the hot path asks first.
+    ideal: bool,
+    /// When policies see the pool's occupancy next.
+    next_refresh: Time,
 }
 
 impl<P: Policy> Switch<P> {
     /// A switch with this policy.
     ///
     /// # Panics
-    /// If a queue is in no group of the scheduler: its packets would never leave.
+    /// If a queue is in no group of the scheduler: its packets would never leave. If more is set aside than the memory has.
     #[must_use]
     pub fn new(config: &SwitchConfig, mut policy: P) -> Self {
         assert!(
@@ -221,8 +247,16 @@ impl<P: Policy> Switch<P> {
         let queues = ports * config.queues_per_port;
         let classifier =
             policy.take_classifier().unwrap_or_else(|| Classifier::identity(config.queues_per_port));
+        let hardware = config.hardware;
+        let ingress_ports = ports + config.foreign_ports;
         Self {
-            buffer: Buffer::new(config.capacity, ports, config.queues_per_port),
+            buffer: Buffer::with_reserves(
+                config.capacity,
+                ports,
+                config.queues_per_port,
+                hardware.reserves,
+                ingress_ports,
+            ),
             hooks: policy.hooks(),
             policy,
             classifier,
@@ -230,7 +264,10 @@ impl<P: Policy> Switch<P> {
             marker: config.marker.clone().map(|marker| Marker::new(marker, stream)),
             ports: vec![port; ports],
             counters: vec![Counters::default(); queues],
-            pausing: vec![false; queues],
+            pausing: vec![false; ingress_ports * config.queues_per_port],
+            ideal: hardware == Hardware::IDEAL,
+            hardware,
+            next_refresh: Time::ZERO,
         }
     }
 
@@ -265,6 +302,12 @@ impl<P: Policy> Switch<P> {
         &self.counters[usize::from(queue.0)]
     }
 
+    /// The marker, if the switch marks.
+    #[must_use]
+    pub fn marker(&self) -> Option<&Marker> {
+        self.marker.as_ref()
+    }
+
     /// The policy's limit for a packet with `tags` in `queue` (bytes).
     #[must_use]
     pub fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
@@ -274,23 +317,60 @@ impl<P: Policy> Switch<P> {
     /// A packet has arrived. Poll [`Self::poll_transmit`] for its egress port if that port is idle.
     #[inline]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
-        let arrival = self.classify(now, packet);
+        let mut arrival = self.classify(now, packet);
         self.counters[usize::from(arrival.queue.0)].arrived += 1;
+        if !self.ideal {
+            self.refresh(now);
+            arrival.size = self.hardware.charged(packet.size);
+        }
+        observer.arriving(&arrival, &self.buffer);
+        if !self.ideal
+            && let Some(verdict) = self.decide_without_policy(&arrival)
+        {
+            return match verdict {
+                Ok(account) => self.store(&arrival, packet, account, observer),
+                Err(reason) => self.refuse(&arrival, packet, reason, observer),
+            };
+        }
         loop {
             match self.policy.admit(&arrival, &self.buffer) {
-                Verdict::Admit(account) if self.buffer.fits(packet.size) => {
+                Verdict::Admit(account) if self.buffer.fits(arrival.size) => {
                     return self.store(&arrival, packet, account, observer);
                 }
                 Verdict::Admit(_) => {
-                    return self.refuse(&arrival, packet.id, DropReason::PolicyFault, observer);
+                    return self.refuse(&arrival, packet, DropReason::PolicyFault, observer);
                 }
-                Verdict::Drop(reason) => return self.refuse(&arrival, packet.id, reason, observer),
+                Verdict::Drop(reason) => return self.refuse(&arrival, packet, reason, observer),
                 Verdict::Evict { victim, end } => {
                     if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
-                        return self.refuse(&arrival, packet.id, DropReason::PolicyFault, observer);
+                        return self.refuse(&arrival, packet, DropReason::PolicyFault, observer);
                     }
+                    arrival.evictions += 1;
                 }
             }
+        }
+    }
+
+    /// What a chip decides before the policy is asked: reserves of queues and ports, limits of ports.
+    fn decide_without_policy(&self, arrival: &Arrival) -> Option<Result<Account, DropReason>> {
+        let port_bytes = self.buffer.port_bytes(arrival.port) + u64::from(arrival.size);
+        if self.buffer.fits_reserve(arrival.queue, arrival.port, arrival.size) {
+            Some(Ok(Account::Minimum))
+        } else if self.hardware.port_limit.is_some_and(|limit| port_bytes > limit) {
+            Some(Err(DropReason::OverPortLimit))
+        } else {
+            None
+        }
+    }
+
+    /// Shows policies the pool as it was at the last multiple of the refresh interval: nothing has changed since then, because this is
+    /// called before every change.
+    fn refresh(&mut self, now: Time) {
+        if let Some(interval) = self.hardware.threshold_refresh
+            && now >= self.next_refresh
+        {
+            self.buffer.refresh();
+            self.next_refresh = Time((now.0 / interval.0 + 1) * interval.0);
         }
     }
 
@@ -307,6 +387,7 @@ impl<P: Policy> Switch<P> {
             size,
             flow,
             ingress: IngressId(self.buffer.queue_of(packet.ingress_port, priority).0),
+            evictions: 0,
         }
     }
 
@@ -339,7 +420,7 @@ impl<P: Policy> Switch<P> {
         self.ports[usize::from(port)].occupied |= 1 << priority;
         let counters = &mut self.counters[usize::from(queue.0)];
         counters.enqueued += 1;
-        counters.enqueued_bytes += u64::from(size);
+        counters.enqueued_bytes += u64::from(packet.size);
         counters.marked += u64::from(marked);
         if self.hooks.contains(Hooks::ENQUEUE) {
             self.policy.on_enqueue(arrival, &self.buffer);
@@ -353,15 +434,17 @@ impl<P: Policy> Switch<P> {
     fn refuse<O: Observer>(
         &mut self,
         arrival: &Arrival,
-        id: u32,
+        packet: &Packet,
         reason: DropReason,
         observer: &mut O,
     ) -> Admission {
-        self.counters[usize::from(arrival.queue.0)].dropped += 1;
+        let counters = &mut self.counters[usize::from(arrival.queue.0)];
+        counters.dropped += 1;
+        counters.dropped_bytes += u64::from(packet.size);
         if self.hooks.contains(Hooks::DROP) {
             self.policy.on_drop(arrival, reason, &self.buffer);
         }
-        observer.dropped(arrival, id, reason, &self.buffer);
+        observer.dropped(arrival, packet.id, reason, &self.buffer);
         Admission::Dropped(reason)
     }
 
@@ -407,7 +490,12 @@ impl<P: Policy> Switch<P> {
         if ready == 0 {
             return None;
         }
+        if !self.ideal {
+            self.refresh(now);
+        }
+        observer.departing(now, &self.buffer);
         let first_queue = self.buffer.queue_of(port, 0).0;
+        let state = &mut self.ports[usize::from(port)];
         let (priority, passed) = self.scheduler.pick(&mut state.turns, ready, first_queue, &self.buffer)?;
         // A paused queue is passed too, but it is not empty.
         let passed_empty = passed & !state.occupied;
@@ -521,6 +609,7 @@ impl<P: Policy> Switch<P> {
     /// Time has reached [`Self::poll_timeout`]. Early calls do nothing. A driver that comes late calls until
     /// the next deadline lies ahead of `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        self.refresh(now);
         self.policy.handle_timeout(now, &self.buffer);
         self.expel(now, observer);
         if self.hooks.contains(Hooks::PAUSE) {

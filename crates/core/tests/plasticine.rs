@@ -300,7 +300,7 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
         // Eq. 21: what stays free, whatever the number of queues; Eq. 14: what a priority holds at most.
         let largest =
             |group| congested.iter().filter(|q| q.group == group).map(|q| q.alpha).fold(0.0, f64::max);
-        let free = figure.switch.buffer().free() as f64 / PACKET as f64;
+        let free = figure.switch.buffer().shared_free() as f64 / PACKET as f64;
         let bound: f64 = (0..=queues).map(largest).sum();
         let slack = 0.03 * congested.len() as f64;
         assert!(free >= packets as f64 / (1.0 + bound) - slack, "seed {seed}: {free} free");

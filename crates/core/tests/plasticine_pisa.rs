@@ -76,7 +76,7 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
                 }
                 let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
                 let buffer = switch.buffer();
-                let (length, free) = (buffer.queue_bytes(queue), buffer.free());
+                let (length, free) = (buffer.queue_bytes(queue), buffer.shared_free());
                 let (congested, active) = counts(buffer, queue);
                 let alpha = ALPHAS[usize::from(priority)];
                 let threshold = alpha / (congested * active) as f64 * free as f64;

@@ -5,10 +5,12 @@
 //! Field names are column names and carry their units.
 
 mod delay;
+mod explanation;
 mod histogram;
 mod rows;
 
 pub use delay::{DelayBin, DelayHistogram};
+pub use explanation::{Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram};
 pub use rows::{
     DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunTotals,
@@ -34,6 +36,10 @@ pub trait RunSink {
     fn drops(&mut self, row: &DropRow) -> std::io::Result<()>;
     /// Counters of a link direction; at the end of the run.
     fn link(&mut self, row: &LinkRow) -> std::io::Result<()>;
+    /// An event that the driver was asked to explain; at the end of the run. Ignored by default.
+    fn explanation(&mut self, _: &Explanation) -> std::io::Result<()> {
+        Ok(())
+    }
     /// One internal value of a policy. Sinks that do not want it need not do anything.
     fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
         Ok(())

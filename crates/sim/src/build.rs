@@ -102,6 +102,7 @@ impl Simulation {
             measure_delays: scenario.output.delays,
             packet_hops: 0,
             verify: false,
+            explainer: None,
             seed: scenario.seed,
             duration: scenario.duration,
             end: scenario.duration + scenario.drain,
@@ -199,8 +200,9 @@ fn build_switch(
         .map_err(|source| SimError::Policy { switch: name(), source })?;
     let ports = config.port_rates.len();
     let record = SwitchRecord::new(ports, ports * queues_per_port);
+    let shape = config.shape();
     let timer_set = core.poll_timeout().is_some();
-    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, timer_set, record })
+    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, timer_set, record, shape })
 }
 
 fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::ScheduleError> {

@@ -217,6 +217,11 @@ impl Simulation {
         for index in 0..self.links.len() {
             sink.link(&self.link_row(index))?;
         }
+        if let Some(explainer) = &self.explainer {
+            for explanation in &explainer.found {
+                sink.explanation(explanation)?;
+            }
+        }
         Ok(RunTotals {
             classes: self.classes,
             buffer_bytes: self.switches.iter().map(|node| node.core.buffer().capacity()).collect(),

@@ -19,6 +19,7 @@
 mod build;
 mod calendar;
 mod error;
+mod explain;
 mod finish;
 mod flow;
 mod hosts;
@@ -33,6 +34,7 @@ mod timers;
 mod traffic;
 
 pub use error::SimError;
+pub use explain::{ExplainRequest, ExplainedEvent};
 pub use simulation::{Progress, Simulation};
 
 /// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots exist as packets were alive at

@@ -2,6 +2,7 @@
 
 use crate::SimError;
 use crate::calendar::{Calendar, Kind};
+use crate::explain::Explainer;
 use crate::flow::Flows;
 use crate::link::{End, Link};
 use crate::nic::Nic;
@@ -97,6 +98,8 @@ pub struct Simulation {
     pub(crate) measure_delays: bool,
     pub(crate) packet_hops: u64,
     pub(crate) verify: bool,
+    /// Explains events, where that was asked for.
+    pub(crate) explainer: Option<Explainer>,
     // From here on: rarely touched.
     pub(crate) seed: u64,
     pub(crate) duration: Time,
@@ -167,6 +170,10 @@ impl Simulation {
             match kind {
                 Kind::Delivery => self.handle_delivery(id)?,
                 Kind::TransmissionComplete => self.handle_transmission_complete(id)?,
+            }
+            if self.explainer.as_ref().is_some_and(Explainer::is_satisfied) {
+                self.end = self.now;
+                break;
             }
             if self.events >= next_report {
                 next_report = self.events + EVENTS_PER_REPORT;

@@ -1,7 +1,8 @@
 //! A switch of the network: the core's pipeline, its links, and what is recorded of it.
 
 use bufferlab_core::{
-    Arrival, Buffer, Departure, DropReason, IngressId, Observer, Policy, QueueId, Stored, Switch,
+    Arrival, Buffer, Departure, DropReason, IngressId, Observer, Panel, Policy, QueueId, Stored, Switch,
+    SwitchShape,
 };
 use bufferlab_metrics::{DelayHistogram, OccupancyHistogram};
 use bufferlab_units::Time;
@@ -18,6 +19,8 @@ pub(crate) struct SwitchNode {
     /// A timer for the policy's next timeout is set. If not, an arrival may bring one.
     pub(crate) timer_set: bool,
     pub(crate) record: SwitchRecord,
+    /// What policies were told of the switch when they were built.
+    pub(crate) shape: SwitchShape,
 }
 
 /// A packet that was removed from a queue without being sent.
@@ -47,6 +50,8 @@ pub(crate) struct SwitchRecord {
     pub(crate) evicted: Vec<Evicted>,
     /// Pause changes since the driver last looked.
     pub(crate) pauses: Vec<(IngressId, bool)>,
+    /// Bystanders, where events are to be explained.
+    pub(crate) panel: Option<Box<Panel>>,
 }
 
 impl SwitchRecord {
@@ -61,6 +66,7 @@ impl SwitchRecord {
             drops: BTreeMap::new(),
             evicted: Vec::new(),
             pauses: Vec::new(),
+            panel: None,
         }
     }
 
@@ -80,21 +86,47 @@ impl SwitchRecord {
 
 impl Observer for SwitchRecord {
     #[inline]
-    fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
+    fn arriving(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.arriving(arrival, buffer);
+        }
+    }
+
+    #[inline]
+    fn stored(&mut self, arrival: &Arrival, id: u32, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.stored(arrival, id, buffer);
+        }
         self.set(arrival.now, arrival.queue, arrival.port, buffer);
     }
 
     #[inline]
+    fn departing(&mut self, now: Time, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.departing(now, buffer);
+        }
+    }
+
+    #[inline]
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.departed(departure, buffer);
+        }
         self.set(departure.now, departure.queue, departure.port, buffer);
         self.last_sojourn = departure.now - departure.enqueued_at;
     }
 
-    fn dropped(&mut self, arrival: &Arrival, _: u32, _: DropReason, _: &Buffer) {
+    fn dropped(&mut self, arrival: &Arrival, id: u32, reason: DropReason, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.dropped(arrival, id, reason, buffer);
+        }
         self.refused_bytes[usize::from(arrival.queue.0)] += u64::from(arrival.size);
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.evicted(now, queue, stored, reason, buffer);
+        }
         let (port, _) = buffer.port_and_priority(queue);
         self.set(now, queue, port, buffer);
         let Stored { packet, size, .. } = *stored;

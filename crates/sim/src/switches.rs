@@ -1,11 +1,13 @@
 //! What happens at switches: arrival, departure, losses, link changes.
 
 use crate::SimError;
+use crate::explain::{ExplainedEvent, Sighting};
 use crate::flow::slot_of;
 use crate::link::End;
 use crate::packet::{Flags, PacketId};
 use crate::routing::Routes;
 use crate::simulation::Simulation;
+use crate::switch_node::Evicted;
 use bufferlab_core::{Admission, Ecn, Packet, Transmission};
 
 impl Simulation {
@@ -42,7 +44,13 @@ impl Simulation {
             Admission::Stored { marked } => {
                 if marked {
                     packet.flags.set(Flags::MARKED);
+                    if self.explainer.is_some() {
+                        let queue = node.core.queue_of(&wanted);
+                        let (event, size) = (ExplainedEvent::Mark, wanted.size);
+                        self.witness(&Sighting { event, switch, queue, packet: id, size, reason: "ecn" });
+                    }
                 }
+                let node = &mut self.switches[switch as usize];
                 if !node.record.evicted.is_empty() {
                     self.collect_evicted(switch);
                 }
@@ -59,6 +67,10 @@ impl Simulation {
                 let node = &mut self.switches[switch as usize];
                 let queue = node.core.queue_of(&wanted);
                 node.record.count_drop(queue, class, reason, wanted.size);
+                if self.explainer.is_some() {
+                    let (event, size, reason) = (ExplainedEvent::Drop, wanted.size, reason.name());
+                    self.witness(&Sighting { event, switch, queue, packet: id, size, reason });
+                }
                 self.lose(id);
                 self.collect_evicted(switch);
                 self.set_policy_timer(switch);
@@ -114,6 +126,11 @@ impl Simulation {
             let class = self.class_of(self.packets[evicted.packet].flow);
             let record = &mut self.switches[switch as usize].record;
             record.count_drop(evicted.queue, class, evicted.reason, evicted.size);
+            if self.explainer.is_some() {
+                let Evicted { queue, packet, size, reason } = evicted;
+                let (event, reason) = (ExplainedEvent::Eviction, reason.name());
+                self.witness(&Sighting { event, switch, queue, packet, size, reason });
+            }
             self.lose(evicted.packet);
         }
     }

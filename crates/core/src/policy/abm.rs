@@ -143,14 +143,14 @@ impl Abm {
     /// What the shared pool has left.
     #[inline]
     fn remaining(&self, buffer: &Buffer) -> u64 {
-        self.pool.saturating_sub(buffer.used(Account::Shared))
+        self.pool.saturating_sub(buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved)))
     }
 }
 
 impl Policy for Abm {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let bytes = buffer.queue_bytes(arrival.queue);
+        let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.tracker.arrived(arrival.queue, bytes);
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);

@@ -120,12 +120,12 @@ impl AbmOnDt {
 impl Policy for AbmOnDt {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let bytes = buffer.queue_bytes(arrival.queue);
+        let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.tracker.arrived(arrival.queue, bytes);
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.weight(arrival.queue, arrival.tags).of(buffer.free());
+        let limit = self.weight(arrival.queue, arrival.tags).of(buffer.shared_free());
         if bytes + u64::from(arrival.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -146,11 +146,11 @@ impl Policy for AbmOnDt {
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        self.tracker.update(now, buffer.free(), buffer);
+        self.tracker.update(now, buffer.shared_free(), buffer);
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
-        Some(self.weight(queue, tags).of(buffer.free()))
+        Some(self.weight(queue, tags).of(buffer.shared_free()))
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

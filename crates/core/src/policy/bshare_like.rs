@@ -136,14 +136,14 @@ impl BshareLike {
     #[inline]
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let state = &self.queues[usize::from(queue.0)];
-        if self.fixed > 0 { state.rate.of(self.fixed) } else { state.factor.of(buffer.free()) }
+        if self.fixed > 0 { state.rate.of(self.fixed) } else { state.factor.of(buffer.shared_free()) }
     }
 }
 
 impl Policy for BshareLike {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let bytes = buffer.queue_bytes(arrival.queue);
+        let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.queues[usize::from(arrival.queue.0)].waited |= bytes > 0;
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
@@ -197,7 +197,7 @@ impl Policy for BshareLike {
         let rate = self.queues[usize::from(queue.0)].rate.as_f64() * self.fastest.0 as f64;
         sink("drain_rate_bps", rate);
         if rate > 0.0 {
-            sink("queueing_delay_ns", buffer.queue_bytes(queue) as f64 * 8e9 / rate);
+            sink("queueing_delay_ns", buffer.shared_queue_bytes(queue) as f64 * 8e9 / rate);
         }
     }
 }

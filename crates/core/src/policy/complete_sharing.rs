@@ -35,6 +35,6 @@ impl Policy for CompleteSharing {
     }
 
     fn threshold(&self, _: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
-        Some(buffer.capacity())
+        Some(buffer.shared_capacity())
     }
 }

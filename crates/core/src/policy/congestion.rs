@@ -226,14 +226,14 @@ impl Tracker {
             state.favoured_weight =
                 self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
             state.sent = 0;
-            state.peak = buffer.queue_bytes(QueueId(queue as u16));
+            state.peak = buffer.shared_queue_bytes(QueueId(queue as u16));
             state.waited = buffer.queue_packets(QueueId(queue as u16)) > 0;
         }
         self.next_update = now + self.settings.interval;
     }
 
     fn is_congested(&self, queue: usize, remaining: u64, buffer: &Buffer) -> bool {
-        let length = buffer.queue_bytes(QueueId(queue as u16));
+        let length = buffer.shared_queue_bytes(QueueId(queue as u16));
         let bytes = if self.settings.watermark { length.max(self.queues[queue].peak) } else { length };
         let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.of(remaining));
         // An empty queue is never congested, also not when the threshold is 0.

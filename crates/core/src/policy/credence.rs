@@ -126,10 +126,10 @@ impl Policy for Credence {
             return Verdict::Drop(DropReason::BufferFull);
         }
         // Longest queue < B/N.
-        if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.capacity() {
+        if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.shared_capacity() {
             return Verdict::Admit(Account::Shared);
         }
-        let length = buffer.queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
         if length > self.thresholds.bytes(arrival.queue) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -147,12 +147,12 @@ impl Policy for Credence {
 
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        self.lengths.set(arrival.queue, buffer.queue_bytes(arrival.queue));
+        self.lengths.set(arrival.queue, buffer.shared_queue_bytes(arrival.queue));
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
-        self.lengths.set(departure.queue, buffer.queue_bytes(departure.queue));
+        self.lengths.set(departure.queue, buffer.shared_queue_bytes(departure.queue));
         self.thresholds.depart(departure, buffer);
     }
 

@@ -53,8 +53,8 @@ impl Policy for DynamicThreshold {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.alphas[usize::from(arrival.priority)].of(buffer.free());
-        if buffer.queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+        let limit = self.alphas[usize::from(arrival.priority)].of(buffer.shared_free());
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -62,6 +62,6 @@ impl Policy for DynamicThreshold {
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
-        Some(self.alphas[usize::from(priority)].of(buffer.free()))
+        Some(self.alphas[usize::from(priority)].of(buffer.shared_free()))
     }
 }

@@ -127,8 +127,8 @@ impl EnhancedDynamicThreshold {
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].uncontrolled_since {
-            None => self.alpha.of(buffer.free()),
-            Some(_) => buffer.capacity() / self.uncontrolled,
+            None => self.alpha.of(buffer.shared_free()),
+            Some(_) => buffer.shared_capacity() / self.uncontrolled,
         }
     }
 
@@ -162,7 +162,7 @@ impl Policy for EnhancedDynamicThreshold {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.port_bytes(arrival.port) + u64::from(arrival.size);
+        let length = buffer.shared_port_bytes(arrival.port) + u64::from(arrival.size);
         if length > self.port_limit(arrival.port, buffer) {
             return Verdict::Drop(DropReason::OverPortLimit);
         }

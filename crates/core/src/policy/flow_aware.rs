@@ -79,7 +79,7 @@ impl FlowAwareBuffer {
     fn limit(&self, priority: u8, tags: Tags, buffer: &Buffer) -> u64 {
         let short = tags.contains(Tags::SMALL);
         let alpha = if short { self.short_alpha } else { self.alphas[usize::from(priority)] };
-        alpha.of(buffer.free())
+        alpha.of(buffer.shared_free())
     }
 }
 
@@ -90,7 +90,7 @@ impl Policy for FlowAwareBuffer {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let limit = self.limit(arrival.priority, arrival.tags, buffer);
-        if buffer.queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)

@@ -51,7 +51,7 @@ impl Policy for FollowLqd {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
         if length > self.thresholds.bytes(arrival.queue) {
             return Verdict::Drop(DropReason::OverThreshold);
         }

@@ -78,7 +78,7 @@ impl Harmonic {
     /// ones none, as every inequality bounds lengths from above.
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let others =
-            self.order.iter().filter(|&&other| other != queue).map(|&other| buffer.queue_bytes(other));
+            self.order.iter().filter(|&&other| other != queue).map(|&other| buffer.shared_queue_bytes(other));
         match self.limit {
             // The i-th inequality forbids more than i − 1 queues longer than share i. It binds where the other queues
             // are that many: where the (i − 1)-th longest of them is longer than share i.
@@ -114,13 +114,13 @@ impl Harmonic {
 
     /// The length of `queue` has changed: moves it to its place.
     fn reorder(&mut self, queue: QueueId, buffer: &Buffer) {
-        let bytes = buffer.queue_bytes(queue);
+        let bytes = buffer.shared_queue_bytes(queue);
         let mut place = usize::from(self.place[usize::from(queue.0)]);
-        while place > 0 && buffer.queue_bytes(self.order[place - 1]) < bytes {
+        while place > 0 && buffer.shared_queue_bytes(self.order[place - 1]) < bytes {
             self.swap(place - 1, place);
             place -= 1;
         }
-        while place + 1 < self.order.len() && buffer.queue_bytes(self.order[place + 1]) > bytes {
+        while place + 1 < self.order.len() && buffer.shared_queue_bytes(self.order[place + 1]) > bytes {
             self.swap(place, place + 1);
             place += 1;
         }
@@ -133,7 +133,7 @@ impl Policy for Harmonic {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
         if length > self.limit_of(arrival.queue, buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }

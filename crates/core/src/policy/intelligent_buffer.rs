@@ -280,7 +280,7 @@ impl IntelligentBuffer {
 
     #[inline]
     fn remaining(&self, buffer: &Buffer) -> u64 {
-        self.pool.saturating_sub(buffer.used(Account::Shared))
+        self.pool.saturating_sub(buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved)))
     }
 
     #[inline]
@@ -318,7 +318,7 @@ impl IntelligentBuffer {
         match self.afd {
             Afd::Off => false,
             Afd::PerFlow | Afd::PerQueue => {
-                buffer.queue_bytes(arrival.queue) > self.drop_above
+                buffer.shared_queue_bytes(arrival.queue) > self.drop_above
                     && arrived > fair_share
                     && self.random.below(arrived) >= fair_share
             }
@@ -326,7 +326,7 @@ impl IntelligentBuffer {
                 // The probability, as a queue's number, is 0 unless it is exactly 1.
                 let watched = u8::from(fair_share == 0 && buffer.queues_per_port() > 1);
                 arrival.priority > 0
-                    && buffer.queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above
+                    && buffer.shared_queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above
             }
         }
     }
@@ -349,7 +349,7 @@ impl Policy for IntelligentBuffer {
         }
         let size = u64::from(arrival.size);
         let within_threshold =
-            buffer.queue_bytes(arrival.queue) + size <= self.limit(arrival.priority, buffer);
+            buffer.shared_queue_bytes(arrival.queue) + size <= self.limit(arrival.priority, buffer);
         if !within_threshold || size > self.remaining(buffer) {
             if mouse && buffer.used(Account::Reserved) + size <= self.headroom {
                 return Verdict::Admit(Account::Reserved);
@@ -377,7 +377,7 @@ impl Policy for IntelligentBuffer {
         }
         let (reference, gain, old_gain) = (self.reference, self.gain, self.old_gain);
         for (queue, state) in self.queues.iter_mut().enumerate() {
-            let length = buffer.queue_bytes(QueueId(queue as u16));
+            let length = buffer.shared_queue_bytes(QueueId(queue as u16));
             state.fair_share = adjusted(state, length, reference, gain, old_gain);
             state.old_length = length;
         }

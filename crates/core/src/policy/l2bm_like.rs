@@ -127,8 +127,8 @@ impl Policy for L2bmLike {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.queues[usize::from(arrival.queue.0)].factor.of(buffer.free());
-        if buffer.queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+        let limit = self.queues[usize::from(arrival.queue.0)].factor.of(buffer.shared_free());
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -175,7 +175,7 @@ impl Policy for L2bmLike {
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
-        Some(self.queues[usize::from(queue.0)].factor.of(buffer.free()))
+        Some(self.queues[usize::from(queue.0)].factor.of(buffer.shared_free()))
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -34,8 +34,6 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct LongestQueueDrop {
     lengths: Longest,
-    /// Between the first eviction for an arrival and its admission.
-    making_room: bool,
 }
 
 impl LongestQueueDrop {
@@ -43,24 +41,23 @@ impl LongestQueueDrop {
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let ties = Ties::new(params, shape.seed, "policy/lqd");
-        Self { lengths: Longest::new(shape.queues(), ties), making_room: false }
+        Self { lengths: Longest::new(shape.queues(), ties) }
     }
 
     #[cold]
     fn make_room(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let size = u64::from(arrival.size);
-        if size > buffer.capacity() {
+        if size > buffer.shared_capacity() {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let victim = self.lengths.longest_other_than(arrival.queue);
-        if !self.making_room {
-            let with_packet = buffer.queue_bytes(arrival.queue) + size;
+        if arrival.evictions == 0 {
+            let with_packet = buffer.shared_queue_bytes(arrival.queue) + size;
             if victim == arrival.queue || self.lengths.would_lead(arrival.queue, with_packet, victim) {
                 return Verdict::Drop(DropReason::BufferFull);
             }
             // Decided once: packets have sizes, so that several may have to go, and if the arriving packet were dropped in
             // between they would have gone in vain. The victim's queue alone holds at least `size` bytes.
-            self.making_room = true;
         }
         Verdict::Evict { victim, end: End::Tail }
     }
@@ -70,7 +67,6 @@ impl Policy for LongestQueueDrop {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if buffer.fits(arrival.size) {
-            self.making_room = false;
             Verdict::Admit(Account::Shared)
         } else {
             self.make_room(arrival, buffer)
@@ -83,21 +79,21 @@ impl Policy for LongestQueueDrop {
 
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        self.lengths.set(arrival.queue, buffer.queue_bytes(arrival.queue));
+        self.lengths.set(arrival.queue, buffer.shared_queue_bytes(arrival.queue));
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
-        self.lengths.set(departure.queue, buffer.queue_bytes(departure.queue));
+        self.lengths.set(departure.queue, buffer.shared_queue_bytes(departure.queue));
     }
 
     fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
-        self.lengths.set(queue, buffer.queue_bytes(queue));
+        self.lengths.set(queue, buffer.shared_queue_bytes(queue));
     }
 
     /// The length up to which the queue may grow now: into the free space, and by push-out up to the longest of the others.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
-        let into_free = buffer.queue_bytes(queue) + buffer.free();
+        let into_free = buffer.shared_queue_bytes(queue) + buffer.shared_free();
         let others = self.lengths.longest_other_than(queue);
         Some(if others == queue { into_free } else { into_free.max(self.lengths.bytes(others)) })
     }

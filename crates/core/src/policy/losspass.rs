@@ -177,8 +177,6 @@ pub struct LossPass {
     small_priority: u8,
     /// `None`: ports have one queue, nothing is evicted.
     large_priority: Option<u8>,
-    /// The victim of this arrival is gone.
-    evicted: bool,
     ports: Vec<PortCounters>,
 }
 
@@ -205,7 +203,6 @@ impl LossPass {
             printed_line_4: params.flag("printed_line_4"),
             small_priority: params.count("small_priority") as u8,
             large_priority: (shape.queues_per_port > 1).then(|| params.count("large_priority") as u8),
-            evicted: false,
             ports: vec![PortCounters::default(); shape.ports()],
         }
     }
@@ -215,7 +212,7 @@ impl LossPass {
     fn port_limit(&self, buffer: &Buffer) -> u64 {
         match self.limit {
             PortLimit::Static(bytes) => bytes,
-            PortLimit::Dynamic(alpha) => alpha.of(buffer.free()),
+            PortLimit::Dynamic(alpha) => alpha.of(buffer.shared_free()),
         }
     }
 
@@ -236,8 +233,8 @@ impl LossPass {
 
     /// Q_s: what the port holds outside of its large-flow queue.
     fn small_bytes(&self, port: u16, buffer: &Buffer) -> u64 {
-        let large = self.large_queue(port, buffer).map_or(0, |queue| buffer.queue_bytes(queue));
-        buffer.port_bytes(port) - large
+        let large = self.large_queue(port, buffer).map_or(0, |queue| buffer.shared_queue_bytes(queue));
+        buffer.shared_port_bytes(port).saturating_sub(large)
     }
 
     fn victim<'b>(&self, queue: QueueId, buffer: &'b Buffer) -> Option<&'b Stored> {
@@ -266,7 +263,6 @@ impl LossPass {
             return Verdict::Drop(full);
         }
         counters.evictions += 1;
-        self.evicted = true;
         Verdict::Evict { victim: queue, end: self.victim_end }
     }
 }
@@ -274,10 +270,9 @@ impl LossPass {
 impl Policy for LossPass {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if self.evicted {
+        if arrival.evictions > 0 {
             // The victim was at least as large: the port holds no more than before, even if a dynamic limit has
             // fallen below that. E-LP-2: the packet is enqueued and not dropped.
-            self.evicted = false;
             return Verdict::Admit(Account::Shared);
         }
         let limit = self.port_limit(buffer);
@@ -292,7 +287,7 @@ impl Policy for LossPass {
         }
         let full = if !buffer.fits(arrival.size) {
             DropReason::BufferFull
-        } else if buffer.port_bytes(arrival.port) + size > limit {
+        } else if buffer.shared_port_bytes(arrival.port) + size > limit {
             DropReason::OverPortLimit
         } else {
             return Verdict::Admit(Account::Shared);
@@ -303,10 +298,10 @@ impl Policy for LossPass {
     /// What the port's other queues leave of the port buffer: beyond it a small packet needs a victim.
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
-        let (limit, own) = (self.port_limit(buffer), buffer.queue_bytes(queue));
-        let mut threshold = limit.saturating_sub(buffer.port_bytes(port) - own);
+        let (limit, own) = (self.port_limit(buffer), buffer.shared_queue_bytes(queue));
+        let mut threshold = limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(own));
         if self.reserve_is_hard && self.is_small(priority, tags) {
-            let others = self.small_bytes(port, buffer) - own;
+            let others = self.small_bytes(port, buffer).saturating_sub(own);
             threshold = threshold.min(limit.saturating_sub(self.large_reserve).saturating_sub(others));
         }
         Some(threshold)

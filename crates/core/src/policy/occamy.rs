@@ -157,7 +157,7 @@ impl Occamy {
 
     #[inline]
     fn threshold_of(&self, priority: u8, buffer: &Buffer) -> u64 {
-        self.alphas[usize::from(priority)].of(buffer.free())
+        self.alphas[usize::from(priority)].of(buffer.shared_free())
     }
 
     #[inline]
@@ -183,7 +183,7 @@ impl Occamy {
     fn first_above_threshold(&self, buffer: &Buffer) -> Option<QueueId> {
         (self.next..self.queues).chain(0..self.next).map(QueueId).find(|&queue| {
             let (_, priority) = buffer.port_and_priority(queue);
-            buffer.queue_bytes(queue) > self.threshold_of(priority, buffer)
+            buffer.shared_queue_bytes(queue) > self.threshold_of(priority, buffer)
         })
     }
 }
@@ -194,7 +194,7 @@ impl Policy for Occamy {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
         if length > self.threshold_of(arrival.priority, buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -228,7 +228,7 @@ impl Policy for Occamy {
         self.refill(now);
         // All queues together hold no more than the smallest threshold: none is above its own.
         let mut victim = None;
-        if buffer.occupancy() > self.smallest_alpha.of(buffer.free()) {
+        if buffer.shared_occupancy() > self.smallest_alpha.of(buffer.shared_free()) {
             if self.tokens < 0 {
                 self.retry = Some(self.repaid_at());
                 return None;

@@ -207,13 +207,13 @@ impl Plasticine {
 impl Policy for Plasticine {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let bytes = buffer.queue_bytes(arrival.queue);
+        let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.tracker.arrived(arrival.queue, bytes);
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let weight = self.tracker.weight(arrival.queue, self.is_favoured(arrival.tags));
-        if bytes + u64::from(arrival.size) > weight.of(buffer.free()) {
+        if bytes + u64::from(arrival.size) > weight.of(buffer.shared_free()) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -233,7 +233,7 @@ impl Policy for Plasticine {
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        self.tracker.update(now, buffer.free(), buffer);
+        self.tracker.update(now, buffer.shared_free(), buffer);
     }
 
     fn take_classifier(&mut self) -> Option<Classifier> {
@@ -242,7 +242,7 @@ impl Policy for Plasticine {
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
-        Some(self.tracker.weight(queue, self.is_favoured(tags)).of(buffer.free()))
+        Some(self.tracker.weight(queue, self.is_favoured(tags)).of(buffer.shared_free()))
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -308,13 +308,13 @@ impl Policy for PlasticinePisa {
 
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        let met = buffer.queue_bytes(arrival.queue) - u64::from(arrival.size);
+        let met = buffer.shared_queue_bytes(arrival.queue).saturating_sub(u64::from(arrival.size));
         self.met[usize::from(arrival.queue.0)].push_back(met);
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
-        let left = buffer.queue_bytes(departure.queue);
+        let left = buffer.shared_queue_bytes(departure.queue);
         let queue = usize::from(departure.queue.0);
         let met = if self.enqueue_length { self.met[queue].pop_front() } else { None };
         self.egress[queue] = if left == 0 && self.zero_when_empty { 0 } else { met.unwrap_or(left) };

@@ -59,8 +59,8 @@ impl Policy for StaticPartition {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let (used, reason) = match self.part {
-            Part::Queue => (buffer.queue_bytes(arrival.queue), DropReason::OverThreshold),
-            Part::Port => (buffer.port_bytes(arrival.port), DropReason::OverPortLimit),
+            Part::Queue => (buffer.shared_queue_bytes(arrival.queue), DropReason::OverThreshold),
+            Part::Port => (buffer.shared_port_bytes(arrival.port), DropReason::OverPortLimit),
         };
         if used + u64::from(arrival.size) <= self.limit {
             Verdict::Admit(Account::Shared)

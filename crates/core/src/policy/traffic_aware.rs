@@ -237,9 +237,9 @@ impl TrafficAware {
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].state {
-            State::Normal => self.alpha.of(buffer.free()),
-            State::Absorption => buffer.capacity() / self.absorbing,
-            State::Evacuation => buffer.capacity() / self.ports.len() as u64,
+            State::Normal => self.alpha.of(buffer.shared_free()),
+            State::Absorption => buffer.shared_capacity() / self.absorbing,
+            State::Evacuation => buffer.shared_capacity() / self.ports.len() as u64,
         }
     }
 
@@ -260,7 +260,7 @@ impl Policy for TrafficAware {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.port_bytes(arrival.port) + u64::from(arrival.size);
+        let length = buffer.shared_port_bytes(arrival.port) + u64::from(arrival.size);
         if length > self.port_limit(arrival.port, buffer) {
             return Verdict::Drop(DropReason::OverPortLimit);
         }
@@ -307,7 +307,7 @@ impl Policy for TrafficAware {
                 }
                 underloaded || port.oc2 >= self.limits.oc2
             }
-            State::Evacuation => underloaded || buffer.port_bytes(departure.port) < self.limits.lb,
+            State::Evacuation => underloaded || buffer.shared_port_bytes(departure.port) < self.limits.lb,
         };
         if restored {
             self.enter(departure.port, State::Normal);
@@ -331,7 +331,7 @@ impl Policy for TrafficAware {
         port.dc += 1;
         if port.dc >= self.limits.dc {
             // A port that holds less than the lower bound has nothing to evacuate: others fill the buffer.
-            let evacuates = buffer.port_bytes(arrival.port) >= self.limits.lb;
+            let evacuates = buffer.shared_port_bytes(arrival.port) >= self.limits.lb;
             port.dc = 0;
             if evacuates {
                 self.enter(arrival.port, State::Evacuation);

@@ -99,7 +99,7 @@ impl VirtualLqd {
             let taken = (self.total - self.capacity).min(self.bytes(longest));
             self.set(longest, self.bytes(longest) - taken);
         }
-        if self.idle == Idle::Drain && buffer.port_bytes(arrival.port) == 0 {
+        if self.idle == Idle::Drain && buffer.shared_port_bytes(arrival.port) == 0 {
             self.list(arrival.port, arrival.now);
         }
         is_refused
@@ -114,7 +114,7 @@ impl VirtualLqd {
         self.set(departure.queue, rest);
         if self.idle == Idle::Drain {
             self.ports[usize::from(departure.port)].served_to = departure.now;
-            if buffer.port_bytes(departure.port) == 0 {
+            if buffer.shared_port_bytes(departure.port) == 0 {
                 self.list(departure.port, departure.now);
             }
         }
@@ -142,7 +142,7 @@ impl VirtualLqd {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];
             let Port { rate, served_to, .. } = self.ports[usize::from(port)];
-            let is_idle = buffer.port_bytes(port) == 0;
+            let is_idle = buffer.shared_port_bytes(port) == 0;
             let mut bytes = if is_idle { rate.bytes_in(now.saturating_sub(served_to)) } else { 0 };
             self.ports[usize::from(port)].served_to = served_to.saturating_add(rate.serialization(bytes));
             let mut is_empty = true;

@@ -1,0 +1,119 @@
+//! What a chip does otherwise than the papers' ideal switch; the default is the ideal.
+//!
+//! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies need not know. (Memory in slices is not
+//! here: a slice is a [`crate::Switch`] of its own. Cut-through is the driver's, which knows when a packet's first bits arrive.)
+
+use crate::buffer::Reserves;
+use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use crate::weight::Weight;
+use bufferlab_units::Time;
+
+/// Deviations of a chip from the ideal of bytes, one pool and instant thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hardware {
+    /// Memory is given out in cells of so many bytes, and a packet occupies whole cells (Trident+: 208 B). 1: bytes. Schedulers that count
+    /// bytes count cells, too.
+    pub cell_bytes: u32,
+    /// Space that is set aside for each queue and port. Its packets are stored without asking the policy, which divides the rest.
+    pub reserves: Reserves,
+    /// Most bytes that a port's queues may hold together, reserves included; `None`: no limit.
+    pub port_limit: Option<u64>,
+    /// Thresholds follow the pool's occupancy in steps of this length; queue lengths are always exact. `None`: at once.
+    pub threshold_refresh: Option<Time>,
+    /// Every alpha is rounded to a power of two, the nearest by ratio: what a shift can do.
+    pub quantised_alpha: bool,
+}
+
+impl Hardware {
+    /// No deviation: the papers' switch.
+    pub const IDEAL: Self = Self {
+        cell_bytes: 1,
+        reserves: Reserves { queue: 0, port: 0 },
+        port_limit: None,
+        threshold_refresh: None,
+        quantised_alpha: false,
+    };
+
+    /// Bytes that a packet of `size` bytes occupies: whole cells.
+    #[inline]
+    #[must_use]
+    pub const fn charged(&self, size: u32) -> u32 {
+        if self.cell_bytes <= 1 { size } else { size.div_ceil(self.cell_bytes) * self.cell_bytes }
+    }
+
+    /// The parameters that a policy gets: as given, or with every alpha rounded.
+    #[must_use]
+    pub fn apply(&self, infos: &'static [ParamInfo], params: Params) -> Params {
+        if !self.quantised_alpha {
+            return params;
+        }
+        params.map(|name, value| {
+            let info = infos.iter().find(|info| info.name == name);
+            quantised(name, value, info.map(|info| info.kind))
+        })
+    }
+}
+
+impl Default for Hardware {
+    fn default() -> Self {
+        Self::IDEAL
+    }
+}
+
+fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamValue {
+    let round = |x: f64| Weight::from_f64(x).nearest_power_of_two().as_f64();
+    let is_alpha = name == "alpha" || name.ends_with("_alpha");
+    match value {
+        ParamValue::Ratio(x) if is_alpha => ParamValue::Ratio(round(*x)),
+        ParamValue::RatioPerPriority(list) if is_alpha => {
+            ParamValue::RatioPerPriority(list.iter().map(|&x| round(x)).collect::<Vec<_>>().into())
+        }
+        // A control plane that computes alphas writes rounded ones.
+        ParamValue::Choice(_) => match kind {
+            Some(ParamKind::Choice(words)) if name == "alpha_steps" && words.contains(&POWERS_OF_TWO) => {
+                ParamValue::Choice(POWERS_OF_TWO.into())
+            }
+            _ => value.clone(),
+        },
+        _ => value.clone(),
+    }
+}
+
+const POWERS_OF_TWO: &str = "powers-of-two";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Profile;
+    use crate::policy::{POLICIES, find_policy};
+
+    #[test]
+    fn a_packet_occupies_whole_cells() {
+        let chip = Hardware { cell_bytes: 208, ..Hardware::IDEAL };
+        assert_eq!([1, 207, 208, 209, 1_500].map(|size| chip.charged(size)), [208, 208, 208, 416, 1_664]);
+        assert_eq!(Hardware::IDEAL.charged(209), 209);
+    }
+
+    #[test]
+    fn every_alpha_of_every_policy_becomes_a_power_of_two_and_nothing_else_changes() {
+        let chip = Hardware { quantised_alpha: true, ..Hardware::IDEAL };
+        for info in POLICIES {
+            let given = Params::resolve(info.params, Profile::Paper, &[]).expect("defaults");
+            let rounded = chip.apply(info.params, given.clone());
+            for ((name, before), (_, after)) in given.iter().zip(rounded.iter()) {
+                match after {
+                    ParamValue::Ratio(x) if name.ends_with("alpha") => assert_eq!(x.log2().fract(), 0.0),
+                    ParamValue::RatioPerPriority(list) if name.ends_with("alpha") => {
+                        assert!(list.iter().all(|x| x.log2().fract() == 0.0), "{} {name}", info.name);
+                    }
+                    _ if name == "alpha_steps" => assert_eq!(after.to_string(), "\"powers-of-two\""),
+                    _ => assert_eq!(before, after, "{} {name}", info.name),
+                }
+            }
+        }
+        let infos = find_policy("dt").expect("registered").params;
+        let given = Params::resolve(infos, Profile::Paper, &[("alpha".to_owned(), ParamValue::RatioPerPriority(vec![0.7, 0.71].into()))]);
+        let rounded = chip.apply(infos, given.expect("in domain"));
+        assert_eq!(rounded.ratio_per_priority("alpha", 2), [0.5, 1.0], "the border is at 2^-0.5 = 0.7071");
+    }
+}

@@ -1,0 +1,165 @@
+//! What every other policy would have said: the registered policies as bystanders of one switch.
+//!
+//! A member of the panel is shown each arrival before the switch decides, and afterwards what really happened. So its internal
+//! state (congested queues, drain rates, port states, flow tables) has the history of *this* run, and its verdict is about *this*
+//! buffer; it is not told what its own verdicts would have led to.
+
+use crate::buffer::{Buffer, QueueId, Stored};
+use crate::params::{Params, Profile};
+use crate::policy::{Arrival, Departure, DropReason, Hooks, POLICIES, Policy, SwitchShape, Verdict};
+use crate::switch::Observer;
+use bufferlab_units::Time;
+
+/// One policy's opinion of one arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opinion {
+    /// Name of the policy.
+    pub policy: &'static str,
+    /// What it would have answered.
+    pub verdict: Verdict,
+    /// Its limit for the packet in that queue (bytes), where it has one.
+    pub threshold: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: &'static str,
+    policy: Box<dyn Policy>,
+    hooks: Hooks,
+}
+
+/// All registered policies that can be built for a switch, with their default parameters.
+#[derive(Debug)]
+pub struct Panel {
+    members: Vec<Member>,
+    opinions: Vec<Opinion>,
+}
+
+impl Panel {
+    /// The members for a switch of this shape; policies that refuse it (a buffer too small to partition, say) are absent.
+    #[must_use]
+    pub fn new(shape: &SwitchShape, profile: Profile) -> Self {
+        let member = |info: &&'static crate::policy::PolicyInfo| {
+            let params = Params::resolve(info.params, profile, &[]).ok()?;
+            let policy = (info.build)(&params, shape).ok()?;
+            Some(Member { name: info.name, hooks: policy.hooks(), policy })
+        };
+        Self { members: POLICIES.iter().filter_map(member).collect(), opinions: Vec::new() }
+    }
+
+    /// What the members think of the arrival that was shown last.
+    #[must_use]
+    pub fn opinions(&self) -> &[Opinion] {
+        &self.opinions
+    }
+
+    fn catch_up(&mut self, now: Time, buffer: &Buffer) {
+        for member in &mut self.members {
+            while let Some(due) = member.policy.next_timeout().filter(|due| *due <= now) {
+                member.policy.handle_timeout(due, buffer);
+                if member.policy.next_timeout() == Some(due) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Panel {
+    fn arriving(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.catch_up(arrival.now, buffer);
+        self.opinions.clear();
+        for member in &mut self.members {
+            let verdict = member.policy.admit(arrival, buffer);
+            let threshold = member.policy.threshold(arrival.queue, arrival.tags, buffer);
+            self.opinions.push(Opinion { policy: member.name, verdict, threshold });
+        }
+    }
+
+    fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
+        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::ENQUEUE)) {
+            member.policy.on_enqueue(arrival, buffer);
+        }
+    }
+
+    fn dropped(&mut self, arrival: &Arrival, _: u32, reason: DropReason, buffer: &Buffer) {
+        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::DROP)) {
+            member.policy.on_drop(arrival, reason, buffer);
+        }
+    }
+
+    fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, _: DropReason, buffer: &Buffer) {
+        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::DROP)) {
+            member.policy.on_evict(now, queue, stored.size, buffer);
+        }
+    }
+
+    fn departing(&mut self, now: Time, buffer: &Buffer) {
+        self.catch_up(now, buffer);
+    }
+
+    fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
+        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::DEQUEUE)) {
+            member.policy.on_dequeue(departure, buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Account;
+    use crate::switch::{Packet, SwitchConfig};
+    use bufferlab_units::BitRate;
+
+    #[test]
+    fn the_panel_says_what_each_policy_would_have_done_with_the_same_buffer() {
+        let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]);
+        let mut switch = config.build("cs", &[]).expect("cs has no parameters");
+        let mut panel = Panel::new(&config.shape(), Profile::Paper);
+        for id in 0..30 {
+            let packet = Packet { id, size: 1_000, ..Packet::default() };
+            switch.handle_arrival(Time(u64::from(id)), &packet, &mut panel);
+        }
+        let opinion = |name| *panel.opinions().iter().find(|o| o.policy == name).expect("a member");
+        // 29 packets lie in one queue; dt's limit is half of the free 31,000 B.
+        assert_eq!(opinion("dt").threshold, Some(15_500));
+        assert_eq!(opinion("dt").verdict, Verdict::Drop(DropReason::OverThreshold));
+        assert_eq!(opinion("cs").verdict, Verdict::Admit(Account::Shared));
+        assert_eq!(opinion("es").verdict, Verdict::Drop(DropReason::OverPortLimit));
+        assert_eq!(panel.opinions().len(), POLICIES.len());
+    }
+
+    #[test]
+    fn a_member_of_the_switchs_own_kind_agrees_with_it() {
+        let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]).with_queues(2);
+        let config = SwitchConfig { max_packet: 1_500, ..config };
+        for info in POLICIES {
+            let mut switch = config.build(info.name, &[]).expect("defaults fit");
+            let mut panel = Panel::new(&config.shape(), Profile::Paper);
+            let mut stream = bufferlab_units::RandomStream::new(4, "panel", 0);
+            for id in 0..3_000_u32 {
+                let now = Time::from_ns(u64::from(id) * 400);
+                while let Some(due) = switch.poll_timeout().filter(|due| *due <= now) {
+                    switch.handle_timeout(due, &mut panel);
+                }
+                let egress_port = stream.below(2) as u16;
+                let packet =
+                    Packet { id, size: 1_500, egress_port, priority: (id % 2) as u8, ..Packet::default() };
+                let stored = switch.handle_arrival(now, &packet, &mut panel);
+                let own = panel.opinions().iter().find(|o| o.policy == info.name).expect("a member").verdict;
+                match stored {
+                    crate::Admission::Stored { .. } => {
+                        assert_ne!(own, Verdict::Drop(DropReason::OverThreshold))
+                    }
+                    crate::Admission::Dropped(reason) => {
+                        assert_eq!(own, Verdict::Drop(reason), "{}", info.name)
+                    }
+                }
+                if id % 3 == 0 {
+                    let _ = switch.poll_transmit(now, egress_port, &mut panel);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Explanations of single events: which limit bound, who held the buffer, what other policies would have decided.
+
+use crate::flow::slot_of;
+use crate::packet::PacketId;
+use crate::simulation::Simulation;
+use bufferlab_core::{Account, Buffer, Opinion, Panel, QueueId, Tags, Verdict};
+use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
+use bufferlab_units::Time;
+use std::collections::BTreeMap;
+
+/// Largest holders of each kind that an explanation names.
+const HOLDERS: usize = 5;
+
+/// What kind of event is to be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainedEvent {
+    /// A packet was refused on arrival.
+    Drop,
+    /// A packet was marked on arrival.
+    Mark,
+    /// A stored packet was removed.
+    Eviction,
+}
+
+impl ExplainedEvent {
+    /// The name in tables and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Mark => "mark",
+            Self::Eviction => "eviction",
+        }
+    }
+}
+
+/// Which events of a run are to be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainRequest {
+    /// Of this kind.
+    pub event: ExplainedEvent,
+    /// At this switch (index); `None`: at any.
+    pub switch: Option<u32>,
+    /// At this port; `None`: at any.
+    pub port: Option<u16>,
+    /// Not before.
+    pub from: Time,
+    /// Pass over so many of them first.
+    pub skip: u64,
+    /// Explain so many.
+    pub count: u64,
+    /// End the run after the last one.
+    pub then_stop: bool,
+}
+
+/// Collects the explanations of a run.
+#[derive(Debug)]
+pub(crate) struct Explainer {
+    request: ExplainRequest,
+    passed: u64,
+    pub(crate) found: Vec<Explanation>,
+}
+
+impl Explainer {
+    /// Every wanted event has been explained, and the run is to end with that.
+    pub(crate) fn is_satisfied(&self) -> bool {
+        self.request.then_stop && self.found.len() as u64 >= self.request.count
+    }
+}
+
+/// An event as the engine meets it.
+pub(crate) struct Sighting {
+    pub(crate) event: ExplainedEvent,
+    pub(crate) switch: u32,
+    pub(crate) queue: QueueId,
+    pub(crate) packet: PacketId,
+    pub(crate) size: u32,
+    pub(crate) reason: &'static str,
+}
+
+impl Simulation {
+    /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`] gets them at the end of the run.
+    /// Every registered policy watches the switches from now on, which costs time.
+    pub fn explain(&mut self, request: ExplainRequest) {
+        for (index, node) in self.switches.iter_mut().enumerate() {
+            if request.switch.is_none_or(|wanted| wanted == index as u32) {
+                node.record.panel = Some(Box::new(Panel::new(&node.shape, node.shape.profile)));
+            }
+        }
+        self.explainer = Some(Explainer { request, passed: 0, found: Vec::new() });
+    }
+
+    /// Explains an event if it is among the wanted ones. The buffer is as it was when the decision was made, for an eviction as
+    /// it is after it.
+    #[cold]
+    pub(crate) fn witness(&mut self, sighting: &Sighting) {
+        let Some(explainer) = &mut self.explainer else { return };
+        let request = &explainer.request;
+        let node = &self.switches[sighting.switch as usize];
+        let (port, priority) = node.core.buffer().port_and_priority(sighting.queue);
+        let wanted = request.event == sighting.event
+            && request.switch.is_none_or(|switch| switch == sighting.switch)
+            && request.port.is_none_or(|wanted| wanted == port)
+            && request.from <= self.now
+            && (explainer.found.len() as u64) < request.count;
+        if !wanted {
+            return;
+        }
+        explainer.passed += 1;
+        if explainer.passed <= request.skip {
+            return;
+        }
+        let packet = &self.packets[sighting.packet];
+        let tags = packet.flags.tags();
+        let buffer = node.core.buffer();
+        // A marked packet is already stored; what was compared is the length before it.
+        let own = if sighting.event == ExplainedEvent::Mark { u64::from(sighting.size) } else { 0 };
+        let mut inputs = Vec::new();
+        node.core.policy().probe(sighting.queue, buffer, &mut |name, value| inputs.push((name, value)));
+        let limit_bytes = match sighting.event {
+            ExplainedEvent::Mark => node.core.marker().map(|marker| marker.config().kmin),
+            ExplainedEvent::Drop | ExplainedEvent::Eviction => node.core.threshold(sighting.queue, tags),
+        };
+        let info = self.flows.infos[slot_of(packet.flow)].as_ref();
+        let opinions = node.record.panel.as_ref().map_or(&[] as &[Opinion], |panel| panel.opinions());
+        let explanation = Explanation {
+            time_ns: self.now.as_ns(),
+            switch: sighting.switch,
+            port,
+            priority,
+            event: sighting.event.name(),
+            reason: sighting.reason,
+            class: info.map_or(0, |info| info.spec.class),
+            flow_id: info.map_or(0, |info| info.number),
+            size_bytes: u64::from(sighting.size),
+            tags: Tags::names(tags).collect(),
+            queue_bytes: buffer.queue_bytes(sighting.queue) - own,
+            limit_bytes,
+            occupancy_bytes: buffer.occupancy() - own,
+            buffer_bytes: buffer.capacity(),
+            inputs,
+            holders: self.holders(buffer),
+            opinions: opinions.iter().map(|opinion| describe(opinion, buffer)).collect(),
+        };
+        self.explainer.as_mut().expect("it was there above").found.push(explanation);
+    }
+
+    /// The largest holders of a buffer by port, queue, class and flow.
+    fn holders(&self, buffer: &Buffer) -> Vec<Holder> {
+        let mut shares: [BTreeMap<String, (u64, u64)>; 4] = Default::default();
+        for queue in buffer.queue_ids() {
+            let (port, priority) = buffer.port_and_priority(queue);
+            for stored in buffer.packets(queue) {
+                let info = self.flows.infos[slot_of(stored.flow)].as_ref();
+                let class = info.map_or("?", |info| self.classes[usize::from(info.spec.class)].as_str());
+                let flow = info.map_or_else(|| "?".to_owned(), |info| info.number.to_string());
+                let names = [port.to_string(), format!("{port}.{priority}"), class.to_owned(), flow];
+                for (share, name) in shares.iter_mut().zip(names) {
+                    let entry = share.entry(name).or_default();
+                    entry.0 += u64::from(stored.size);
+                    entry.1 += 1;
+                }
+            }
+        }
+        let kinds = ["port", "queue", "class", "flow"];
+        let mut holders = Vec::new();
+        for (kind, share) in kinds.into_iter().zip(shares) {
+            let mut list: Vec<_> = share.into_iter().collect();
+            list.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+            let largest = list.into_iter().take(HOLDERS);
+            holders.extend(largest.map(|(name, (bytes, packets))| Holder { kind, name, bytes, packets }));
+        }
+        holders
+    }
+}
+
+fn describe(opinion: &Opinion, buffer: &Buffer) -> PolicyOpinion {
+    let verdict = match opinion.verdict {
+        Verdict::Admit(Account::Shared) => "admit".to_owned(),
+        Verdict::Admit(Account::Reserved) => "admit (reserved space)".to_owned(),
+        Verdict::Admit(Account::Headroom) => "admit (headroom)".to_owned(),
+        Verdict::Drop(reason) => reason.name().to_owned(),
+        Verdict::Evict { victim, .. } => {
+            let (port, priority) = buffer.port_and_priority(victim);
+            format!("evict from {port}.{priority}")
+        }
+    };
+    PolicyOpinion { policy: opinion.policy, verdict, threshold_bytes: opinion.threshold }
+}
