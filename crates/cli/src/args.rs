@@ -29,7 +29,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Make report.html for a folder of results
     Report(ReportArgs),
-    /// Say why a packet was dropped, marked or evicted: limit, holders, and what other policies would have done
+    /// Say why a packet was dropped, marked or evicted: which limit bound, who held the buffer, and what every other policy would have
+    /// done. Takes a scenario or the folder of a run
     Explain(ExplainArgs),
     /// What the buffer policies are
     #[command(subcommand)]
@@ -113,13 +114,13 @@ pub(crate) struct CheckArgs {
     pub(crate) resolved: bool,
 }
 
-/// `explain`.
+/// `explain`. The scenario may be the folder of a run.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     /// What is to be explained
-    #[arg(long, value_enum, default_value = "drop")]
+    #[arg(long, value_enum, default_value = "loss")]
     pub(crate) event: EventKind,
     /// At this switch only
     #[arg(long, value_name = "NAME")]
@@ -147,6 +148,8 @@ pub(crate) enum EventKind {
     Mark,
     /// A stored packet was removed for another one
     Eviction,
+    /// Either kind of loss
+    Loss,
 }
 
 impl From<EventKind> for ExplainedEvent {
@@ -155,6 +158,7 @@ impl From<EventKind> for ExplainedEvent {
             EventKind::Drop => Self::Drop,
             EventKind::Mark => Self::Mark,
             EventKind::Eviction => Self::Eviction,
+            EventKind::Loss => Self::Loss,
         }
     }
 }

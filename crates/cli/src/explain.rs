@@ -1,12 +1,15 @@
 //! `explain`: why a packet was dropped, marked or evicted. Runs the scenario up to the event.
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load, warn};
+use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_metrics::{
     DropRow, Explanation, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, SeriesRow,
 };
-use bufferlab_scenario::format_size;
+use bufferlab_report::format::number;
+use bufferlab_results::{ExplanationRecord, SCENARIO_FILE};
+use bufferlab_scenario::format_time;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Simulation};
 use bufferlab_units::Time;
 use miette::miette;
@@ -47,10 +50,36 @@ impl RunSink for Explanations {
 
 /// `explain`.
 pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
-    let loaded = load(&args.scenario, &[])?;
+    let place = scenario_of(&args.scenario);
+    let loaded = load(&place, &[])?;
     warn(&loaded);
     let scenario = &loaded.scenario;
-    let switches = &scenario.topology.switches;
+    let request = request(args, &scenario.topology.switches)?;
+    let mut simulation = Simulation::new(scenario).map_err(|e| error::simulation(&place.scenario, e))?;
+    let classes = simulation.classes().to_vec();
+    simulation.explain(request);
+    let board = Board::new(1);
+    let mut sink = Explanations::default();
+    let done = simulation.run(&mut sink, &mut |progress| board.update(0, progress));
+    board.clear();
+    done.map_err(|e| error::simulation(&place.scenario, e))?;
+    if sink.0.is_empty() {
+        let event = ExplainedEvent::from(args.event).name();
+        let help = "choose another --event, --switch, --port or --after, or a smaller --nth";
+        return Err(miette!(help = help, "the run has no such {event}"));
+    }
+    let records = sink.0.iter().map(|e| ExplanationRecord::new(e, &scenario.topology.switches, &classes));
+    print(&records.map(|record| text(&record)).collect::<Vec<_>>().join("\n"))
+}
+
+/// A folder of results is explained by the scenario in it: the same seed brings the same packets.
+fn scenario_of(args: &ScenarioArgs) -> ScenarioArgs {
+    let inside = args.scenario.join(SCENARIO_FILE);
+    let scenario = if inside.is_file() { inside } else { args.scenario.clone() };
+    ScenarioArgs { scenario, overrides: args.overrides.clone() }
+}
+
+fn request(args: &ExplainArgs, switches: &[String]) -> miette::Result<ExplainRequest> {
     let switch = match &args.switch {
         None => None,
         Some(name) => Some(switches.iter().position(|known| known == name).ok_or_else(|| {
@@ -62,10 +91,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
         Some(text) => bufferlab_scenario::parse_time(text)
             .map_err(|e| miette!(help = "write a time with its unit: --after \"12.5 ms\"", "--after: {e}"))?,
     };
-    let mut simulation =
-        Simulation::new(scenario).map_err(|e| error::simulation(&args.scenario.scenario, e))?;
-    let classes = simulation.classes().to_vec();
-    simulation.explain(ExplainRequest {
+    Ok(ExplainRequest {
         event: args.event.into(),
         switch,
         port: args.port,
@@ -73,94 +99,46 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
         skip: args.nth.get() - 1,
         count: args.count.get(),
         then_stop: true,
-    });
-    let mut sink = Explanations::default();
-    simulation.run(&mut sink, &mut |_| ()).map_err(|e| error::simulation(&args.scenario.scenario, e))?;
-    if sink.0.is_empty() {
-        let event = ExplainedEvent::from(args.event).name();
-        let help = "choose another --event, --switch, --port or --after, or a smaller --nth";
-        return Err(miette!(help = help, "the run has no such {event}"));
-    }
-    let policy = |switch: u32| scenario.switches[switch as usize].policy.as_str();
-    let texts: Vec<_> = sink
-        .0
-        .iter()
-        .map(|e| text(e, &switches[e.switch as usize], policy(e.switch), &classes[usize::from(e.class)]))
-        .collect();
-    print(&texts.join("\n"))
+    })
 }
 
-fn text(e: &Explanation, switch: &str, policy: &str, class: &str) -> String {
+fn text(e: &ExplanationRecord) -> String {
     let mut text = String::new();
     let share = |bytes: u64| 100.0 * bytes as f64 / e.buffer_bytes as f64;
+    let mut line = |head: &str, body: String| {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{head:<12} {}", body.trim_end());
+    };
     let tags = if e.tags.is_empty() { String::new() } else { format!(", tagged {}", e.tags.join(", ")) };
-    // Writing into a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{} ns, {switch}, port {}, priority {}: {} ({})",
-        e.time_ns, e.port, e.priority, e.event, e.reason
-    );
-    let _ = writeln!(text, "  packet   {} of flow {} ({class}){tags}", format_size(e.size_bytes), e.flow_id);
-    let _ = writeln!(text, "  because  {}", because(e, policy));
+    let time = format_time(Time::from_ns(e.time_ns));
+    line(&e.event, format!("at {time}, {}, port {}, priority {}: {}", e.switch, e.port, e.priority, e.reason));
+    line("  packet", format!("{} B of flow {} ({}){tags}", e.size_bytes, e.flow_id, e.class));
+    line("  because", e.because.clone());
+    let params: Vec<_> = e.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let params = if params.is_empty() { "no parameters".to_owned() } else { params.join(", ") };
+    line("  policy", format!("{}: {params}", e.policy));
     if !e.inputs.is_empty() {
-        let inputs: Vec<_> = e.inputs.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
-        let _ = writeln!(text, "  inputs   {}", inputs.join(", "));
+        let inputs = e.inputs.iter().map(|(name, value)| format!("{name} = {}", number(*value)));
+        line("  inputs", inputs.collect::<Vec<_>>().join(", "));
     }
-    let _ = writeln!(
-        text,
-        "  buffer   {} of {} in use ({:.1} %), {} free",
-        format_size(e.occupancy_bytes),
-        format_size(e.buffer_bytes),
-        share(e.occupancy_bytes),
-        format_size(e.buffer_bytes - e.occupancy_bytes)
-    );
+    let free = e.buffer_bytes - e.occupancy_bytes;
+    let (used, percent) = (e.occupancy_bytes, share(e.occupancy_bytes));
+    line("  buffer", format!("{used} B of {} B in use ({percent:.1} %), {free} B free", e.buffer_bytes));
     for kind in ["port", "queue", "class", "flow"] {
-        let holders: Vec<_> = e
-            .holders
-            .iter()
-            .filter(|holder| holder.kind == kind)
-            .map(|holder| format!("{} {:.1} %", holder.name, share(holder.bytes)))
-            .collect();
+        let of_kind = e.holders.iter().filter(|holder| holder.kind == kind);
+        let holders: Vec<_> =
+            of_kind.map(|holder| format!("{} {:.1} %", holder.name, share(holder.bytes))).collect();
         if !holders.is_empty() {
-            let _ = writeln!(text, "  by {kind:<5} {}", holders.join(", "));
+            line(&format!("  by {kind}"), holders.join(", "));
         }
     }
-    let _ = writeln!(text, "  the same packet, the same buffer, another policy (its default parameters):");
+    let _ = writeln!(text, "  The same packet and buffer with another policy (default parameters unless it is the switch's own):");
+    let width = e.opinions.iter().map(|opinion| opinion.policy.len()).max().unwrap_or(0);
     for opinion in &e.opinions {
-        let threshold =
-            opinion.threshold_bytes.map_or_else(String::new, |bytes| format!("limit {}", format_size(bytes)));
-        let _ = writeln!(text, "    {:<16} {:<28} {threshold}", opinion.policy, opinion.verdict);
+        let limit = opinion.threshold_bytes.map_or_else(String::new, |bytes| format!("limit {bytes} B"));
+        let own = if opinion.policy == e.policy { "*" } else { " " };
+        let row = format!("  {own} {:<width$}  {:<18}  {limit}", opinion.policy, opinion.verdict);
+        let _ = writeln!(text, "{}", row.trim_end());
     }
     text
-}
-
-/// The comparison that decided, with its numbers.
-fn because(e: &Explanation, policy: &str) -> String {
-    let with = e.queue_bytes + e.size_bytes;
-    match (e.reason, e.limit_bytes) {
-        ("ecn", Some(limit)) => {
-            format!(
-                "the queue held {}, above the marking threshold of {}",
-                format_size(e.queue_bytes),
-                format_size(limit)
-            )
-        }
-        ("over-threshold", Some(limit)) => format!(
-            "{policy}: queue {} + packet {} = {} exceeds the threshold of {}",
-            format_size(e.queue_bytes),
-            format_size(e.size_bytes),
-            format_size(with),
-            format_size(limit)
-        ),
-        ("buffer-full", _) => format!(
-            "no room: {} in use + packet {} exceeds the buffer of {}",
-            format_size(e.occupancy_bytes),
-            format_size(e.size_bytes),
-            format_size(e.buffer_bytes)
-        ),
-        (reason, Some(limit)) => {
-            format!("{policy}: {reason}; queue {}, limit {}", format_size(e.queue_bytes), format_size(limit))
-        }
-        (reason, None) => format!("{policy}: {reason}; queue {}", format_size(e.queue_bytes)),
-    }
 }

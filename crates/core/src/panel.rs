@@ -5,7 +5,7 @@
 //! buffer; it is not told what its own verdicts would have led to.
 
 use crate::buffer::{Buffer, QueueId, Stored};
-use crate::params::{Params, Profile};
+use crate::params::{ParamValue, Params};
 use crate::policy::{Arrival, Departure, DropReason, Hooks, POLICIES, Policy, SwitchShape, Verdict};
 use crate::switch::Observer;
 use bufferlab_units::Time;
@@ -36,11 +36,13 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The members for a switch of this shape; policies that refuse it (a buffer too small to partition, say) are absent.
+    /// The members for a switch of this shape, the one that is named in `own` with these parameters and all others with their defaults.
+    /// Policies that refuse the shape (a buffer too small to partition, say) are absent.
     #[must_use]
-    pub fn new(shape: &SwitchShape, profile: Profile) -> Self {
+    pub fn new(shape: &SwitchShape, own: (&str, &[(String, ParamValue)])) -> Self {
         let member = |info: &&'static crate::policy::PolicyInfo| {
-            let params = Params::resolve(info.params, profile, &[]).ok()?;
+            let given = if info.name == own.0 { own.1 } else { &[] };
+            let params = Params::resolve(info.params, shape.profile, given).ok()?;
             let policy = (info.build)(&params, shape).ok()?;
             Some(Member { name: info.name, hooks: policy.hooks(), policy })
         };
@@ -116,7 +118,7 @@ mod tests {
     fn the_panel_says_what_each_policy_would_have_done_with_the_same_buffer() {
         let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]);
         let mut switch = config.build("cs", &[]).expect("cs has no parameters");
-        let mut panel = Panel::new(&config.shape(), Profile::Paper);
+        let mut panel = Panel::new(&config.shape(), ("cs", &[]));
         for id in 0..30 {
             let packet = Packet { id, size: 1_000, ..Packet::default() };
             switch.handle_arrival(Time(u64::from(id)), &packet, &mut panel);
@@ -136,7 +138,7 @@ mod tests {
         let config = SwitchConfig { max_packet: 1_500, ..config };
         for info in POLICIES {
             let mut switch = config.build(info.name, &[]).expect("defaults fit");
-            let mut panel = Panel::new(&config.shape(), Profile::Paper);
+            let mut panel = Panel::new(&config.shape(), ("cs", &[]));
             let mut stream = bufferlab_units::RandomStream::new(4, "panel", 0);
             for id in 0..3_000_u32 {
                 let now = Time::from_ns(u64::from(id) * 400);

@@ -15,6 +15,10 @@ pub struct Explanation {
     pub event: &'static str,
     /// The limit that bound, in the policy's word; `ecn` for a mark.
     pub reason: &'static str,
+    /// The switch's policy.
+    pub policy: String,
+    /// Its parameters as the scenario gives them, or their defaults.
+    pub params: Vec<(String, String)>,
     /// Class of the packet's flow, an index into the run's class table.
     pub class: u16,
     /// The packet's flow.
@@ -35,7 +39,8 @@ pub struct Explanation {
     pub inputs: Vec<(&'static str, f64)>,
     /// Who held the buffer at that moment: the largest holders of each kind, largest first.
     pub holders: Vec<Holder>,
-    /// What each registered policy would have answered in the same state, with default parameters.
+    /// What each registered policy would have answered in the same state: the switch's own as it is configured, all others with default
+    /// parameters. Empty where nobody asked them.
     pub opinions: Vec<PolicyOpinion>,
 }
 
@@ -61,4 +66,27 @@ pub struct PolicyOpinion {
     pub verdict: String,
     /// Its limit (bytes), where it has one.
     pub threshold_bytes: Option<u64>,
+}
+
+impl Explanation {
+    /// The comparison that decided, with its numbers, as a sentence without a full stop.
+    #[must_use]
+    pub fn because(&self) -> String {
+        let Self { queue_bytes, size_bytes, occupancy_bytes, buffer_bytes, policy, reason, .. } = self;
+        let with = queue_bytes + size_bytes;
+        match (*reason, self.limit_bytes) {
+            ("ecn", Some(limit)) => {
+                format!("the queue held {queue_bytes} B, above the marking threshold of {limit} B")
+            }
+            ("over-threshold", Some(limit)) if with > limit => {
+                format!("queue {queue_bytes} B + packet {size_bytes} B = {with} B, {policy} allows {limit} B")
+            }
+            ("buffer-full", _) => {
+                format!("buffer {occupancy_bytes} B + packet {size_bytes} B does not fit into {buffer_bytes} B")
+            }
+            ("pushed-out", _) => format!("{policy} made room for an arriving packet; this queue held {with} B"),
+            (reason, Some(limit)) => format!("{reason}: queue {queue_bytes} B, {policy} allows {limit} B"),
+            (reason, None) => format!("{reason}: queue {queue_bytes} B"),
+        }
+    }
 }

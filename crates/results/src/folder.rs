@@ -3,7 +3,7 @@
 use crate::error::ResultsError;
 use crate::manifest::FORMAT;
 use crate::table::Table;
-use crate::{MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, TIMING_FILE};
+use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, TIMING_FILE};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ fn create_parents(folder: &Path) -> Result<(), ResultsError> {
 }
 
 fn is_own_file(name: &str) -> bool {
-    [MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE, REPORT_FILE].contains(&name)
+    [MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE, EXPLANATIONS_FILE, REPORT_FILE].contains(&name)
         || Table::ALL.iter().any(|table| table.file() == name)
 }
 

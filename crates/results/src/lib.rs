@@ -7,6 +7,7 @@
 //! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats |
 //! | `scenario.toml` | the resolved scenario: every default filled in |
 //! | `<table>.parquet` | one per [`Table`]: flows, queries, series, occupancy, queues, drops, links, probes, delays |
+//! | `explanations.json` | explained events, where the scenario asks for them |
 //! | `timing.json` | how long it took (the only file that differs between two equal runs) |
 //!
 //! [`RunWriter`] fills a hidden sibling folder and renames it into place at the end, so a folder with a
@@ -17,6 +18,7 @@
 
 mod cells;
 mod error;
+mod explanations;
 mod folder;
 mod manifest;
 mod read;
@@ -26,6 +28,7 @@ mod words;
 mod writer;
 
 pub use error::ResultsError;
+pub use explanations::{ExplanationRecord, HolderRecord, OpinionRecord};
 pub use manifest::{
     ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, RunCaveat, RunHead, TableInfo,
     Timing, Totals, scenario_hash,
@@ -38,6 +41,8 @@ pub use writer::RunWriter;
 pub const MANIFEST_FILE: &str = "manifest.json";
 /// Name of the file with the resolved scenario.
 pub const SCENARIO_FILE: &str = "scenario.toml";
+/// Name of the file with explained events.
+pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";
 /// Name of the HTML report that a user may have asked for inside a run folder. It is derived from the

@@ -4,7 +4,8 @@ use crate::cells::CellReader;
 use crate::error::ResultsError;
 use crate::manifest::{FORMAT, FORMAT_VERSION, Manifest, Timing};
 use crate::table::Record;
-use crate::{MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
+use crate::explanations::ExplanationRecord;
+use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::io;
@@ -92,7 +93,20 @@ impl RunResult {
     /// # Errors
     /// If the file is there but cannot be read.
     pub fn timing(&self) -> Result<Option<Timing>, ResultsError> {
-        let path = self.dir.join(TIMING_FILE);
+        self.json(TIMING_FILE)
+    }
+
+    /// Explained events in the order of time; none if the scenario asked for none or none happened.
+    ///
+    /// # Errors
+    /// If the file is there but cannot be read.
+    pub fn explanations(&self) -> Result<Vec<ExplanationRecord>, ResultsError> {
+        Ok(self.json(EXPLANATIONS_FILE)?.unwrap_or_default())
+    }
+
+    /// A file that need not be there.
+    fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ResultsError> {
+        let path = self.dir.join(name);
         match fs::read(&path) {
             Ok(bytes) => {
                 serde_json::from_slice(&bytes).map(Some).map_err(|source| ResultsError::Json { path, source })

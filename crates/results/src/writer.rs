@@ -2,12 +2,13 @@
 
 use crate::cells::{CellWriter, NameArrays};
 use crate::error::ResultsError;
+use crate::explanations::ExplanationRecord;
 use crate::folder::Staging;
 use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::table::{Record, Table};
-use crate::{MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
+use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink, RunTotals,
+    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink, RunTotals,
     SeriesRow,
 };
 use parquet::arrow::ArrowWriter;
@@ -29,6 +30,7 @@ pub struct RunWriter {
     head: RunHead,
     /// In the order of [`Table::ALL`].
     tables: Vec<TableWriter>,
+    explanations: Vec<ExplanationRecord>,
     /// Last, so that the files are closed before the folder goes.
     staging: Staging,
 }
@@ -55,7 +57,7 @@ impl RunWriter {
             .into_iter()
             .map(|table| TableWriter::create(table, &names, staging.file(&table.file())))
             .collect();
-        Ok(Self { head, tables: tables?, staging })
+        Ok(Self { head, tables: tables?, explanations: Vec::new(), staging })
     }
 
     /// Closes the tables, writes the manifest and puts the folder into place. Answers its path.
@@ -71,7 +73,7 @@ impl RunWriter {
         caveats: Vec<RunCaveat>,
         timing: Option<&Timing>,
     ) -> Result<PathBuf, ResultsError> {
-        let Self { head, tables, staging } = self;
+        let Self { head, tables, explanations, staging } = self;
         let names = NameTables {
             classes: totals.classes.clone(),
             switches: totals.switches.clone(),
@@ -79,6 +81,9 @@ impl RunWriter {
         };
         assert_eq!(head.names, names, "the totals have the names that the writer was created with");
         let rows: Result<Vec<u64>, _> = tables.into_iter().map(TableWriter::close).collect();
+        if !explanations.is_empty() {
+            write_json(&staging.file(EXPLANATIONS_FILE), &explanations)?;
+        }
         if let Some(timing) = timing {
             write_json(&staging.file(TIMING_FILE), timing)?;
         }
@@ -119,6 +124,11 @@ impl RunSink for RunWriter {
     }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {
         self.push(row)
+    }
+    fn explanation(&mut self, explanation: &Explanation) -> io::Result<()> {
+        let NameTables { switches, classes, .. } = &self.head.names;
+        self.explanations.push(ExplanationRecord::new(explanation, switches, classes));
+        Ok(())
     }
 }
 

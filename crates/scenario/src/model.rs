@@ -1,7 +1,7 @@
 //! The validated scenario: what will run. Every default is filled in, every unit parsed, every name
 //! resolved. Only this enters a driver.
 
-use bufferlab_core::{ParamValue, Profile};
+use bufferlab_core::{Hardware, ParamValue, Profile};
 use bufferlab_transport::Spacing;
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Durations, FlowSpec, Pattern, SizeDistribution};
@@ -106,6 +106,26 @@ pub struct SwitchSpec {
     /// Bytes of every frame that are *not* charged to the buffer (link-layer overhead; the public
     /// ns-3 code also leaves out the IP header).
     pub uncharged_bytes: u32,
+    /// Where it deviates from the papers' ideal.
+    pub hardware: HardwareSpec,
+}
+
+/// What a chip does otherwise than the ideal switch; the default deviates in nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HardwareSpec {
+    /// Memories, each with an equal share of the buffer and its own consecutive ports; at least 1.
+    pub slices: u16,
+    /// A packet is forwarded once so many of its bytes have arrived (bytes), on links that are as fast as the switch's fastest port; `None`:
+    /// when it has arrived as a whole.
+    pub cut_through_bytes: Option<u32>,
+    /// What holds for each memory.
+    pub switch: Hardware,
+}
+
+impl Default for HardwareSpec {
+    fn default() -> Self {
+        Self { slices: 1, cut_through_bytes: None, switch: Hardware::IDEAL }
+    }
 }
 
 /// Strict-priority groups of queues; within a group one discipline.
@@ -373,6 +393,8 @@ pub struct OutputSpec {
     pub sample_ports: Option<Vec<u16>>,
     /// Whether queueing delays are recorded, by queue and class.
     pub delays: bool,
+    /// How many of the first losses are explained; `None`: none.
+    pub explain_losses: Option<u64>,
     /// Bytes below which a flow counts as short in summaries.
     pub short_flow_bytes: u64,
     /// Base round-trip time of the slowdown's ideal; `None`: computed per pair from the topology.

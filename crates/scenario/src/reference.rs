@@ -1,7 +1,7 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    BURST, CHANGE, ECN, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, Presence, ROOT, SCHEDULER_GROUP,
+    BURST, CHANGE, ECN, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, Presence, ROOT, SCHEDULER_GROUP,
     SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
@@ -20,6 +20,7 @@ pub fn reference() -> String {
         &CHANGE,
         &SWITCH,
         &ECN,
+        &HARDWARE,
         &SCHEDULER_GROUP,
         &SWITCH_OVERRIDE,
         &TRANSPORT,

@@ -2,13 +2,14 @@
 
 use crate::SimError;
 use crate::calendar::Calendar;
+use crate::explain::ExplainRequest;
 use crate::flow::Flows;
 use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::packet::Slab;
 use crate::routing::Routes;
 use crate::simulation::{Control, Simulation, Transport};
-use crate::switch_node::{SwitchNode, SwitchRecord};
+use crate::switch_node::{Slice, SwitchNode, SwitchRecord};
 use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
 use bufferlab_core::mark::{Moment, Scope};
@@ -18,7 +19,7 @@ use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
 };
 use bufferlab_transport::{CongestionStates, LastResort, TcpConfig, find_congestion_control};
-use bufferlab_units::{RandomStream, Time, mix};
+use bufferlab_units::{BitRate, RandomStream, Time, mix};
 use bufferlab_workload::FlowSource;
 use std::collections::BTreeMap;
 
@@ -35,7 +36,12 @@ impl Simulation {
         let topology = scenario.topology.clone();
         check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;
         check_size("cables", topology.links.len(), Calendar::MAX_ID as usize / 2)?;
-        let (links, cables, first_links) = build_links(&topology);
+        let (mut links, cables, first_links) = build_links(&topology);
+        for link in &mut links {
+            if let End::Switch(switch, _) = link.to {
+                link.header_bytes = cut_through(scenario, switch, link.rate);
+            }
+        }
         let reach = links.iter().map(|link| link.delay + link.rate.serialization(u64::from(u16::MAX))).max();
         check_size(
             "picoseconds that a packet is on a link",
@@ -49,7 +55,7 @@ impl Simulation {
         let mut timers = Timers::default();
         for (index, node) in switches.iter().enumerate() {
             // Policies without a timer yet may set one with their first packet: they are asked again then.
-            if let Some(first) = node.core.poll_timeout() {
+            if let Some(first) = node.poll_timeout() {
                 timers.push(first, Timer::Policy(index as u32));
             }
         }
@@ -124,6 +130,9 @@ impl Simulation {
             switches,
             topology,
         };
+        if let Some(count) = scenario.output.explain_losses {
+            simulation.explain(ExplainRequest::losses(count));
+        }
         for (index, down) in down_now.into_iter().enumerate() {
             let (ab, ba) = simulation.cables[index];
             simulation.links[ab as usize].down = down;
@@ -131,6 +140,13 @@ impl Simulation {
         }
         Ok(simulation)
     }
+}
+
+/// Bytes after which a packet on a link of this rate counts as arrived at the switch, if it forwards before it has all of it. A port that is
+/// faster than the link would run dry in the middle of a packet: then the whole packet is awaited.
+fn cut_through(scenario: &Scenario, switch: u32, rate: BitRate) -> Option<u32> {
+    let fastest = scenario.topology.switch_port_rates(switch).into_iter().max()?;
+    scenario.switches[switch as usize].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
 
 fn check_size(what: &'static str, found: usize, limit: usize) -> Result<(), SimError> {
@@ -185,24 +201,50 @@ fn build_switch(
     let name = || scenario.topology.switches[index].clone();
     let queues_per_port = usize::from(spec.queues_per_port);
     let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
-    let config = SwitchConfig {
-        capacity: spec.buffer_bytes,
-        port_rates: scenario.topology.switch_port_rates(index as u32),
-        queues_per_port,
-        max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
-        scheduler: build_scheduler(spec).map_err(|source| SimError::Scheduler { switch: name(), source })?,
-        marker: spec.ecn.as_ref().map(build_marker),
-        profile: scenario.profile,
-        seed: mix(scenario.seed ^ mix(index as u64 + 1)),
-    };
-    let core = config
-        .build(&spec.policy, &spec.policy_params)
-        .map_err(|source| SimError::Policy { switch: name(), source })?;
-    let ports = config.port_rates.len();
+    let port_rates = scenario.topology.switch_port_rates(index as u32);
+    let ports = port_rates.len();
+    let ports_per_slice = ports.div_ceil(usize::from(spec.hardware.slices)).max(1);
+    let mut slices = Vec::with_capacity(usize::from(spec.hardware.slices));
+    for (number, rates) in port_rates.chunks(ports_per_slice).enumerate() {
+        let config = SwitchConfig {
+            capacity: spec.buffer_bytes / u64::from(spec.hardware.slices),
+            port_rates: rates.to_vec(),
+            queues_per_port,
+            max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
+            scheduler: build_scheduler(spec).map_err(|source| SimError::Scheduler { switch: name(), source })?,
+            marker: spec.ecn.as_ref().map(build_marker),
+            profile: scenario.profile,
+            seed: mix(scenario.seed ^ mix(index as u64 + 1) ^ mix_slice(number)),
+            hardware: spec.hardware.switch,
+            foreign_ports: ports - rates.len(),
+        };
+        let core = config
+            .build(&spec.policy, &spec.policy_params)
+            .map_err(|source| SimError::Policy { switch: name(), source })?;
+        let first_port = number * ports_per_slice;
+        slices.push(Slice {
+            core,
+            first_port: first_port as u16,
+            first_queue: (first_port * queues_per_port) as u16,
+            shape: config.shape(),
+            policy: (spec.policy.clone(), spec.policy_params.clone()),
+        });
+    }
     let record = SwitchRecord::new(ports, ports * queues_per_port);
-    let shape = config.shape();
-    let timer_set = core.poll_timeout().is_some();
-    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, timer_set, record, shape })
+    let timer_set = slices.iter().any(|slice| slice.core.poll_timeout().is_some());
+    Ok(SwitchNode {
+        slices,
+        ports_per_slice: ports_per_slice as u16,
+        first_link,
+        uncharged: spec.uncharged_bytes,
+        timer_set,
+        record,
+    })
+}
+
+/// The first slice draws like the only one of a switch.
+fn mix_slice(number: usize) -> u64 {
+    if number == 0 { 0 } else { mix(number as u64) }
 }
 
 fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::ScheduleError> {

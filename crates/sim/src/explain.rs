@@ -3,7 +3,8 @@
 use crate::flow::slot_of;
 use crate::packet::PacketId;
 use crate::simulation::Simulation;
-use bufferlab_core::{Account, Buffer, Opinion, Panel, QueueId, Tags, Verdict};
+use crate::switch_node::Slice;
+use bufferlab_core::{Account, Opinion, Panel, QueueId, Tags, Verdict};
 use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub enum ExplainedEvent {
     Mark,
     /// A stored packet was removed.
     Eviction,
+    /// Either kind of loss: refused or removed.
+    Loss,
 }
 
 impl ExplainedEvent {
@@ -30,7 +33,13 @@ impl ExplainedEvent {
             Self::Drop => "drop",
             Self::Mark => "mark",
             Self::Eviction => "eviction",
+            Self::Loss => "loss",
         }
+    }
+
+    /// Whether this kind takes in `event`.
+    fn covers(self, event: Self) -> bool {
+        self == event || (self == Self::Loss && event != Self::Mark)
     }
 }
 
@@ -51,6 +60,15 @@ pub struct ExplainRequest {
     pub count: u64,
     /// End the run after the last one.
     pub then_stop: bool,
+}
+
+impl ExplainRequest {
+    /// The first `count` losses anywhere; the run goes on.
+    #[must_use]
+    pub fn losses(count: u64) -> Self {
+        let event = ExplainedEvent::Loss;
+        Self { event, switch: None, port: None, from: Time::ZERO, skip: 0, count, then_stop: false }
+    }
 }
 
 /// Collects the explanations of a run.
@@ -84,7 +102,8 @@ impl Simulation {
     pub fn explain(&mut self, request: ExplainRequest) {
         for (index, node) in self.switches.iter_mut().enumerate() {
             if request.switch.is_none_or(|wanted| wanted == index as u32) {
-                node.record.panel = Some(Box::new(Panel::new(&node.shape, node.shape.profile)));
+                let panel = |slice: &Slice| Panel::new(&slice.shape, (&slice.policy.0, &slice.policy.1));
+                node.record.panels = node.slices.iter().map(panel).collect();
             }
         }
         self.explainer = Some(Explainer { request, passed: 0, found: Vec::new() });
@@ -97,8 +116,9 @@ impl Simulation {
         let Some(explainer) = &mut self.explainer else { return };
         let request = &explainer.request;
         let node = &self.switches[sighting.switch as usize];
-        let (port, priority) = node.core.buffer().port_and_priority(sighting.queue);
-        let wanted = request.event == sighting.event
+        let (port, priority) = node.port_and_priority(sighting.queue);
+        let (slice, queue) = node.at(sighting.queue);
+        let wanted = request.event.covers(sighting.event)
             && request.switch.is_none_or(|switch| switch == sighting.switch)
             && request.port.is_none_or(|wanted| wanted == port)
             && request.from <= self.now
@@ -112,17 +132,17 @@ impl Simulation {
         }
         let packet = &self.packets[sighting.packet];
         let tags = packet.flags.tags();
-        let buffer = node.core.buffer();
+        let (core, buffer) = (&slice.core, slice.core.buffer());
         // A marked packet is already stored; what was compared is the length before it.
         let own = if sighting.event == ExplainedEvent::Mark { u64::from(sighting.size) } else { 0 };
         let mut inputs = Vec::new();
-        node.core.policy().probe(sighting.queue, buffer, &mut |name, value| inputs.push((name, value)));
+        core.policy().probe(queue, buffer, &mut |name, value| inputs.push((name, value)));
         let limit_bytes = match sighting.event {
-            ExplainedEvent::Mark => node.core.marker().map(|marker| marker.config().kmin),
-            ExplainedEvent::Drop | ExplainedEvent::Eviction => node.core.threshold(sighting.queue, tags),
+            ExplainedEvent::Mark => core.marker().map(|marker| marker.config().kmin),
+            ExplainedEvent::Drop | ExplainedEvent::Eviction | ExplainedEvent::Loss => core.threshold(queue, tags),
         };
         let info = self.flows.infos[slot_of(packet.flow)].as_ref();
-        let opinions = node.record.panel.as_ref().map_or(&[] as &[Opinion], |panel| panel.opinions());
+        let opinions = node.record.opinions();
         let explanation = Explanation {
             time_ns: self.now.as_ns(),
             switch: sighting.switch,
@@ -130,26 +150,29 @@ impl Simulation {
             priority,
             event: sighting.event.name(),
             reason: sighting.reason,
+            policy: slice.policy.0.clone(),
+            params: slice.policy.1.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
             class: info.map_or(0, |info| info.spec.class),
             flow_id: info.map_or(0, |info| info.number),
             size_bytes: u64::from(sighting.size),
             tags: Tags::names(tags).collect(),
-            queue_bytes: buffer.queue_bytes(sighting.queue) - own,
+            queue_bytes: buffer.queue_bytes(queue) - own,
             limit_bytes,
             occupancy_bytes: buffer.occupancy() - own,
             buffer_bytes: buffer.capacity(),
             inputs,
-            holders: self.holders(buffer),
-            opinions: opinions.iter().map(|opinion| describe(opinion, buffer)).collect(),
+            holders: self.holders(slice),
+            opinions: opinions.iter().map(|opinion| describe(opinion, slice)).collect(),
         };
         self.explainer.as_mut().expect("it was there above").found.push(explanation);
     }
 
     /// The largest holders of a buffer by port, queue, class and flow.
-    fn holders(&self, buffer: &Buffer) -> Vec<Holder> {
+    fn holders(&self, slice: &Slice) -> Vec<Holder> {
+        let buffer = slice.core.buffer();
         let mut shares: [BTreeMap<String, (u64, u64)>; 4] = Default::default();
         for queue in buffer.queue_ids() {
-            let (port, priority) = buffer.port_and_priority(queue);
+            let (port, priority) = slice.port_and_priority(queue);
             for stored in buffer.packets(queue) {
                 let info = self.flows.infos[slot_of(stored.flow)].as_ref();
                 let class = info.map_or("?", |info| self.classes[usize::from(info.spec.class)].as_str());
@@ -174,14 +197,14 @@ impl Simulation {
     }
 }
 
-fn describe(opinion: &Opinion, buffer: &Buffer) -> PolicyOpinion {
+fn describe(opinion: &Opinion, slice: &Slice) -> PolicyOpinion {
     let verdict = match opinion.verdict {
-        Verdict::Admit(Account::Shared) => "admit".to_owned(),
+        Verdict::Admit(Account::Shared | Account::Minimum) => "admit".to_owned(),
         Verdict::Admit(Account::Reserved) => "admit (reserved space)".to_owned(),
         Verdict::Admit(Account::Headroom) => "admit (headroom)".to_owned(),
         Verdict::Drop(reason) => reason.name().to_owned(),
         Verdict::Evict { victim, .. } => {
-            let (port, priority) = buffer.port_and_priority(victim);
+            let (port, priority) = slice.port_and_priority(victim);
             format!("evict from {port}.{priority}")
         }
     };

@@ -4,6 +4,7 @@ use crate::SimError;
 use crate::flow::Slot;
 use crate::link::{End, Link};
 use crate::simulation::{Control, Query, Simulation};
+use crate::switch_node::QueuePlace;
 use crate::timers::Timer;
 use bufferlab_core::{DropReason, Policy, QueueId, Tags};
 use bufferlab_metrics::{
@@ -126,8 +127,7 @@ impl Simulation {
     /// Samples the chosen switch: its total, and of its queues length, threshold and what the policy tells of them.
     pub(crate) fn sample(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let switch = self.output.sample_switch;
-        let core = &self.switches[switch as usize].core;
-        let buffer = core.buffer();
+        let node = &self.switches[switch as usize];
         let time_ns = self.now.as_ns();
         sink.series(&SeriesRow {
             time_ns,
@@ -135,12 +135,12 @@ impl Simulation {
             switch,
             port: None,
             priority: None,
-            occupancy_bytes: buffer.occupancy(),
+            occupancy_bytes: node.occupancy(),
             threshold_bytes: None,
         })?;
-        for queue in buffer.queue_ids() {
-            let occupancy_bytes = buffer.queue_bytes(queue);
-            let (port, priority) = buffer.port_and_priority(queue);
+        for QueuePlace { slice, local, port, priority, .. } in node.queues() {
+            let (core, buffer) = (&slice.core, slice.core.buffer());
+            let occupancy_bytes = buffer.queue_bytes(local);
             // Ports that somebody asked for are shown empty too; of all the others only what they hold.
             let wanted = match &self.output.sample_ports {
                 Some(ports) => ports.contains(&port),
@@ -156,10 +156,10 @@ impl Simulation {
                 port: Some(port),
                 priority: Some(priority),
                 occupancy_bytes,
-                threshold_bytes: core.threshold(queue, Tags::NONE),
+                threshold_bytes: core.threshold(local, Tags::NONE),
             })?;
             let mut probed = Ok(());
-            core.policy().probe(queue, buffer, &mut |name, value| {
+            core.policy().probe(local, buffer, &mut |name, value| {
                 let row = ProbeRow { time_ns, switch, port, priority, name, value };
                 if probed.is_ok() {
                     probed = sink.probe(&row);
@@ -180,11 +180,9 @@ impl Simulation {
             link.phase_bytes = link.tx_bytes;
         }
         for node in &self.switches {
-            let buffer = node.core.buffer();
-            for queue in buffer.queue_ids() {
-                let counters = node.core.counters(queue);
-                let charged = counters.enqueued_bytes + node.record.refused_bytes[usize::from(queue.0)];
-                let (port, _) = buffer.port_and_priority(queue);
+            for QueuePlace { slice, local, port, .. } in node.queues() {
+                let counters = slice.core.counters(local);
+                let charged = counters.enqueued_bytes + counters.dropped_bytes;
                 let link = &mut self.links[(node.first_link + u32::from(port)) as usize];
                 *link.phase_offered.get_or_insert(0) +=
                     charged + counters.arrived * u64::from(node.uncharged);
@@ -224,7 +222,7 @@ impl Simulation {
         }
         Ok(RunTotals {
             classes: self.classes,
-            buffer_bytes: self.switches.iter().map(|node| node.core.buffer().capacity()).collect(),
+            buffer_bytes: self.switches.iter().map(|node| node.capacity()).collect(),
             switches: self.topology.switches,
             hosts: self.topology.hosts,
             end_ns: end.as_ns(),
@@ -242,10 +240,8 @@ impl Simulation {
         let stored: usize = self
             .switches
             .iter()
-            .map(|node| {
-                let buffer = node.core.buffer();
-                buffer.queue_ids().map(|queue| buffer.queue_packets(queue)).sum::<usize>()
-            })
+            .flat_map(|node| node.queues())
+            .map(|place| place.slice.core.buffer().queue_packets(place.local))
             .sum();
         let flying: usize = self.links.iter().map(|link| link.pipe.len()).sum();
         let waiting: usize = self.nics.iter().map(|nic| nic.queue.len()).sum();
@@ -259,16 +255,15 @@ impl Simulation {
         node.record.total.close(end);
         node.record.ports.iter_mut().for_each(|histogram| histogram.close(end));
         node.record.queues.iter_mut().for_each(|histogram| histogram.close(end));
-        let (core, record) = (&node.core, &node.record);
+        let (node, record) = (&*node, &node.record);
         write_histogram(sink, &record.total, (Scope::Switch, switch, None, None))?;
         for (port, histogram) in record.ports.iter().enumerate() {
             write_histogram(sink, histogram, (Scope::Port, switch, Some(port as u16), None))?;
         }
-        for queue in core.buffer().queue_ids() {
-            let (port, priority) = core.buffer().port_and_priority(queue);
+        for QueuePlace { slice, local, queue, port, priority } in node.queues() {
             let histogram = &record.queues[usize::from(queue.0)];
             write_histogram(sink, histogram, (Scope::Queue, switch, Some(port), Some(priority)))?;
-            let counters = core.counters(queue);
+            let counters = slice.core.counters(local);
             sink.queue(&QueueRow {
                 switch,
                 port,
@@ -286,7 +281,7 @@ impl Simulation {
         let classes = self.classes.len().max(1);
         for (at, histogram) in record.delays.iter().enumerate() {
             let queue = QueueId((at / classes) as u16);
-            let (port, priority) = core.buffer().port_and_priority(queue);
+            let (port, priority) = node.port_and_priority(queue);
             for bin in histogram.bins() {
                 sink.delay(&DelayRow {
                     switch,
@@ -301,7 +296,7 @@ impl Simulation {
             }
         }
         for (&(queue, class, reason), &(packets, bytes)) in &record.drops {
-            let (port, priority) = core.buffer().port_and_priority(queue);
+            let (port, priority) = node.port_and_priority(queue);
             let reason = DropReason::ALL[usize::from(reason)].name();
             sink.drops(&DropRow { switch, port, priority, class, reason, packets, bytes })?;
         }

@@ -18,6 +18,8 @@ pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
     pub(crate) delay: Time,
+    /// Where the switch at the end forwards a packet once it has so many bytes of it (cut-through).
+    pub(crate) header_bytes: Option<u32>,
     pub(crate) pipe: VecDeque<(Time, PacketId)>,
     pub(crate) to: End,
     /// A transmission-complete event is scheduled: packets wait for this link.
@@ -44,6 +46,7 @@ impl Link {
             busy_until: Time::ZERO,
             serializer: Serializer::new(rate),
             delay,
+            header_bytes: None,
             pipe: VecDeque::new(),
             to,
             waiting: false,
@@ -66,7 +69,11 @@ impl Link {
     pub(crate) fn transmit(&mut self, now: Time, packet: PacketId, wire: u16, marked: bool) -> (Time, bool) {
         debug_assert!(now >= self.busy_until, "a link sends one packet at a time");
         self.busy_until = now + self.serializer.time(u32::from(wire));
-        let arrival = self.busy_until + self.delay;
+        let arrived = match self.header_bytes {
+            None => self.busy_until,
+            Some(header) => now + self.serializer.time(u32::from(wire).min(header)),
+        };
+        let arrival = arrived + self.delay;
         self.tx_packets += 1;
         self.tx_bytes += u64::from(wire);
         self.marked_packets += u64::from(marked);

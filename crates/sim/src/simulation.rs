@@ -227,7 +227,7 @@ impl Simulation {
 
     fn handle_policy_timer(&mut self, switch: u32) -> Result<(), SimError> {
         let node = &mut self.switches[switch as usize];
-        node.core.handle_timeout(self.now, &mut node.record);
+        node.handle_timeout(self.now);
         node.timer_set = false;
         self.set_policy_timer(switch);
         if !self.switches[switch as usize].record.evicted.is_empty() {
@@ -246,7 +246,7 @@ impl Simulation {
         if node.timer_set {
             return;
         }
-        if let Some(next) = node.core.poll_timeout() {
+        if let Some(next) = node.poll_timeout() {
             node.timer_set = true;
             self.timers.push(next, Timer::Policy(switch));
         }

@@ -40,12 +40,12 @@ impl Simulation {
             },
         };
         let link = node.first_link + u32::from(egress_port);
-        match node.core.handle_arrival(self.now, &wanted, &mut node.record) {
+        match node.handle_arrival(self.now, &wanted) {
             Admission::Stored { marked } => {
                 if marked {
                     packet.flags.set(Flags::MARKED);
                     if self.explainer.is_some() {
-                        let queue = node.core.queue_of(&wanted);
+                        let queue = node.queue_of(&wanted);
                         let (event, size) = (ExplainedEvent::Mark, wanted.size);
                         self.witness(&Sighting { event, switch, queue, packet: id, size, reason: "ecn" });
                     }
@@ -65,7 +65,7 @@ impl Simulation {
             Admission::Dropped(reason) => {
                 let class = self.class_of(wanted.flow);
                 let node = &mut self.switches[switch as usize];
-                let queue = node.core.queue_of(&wanted);
+                let queue = node.queue_of(&wanted);
                 node.record.count_drop(queue, class, reason, wanted.size);
                 if self.explainer.is_some() {
                     let (event, size, reason) = (ExplainedEvent::Drop, wanted.size, reason.name());
@@ -86,8 +86,7 @@ impl Simulation {
     #[inline]
     pub(crate) fn send_from_switch(&mut self, link: u32, switch: u32, port: u16) -> Result<(), SimError> {
         let node = &mut self.switches[switch as usize];
-        if let Some(transmission) = node.core.poll_transmit(self.now, port, &mut node.record) {
-            let more = node.core.wants_to_send(port);
+        if let Some((transmission, more)) = node.poll_transmit(self.now, port) {
             let packet = &mut self.packets[transmission.packet];
             if transmission.marked && packet.flags.has(Flags::ECN_CAPABLE) {
                 packet.flags.set(Flags::MARKED);
@@ -192,7 +191,7 @@ impl Simulation {
         if let End::Switch(switch, port) = self.links[id as usize].from {
             loop {
                 let node = &mut self.switches[switch as usize];
-                let Some(sent) = node.core.poll_transmit(self.now, port, &mut node.record) else { break };
+                let Some((sent, _)) = node.poll_transmit(self.now, port) else { break };
                 self.links[id as usize].lost_packets += 1;
                 self.lose(sent.packet);
             }
@@ -201,7 +200,8 @@ impl Simulation {
 
     #[cold]
     pub(crate) fn verify_switch(&self, switch: u32) -> Result<(), SimError> {
-        self.switches[switch as usize].core.verify().map_err(|source| SimError::Broken {
+        let verified = self.switches[switch as usize].slices.iter().try_for_each(|slice| slice.core.verify());
+        verified.map_err(|source| SimError::Broken {
             time: self.now,
             switch: self.topology.switches[switch as usize].clone(),
             source,

@@ -2,6 +2,7 @@
 
 mod bursts;
 mod charts;
+mod explanations;
 mod occupancy;
 mod tables;
 
@@ -26,6 +27,7 @@ pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
         occupancy::over_time(report)?.map(|body| ("buffer-time", "Buffer over time", body)),
         occupancy::distribution(report).map(|body| ("buffer", "Buffer occupancy", body)),
         Some(("losses", "Losses", tables::losses(report))),
+        explanations::section(report)?.map(|body| ("explanations", "Explained losses", body)),
         Some(("links", "Links", tables::links(report))),
         Some(("runs", "Runs", runs(report)?)),
     ];

@@ -350,7 +350,66 @@ const SWITCH_KEYS: &[KeySpec] = &[
         "\"0 B\"",
         "Bytes of every frame that are not charged to the buffer (link-layer overhead).",
     ),
+    optional(
+        "hardware",
+        Kind::Table(&HARDWARE),
+        "{ cell = \"208 B\", slices = 4 }",
+        "What a chip does otherwise; without it, the ideal of the papers: bytes, one memory, instant thresholds.",
+    ),
 ];
+
+/// A chip's deviations.
+pub(crate) static HARDWARE: TableSpec = TableSpec {
+    title: "[switch.hardware]",
+    doc: "What a chip does otherwise than the ideal switch of the papers (`docs/hardware.md`). Every option works with every policy.",
+    keys: &[
+        default(
+            "cell",
+            SMALL_SIZE,
+            "\"1 B\"",
+            "Memory is given out in cells of this size; a packet occupies whole cells. Broadcom's Trident+ has 208 B.",
+        ),
+        default(
+            "slices",
+            count(1, 256),
+            "1",
+            "Memories. Each has an equal share of the buffer, its own consecutive ports and its own thresholds. Broadcom's Tomahawk has 4.",
+        ),
+        default(
+            "queue_reserve",
+            SIZE_OR_ZERO,
+            "\"0 B\"",
+            "Set aside for each queue: what fits into it is stored without asking the policy, which divides the rest of the buffer.",
+        ),
+        default(
+            "port_reserve",
+            SIZE_OR_ZERO,
+            "\"0 B\"",
+            "Set aside for each port, for its queues together when their own reserves are used up.",
+        ),
+        optional("port_limit", SIZE, "\"500 KB\"", "Most that a port's queues may hold together, reserves included."),
+        optional(
+            "threshold_refresh",
+            SPAN,
+            "\"1 us\"",
+            "Thresholds follow the buffer's occupancy in steps of this length; without it at once. Queue lengths are always exact.",
+        ),
+        default(
+            "quantised_alpha",
+            Kind::Flag,
+            "false",
+            "Every alpha is rounded to the power of two that is nearest by ratio.",
+        ),
+        optional(
+            "cut_through",
+            SMALL_SIZE,
+            "\"64 B\"",
+            "Forward a packet once so much of it has arrived, on links that are as fast as the fastest port; without it, when it has arrived \
+             as a whole. The buffer is charged with the whole packet from then on.",
+        ),
+    ],
+    variants: &[],
+};
 
 /// Strict-priority groups.
 pub(crate) static SCHEDULER_GROUP: TableSpec = TableSpec {
@@ -870,6 +929,13 @@ pub(crate) static OUTPUT: TableSpec = TableSpec {
             "true where a transport has congestion_control = \"none\"",
             "true",
             "Whether queueing delays are recorded, for every queue and class. Costs a little speed.",
+        ),
+        optional(
+            "explain_losses",
+            count(1, 1_000),
+            "5",
+            "Explain the first so many lost packets in the report: which limit bound, who held the buffer, what every other policy would \
+             have done. All policies then watch all switches, which makes the run several times slower.",
         ),
         default(
             "short_flow",

@@ -3,6 +3,7 @@
 mod changes;
 mod files;
 mod graph;
+mod hardware;
 mod on_off;
 mod output;
 mod overrides;

@@ -41,6 +41,7 @@ pub(crate) fn output(
     let sample_ports = sample_ports(&mut reader, networks, sample_switch);
     let delays = reader.flag("delays").unwrap_or(open_loop);
     reader.out.set("delays", delays.to_string());
+    let explain_losses = reader.count("explain_losses");
     let short_flow_bytes = reader.size("short_flow");
     let base_rtt = reader.time("base_rtt");
     let resolved = reader.finish();
@@ -52,6 +53,7 @@ pub(crate) fn output(
         sample_until,
         sample_ports,
         delays,
+        explain_losses,
         short_flow_bytes: short_flow_bytes?,
         base_rtt,
     })

@@ -3,6 +3,7 @@
 //! An override is laid over `[switch]` like one file over another, and the result is read as a whole. So
 //! switches fall into groups with the same table; each group is read once.
 
+use super::hardware::{self, HardwareChoice};
 use super::overrides::{contains, overrides, select};
 use super::policy::{self, PolicyChoice};
 use super::scheduler;
@@ -15,7 +16,7 @@ use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
-use bufferlab_core::{Profile, SwitchShape};
+use bufferlab_core::{Profile, SwitchConfig};
 
 /// Switches with the same configuration.
 pub(crate) struct Group {
@@ -30,6 +31,7 @@ pub(crate) struct Group {
     ecn: Option<EcnSpec>,
     ecn_origin: Origin,
     uncharged: Option<(u32, Origin)>,
+    hardware: Option<HardwareChoice>,
     resolved: OutTable,
 }
 
@@ -104,6 +106,7 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
     let ecn = ecn(&mut reader, queues_per_port);
     let uncharged =
         reader.small_size("uncharged_bytes").map(|bytes| (bytes, reader.place("uncharged_bytes")));
+    let hardware = hardware::read(&mut reader);
     Some(Group {
         switches,
         path,
@@ -115,6 +118,7 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
         ecn,
         ecn_origin,
         uncharged,
+        hardware,
         resolved: reader.finish(),
     })
 }
@@ -245,15 +249,25 @@ pub(crate) fn finish(
                 );
             }
             let policy = group.policy.as_ref()?;
-            let shape = SwitchShape {
-                capacity: buffer_bytes,
-                port_rates: running_rates[switch as usize].clone(),
-                queues_per_port: usize::from(group.queues_per_port),
-                max_packet: packet.unwrap_or(1),
+            let hardware = group.hardware?;
+            let (rates, queues_per_port) = (&running_rates[switch as usize], usize::from(group.queues_per_port));
+            let (ports, max_packet) = (rates.len(), packet.unwrap_or(1));
+            if !hardware.check(context, &group.path, name, buffer_bytes, ports, queues_per_port, max_packet) {
+                break;
+            }
+            let slices = hardware.spec.slices;
+            let config = SwitchConfig {
+                capacity: buffer_bytes / u64::from(slices),
+                port_rates: rates[..ports.div_ceil(usize::from(slices))].to_vec(),
+                queues_per_port,
+                max_packet,
                 profile,
                 seed,
+                hardware: hardware.spec.switch,
+                ..SwitchConfig::new(buffer_bytes, Vec::new())
             };
-            if let Err(error) = (policy.info.build)(&policy.params, &shape) {
+            let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
+            if let Err(error) = (policy.info.build)(&params, &config.shape()) {
                 let key = format!("{}.policy.{}", group.path, error.param);
                 let complaint =
                     Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
@@ -272,6 +286,7 @@ pub(crate) fn finish(
                 scheduler: group.scheduler.clone()?,
                 ecn: group.ecn.clone(),
                 uncharged_bytes: uncharged,
+                hardware: hardware.spec,
             });
         }
     }

@@ -1,0 +1,92 @@
+//! Explained losses: which limit bound, who held the buffer, what every other policy would have done.
+
+use crate::error::ReportError;
+use crate::format;
+use crate::load::Report;
+use bufferlab_results::ExplanationRecord;
+use maud::{Markup, html};
+
+/// Kinds of holders in the order of the table, with their titles.
+const HOLDERS: [(&str, &str); 4] = [("port", "Ports"), ("queue", "Queues"), ("class", "Classes"), ("flow", "Flows")];
+
+/// The explained losses of every policy's first run that has any; nothing if no run explains one.
+pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
+    let mut explained = Vec::new();
+    for policy in &report.comparison.policies {
+        for run in report.runs_of(policy).take(1) {
+            let records = run.result.explanations()?;
+            if !records.is_empty() {
+                explained.push((policy, run.summary.seed, records));
+            }
+        }
+    }
+    if explained.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(html! {
+        p.soft {
+            "The first losses of a run. \"Others\" is what every registered policy would have said of the same packet with the same buffer: "
+            "all of them watched the switch from the start, the switch's own with its parameters, the others with their defaults."
+        }
+        @for (policy, seed, records) in &explained {
+            h3 { (policy) ", seed " (seed) }
+            @for record in records { (one(record)) }
+        }
+    }))
+}
+
+fn one(record: &ExplanationRecord) -> Markup {
+    let (admit, refuse): (Vec<_>, Vec<_>) =
+        record.opinions.iter().partition(|opinion| opinion.verdict.starts_with("admit"));
+    let (evict, refuse): (Vec<_>, Vec<_>) =
+        refuse.into_iter().partition(|opinion| opinion.verdict.starts_with("evict"));
+    let names = |group: &[&bufferlab_results::OpinionRecord]| {
+        group.iter().map(|opinion| opinion.policy.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    html! {
+        details {
+            summary {
+                (format::span_ns(record.time_ns)) ", " (record.switch) " port " (record.port) " priority " (record.priority) ": "
+                (record.event) " (" (record.reason) "); " (admit.len()) " of " (record.opinions.len()) " policies would have stored it"
+            }
+            p {
+                (record.size_bytes) " B of flow " (record.flow_id) " (" (record.class) ")"
+                @for tag in &record.tags { ", " (tag) }
+                ": " (record.because) "."
+            }
+            div.scroll tabindex="0" {
+                table {
+                    tbody {
+                        tr { th { "Buffer" } td.left {
+                            (format::bytes(record.occupancy_bytes as f64)) " of " (format::bytes(record.buffer_bytes as f64)) " in use"
+                        } }
+                        @if !record.inputs.is_empty() {
+                            tr { th { "Inputs of the limit" } td.left {
+                                @for (index, (name, value)) in record.inputs.iter().enumerate() {
+                                    @if index > 0 { "; " } (name) " = " (format::number(*value))
+                                }
+                            } }
+                        }
+                        @for (kind, title) in HOLDERS {
+                            tr { th { (title) " that held it" } td.left { (holders(record, kind)) } }
+                        }
+                        tr { th { "Others: store it" } td.left { (names(&admit)) } }
+                        @if !evict.is_empty() { tr { th { "Others: evict another one for it" } td.left { (names(&evict)) } } }
+                        tr { th { "Others: refuse it" } td.left {
+                            @for (index, opinion) in refuse.iter().enumerate() {
+                                @if index > 0 { ", " } (opinion.policy)
+                                @if let Some(limit) = opinion.threshold_bytes { " (limit " (format::bytes(limit as f64)) ")" }
+                            }
+                        } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn holders(record: &ExplanationRecord, kind: &str) -> String {
+    let share = |bytes: u64| 100.0 * bytes as f64 / record.buffer_bytes as f64;
+    let of_kind = record.holders.iter().filter(|holder| holder.kind == kind);
+    of_kind.map(|holder| format!("{} {:.1} %", holder.name, share(holder.bytes))).collect::<Vec<_>>().join(", ")
+}

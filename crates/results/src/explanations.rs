@@ -1,0 +1,99 @@
+//! Explained events of a run: nested and few, so JSON and no table.
+
+use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
+use serde::{Deserialize, Serialize};
+
+/// One event, explained; see [`Explanation`] for the meaning of each field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields are those of Explanation, with names in place of indices")]
+pub struct ExplanationRecord {
+    pub time_ns: u64,
+    pub switch: String,
+    pub port: u16,
+    pub priority: u8,
+    pub event: String,
+    pub reason: String,
+    pub because: String,
+    pub policy: String,
+    pub params: Vec<(String, String)>,
+    pub class: String,
+    pub flow_id: u64,
+    pub size_bytes: u64,
+    pub tags: Vec<String>,
+    pub queue_bytes: u64,
+    pub limit_bytes: Option<u64>,
+    pub occupancy_bytes: u64,
+    pub buffer_bytes: u64,
+    pub inputs: Vec<(String, f64)>,
+    pub holders: Vec<HolderRecord>,
+    pub opinions: Vec<OpinionRecord>,
+}
+
+/// Somebody's share of the buffer at that moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HolderRecord {
+    /// `port`, `queue`, `class` or `flow`.
+    pub kind: String,
+    /// Which one.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// What a policy would have answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpinionRecord {
+    /// Name of the policy.
+    pub policy: String,
+    /// `admit`, a drop reason, or `evict from 3.1`.
+    pub verdict: String,
+    /// Its limit (bytes), where it has one.
+    pub threshold_bytes: Option<u64>,
+}
+
+impl ExplanationRecord {
+    /// The explanation with names in place of indices.
+    #[must_use]
+    pub fn new(explanation: &Explanation, switches: &[String], classes: &[String]) -> Self {
+        let e = explanation;
+        let name = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_default();
+        Self {
+            time_ns: e.time_ns,
+            switch: name(switches, e.switch as usize),
+            port: e.port,
+            priority: e.priority,
+            event: e.event.to_owned(),
+            reason: e.reason.to_owned(),
+            because: e.because(),
+            policy: e.policy.clone(),
+            params: e.params.clone(),
+            class: name(classes, usize::from(e.class)),
+            flow_id: e.flow_id,
+            size_bytes: e.size_bytes,
+            tags: e.tags.iter().map(|&tag| tag.to_owned()).collect(),
+            queue_bytes: e.queue_bytes,
+            limit_bytes: e.limit_bytes,
+            occupancy_bytes: e.occupancy_bytes,
+            buffer_bytes: e.buffer_bytes,
+            inputs: e.inputs.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+            holders: e.holders.iter().map(HolderRecord::new).collect(),
+            opinions: e.opinions.iter().map(OpinionRecord::new).collect(),
+        }
+    }
+}
+
+impl HolderRecord {
+    fn new(holder: &Holder) -> Self {
+        let Holder { kind, name, bytes, packets } = holder;
+        Self { kind: (*kind).to_owned(), name: name.clone(), bytes: *bytes, packets: *packets }
+    }
+}
+
+impl OpinionRecord {
+    fn new(opinion: &PolicyOpinion) -> Self {
+        let PolicyOpinion { policy, verdict, threshold_bytes } = opinion;
+        Self { policy: (*policy).to_owned(), verdict: verdict.clone(), threshold_bytes: *threshold_bytes }
+    }
+}

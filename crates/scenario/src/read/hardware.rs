@@ -1,0 +1,92 @@
+//! `[switch.hardware]`: what a chip does otherwise than the papers' ideal switch.
+
+use crate::context::{Complaint, Context};
+use crate::model::HardwareSpec;
+use crate::quantity::format_size;
+use crate::reader::Reader;
+use crate::tree::Origin;
+use bufferlab_core::{Hardware, Reserves};
+
+/// The options as read, and where they stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HardwareChoice {
+    pub(crate) spec: HardwareSpec,
+    place: Origin,
+}
+
+/// Reads the table below a switch; without one the switch is ideal.
+pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
+    switch.spec_of("hardware");
+    let place = switch.place("hardware");
+    if !switch.has("hardware") {
+        return Some(HardwareChoice { spec: HardwareSpec::default(), place });
+    }
+    let mut reader = switch.table("hardware")?;
+    let cell_bytes = reader.small_size("cell");
+    let slices = reader.count("slices").map(|slices| slices as u16);
+    let queue = reader.size("queue_reserve");
+    let port = reader.size("port_reserve");
+    let port_limit = reader.size("port_limit");
+    let threshold_refresh = reader.time("threshold_refresh");
+    let quantised_alpha = reader.flag("quantised_alpha");
+    let cut_through_bytes = reader.small_size("cut_through");
+    let resolved = reader.finish();
+    switch.put("hardware", resolved);
+    let switch = Hardware {
+        cell_bytes: cell_bytes?,
+        reserves: Reserves { queue: queue?, port: port? },
+        port_limit,
+        threshold_refresh,
+        quantised_alpha: quantised_alpha?,
+    };
+    Some(HardwareChoice { spec: HardwareSpec { slices: slices?, cut_through_bytes, switch }, place })
+}
+
+impl HardwareChoice {
+    /// Whether the options fit a switch of so many bytes and ports whose largest packet has `packet` bytes; records what does not.
+    pub(crate) fn check(
+        &self,
+        context: &Context,
+        path: &str,
+        name: &str,
+        buffer_bytes: u64,
+        ports: usize,
+        queues_per_port: usize,
+        packet: u64,
+    ) -> bool {
+        let HardwareSpec { slices, switch, .. } = &self.spec;
+        let complain = |key: &str, message: String, expected: String, help: &str| {
+            let complaint = Complaint::new(message, expected).help(help);
+            context.error(&format!("{path}.hardware.{key}"), self.place, complaint);
+            false
+        };
+        if usize::from(*slices) > ports {
+            let message = format!("{slices} slices for the {ports} ports of \"{name}\"");
+            let help = "every slice serves some of the ports, and only they use its memory";
+            return complain("slices", message, format!("expected at most {ports}"), help);
+        }
+        let slice_bytes = buffer_bytes / u64::from(*slices);
+        let ports_of_slice = ports.div_ceil(usize::from(*slices));
+        let charged = u64::from(switch.charged(packet as u32));
+        let reserved = switch.reserves.total(ports_of_slice, queues_per_port);
+        if slice_bytes < reserved + charged {
+            let message = if reserved > 0 {
+                format!(
+                    "{} of the {} that {ports_of_slice} ports of \"{name}\" share are set aside",
+                    format_size(reserved),
+                    format_size(slice_bytes)
+                )
+            } else {
+                format!("a slice of \"{name}\" has {}", format_size(slice_bytes))
+            };
+            let expected = format!("a packet needs {}", format_size(charged));
+            let help = "lower queue_reserve (each queue), port_reserve (each port) or slices, or enlarge the buffer";
+            return complain("queue_reserve", message, expected, help);
+        }
+        if let Some(limit) = switch.port_limit.filter(|&limit| limit < charged) {
+            let message = format!("no packet fits into the limit of a port ({})", format_size(limit));
+            return complain("port_limit", message, format!("a packet needs {}", format_size(charged)), "raise it");
+        }
+        true
+    }
+}
