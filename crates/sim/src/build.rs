@@ -211,7 +211,8 @@ fn build_switch(
             port_rates: rates.to_vec(),
             queues_per_port,
             max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
-            scheduler: build_scheduler(spec).map_err(|source| SimError::Scheduler { switch: name(), source })?,
+            scheduler: build_scheduler(spec)
+                .map_err(|source| SimError::Scheduler { switch: name(), source })?,
             marker: spec.ecn.as_ref().map(build_marker),
             profile: scenario.profile,
             seed: mix(scenario.seed ^ mix(index as u64 + 1) ^ mix_slice(number)),

@@ -387,7 +387,12 @@ pub(crate) static HARDWARE: TableSpec = TableSpec {
             "\"0 B\"",
             "Set aside for each port, for its queues together when their own reserves are used up.",
         ),
-        optional("port_limit", SIZE, "\"500 KB\"", "Most that a port's queues may hold together, reserves included."),
+        optional(
+            "port_limit",
+            SIZE,
+            "\"500 KB\"",
+            "Most that a port's queues may hold together, reserves included.",
+        ),
         optional(
             "threshold_refresh",
             SPAN,
