@@ -176,7 +176,7 @@ fn random_states_agree_with_tdts_equations() {
     let mut cases = [0; 2];
     for _ in 0..1_000 {
         let (n, m) = (stream.below(4) as usize, 1 + stream.below(2) as usize);
-        let rate = LINE * (2.2 + 10.0 * stream.next_f64());
+        let rate = LINE * (2.2 + between(&mut stream, 0.05, 10.0));
         let closed = tdt(rate, n as f64, m as f64, BUFFER, 1.0, LINE, 16.0);
         let found = |law: fn(&Shape) -> Law| {
             let run = overloads_and_burst(law, n, m, rate);
@@ -272,7 +272,7 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
                 queues.push(ReverieQueue { weight, arriving, start: 0.0, end: 1e9, drain_rate: 1.0 });
             }
         }
-        let model = Reverie { pool: 1.0, time_constant: 0.3, resolution: 2e-4, queues };
+        let model = Reverie { pool: 1.0, time_constant: 0.3, resolution: 5e-5, queues };
         let run = model.run(20.0).expect("it runs");
         let expected = alphas.map(|alpha| alpha / (1.0 + alphas.iter().sum::<f64>()));
         let mut next = 0;

@@ -53,6 +53,10 @@ impl Fluid {
         let fits = sum <= capacity * (1.0 + SMALL_LENGTH);
         checked("the sum of all lengths", sum, fits, "at most the buffer")?;
         self.tank.lengths = lengths.to_vec();
+        for pool in 0..self.tank.pools.len() {
+            let (held, size) = (self.tank.occupancy(pool), self.tank.pools[pool].size);
+            checked("what a pool holds", held, held <= size * (1.0 + SMALL_LENGTH), "at most its size")?;
+        }
         Ok(self)
     }
 

@@ -52,7 +52,8 @@ impl Sonic {
             }
         };
         let tank = Tank {
-            capacity: f64::INFINITY,
+            // At a full ingress pool even the huge limit of lossy ingress queues (heuristic 3) is 0.
+            capacity: self.ingress_pool,
             port_rates: shape.port_rates().to_vec(),
             queues_per_port: 1,
             groups: (0..queues)
