@@ -3,8 +3,8 @@
 mod support;
 
 use bufferlab_theory::fluid::{
-    Counted, DrainRate, EnhancedLimits, Fluid, Law, PortState, Refresh, Reverie, ReverieQueue, Shape, Sonic, Source,
-    TrafficAwareLimits, Trajectory,
+    Counted, DrainRate, EnhancedLimits, Fluid, Law, PortState, Refresh, Reverie, ReverieQueue, Shape, Sonic,
+    Source, TrafficAwareLimits, Trajectory,
 };
 use bufferlab_units::RandomStream;
 use support::{Burst, between, near, scene, sonic, tdt};
@@ -137,7 +137,8 @@ fn edt(shape: &Shape) -> Law {
 }
 
 fn traffic_aware(shape: &Shape) -> Law {
-    Law::traffic_aware(shape, TrafficAwareLimits::derived(shape, 1_500.0).expect("in domain")).expect("in domain")
+    Law::traffic_aware(shape, TrafficAwareLimits::derived(shape, 1_500.0).expect("in domain"))
+        .expect("in domain")
 }
 
 fn dt(shape: &Shape) -> Law {
@@ -151,7 +152,8 @@ fn beside_two_overloaded_ports_bursts_last_as_long_as_tdt_section_vi_a_says() {
         (first.time - START, first.stored)
     };
     // TDT-V6A-1, TDT-V6A-2, TDT-V6A-4.
-    let ((dt_time, dt_stored), (edt_time, edt_stored), (tdt_time, _)) = (last(dt), last(edt), last(traffic_aware));
+    let ((dt_time, dt_stored), (edt_time, edt_stored), (tdt_time, _)) =
+        (last(dt), last(edt), last(traffic_aware));
     assert!(near(dt_time, 222.22e-6, 1e-4) && near(dt_stored, 194.44e3, 1e-4), "{dt_time}");
     assert!(near(edt_time, 533.33e-6, 1e-4) && near(edt_stored, 466.67e3, 1e-4), "{edt_time}");
     // TDT-V6A-3 is refuted for TDT (erratum E-TDT-2): 1.000 ms, not 1.14 ms.
@@ -219,7 +221,8 @@ fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
             .and_then(|fluid| fluid.with(Source { queue: 0, rate: factor * LINE, start: 0.0, end: 1.0 }))
             .and_then(|fluid| fluid.run(20e-3))
             .expect("it runs");
-        let at = run.breakpoints().iter().find(|at| at.states[0] == PortState::Evacuation).expect("it evacuates");
+        let at =
+            run.breakpoints().iter().find(|at| at.states[0] == PortState::Evacuation).expect("it evacuates");
         assert!(near(at.time, milliseconds * 1e-3, 0.01), "{factor}: {}", at.time);
     }
 }
@@ -251,16 +254,20 @@ fn sonic_pools_settle_where_reveries_equations_10_and_11_say_from_empty_and_afte
             (model.lossless_queues as f64, model.lossless_alpha),
             (model.lossy_queues as f64, model.lossy_alpha),
         );
-        assert!(near(lossless, expected.0, 1e-3) && near(lossy, expected.1, 1e-3), "{model:?}: {lossless} {lossy}");
-        let threshold = model.lossy_alpha * model.lossy_pool / (1.0 + model.lossy_queues as f64 * model.lossy_alpha);
+        assert!(
+            near(lossless, expected.0, 1e-3) && near(lossy, expected.1, 1e-3),
+            "{model:?}: {lossless} {lossy}"
+        );
+        let threshold =
+            model.lossy_alpha * model.lossy_pool / (1.0 + model.lossy_queues as f64 * model.lossy_alpha);
         assert!(near(run.limit(model.lossless_queues, 400.0), threshold, 1e-3));
     }
 }
 
 #[test]
 fn reveries_pool_is_shared_as_equations_13_to_15_say() {
-    let mut stream = RandomStream::new(5, "test/fluid/reverie", 0);
-    for _ in 0..20 {
+    let (mut stream, mut worst) = (RandomStream::new(5, "test/fluid/reverie", 0), 0.0_f64);
+    for _ in 0..10 {
         let alphas = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
         // n queues of a class: n_p = n.
         let counts = [1 + stream.below(3) as usize, 1 + stream.below(3) as usize];
@@ -272,14 +279,15 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
                 queues.push(ReverieQueue { weight, arriving, start: 0.0, end: 1e9, drain_rate: 1.0 });
             }
         }
-        let model = Reverie { pool: 1.0, time_constant: 0.3, resolution: 5e-5, queues };
-        let run = model.run(20.0).expect("it runs");
+        let model = Reverie { pool: 1.0, time_constant: 0.05, resolution: 3e-5, queues };
+        let run = model.run(6.0).expect("it runs");
         let expected = alphas.map(|alpha| alpha / (1.0 + alphas.iter().sum::<f64>()));
         let mut next = 0;
         for class in 0..2 {
             let own = next..next + counts[class];
             next = own.end;
-            let found: f64 = own.map(|queue| run.average_length(queue, 15.0, 20.0)).sum();
+            let found: f64 = own.map(|queue| run.average_length(queue, 3.0, 6.0)).sum();
+            worst = worst.max((found / expected[class] - 1.0).abs());
             assert!(near(found, expected[class], 1e-3), "{found} {expected:?} {alphas:?} {counts:?}");
         }
     }
@@ -290,10 +298,12 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
     // After the jump to 1 of 1.5 the limit is 0.5, a half of the queue.
-    let model = Reverie { pool: 1.5, time_constant: 1.0, resolution: 1e-6, queues: vec![
-        queue,
-        ReverieQueue { start: 1e-9, arriving: 1e-12, end: 9.0, ..queue },
-    ] };
+    let model = Reverie {
+        pool: 1.5,
+        time_constant: 1.0,
+        resolution: 1e-6,
+        queues: vec![queue, ReverieQueue { start: 1e-9, arriving: 1e-12, end: 9.0, ..queue }],
+    };
     let run = model.run(2.0).expect("it runs");
     assert!(near(run.length(0, 1.0), 1.0, 1e-6));
     assert!(near(run.filtered(0, std::f64::consts::LN_2), 0.5, 1e-6), "{}", run.filtered(0, 0.693));

@@ -14,7 +14,10 @@ fn random_state(stream: &mut RandomStream, by_drain_rate: bool) -> (f64, Vec<Old
         for _ in 0..k {
             let gamma = 1.0 / k as f64;
             let alpha = between(stream, 0.1, 4.0);
-            old.push((if by_drain_rate { alpha * gamma / (1 + stream.below(4)) as f64 } else { alpha }, gamma));
+            old.push((
+                if by_drain_rate { alpha * gamma / (1 + stream.below(4)) as f64 } else { alpha },
+                gamma,
+            ));
         }
     }
     let burst = Burst {

@@ -47,7 +47,12 @@ impl Counted {
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
-    pub fn abm(shape: &Shape, alphas: &[f64], drain_rate: DrainRate, refresh: Refresh) -> Result<Self, FluidError> {
+    pub fn abm(
+        shape: &Shape,
+        alphas: &[f64],
+        drain_rate: DrainRate,
+        refresh: Refresh,
+    ) -> Result<Self, FluidError> {
         let priorities = shape.queues_per_port();
         Self::plasticine(shape, alphas, priorities, drain_rate, refresh)
     }
@@ -217,8 +222,7 @@ impl Control for Counter {
                 }
                 for queue in 0..self.congested.len() {
                     let (margin, _) = self.margin(queue, view);
-                    self.congested[queue] =
-                        view.tank.lengths[queue] > 0.0 && margin >= -view.small_length;
+                    self.congested[queue] = view.tank.lengths[queue] > 0.0 && margin >= -view.small_length;
                     self.stood[queue] |= view.tank.lengths[queue] > 0.0;
                 }
                 let changed = self.weigh(view, changes);
@@ -240,7 +244,11 @@ impl Control for Counter {
             .map(|queue| {
                 let (margin, rate) = self.margin(queue, view);
                 // A margin beyond the mark on the side it moves to has been dealt with.
-                let closing = if self.congested[queue] { margin > 0.0 && rate < 0.0 } else { margin < 0.0 && rate > 0.0 };
+                let closing = if self.congested[queue] {
+                    margin > 0.0 && rate < 0.0
+                } else {
+                    margin < 0.0 && rate > 0.0
+                };
                 if closing { -margin / rate } else { f64::INFINITY }
             })
             .fold(f64::INFINITY, f64::min)

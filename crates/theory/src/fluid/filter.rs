@@ -79,7 +79,12 @@ impl Reverie {
             positive(format!("the drain rate of queue {index}"), queue.drain_rate)?;
             not_negative(format!("the arrival rate of queue {index}"), queue.arriving)?;
             not_negative(format!("the start of queue {index}"), queue.start)?;
-            checked(format!("the end of queue {index}"), queue.end, queue.end >= queue.start, "not before its start")?;
+            checked(
+                format!("the end of queue {index}"),
+                queue.end,
+                queue.end >= queue.start,
+                "not before its start",
+            )?;
         }
         let mut state = State::new(self);
         let mut points = vec![state.point()];
@@ -192,7 +197,8 @@ impl<'a> State<'a> {
                 (self.lengths[index], growth[index], self.filtered[index], model.time_constant),
                 (weight * free + offset, -weight * total),
             );
-            let crossing = if self.blocked[index] { gap.negated().first_rise(span) } else { gap.first_rise(span) };
+            let crossing =
+                if self.blocked[index] { gap.negated().first_rise(span) } else { gap.first_rise(span) };
             span = span.min(crossing);
         }
         let decay = (-span / model.time_constant).exp();
@@ -244,7 +250,10 @@ impl Gap {
 
     fn at(&self, time: f64) -> f64 {
         // Close to 0 the constant and the exponential cancel: expm1 keeps the difference.
-        self.constant + self.decaying + self.slope * time + self.decaying * (-time / self.time_constant).exp_m1()
+        self.constant
+            + self.decaying
+            + self.slope * time
+            + self.decaying * (-time / self.time_constant).exp_m1()
     }
 
     /// The first instant in (0, `span`] at which it reaches 0 from below; infinite if there is none.
@@ -262,18 +271,26 @@ impl Gap {
         f64::INFINITY
     }
 
-    /// By bisection: below zero at `from`, not below at `to`, monotone in between.
+    /// By Newton's method inside a bracket, bisecting where it would leave it: below zero at `from`, not below at `to`, monotone in
+    /// between.
     fn root(&self, mut from: f64, mut to: f64) -> f64 {
+        let mut guess = to;
         for _ in 0..200 {
-            let middle = 0.5 * (from + to);
-            if middle <= from || middle >= to {
-                break;
-            }
-            if self.at(middle) < 0.0 {
-                from = middle;
+            let value = self.at(guess);
+            if value < 0.0 {
+                from = guess;
             } else {
-                to = middle;
+                to = guess;
             }
+            let steepness =
+                self.slope - self.decaying / self.time_constant * (-guess / self.time_constant).exp();
+            let newton = guess - value / steepness;
+            let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
+            if next <= from || next >= to || (next - guess).abs() <= 1e-14 * to {
+                // Within rounding of the root; what is due is recognised with a tolerance.
+                return next;
+            }
+            guess = next;
         }
         to
     }

@@ -146,7 +146,11 @@ impl Shape {
     }
 
     /// `values` if there is one for each queue.
-    pub(super) fn by_queue<'a>(&self, what: &'static str, values: &'a [f64]) -> Result<&'a [f64], FluidError> {
+    pub(super) fn by_queue<'a>(
+        &self,
+        what: &'static str,
+        values: &'a [f64],
+    ) -> Result<&'a [f64], FluidError> {
         if values.len() == self.queues() {
             Ok(values)
         } else {

@@ -227,7 +227,9 @@ impl Tank {
     /// The growth of one pool, and of the groups at limits that follow it.
     fn solve_pool(&self, pool: usize, rates: &mut Rates) {
         let slides = |group: usize| match self.groups[group] {
-            Group { limit: Limit::Free { pool: of, weight }, place: Place::At, .. } if of == pool => Some(weight),
+            Group { limit: Limit::Free { pool: of, weight }, place: Place::At, .. } if of == pool => {
+                Some(weight)
+            }
             _ => None,
         };
         let mut constant = 0.0;
@@ -325,14 +327,17 @@ impl Tank {
             for (group, of) in self.groups.iter().enumerate() {
                 let taken = (share * arriving[group]).min(ceilings[group]);
                 for queue in of.queues.clone() {
-                    rates.accepted[queue] =
-                        if arriving[group] > 0.0 { taken * self.arriving[queue] / arriving[group] } else { 0.0 };
+                    rates.accepted[queue] = if arriving[group] > 0.0 {
+                        taken * self.arriving[queue] / arriving[group]
+                    } else {
+                        0.0
+                    };
                 }
             }
             self.serve(rates);
             for (group, of) in self.groups.iter().enumerate() {
-                rates.group_growth[group] = self.sum(&rates.accepted, of.queues.clone())
-                    - self.sum(&rates.served, of.queues.clone());
+                rates.group_growth[group] =
+                    self.sum(&rates.accepted, of.queues.clone()) - self.sum(&rates.served, of.queues.clone());
             }
             let mut moved = 0.0_f64;
             for pool in 0..self.pools.len() {

@@ -257,7 +257,8 @@ impl<'a> Run<'a> {
         loop {
             self.tank.solve(&mut self.rates);
             self.note_refusals();
-            let (mut control, mut changes) = (std::mem::replace(&mut self.control, Box::new(Constant)), Changes::new());
+            let (mut control, mut changes) =
+                (std::mem::replace(&mut self.control, Box::new(Constant)), Changes::new());
             let changed = control.settle(&self.view(), &mut changes);
             self.control = control;
             if !changed {

@@ -87,7 +87,12 @@ pub(crate) fn tdt(rate: f64, old: f64, new: f64, buffer: f64, alpha: f64, line: 
 }
 
 /// Reverie Eq. 10, 11: what lossless and lossy traffic hold in SONiC's pools.
-pub(crate) fn sonic(ingress: f64, lossy: f64, (n, alpha): (f64, f64), (m, lossy_alpha): (f64, f64)) -> (f64, f64) {
+pub(crate) fn sonic(
+    ingress: f64,
+    lossy: f64,
+    (n, alpha): (f64, f64),
+    (m, lossy_alpha): (f64, f64),
+) -> (f64, f64) {
     let (x, y) = (n * alpha / (1.0 + n * alpha), m * lossy_alpha / (1.0 + m * lossy_alpha));
     (ingress * x - lossy * x * y, lossy * y)
 }
