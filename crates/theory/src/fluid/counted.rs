@@ -15,10 +15,17 @@ pub enum DrainRate {
     Measured,
 }
 
+/// Share of the mark at which a queue ceases to be congested when that is seen at once.
+///
+/// Without this band the law chatters: a queue at its mark that becomes congested can lower the limits of other queues on its port, they
+/// stop growing, its own limit rises faster than the queue, and it is not congested any more, all at one instant. Between two
+/// marks the same turns take time. Laws with a refresh interval take their time anyway and have no band.
+const RELEASE: f64 = 0.99;
+
 /// When n and γ are computed anew.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
-    /// At the instant at which a queue becomes congested or ceases to be.
+    /// At the instant at which a queue becomes congested or ceases to be; it ceases to be 1 % below the mark at which it becomes congested.
     Continuous,
     /// At intervals of so much time, the first one after the start of the run.
     Every(f64),
@@ -136,12 +143,15 @@ impl Counter {
 
     /// How far a queue is beyond the mark of congestion, and how fast that grows.
     fn margin(&self, queue: usize, view: &View<'_>) -> (f64, f64) {
-        let (share, group) = (self.law.congested_share, view.tank.group_of[queue]);
+        let releases = self.congested[queue] && self.law.refresh == Refresh::Continuous;
+        let share = if releases { RELEASE * self.law.congested_share } else { self.law.congested_share };
+        let group = view.tank.group_of[queue];
         let margin = view.tank.lengths[queue] - share * view.limits[group];
         (margin, view.rates.growth[queue] - share * view.rates.limit_growth[group])
     }
 
     /// Flags as they must be now. Queues that become congested come first: they lower limits, which can only confirm the others.
+    /// Ceasing raises limits, which can only make others cease: whatever follows at one instant comes to an end.
     fn flip(&mut self, view: &View<'_>) -> bool {
         let small = view.small_length;
         let small_rate = small / view.small_time * 1e-6;

@@ -161,14 +161,14 @@ impl<'a> State<'a> {
             .map(|queue| if queue.start <= self.now && self.now < queue.end { queue.arriving } else { 0.0 })
             .collect();
         let mut growth = vec![0.0; queues];
-        for index in 0..queues {
+        for (index, growth) in growth.iter_mut().enumerate() {
             let refuses = self.full || self.blocked[index];
             if refuses && arriving[index] > 0.0 && self.first_refusals[index].is_none() {
                 self.first_refusals[index] = Some(self.now);
             }
             let accepted = if refuses { 0.0 } else { arriving[index] };
             let drain = model.queues[index].drain_rate;
-            growth[index] = accepted - if self.lengths[index] > 0.0 { drain } else { accepted.min(drain) };
+            *growth = accepted - if self.lengths[index] > 0.0 { drain } else { accepted.min(drain) };
         }
         let total: f64 = growth.iter().sum();
         // Linear events.
@@ -190,11 +190,11 @@ impl<'a> State<'a> {
         }
         let to_linear = span;
         // The filter meets its limit.
-        for index in 0..queues {
+        for (index, &slope) in growth.iter().enumerate() {
             let offset = if self.blocked[index] { -model.resolution } else { 0.0 };
             let weight = model.queues[index].weight;
             let gap = Gap::new(
-                (self.lengths[index], growth[index], self.filtered[index], model.time_constant),
+                (self.lengths[index], slope, self.filtered[index], model.time_constant),
                 (weight * free + offset, -weight * total),
             );
             let crossing =
@@ -202,8 +202,8 @@ impl<'a> State<'a> {
             span = span.min(crossing);
         }
         let decay = (-span / model.time_constant).exp();
-        for index in 0..queues {
-            let (length, slope) = (self.lengths[index], growth[index]);
+        for (index, &slope) in growth.iter().enumerate() {
+            let length = self.lengths[index];
             let lag = slope * model.time_constant;
             self.filtered[index] =
                 length + slope * span - lag + (self.filtered[index] - length + lag) * decay;

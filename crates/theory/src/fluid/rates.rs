@@ -340,10 +340,10 @@ impl Tank {
                     self.sum(&rates.accepted, of.queues.clone()) - self.sum(&rates.served, of.queues.clone());
             }
             let mut moved = 0.0_f64;
-            for pool in 0..self.pools.len() {
+            for (pool, &exhausted) in exhausted.iter().enumerate() {
                 let counted = |group: &usize| self.pool_of[*group] == pool;
                 let own: f64 = (0..self.groups.len()).filter(counted).map(|g| rates.group_growth[g]).sum();
-                let growth = if exhausted[pool] { 0.0 } else { own };
+                let growth = if exhausted { 0.0 } else { own };
                 moved = moved.max((growth - rates.pool_growth[pool]).abs());
                 rates.pool_growth[pool] = growth;
             }
