@@ -267,7 +267,7 @@ fn sonic_pools_settle_where_reveries_equations_10_and_11_say_from_empty_and_afte
 #[test]
 fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     let (mut stream, mut worst) = (RandomStream::new(5, "test/fluid/reverie", 0), 0.0_f64);
-    for _ in 0..10 {
+    for _ in 0..40 {
         let alphas = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
         // n queues of a class: n_p = n.
         let counts = [1 + stream.below(3) as usize, 1 + stream.below(3) as usize];
@@ -280,17 +280,18 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
             }
         }
         let model = Reverie { pool: 1.0, time_constant: 0.05, resolution: 3e-5, queues };
-        let run = model.run(6.0).expect("it runs");
+        let run = model.run(3.0).expect("it runs");
         let expected = alphas.map(|alpha| alpha / (1.0 + alphas.iter().sum::<f64>()));
         let mut next = 0;
         for class in 0..2 {
             let own = next..next + counts[class];
             next = own.end;
-            let found: f64 = own.map(|queue| run.average_length(queue, 3.0, 6.0)).sum();
+            let found: f64 = own.map(|queue| run.average_length(queue, 1.5, 3.0)).sum();
             worst = worst.max((found / expected[class] - 1.0).abs());
             assert!(near(found, expected[class], 1e-3), "{found} {expected:?} {alphas:?} {counts:?}");
         }
     }
+    println!("largest deviation {worst:.1e}");
 }
 
 /// The filter admits a jump to twice the limit for ln 2 time constants (ALGORITHMS 7: 693 updates at γ = .999).
@@ -307,4 +308,65 @@ fn a_filter_lets_a_burst_pass_for_a_while() {
     let run = model.run(2.0).expect("it runs");
     assert!(near(run.length(0, 1.0), 1.0, 1e-6));
     assert!(near(run.filtered(0, std::f64::consts::LN_2), 0.5, 1e-6), "{}", run.filtered(0, 0.693));
+}
+
+/// The worked values of ALGORITHMS 6 at 18 and 14 MB: (n, m), lossless, lossy.
+#[test]
+fn sonic_pools_have_the_worked_values() {
+    for (n, m, lossless, lossy) in [
+        (1, 1, 5.5, 7.0),
+        (2, 2, 5.778, 9.333),
+        (5, 5, 5.278, 11.667),
+        (10, 10, 4.793, 12.727),
+        (1, 10, 2.636, 12.727),
+        (10, 1, 10.0, 7.0),
+        (1, 0, 9.0, 0.0),
+    ] {
+        let model = Sonic {
+            ingress_pool: 18.0,
+            lossy_pool: 14.0,
+            lossless_queues: n,
+            lossy_queues: m,
+            lossless_alpha: 1.0,
+            lossy_alpha: 1.0,
+            drain_rate: 1.0,
+        };
+        let mut fluid = model.fluid().expect("in domain");
+        for queue in 0..n + m {
+            fluid = fluid.with(Source { queue, rate: 2.0, start: 0.0, end: 1e3 }).expect("in domain");
+        }
+        let run = fluid.run(500.0).expect("it runs");
+        let found = model.held(&run, 500.0);
+        assert!((found.0 - lossless).abs() < 1e-3 && (found.1 - lossy).abs() < 1e-3, "{n} {m}: {found:?}");
+    }
+}
+
+/// Lossy traffic that comes later takes the space of lossless queues as fast as those drain: Reverie's issue 2, as it happens. Until then
+/// the ingress pool is full and refuses it.
+#[test]
+fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
+    let model = Sonic {
+        ingress_pool: 18.0,
+        lossy_pool: 14.0,
+        lossless_queues: 8,
+        lossy_queues: 8,
+        lossless_alpha: 1.0,
+        lossy_alpha: 1.0,
+        drain_rate: 1.0,
+    };
+    let mut fluid = model.fluid().expect("in domain");
+    for queue in 0..16 {
+        let start = if queue < 8 { 0.0 } else { 50.0 };
+        fluid = fluid.with(Source { queue, rate: 3.0, start, end: 1e3 }).expect("in domain");
+    }
+    let run = fluid.run(200.0).expect("it runs");
+    let (before, after) = (model.held(&run, 50.0), model.held(&run, 200.0));
+    assert!(near(before.0, 16.0, 1e-6) && before.1 == 0.0);
+    let (x, y) = (8.0 / 9.0, 8.0 / 9.0);
+    assert!(near(after.0, 18.0 * x - 14.0 * x * y, 1e-6) && near(after.1, 14.0 * y, 1e-6), "{after:?}");
+    let first = run.first_refusal(8).expect("it is refused");
+    // 2 MB are free; 16 MB/s come (8 queues at 3 - 1) less what 8 paused queues drain.
+    assert!(near(first.time, 50.25, 1e-6), "{first:?}");
+    let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
+    assert!(near(full, 18.0, 1e-6), "full, not more: {full}");
 }

@@ -212,3 +212,77 @@ fn an_underloaded_queue_leaves_its_share_of_the_port_to_the_others() {
     assert_eq!(run.length(0, 1.0), 0.0);
     assert!(near(run.length(1, 1.0), 0.2, 1e-9) && near(run.length(2, 1.0), 0.5, 1e-9));
 }
+
+/// What the rules say, in small steps: nothing of the integrator's reasoning. Ports serve their backlogged queues equally.
+fn in_small_steps(
+    alphas: &[f64],
+    queues_per_port: usize,
+    sources: &[Source],
+    end: f64,
+    step: f64,
+) -> Vec<f64> {
+    let mut lengths = vec![0.0_f64; alphas.len()];
+    for tick in 0..(end / step).round() as usize {
+        let time = tick as f64 * step;
+        let total: f64 = lengths.iter().sum();
+        let free = 1.0 - total;
+        let mut arriving = vec![0.0; alphas.len()];
+        for source in sources.iter().filter(|source| source.start <= time && time < source.end) {
+            arriving[source.queue] += source.rate * step;
+        }
+        for (queue, &amount) in arriving.iter().enumerate() {
+            if lengths[queue] + amount <= alphas[queue] * free {
+                lengths[queue] += amount;
+            }
+        }
+        for port in lengths.chunks_mut(queues_per_port) {
+            let mut rest = step;
+            // Shares that a short queue leaves are offered again.
+            for _ in 0..queues_per_port {
+                let waiting = port.iter().filter(|&&length| length > 0.0).count();
+                if waiting == 0 || rest <= 0.0 {
+                    break;
+                }
+                let share = rest / waiting as f64;
+                for length in port.iter_mut().filter(|length| **length > 0.0) {
+                    let sent = length.min(share);
+                    *length -= sent;
+                    rest -= sent;
+                }
+            }
+        }
+    }
+    lengths
+}
+
+#[test]
+fn random_traffic_goes_where_small_steps_go() {
+    let mut stream = RandomStream::new(6, "test/fluid/steps", 0);
+    for round in 0..40 {
+        let alphas_of_port = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
+        let shape = Shape::new(1.0, vec![1.0; 3], 2).expect("in domain");
+        let law = Law::dynamic_threshold(&shape, &alphas_of_port).expect("in domain");
+        let sources: Vec<_> = (0..14)
+            .map(|_| {
+                let (start, length) = (0.8 * stream.next_f64(), between(&mut stream, 0.05, 0.8));
+                let (queue, rate) = (stream.below(6) as usize, between(&mut stream, 0.2, 6.0));
+                Source { queue, rate, start, end: start + length }
+            })
+            .collect();
+        let mut fluid = Fluid::new(shape, law).expect("it fits");
+        for &source in &sources {
+            fluid = fluid.with(source).expect("in domain");
+        }
+        let run = fluid.run(1.0).expect("it runs");
+        let alphas: Vec<f64> = (0..6).map(|queue| alphas_of_port[queue % 2]).collect();
+        let stepped = in_small_steps(&alphas, 2, &sources, 1.0, 1e-5);
+        for (queue, &length) in stepped.iter().enumerate() {
+            // A step's worth of the fastest sources, several times.
+            assert!(
+                (run.length(queue, 1.0) - length).abs() < 1e-3,
+                "round {round}: {} {length}",
+                run.length(queue, 1.0)
+            );
+        }
+    }
+}

@@ -2,9 +2,11 @@
 
 use super::control::{Constant, Control};
 use super::counted::{Counted, Counter};
-use super::machines::{Enhanced, EnhancedLimits, TrafficAware, TrafficAwareLimits};
+use super::enhanced::{Enhanced, EnhancedLimits};
+
 use super::model::{FluidError, Shape, not_negative};
 use super::rates::{Group, Limit, Place, Pool, Tank};
+use super::traffic_aware::{TrafficAware, TrafficAwareLimits};
 
 /// A threshold law, checked against the switch it is for.
 #[derive(Clone, Debug, PartialEq)]

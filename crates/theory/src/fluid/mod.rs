@@ -28,22 +28,31 @@
 //!
 //! Exactness, and the few places where the model idealises, are described in `docs/fluid.md`.
 
+/// The page's example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/fluid.md")]
+struct Page;
+
 mod control;
 mod counted;
+mod enhanced;
 mod filter;
 mod law;
 mod machines;
 mod model;
+mod overflow;
 mod rates;
 mod run;
 mod sonic;
+mod traffic_aware;
 mod trajectory;
 
 pub use counted::{Counted, DrainRate, Refresh};
+pub use enhanced::EnhancedLimits;
 pub use filter::{Reverie, ReveriePoint, ReverieQueue, ReverieRun};
 pub use law::Law;
-pub use machines::{EnhancedLimits, TrafficAwareLimits};
 pub use model::{FluidError, Shape, Source};
 pub use run::Fluid;
 pub use sonic::Sonic;
+pub use traffic_aware::TrafficAwareLimits;
 pub use trajectory::{Breakpoint, PortState, Refusal, Trajectory};
