@@ -267,7 +267,7 @@ fn sonic_pools_settle_where_reveries_equations_10_and_11_say_from_empty_and_afte
 #[test]
 fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     let (mut stream, mut worst) = (RandomStream::new(5, "test/fluid/reverie", 0), 0.0_f64);
-    for _ in 0..40 {
+    for _ in 0..20 {
         let alphas = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
         // n queues of a class: n_p = n.
         let counts = [1 + stream.below(3) as usize, 1 + stream.below(3) as usize];
@@ -369,4 +369,22 @@ fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     assert!(near(first.time, 50.25, 1e-6), "{first:?}");
     let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
     assert!(near(full, 18.0, 1e-6), "full, not more: {full}");
+}
+
+/// Fixed parts, used or not: a queue of a sixteenth, or all queues of a port together.
+#[test]
+fn fixed_parts_hold_what_they_are() {
+    let lengths = |law: fn(&Shape) -> Law| {
+        let shape = Shape::new(64.0, vec![1.0; 4], 4).expect("in domain");
+        let law = law(&shape);
+        let mut fluid = Fluid::new(shape, law).expect("it fits");
+        for (queue, rate) in [(0, 2.0), (1, 2.0), (2, 0.1), (4, 3.0)] {
+            fluid = fluid.with(Source { queue, rate, start: 0.0, end: 1e3 }).expect("in domain");
+        }
+        let run = fluid.run(500.0).expect("it runs");
+        [0, 1, 2, 4].map(|queue| run.length(queue, 500.0))
+    };
+    same(&lengths(Law::complete_partitioning), &[4.0, 4.0, 0.0, 4.0]);
+    // Two equal queues share the 16 of their port; the third is served at once.
+    same(&lengths(Law::evenly_split), &[8.0, 8.0, 0.0, 16.0]);
 }

@@ -29,7 +29,8 @@ fn what_is_out_of_domain_is_refused_with_the_valid_range() {
             message(Shape::new(1.0, vec![1.0, -1.0], 1)),
             "the rate of port 1 is -1, expected a finite number above 0",
         ),
-        (message(shape.queue(2, 0)), "queue 4 does not exist, expected 0 to 3"),
+        (message(shape.queue(2, 0)), "the port is 2, expected a number below that of the ports"),
+        (message(shape.queue(0, 2)), "the priority is 2, expected a number below that of a port's queues"),
         (
             message(Law::dynamic_threshold(&shape, &[1.0, -0.5])),
             "alpha of queue 1 is -0.5, expected a finite number of at least 0",

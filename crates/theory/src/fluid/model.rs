@@ -133,8 +133,10 @@ impl Shape {
     /// # Errors
     /// If there is no such queue.
     pub fn queue(&self, port: usize, priority: usize) -> Result<usize, FluidError> {
-        let queue = port * self.queues_per_port + priority;
-        if priority < self.queues_per_port { self.known(queue) } else { self.known(usize::MAX) }
+        checked("the port", port as f64, port < self.ports(), "a number below that of the ports")?;
+        let known = priority < self.queues_per_port;
+        checked("the priority", priority as f64, known, "a number below that of a port's queues")?;
+        Ok(port * self.queues_per_port + priority)
     }
 
     pub(super) fn known(&self, queue: usize) -> Result<usize, FluidError> {

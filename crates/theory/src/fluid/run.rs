@@ -1,118 +1,15 @@
 //! What happens next? The loop from event to event.
 
 use super::control::{Changes, Constant, Control, View};
-use super::law::Law;
-use super::model::{FluidError, Shape, Source, checked, not_negative, positive};
+use super::model::FluidError;
 use super::rates::{Place, Rates, Tank};
+use super::setup::Fluid;
 use super::trajectory::{Breakpoint, Refusal, Trajectory};
 
 /// Lengths closer than this share of the buffer are equal.
-const SMALL_LENGTH: f64 = 1e-11;
-/// Events allowed by default: a busy run of 64 queues over 100 ms needs some ten thousand.
-const EVENTS: usize = 5_000_000;
-
-/// A switch, a law and traffic, ready to run.
-#[derive(Clone, Debug)]
-pub struct Fluid {
-    tank: Tank,
-    law: Option<Law>,
-    shape: Shape,
-    sources: Vec<Source>,
-    start: f64,
-    record: bool,
-    max_events: usize,
-}
-
-impl Fluid {
-    /// An empty switch under `law`, at time 0, without traffic.
-    ///
-    /// # Errors
-    /// If the law is for a switch of another shape.
-    pub fn new(shape: Shape, law: Law) -> Result<Self, FluidError> {
-        let (found, expected) = (law.shape().queues(), shape.queues());
-        if found != expected || *law.shape() != shape {
-            return Err(FluidError::WrongLength { what: "queues of the law's switch", found, expected });
-        }
-        Ok(Self::of(law.tank(), Some(law), shape))
-    }
-
-    pub(super) fn of(tank: Tank, law: Option<Law>, shape: Shape) -> Self {
-        let (sources, start, record, max_events) = (Vec::new(), 0.0, true, EVENTS);
-        Self { tank, law, shape, sources, start, record, max_events }
-    }
-
-    /// Lengths at the start, by queue. They may exceed limits, but not the buffer.
-    ///
-    /// # Errors
-    /// If there is not one length per queue, one is negative or not finite, or their sum exceeds the buffer.
-    pub fn starting_with(mut self, lengths: &[f64]) -> Result<Self, FluidError> {
-        for (queue, &length) in self.shape.by_queue("length by queue", lengths)?.iter().enumerate() {
-            not_negative(format!("the length of queue {queue}"), length)?;
-        }
-        let (sum, capacity) = (lengths.iter().sum::<f64>(), self.tank.capacity);
-        let fits = sum <= capacity * (1.0 + SMALL_LENGTH);
-        checked("the sum of all lengths", sum, fits, "at most the buffer")?;
-        self.tank.lengths = lengths.to_vec();
-        for pool in 0..self.tank.pools.len() {
-            let (held, size) = (self.tank.occupancy(pool), self.tank.pools[pool].size);
-            checked("what a pool holds", held, held <= size * (1.0 + SMALL_LENGTH), "at most its size")?;
-        }
-        Ok(self)
-    }
-
-    /// Adds a source.
-    ///
-    /// # Errors
-    /// If its queue does not exist, its rate is negative or not finite, or it ends before it starts.
-    pub fn with(mut self, source: Source) -> Result<Self, FluidError> {
-        self.sources.push(source.validate(&self.shape)?);
-        Ok(self)
-    }
-
-    /// Keeps only the first and the last breakpoint: first refusals and sums are the same, memory is not needed.
-    #[must_use]
-    pub fn without_record(mut self) -> Self {
-        self.record = false;
-        self
-    }
-
-    /// Allows so many events; 5 million by default.
-    #[must_use]
-    pub fn with_event_limit(mut self, events: usize) -> Self {
-        self.max_events = events;
-        self
-    }
-
-    /// Runs from 0 to `end`.
-    ///
-    /// # Errors
-    /// If `end` is not a finite number above 0, if there are more events than allowed, or if they follow one another without progress.
-    pub fn run(&self, end: f64) -> Result<Trajectory, FluidError> {
-        self.run_until(end, None)
-    }
-
-    /// Runs until `queue` is refused something for the first time, at most to `end`.
-    ///
-    /// # Errors
-    /// As [`Self::run`], and if there is no such queue.
-    pub fn run_to_first_refusal(&self, queue: usize, end: f64) -> Result<Trajectory, FluidError> {
-        self.run_until(end, Some(self.shape.known(queue)?))
-    }
-
-    fn run_until(&self, end: f64, watched: Option<usize>) -> Result<Trajectory, FluidError> {
-        positive("the end of the run", end)?;
-        let control = match &self.law {
-            Some(law) => law.control(),
-            None => Box::new(Constant),
-        };
-        let mut run = Run::new(self, control, end);
-        run.play(watched)?;
-        Ok(run.trajectory)
-    }
-}
-
+pub(super) const SMALL_LENGTH: f64 = 1e-11;
 /// A run under way.
-struct Run<'a> {
+pub(super) struct Run<'a> {
     model: &'a Fluid,
     tank: Tank,
     control: Box<dyn Control>,
@@ -127,11 +24,11 @@ struct Run<'a> {
     small_length: f64,
     small_time: f64,
     refused: Vec<f64>,
-    trajectory: Trajectory,
+    pub(super) trajectory: Trajectory,
 }
 
 impl<'a> Run<'a> {
-    fn new(model: &'a Fluid, control: Box<dyn Control>, end: f64) -> Self {
+    pub(super) fn new(model: &'a Fluid, control: Box<dyn Control>, end: f64) -> Self {
         let tank = model.tank.clone();
         let queues = tank.queues();
         let scale = tank.pools.iter().map(|pool| pool.size).fold(0.0, f64::max);
@@ -140,7 +37,7 @@ impl<'a> Run<'a> {
             .sources
             .iter()
             .flat_map(|source| [source.start, source.end])
-            .filter(|&at| at > model.start && at.is_finite())
+            .filter(|&at| at > 0.0 && at.is_finite())
             .collect();
         switches.sort_unstable_by(f64::total_cmp);
         switches.dedup();
@@ -151,7 +48,7 @@ impl<'a> Run<'a> {
             free: vec![0.0; tank.pools.len()],
             switches,
             next_switch: 0,
-            now: model.start,
+            now: 0.0,
             end,
             small_length: SMALL_LENGTH * scale,
             small_time: SMALL_LENGTH * scale / fastest,
@@ -168,7 +65,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn play(&mut self, watched: Option<usize>) -> Result<(), FluidError> {
+    pub(super) fn play(&mut self, watched: Option<usize>) -> Result<(), FluidError> {
         self.update_sources();
         self.update_limits();
         for group in 0..self.tank.groups.len() {
@@ -403,6 +300,42 @@ impl<'a> Run<'a> {
         };
         if self.trajectory.breakpoints.last() != Some(&breakpoint) {
             self.trajectory.breakpoints.push(breakpoint);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fluid::{Law, Shape, Source};
+
+    /// A law that has something to change at every instant, or events that are always due.
+    struct Restless {
+        settles: bool,
+    }
+
+    impl Control for Restless {
+        fn settle(&mut self, _: &View<'_>, _: &mut Changes) -> bool {
+            !self.settles
+        }
+
+        fn until_next(&self, _: &View<'_>) -> f64 {
+            0.0
+        }
+
+        fn advance(&mut self, _: f64, _: &View<'_>) {}
+    }
+
+    #[test]
+    fn a_law_that_never_rests_is_caught_instead_of_looping() {
+        for settles in [false, true] {
+            let shape = Shape::new(1.0, vec![1.0], 1).expect("in domain");
+            let fluid = Fluid::new(shape.clone(), Law::complete_sharing(&shape))
+                .and_then(|fluid| fluid.with(Source { queue: 0, rate: 2.0, start: 0.0, end: 1.0 }))
+                .expect("in domain");
+            let mut run = Run::new(&fluid, Box::new(Restless { settles }), 1.0);
+            let error = run.play(None).expect_err("it chatters");
+            assert!(matches!(error, FluidError::Chattering { time: 0.0, .. }), "{error}");
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::{Group, Limit, Place, Pool, Tank};
-use super::run::Fluid;
+use super::setup::Fluid;
 use super::trajectory::Trajectory;
 
 /// SONiC's two binding pools and the queues that use them.
