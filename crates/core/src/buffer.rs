@@ -96,9 +96,13 @@ pub struct Buffer {
     occupancy: u64,
     reserves: Reserves,
     shared_capacity: u64,
+    /// Nothing is set aside: the pool is the memory, and its accounts are not kept twice.
+    all_shared: bool,
     shared_occupancy: u64,
-    /// The pool's occupancy as policies see it; `None`: as it is.
-    shown_occupancy: Option<u64>,
+    /// The pool's occupancy as policies see it.
+    shown_occupancy: u64,
+    /// What policies see is only brought up to date by [`Self::refresh`].
+    stale: bool,
     /// Bytes by [`Account`].
     used: [u64; ACCOUNTS],
     queues_per_port: u16,
@@ -140,8 +144,10 @@ impl Buffer {
             occupancy: 0,
             reserves,
             shared_capacity: capacity - reserved,
+            all_shared: reserved == 0,
             shared_occupancy: 0,
-            shown_occupancy: None,
+            shown_occupancy: 0,
+            stale: false,
             used: [0; ACCOUNTS],
             queues_per_port: queues_per_port as u16,
             queues: vec![Queue::default(); queues],
@@ -175,14 +181,14 @@ impl Buffer {
     #[inline]
     #[must_use]
     pub fn shared_occupancy(&self) -> u64 {
-        self.shown_occupancy.unwrap_or(self.shared_occupancy)
+        self.shown_occupancy
     }
 
     /// [`Self::shared_capacity`] − [`Self::shared_occupancy`]: what dynamic thresholds are proportional to.
     #[inline]
     #[must_use]
     pub fn shared_free(&self) -> u64 {
-        self.shared_capacity - self.shared_occupancy()
+        self.shared_capacity - self.shown_occupancy
     }
 
     /// Bytes of an egress queue beyond its own reserve.
@@ -196,7 +202,8 @@ impl Buffer {
     #[inline]
     #[must_use]
     pub fn shared_port_bytes(&self, port: u16) -> u64 {
-        self.ports[port as usize].beyond_queues.saturating_sub(self.reserves.port)
+        let account = &self.ports[port as usize];
+        if self.all_shared { account.bytes } else { account.beyond_queues.saturating_sub(self.reserves.port) }
     }
 
     /// Whether `size` more bytes fit into the shared pool as it is: Q + len ≤ B.
@@ -210,7 +217,7 @@ impl Buffer {
     #[inline]
     #[must_use]
     pub fn fits_reserve(&self, queue: QueueId, port: u16, size: u32) -> bool {
-        if self.shared_capacity == self.capacity {
+        if self.all_shared {
             return false;
         }
         let length = self.queue_bytes(queue);
@@ -220,7 +227,8 @@ impl Buffer {
 
     /// From now on policies see the pool's occupancy of this moment, until the next call.
     pub(crate) fn refresh(&mut self) {
-        self.shown_occupancy = Some(self.shared_occupancy);
+        self.stale = true;
+        self.shown_occupancy = self.shared_occupancy;
     }
 
     /// Bytes charged to `account`.
@@ -321,7 +329,7 @@ impl Buffer {
     }
 
     /// Appends `stored` to `queue` of `port` and charges its accounts.
-    #[inline]
+    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
     pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
         let size = u64::from(stored.size);
         let slot = &mut self.queues[queue.0 as usize];
@@ -329,12 +337,19 @@ impl Buffer {
         slot.packets.push_back(stored);
         self.occupancy += size;
         self.used[stored.account as usize] += size;
-        let beyond_queues = slot.bytes.saturating_sub(self.reserves.queue.max(slot.bytes - size));
+        let length = slot.bytes;
         let port = &mut self.ports[port as usize];
         port.bytes += size;
-        let before = port.beyond_queues.max(self.reserves.port);
-        port.beyond_queues += beyond_queues;
-        self.shared_occupancy += port.beyond_queues.saturating_sub(before);
+        if self.all_shared {
+            self.shared_occupancy += size;
+        } else {
+            let before = port.beyond_queues.max(self.reserves.port);
+            port.beyond_queues += length.saturating_sub(self.reserves.queue.max(length - size));
+            self.shared_occupancy += port.beyond_queues.saturating_sub(before);
+        }
+        if !self.stale {
+            self.shown_occupancy = self.shared_occupancy;
+        }
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes += size;
         match stored.account {
@@ -356,12 +371,19 @@ impl Buffer {
         slot.bytes -= size;
         self.occupancy -= size;
         self.used[stored.account as usize] -= size;
-        let beyond_queues = (slot.bytes + size).saturating_sub(self.reserves.queue.max(slot.bytes));
+        let length = slot.bytes;
         let port = &mut self.ports[port as usize];
         port.bytes -= size;
-        let before = port.beyond_queues;
-        port.beyond_queues -= beyond_queues;
-        self.shared_occupancy -= before.saturating_sub(self.reserves.port.max(port.beyond_queues));
+        if self.all_shared {
+            self.shared_occupancy -= size;
+        } else {
+            let before = port.beyond_queues;
+            port.beyond_queues -= (length + size).saturating_sub(self.reserves.queue.max(length));
+            self.shared_occupancy -= before.saturating_sub(self.reserves.port.max(port.beyond_queues));
+        }
+        if !self.stale {
+            self.shown_occupancy = self.shared_occupancy;
+        }
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes -= size;
         match stored.account {
@@ -398,7 +420,7 @@ impl Buffer {
             }
             compare(format_args!("queue {index}"), queue.bytes, bytes)?;
             ports[index / self.queues_per_port as usize].beyond_queues +=
-                bytes.saturating_sub(self.reserves.queue);
+                if self.all_shared { 0 } else { bytes.saturating_sub(self.reserves.queue) };
         }
         compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
         for (account, (ledger, content)) in self.used.iter().zip(used).enumerate() {
@@ -410,7 +432,11 @@ impl Buffer {
             compare(format_args!("reserve of port {index}"), ledger.reserved, content.reserved)?;
             let beyond_queues = (ledger.beyond_queues, content.beyond_queues);
             compare(format_args!("port {index} beyond its queues"), beyond_queues.0, beyond_queues.1)?;
-            shared += content.beyond_queues.saturating_sub(self.reserves.port);
+            shared += if self.all_shared {
+                content.bytes
+            } else {
+                content.beyond_queues.saturating_sub(self.reserves.port)
+            };
         }
         compare(format_args!("the shared pool"), self.shared_occupancy, shared)?;
         for (index, (ledger, content)) in self.ingress.iter().zip(ingress).enumerate() {

@@ -200,7 +200,7 @@ impl Simulation {
 
     #[cold]
     pub(crate) fn verify_switch(&self, switch: u32) -> Result<(), SimError> {
-        let verified = self.switches[switch as usize].slices.iter().try_for_each(|slice| slice.core.verify());
+        let verified = self.switches[switch as usize].slices().try_for_each(|slice| slice.core.verify());
         verified.map_err(|source| SimError::Broken {
             time: self.now,
             switch: self.topology.switches[switch as usize].clone(),
