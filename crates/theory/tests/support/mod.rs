@@ -1,0 +1,75 @@
+//! What the tests share: closeness, random states, and a fluid integration that knows nothing of the closed forms.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+
+use bufferlab_theory::forms::transient::{NewQueues, OldQueues};
+use bufferlab_units::RandomStream;
+
+/// Whether `found` is within `tolerance` of `expected`, relative to it where it is above 1.
+#[track_caller]
+pub fn assert_close(found: f64, expected: f64, tolerance: f64) {
+    let scale = expected.abs().max(1.0);
+    assert!((found - expected).abs() <= tolerance * scale, "{found}, expected {expected} within {tolerance}");
+}
+
+/// Relative to `expected` whatever its size.
+#[track_caller]
+pub fn assert_ratio(found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{found}, expected {expected} within {tolerance}");
+}
+
+/// Uniform between two numbers.
+pub fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
+    low + (high - low) * stream.next_f64()
+}
+
+/// A factor as switches have it: a power of two from 1/128 to 64.
+pub fn some_alpha(stream: &mut RandomStream) -> f64 {
+    between(stream, -7.0, 6.0).exp2()
+}
+
+/// A whole number from `low` to `high`, both included.
+pub fn some_count(stream: &mut RandomStream, low: u32, high: u32) -> u32 {
+    low + u32::try_from(stream.below(u64::from(high - low) + 1)).expect("small")
+}
+
+/// One to five old queues, of which the burst affects some if `affected`.
+pub fn some_queues(stream: &mut RandomStream, affected: bool) -> Vec<OldQueues> {
+    let count = some_count(stream, 1, 5);
+    let queue = |stream: &mut RandomStream| {
+        let omega = between(stream, -5.0, 2.0).exp2();
+        let drain_rate = between(stream, 0.1, 1.0);
+        let falls = affected && stream.below(3) == 0;
+        let omega_before = if falls { omega * between(stream, 1.1, 3.0) } else { omega };
+        OldQueues { count: some_count(stream, 1, 3), omega_before, omega, drain_rate }
+    };
+    (0..count).map(|_| queue(stream)).collect()
+}
+
+/// The first loss by integration in small steps: each old queue drains, and is filled up to its threshold by its arrivals.
+pub fn integrate(buffer: f64, old: &[OldQueues], new: &NewQueues, step: f64) -> f64 {
+    let flat: Vec<OldQueues> = old
+        .iter()
+        .flat_map(|q| std::iter::repeat_n(OldQueues { count: 1, ..*q }, q.count as usize))
+        .collect();
+    let sum_before: f64 = flat.iter().map(|q| q.omega_before).sum();
+    let mut lengths: Vec<f64> = flat.iter().map(|q| q.omega_before * buffer / (1.0 + sum_before)).collect();
+    let (mut time, mut fresh) = (0.0, 0.0);
+    for _ in 0..10_000_000 {
+        let new_total = f64::from(new.count) * fresh;
+        let mut occupancy: f64 = lengths.iter().sum::<f64>() + new_total;
+        let limit = new.omega * (buffer - occupancy);
+        if fresh >= limit {
+            return time;
+        }
+        time += step;
+        fresh += (new.arrival_rate - new.drain_rate) * step;
+        for (queue, length) in flat.iter().zip(&mut lengths) {
+            let others = occupancy - *length;
+            let at_threshold = queue.omega * (buffer - others) / (1.0 + queue.omega);
+            *length = (*length - queue.drain_rate * step).max(at_threshold);
+            occupancy = others + *length;
+        }
+    }
+    panic!("no loss within the steps");
+}
