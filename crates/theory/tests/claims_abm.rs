@@ -314,7 +314,7 @@ fn theorem_5_agrees_with_integration_wherever_no_queue_follows_and_grows_with_th
 fn integration_agrees_with_the_first_loss_between_the_cases_and_beyond_rejoining() -> Tested {
     let mut stream = RandomStream::new(1, "any mix", 0);
     let (mut mixed, mut rejoined) = (0, 0);
-    for _ in 0..1000 {
+    for _ in 0..1500 {
         let old = some_queues(&mut stream, true);
         let mut new = some_new(&mut stream);
         new.arrival_rate = new.drain_rate + between(&mut stream, 0.05, 20.0);
