@@ -19,11 +19,13 @@ pub mod abm;
 pub mod dimensions;
 mod domain;
 pub mod dynamic_threshold;
+pub mod headroom;
 pub mod losspass;
 pub mod plasticine;
 pub mod plasticine_pisa;
 pub mod reverie;
 pub mod sonic;
+pub mod sonic_headroom;
 pub mod traffic_aware;
 pub mod transient;
 
