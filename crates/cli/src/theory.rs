@@ -37,7 +37,7 @@ fn derive(command: &TheoryCommand) -> (&'static str, Domain<Derivation>) {
                 duration_seconds: args.duration.unwrap_or(arrives),
                 others: args.others.clone(),
             };
-            ("alpha", burst_alpha(&burst))
+            ("alpha", burst_alpha(&burst).map_err(|error| as_size(args.burst, &burst, error)))
         }
         TheoryCommand::Shares(args) => {
             let (queues, alpha, share) = (args.queues.clone(), args.alpha, args.share);
@@ -66,6 +66,19 @@ fn derive(command: &TheoryCommand) -> (&'static str, Domain<Derivation>) {
             };
             ("tdt-parameters", tdt_parameters(switch))
         }
+    }
+}
+
+/// A burst that was given as a size is refused as one.
+fn as_size(size: Option<f64>, burst: &BurstAlpha, error: DomainError) -> DomainError {
+    match size {
+        Some(size) if error.input == "duration" => {
+            let ratio = burst.rate_bps / burst.port_rate_bps;
+            let most = bytes(burst.buffer_bytes * ratio / (ratio - 1.0));
+            let valid = format_args!("more than 0, less than {most} (then the burst fills the whole buffer)");
+            DomainError::new("burst", size, valid)
+        }
+        _ => error,
     }
 }
 
@@ -144,9 +157,7 @@ fn typed(command: &str, error: &DomainError) -> (String, String) {
         "alpha" if matches!(command, "guarantees" | "drain-time") => ("alphas", number(value)),
         "alpha" if command == "alpha" => ("others", number(value)),
         "alpha_low" => ("others", number(value)),
-        "buffer" | "packet" | "mtu" | "cell" => (error.input, bytes(value)),
-        // Of the sizes that are counted in packets only one can be out of range.
-        "burst" if command == "ecn" => ("burst", format!("{} packets", number(value))),
+        "buffer" | "packet" | "mtu" | "cell" | "burst" | "threshold" => (error.input, bytes(value)),
         "rate" | "port_rate" => (error.input, rate(value)),
         "rate_gbps" => ("port_rate", rate(value * 1e9)),
         "duration" | "rtt" => (error.input, seconds(value)),

@@ -26,7 +26,6 @@ pub struct BurstAlpha {
 pub fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
     positive("buffer", burst.buffer_bytes)?;
     positive("port_rate", burst.port_rate_bps)?;
-    positive("duration", burst.duration_seconds)?;
     let port = super::rate(burst.port_rate_bps);
     check(
         burst.rate_bps > burst.port_rate_bps,
@@ -34,6 +33,7 @@ pub fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
         burst.rate_bps,
         format_args!("more than {port} (the port rate)"),
     )?;
+    positive("duration", burst.duration_seconds)?;
     let arrival_rate = burst.rate_bps / burst.port_rate_bps;
     let buffer_time = burst.buffer_bytes * 8.0 / burst.port_rate_bps;
     let most = seconds(buffer_time / (arrival_rate - 1.0));
@@ -98,13 +98,8 @@ pub fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
     let low = plasticine::alpha_of_others(&burst.others)?;
     above("alpha_low", low, 0.0, "the sum of the others' alphas")?;
     let terms: Vec<_> = burst.others.iter().map(|&alpha| number(alpha)).collect();
-    derivation.step(
-        "alpha_low, given",
-        "sum of the others",
-        terms.join(" + "),
-        number(low),
-        "Plasticine B.5",
-    );
+    let terms = if terms.len() > 1 { terms.join(" + ") } else { String::new() };
+    derivation.step("alpha_low, given", "sum of the others", terms, number(low), "Plasticine B.5");
     let high = plasticine::alpha_high_for_burst(absorb, low)?;
     let formula = if low <= without_loss {
         "(1 + aL) s / (B - s), s = (r - 1) t"

@@ -71,6 +71,8 @@ pub struct Tolerance {
     pub arrived_bytes: f64,
     /// What each of its queues holds then (bytes).
     pub stored_bytes: f64,
+    /// What others held when it came (bytes); LossPass: at the port of the burst.
+    pub held_before_bytes: f64,
     /// How it came about.
     pub derivation: Derivation,
 }
@@ -86,7 +88,13 @@ pub fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> 
     derivation.step("buffer", "", "", bytes(state.buffer_bytes), "");
     let filled = state.buffer_seconds();
     let port = super::rate(state.port_rate_bps);
-    derivation.step("", "B / b", format!("{} / {port}", bytes(state.buffer_bytes)), seconds(filled), "");
+    derivation.step(
+        "in port time",
+        "B / b",
+        format!("{} / {port}", bytes(state.buffer_bytes)),
+        seconds(filled),
+        "",
+    );
     let arriving = super::rate(state.burst.rate_bps);
     derivation.step(
         "arrival r",
@@ -95,10 +103,10 @@ pub fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> 
         format!("{} b", number(ratio)),
         "",
     );
-    let lossless_seconds = match policy {
+    let (lossless_seconds, held_before_bytes) = match policy {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,
         Policy::LossPass => losspass_port(state, &mut derivation)?,
-        Policy::Ideal => ideal(state, &mut derivation),
+        Policy::Ideal => (ideal(state, &mut derivation), 0.0),
         _ => thresholds(state, policy, &mut derivation)?,
     };
     let stored_bytes = state.port_bytes((ratio - state.burst.gamma) * lossless_seconds);
@@ -107,7 +115,7 @@ pub fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> 
     let per_queue = if state.burst.count > 1 { " at each queue of the burst" } else { "" };
     derivation.answer("arrived", arrived_bytes, format!("{}{per_queue}", bytes(arrived_bytes)));
     derivation.answer("stored", stored_bytes, format!("{}{per_queue}", bytes(stored_bytes)));
-    Ok(Tolerance { lossless_seconds, arrived_bytes, stored_bytes, derivation })
+    Ok(Tolerance { lossless_seconds, arrived_bytes, stored_bytes, held_before_bytes, derivation })
 }
 
 /// All policies side by side. One that has no answer for this state is shown with the reason.
@@ -128,13 +136,15 @@ pub fn comparison(state: &BurstState) -> Domain<Derivation> {
         plural(state.congested_ports),
     );
     let mut derivation = Derivation::new(title);
-    let mut table = Table::new(&["policy", "lossless for", "arrived", "stored", "of the buffer"]);
+    let mut table =
+        Table::new(&["policy", "held before", "lossless for", "arrived", "stored", "of the buffer"]);
     for policy in Policy::ALL {
         match burst_tolerance(state, policy) {
             Ok(found) => {
                 let share = found.stored_bytes * f64::from(state.burst.count) / state.buffer_bytes;
                 table.rows.push(vec![
                     policy.name().to_owned(),
+                    bytes(found.held_before_bytes),
                     seconds(found.lossless_seconds),
                     bytes(found.arrived_bytes),
                     bytes(found.stored_bytes),
@@ -143,14 +153,14 @@ pub fn comparison(state: &BurstState) -> Domain<Derivation> {
             }
             Err(error) => {
                 let dash = || "-".to_owned();
-                table.rows.push(vec![policy.name().to_owned(), dash(), dash(), dash(), dash()]);
+                table.rows.push(vec![policy.name().to_owned(), dash(), dash(), dash(), dash(), dash()]);
                 derivation.note(format!("{}: {error}", policy.name()));
             }
         }
     }
     derivation.table = Some(table);
     derivation.note("fluid model: packets make a difference of about a packet per queue");
-    derivation.note("edt: the port is uncontrolled from the first packet; tdt: congested ports are evacuated before; losspass: an even split of the buffer, small flows first");
+    derivation.note("edt: the port is uncontrolled from the first packet; tdt: congested ports are evacuated before; losspass: an even split of the buffer, the port full, small flows first");
     Ok(derivation)
 }
 
@@ -197,26 +207,31 @@ fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueu
 }
 
 /// Policies whose old queues stand at a threshold: the transient analysis, in units of the port rate.
-fn thresholds(state: &BurstState, policy: Policy, derivation: &mut Derivation) -> Domain<f64> {
+fn thresholds(state: &BurstState, policy: Policy, derivation: &mut Derivation) -> Domain<(f64, f64)> {
     let (old, new) = queues(state, policy)?;
     let filled = state.buffer_seconds();
     let touch = first_touch(filled, &old, &new)?;
     let sum: f64 = old.iter().map(|q| f64::from(q.count) * q.omega_before).sum();
     for (group, queue) in state.groups.iter().zip(&old) {
         let name = format!("omega of {} queue{}", queue.count, plural(queue.count));
-        let numbers = format!("alpha {}, gamma {}", number(group.alpha), number(group.gamma_before));
-        let then = if queue.is_affected() {
-            format!(", {} from the burst on", number(queue.omega))
-        } else {
-            String::new()
-        };
-        let result = format!("{}{then}", number(queue.omega_before));
-        derivation.step(name, policy.omega_formula(), format!("({numbers})"), result, omega_source(policy));
+        let numbers = factors(policy, group.alpha, group.gamma_before, queue.omega_before);
+        derivation.step(
+            &name,
+            policy.omega_formula(),
+            numbers,
+            number(queue.omega_before),
+            omega_source(policy),
+        );
+        if queue.is_affected() {
+            let numbers = factors(policy, group.alpha, group.gamma, queue.omega);
+            let formula = "from the burst on";
+            derivation.step("", formula, numbers, number(queue.omega), omega_source(policy));
+        }
     }
     if policy == Policy::EnhancedDynamicThreshold {
         derivation.step("omega of the burst", "", "", "unbounded: only the buffer limits it", "TDT Eq. 2");
     } else {
-        let numbers = format!("(alpha {}, gamma {})", number(state.burst.alpha), number(new.drain_rate));
+        let numbers = factors(policy, state.burst.alpha, new.drain_rate, new.omega);
         derivation.step(
             "omega of the burst",
             policy.omega_formula(),
@@ -277,9 +292,8 @@ fn thresholds(state: &BurstState, policy: Policy, derivation: &mut Derivation) -
     };
     if touch.rejoined > 0 {
         derivation.note(format!(
-            "{} queue{} come down to their new threshold before the first loss; the time is solved piece by piece",
-            touch.rejoined,
-            plural(touch.rejoined)
+            "queues that come down to their new threshold before the first loss: {}; the time is solved piece by piece",
+            touch.rejoined
         ));
         derivation.step("first loss t1", "piece by piece", "", seconds(touch.time), "ABM Eqs. 20-23");
     } else {
@@ -295,7 +309,16 @@ fn thresholds(state: &BurstState, policy: Policy, derivation: &mut Derivation) -
     );
     let numbers = format!("{} * {}", super::rate(state.burst.rate_bps), seconds(touch.time));
     derivation.step("arrived", "r b t1", numbers, bytes(state.port_bytes(touch.arrived)), "ABM Eq. 42");
-    Ok(touch.time)
+    Ok((touch.time, state.buffer_bytes - free_bytes))
+}
+
+/// The numbers of an omega; the count is what the form divided by. Empty where omega is alpha.
+fn factors(policy: Policy, alpha: f64, gamma: f64, omega: f64) -> String {
+    if !matches!(policy, Policy::ActiveBufferManagement | Policy::Plasticine) {
+        return String::new();
+    }
+    let congested = (alpha * gamma / omega).round();
+    format!("{} / {} * {}", number(alpha), number(congested), number(gamma))
 }
 
 fn omega_source(policy: Policy) -> &'static str {
@@ -306,7 +329,7 @@ fn omega_source(policy: Policy) -> &'static str {
     }
 }
 
-fn traffic_aware(state: &BurstState, derivation: &mut Derivation) -> Domain<f64> {
+fn traffic_aware(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64, f64)> {
     let beside = f64::from(state.queues_beside_burst);
     check(beside == 0.0, "queues_beside_burst", beside, "0 (tdt has one queue per port)")?;
     let bursts = Bursts {
@@ -333,10 +356,10 @@ fn traffic_aware(state: &BurstState, derivation: &mut Derivation) -> Domain<f64>
     );
     derivation.step("first loss", "left / (M (r - 1) b)", numbers, seconds(time), "TDT section VI-A");
     derivation.note("holds once the congested ports are evacuated; before that tdt absorbs as edt does");
-    Ok(time)
+    Ok((time, state.buffer_bytes - left))
 }
 
-fn losspass_port(state: &BurstState, derivation: &mut Derivation) -> Domain<f64> {
+fn losspass_port(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64, f64)> {
     let part = even_split(state.buffer_bytes, state.ports)?;
     let numbers = format!("{} / {}", bytes(state.buffer_bytes), state.ports);
     derivation.step("buffer of the port", "B / ports", numbers, bytes(part), "LossPass section 2.1");
@@ -350,7 +373,7 @@ fn losspass_port(state: &BurstState, derivation: &mut Derivation) -> Domain<f64>
     derivation.note(
         "the port's buffer is full, a fraction tau of it with packets of large flows that may be evicted",
     );
-    Ok(time)
+    Ok((time, part))
 }
 
 fn ideal(state: &BurstState, derivation: &mut Derivation) -> f64 {

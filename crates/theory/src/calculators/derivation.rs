@@ -11,7 +11,7 @@ pub struct Line {
     pub formula: String,
     /// The formula with the numbers in it; empty if there is nothing to compute.
     pub substituted: String,
-    /// The result with its unit.
+    /// The result with its unit; empty for a formula whose results stand in the table.
     pub result: String,
     /// The paper and equation, or the standard; empty for arithmetic.
     pub source: String,
@@ -138,9 +138,9 @@ impl Display for Derivation {
         for line in &self.lines {
             let source = if line.source.is_empty() { String::new() } else { format!("   [{}]", line.source) };
             if line.substituted.is_empty() {
-                let formula =
-                    if line.formula.is_empty() { String::new() } else { format!("{} = ", line.formula) };
-                writeln!(text, "  {:names$}  {formula}{}{source}", line.name, line.result)?;
+                let parts = [line.formula.as_str(), line.result.as_str()];
+                let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                writeln!(text, "  {:names$}  {}{source}", line.name, parts.join(" = "))?;
             } else {
                 writeln!(text, "  {:names$}  {}{source}", line.name, line.formula)?;
                 writeln!(text, "  {:names$}  = {} = {}", "", line.substituted, line.result)?;

@@ -43,10 +43,10 @@ pub fn guarantees(priorities: &Priorities, gamma_min: f64) -> Domain<Derivation>
         "minimum",
         "B a g / (1 + a g + sum of the other alphas)",
         "",
-        "see the table",
+        "",
         "ABM Theorem 1, E-ABM-1",
     );
-    derivation.step("maximum", "B a / (1 + a)", "", "see the table", "ABM Theorem 2");
+    derivation.step("maximum", "B a / (1 + a)", "", "", "ABM Theorem 2");
     let sum: f64 = alphas.iter().sum();
     let free = buffer / (1.0 + sum);
     let numbers = format!("{} / (1 + {})", bytes(buffer), number(sum));
@@ -103,7 +103,7 @@ pub fn drain_times(priorities: &Priorities, port_rate_bps: f64, congested: u32) 
     let smallest = alphas.iter().copied().fold(f64::INFINITY, f64::min);
     derivation.step("smallest alpha a_min", "", "", number(smallest), "");
     derivation.step("congested queues n", "", "", congested.to_string(), "");
-    derivation.step("drain time", "B a / ((1 + a_min) b n)", "", "see the table", "ABM Theorem 3, E-ABM-3");
+    derivation.step("drain time", "B a / ((1 + a_min) b n)", "", "", "ABM Theorem 3, E-ABM-3");
     let mut table = Table::new(&["priority", "alpha", "at most", "as printed"]);
     for (index, &alpha) in alphas.iter().enumerate() {
         let bound = abm::drain_time(bits, port_rate_bps, alphas, index, congested)?;

@@ -2,7 +2,7 @@
 
 use super::{Derivation, bytes, number, seconds};
 use crate::forms::dimensions::bandwidth_delay_bytes;
-use crate::forms::{Domain, fraction, losspass, positive};
+use crate::forms::{Domain, check, fraction, losspass, positive};
 
 /// A port whose marking threshold is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,13 +49,7 @@ pub fn marking(asked: &Marking) -> Domain<Derivation> {
     );
     derivation.answer("K for DCTCP", dctcp, format!("more than {}", packets(dctcp)));
     let halving = losspass::mark_threshold_halving(path)?;
-    derivation.step(
-        "K for senders that halve",
-        "C RTT",
-        bytes(path),
-        packets(halving),
-        "ECN*, Wu et al. 2012",
-    );
+    derivation.step("K for senders that halve", "C RTT", "", packets(halving), "ECN*, Wu et al. 2012");
     derivation.answer("K for halving", halving, packets(halving));
     if let Some(buffer) = asked.buffer_bytes {
         room(asked, positive("buffer", buffer)?, dctcp, &mut derivation)?;
@@ -68,8 +62,8 @@ pub fn marking(asked: &Marking) -> Domain<Derivation> {
 fn room(asked: &Marking, buffer: f64, dctcp: f64, derivation: &mut Derivation) -> Domain<()> {
     let packet = asked.packet_bytes;
     let (threshold, which) = match asked.threshold_bytes {
-        Some(threshold) => (positive("threshold", threshold)?, "given"),
-        None => (dctcp, "DCTCP"),
+        Some(threshold) => (positive("threshold", threshold)?, "as given"),
+        None => (dctcp, "the least for DCTCP"),
     };
     let (size, mark) = (buffer / packet, threshold / packet);
     derivation.step(
@@ -120,6 +114,9 @@ fn room(asked: &Marking, buffer: f64, dctcp: f64, derivation: &mut Derivation) -
         format!("{} = {} packets", bytes(losspass * packet), number(losspass)),
     );
     if let Some(burst) = asked.burst_bytes {
+        let room = buffer - f64::from(asked.flows) * packet;
+        let valid = format_args!("at most {} (the buffer less a packet per flow)", bytes(room));
+        check(burst <= room, "burst", burst, valid)?;
         let most = losspass::mark_threshold_for_burst(size, asked.flows, burst / packet)?;
         let numbers = format!("{} - {} - {}", number(size), asked.flows, number(burst / packet));
         derivation.step(
