@@ -2,8 +2,7 @@
 //!
 //! `buffer`, thresholds and occupancies are in one unit of size; rates in that unit per time.
 
-use super::{Domain, all_positive, at_least_one, at_most, check, fraction, not_negative, positive};
-use super::{above, share};
+use super::{Domain, above, all_positive, at_least_one, at_most, check, not_negative, positive};
 
 /// What the congested queues of a buffer hold once nothing changes any more.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,22 +154,4 @@ pub fn burst_stored_case_2(buffer: f64, alpha: f64, before: &[CongestedQueues], 
 /// `buffer` not positive, `parts` 0.
 pub fn even_split(buffer: f64, parts: u32) -> Domain<f64> {
     Ok(positive("buffer", buffer)? / at_least_one("parts", parts)?)
-}
-
-/// How long the occupancy of one congested queue takes to drain: `alpha/(1 + alpha) · B / (b·gamma)`, with `gamma` its
-/// share of the port rate `rate` (time). Dynamic Thresholds do not take the drain rate into account, so this has no bound in gamma.
-///
-/// # Errors
-/// `buffer`, `alpha` or `rate` not positive, `gamma` not in (0, 1].
-pub fn drain_time_alone(buffer: f64, rate: f64, alpha: f64, gamma: f64) -> Domain<f64> {
-    let drain_rate = positive("rate", rate)? * share("gamma", gamma)?;
-    Ok(share_alone(alpha)? * positive("buffer", buffer)? / drain_rate)
-}
-
-/// What is left of `buffer` when a fraction `reserved` is set aside (size).
-///
-/// # Errors
-/// `buffer` not positive, `reserved` outside 0 to 1.
-pub fn shared_part(buffer: f64, reserved: f64) -> Domain<f64> {
-    Ok(positive("buffer", buffer)? * (1.0 - fraction("reserved", reserved)?))
 }
