@@ -2,6 +2,10 @@
 
 use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
 
+/// Ports and queues of a port that a switch may have here: more than any has, and their product can be counted.
+const PORTS_MAX: u32 = 65_536;
+const QUEUES_MAX: u32 = 256;
+
 /// Equal congested queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CongestedGroup {
@@ -98,8 +102,8 @@ impl EvenSwitch {
         positive("alpha", self.alpha)?;
         positive("burst_alpha", self.burst_alpha)?;
         fraction("tau", self.tau)?;
-        at_least_one("ports", self.ports)?;
-        at_least_one("queues", self.queues)?;
+        check((1..=PORTS_MAX).contains(&self.ports), "ports", f64::from(self.ports), "1 to 65536")?;
+        check((1..=QUEUES_MAX).contains(&self.queues), "queues", f64::from(self.queues), "1 to 256")?;
         let most = f64::from(self.ports);
         let bursting = at_least_one("burst_ports", self.burst_ports)?;
         at_most("burst_ports", bursting, most, "the ports")?;
@@ -168,6 +172,15 @@ impl BurstState {
         positive("buffer", self.buffer_bytes)?;
         positive("port_rate", self.port_rate_bps)?;
         fraction("tau", self.tau)?;
+        let queues: f64 = self.groups.iter().map(|group| f64::from(group.count)).sum();
+        let most = f64::from(PORTS_MAX * QUEUES_MAX);
+        at_most("count", queues, most, "congested queues that can be counted")?;
+        at_most(
+            "burst_ports",
+            f64::from(self.burst.count),
+            f64::from(PORTS_MAX),
+            "ports that a switch may have",
+        )?;
         for group in &self.groups {
             positive("alpha", group.alpha)?;
             share("gamma_before", group.gamma_before)?;
@@ -219,7 +232,7 @@ impl BurstState {
 mod tests {
     use super::*;
 
-    pub(crate) const SWITCH: EvenSwitch = EvenSwitch {
+    const SWITCH: EvenSwitch = EvenSwitch {
         buffer_bytes: 4e6,
         port_rate_bps: 10e9,
         ports: 32,
@@ -259,6 +272,8 @@ mod tests {
         refused("congested_queues", EvenSwitch { congested_queues: 9, ..SWITCH });
         refused("queues_beside_burst", EvenSwitch { queues_beside_burst: 8, ..SWITCH });
         refused("priorities", EvenSwitch { priorities: 4, ..SWITCH });
+        refused("ports", EvenSwitch { ports: u32::MAX, congested: u32::MAX - 2, ..SWITCH });
+        refused("queues", EvenSwitch { queues: u32::MAX, congested_queues: u32::MAX, ..SWITCH });
         refused("burst_ports", EvenSwitch { burst_ports: 33, ..SWITCH });
         refused("rate", EvenSwitch { rate_bps: 5e9, ..SWITCH });
         refused("tau", EvenSwitch { tau: 1.5, ..SWITCH });
