@@ -167,18 +167,28 @@ impl SwitchNode {
         QueueId(slice.first_queue + slice.core.queue_of(&slice.localised(packet)).0)
     }
 
-    /// What the idle `port` sends next, and whether more waits behind it.
+    /// What the idle `port` sends next.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Time, port: u16) -> Option<(Transmission, bool)> {
+    pub(crate) fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
         if self.plain {
-            let sent = self.first.core.poll_transmit(now, port, &mut self.record)?;
-            return Some((sent, self.first.core.wants_to_send(port)));
+            return self.first.core.poll_transmit(now, port, &mut self.record);
         }
         let (slice, mut listener) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         let queue = QueueId(sent.queue.0 + slice.first_queue);
-        Some((Transmission { queue, ..sent }, slice.core.wants_to_send(port)))
+        Some(Transmission { queue, ..sent })
+    }
+
+    /// Whether `port` has a packet that it may send.
+    #[inline]
+    pub(crate) fn wants_to_send(&self, port: u16) -> bool {
+        if self.plain {
+            return self.first.core.wants_to_send(port);
+        }
+        let index = usize::from(port / self.ports_per_slice);
+        let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
+        slice.core.wants_to_send(port - slice.first_port)
     }
 
     /// When a policy must be called next.

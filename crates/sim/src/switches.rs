@@ -86,7 +86,8 @@ impl Simulation {
     #[inline]
     pub(crate) fn send_from_switch(&mut self, link: u32, switch: u32, port: u16) -> Result<(), SimError> {
         let node = &mut self.switches[switch as usize];
-        if let Some((transmission, more)) = node.poll_transmit(self.now, port) {
+        if let Some(transmission) = node.poll_transmit(self.now, port) {
+            let more = node.wants_to_send(port);
             let packet = &mut self.packets[transmission.packet];
             if transmission.marked && packet.flags.has(Flags::ECN_CAPABLE) {
                 packet.flags.set(Flags::MARKED);
@@ -191,7 +192,7 @@ impl Simulation {
         if let End::Switch(switch, port) = self.links[id as usize].from {
             loop {
                 let node = &mut self.switches[switch as usize];
-                let Some((sent, _)) = node.poll_transmit(self.now, port) else { break };
+                let Some(sent) = node.poll_transmit(self.now, port) else { break };
                 self.links[id as usize].lost_packets += 1;
                 self.lose(sent.packet);
             }

@@ -1,13 +1,13 @@
 //! Where are the edges of the fluid model: errors, speed, the laws' own clocks, full buffers?
 
-mod support;
+mod fluid_support;
 
 use bufferlab_theory::fluid::{
     Counted, DrainRate, EnhancedLimits, Fluid, FluidError, Law, PortState, Refresh, Reverie, ReverieQueue,
     Shape, Sonic, Source, TrafficAwareLimits, Trajectory,
 };
 use bufferlab_units::RandomStream;
-use support::{between, near};
+use fluid_support::{between, near};
 
 fn message<T>(result: Result<T, FluidError>) -> String {
     match result {
