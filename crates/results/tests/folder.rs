@@ -75,7 +75,7 @@ fn flow(n: u64) -> FlowRow {
         dst_host: ((n + 1) % 4) as u32,
         size_bytes: n * 1_000 + 1,
         start_ns: n * 50,
-        sending_ns: (n % 5 == 0).then_some(n * 1_000),
+        sending_ns: n.is_multiple_of(5).then_some(n * 1_000),
         state: FlowState::ALL[if finished { 0 } else { 1 + (n % 2) as usize }],
         fct_ns: finished.then_some(n * 3 + 10),
         ideal_ns: n as f64 + 0.25,
