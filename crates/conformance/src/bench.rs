@@ -33,6 +33,8 @@ pub struct Bench {
     content: Vec<VecDeque<(u32, u32)>>,
     paused: Vec<bool>,
     next_id: u32,
+    /// Stored packets that the last operation cost, other than by sending them.
+    removed: usize,
     /// Call `handle_timeout` when nothing is due, too.
     early_timeouts: bool,
 }
@@ -59,6 +61,7 @@ impl Bench {
             content: vec![VecDeque::new(); queues],
             paused: vec![false; queues],
             next_id: 0,
+            removed: 0,
             early_timeouts: false,
         }
     }
@@ -84,8 +87,18 @@ impl Bench {
                 let ingress_port = 0;
                 let id = self.next_id;
                 self.next_id += 1;
-                let packet =
-                    Packet { id, size, egress_port: port, ingress_port, priority, tags, ..Packet::default() };
+                // Four flows per queue in turn, so that policies with a flow table have something to remember.
+                let flow = u32::from(queue) * 4 + id % 4;
+                let packet = Packet {
+                    id,
+                    size,
+                    flow,
+                    egress_port: port,
+                    ingress_port,
+                    priority,
+                    tags,
+                    ..Packet::default()
+                };
                 let admission = self.device.handle_arrival(self.now, &packet);
                 match admission {
                     Admission::Stored { .. } => {
@@ -109,7 +122,7 @@ impl Bench {
             }
             Operation::Wait(_) => Outcome::Done,
         };
-        self.forget_removed()?;
+        self.removed = self.forget_removed()?;
         match (before, self.device.poll_timeout()) {
             (Some(before), Some(after)) if after < before => {
                 return Err(format!("{operation:?} moved the deadline back from {before} to {after}"));
@@ -132,7 +145,7 @@ impl Bench {
                 self.device.handle_timeout(Time(due.0 - 1));
             }
             self.device.handle_timeout(due);
-            self.forget_removed()?;
+            let _ = self.forget_removed()?;
             if let Some(next) = self.device.poll_timeout().filter(|&next| next <= due) {
                 return Err(format!("the deadline {due} was followed by {next}: the timer does not advance"));
             }
@@ -148,20 +161,22 @@ impl Bench {
         Ok(())
     }
 
-    /// Removes evicted and expelled packets from the books.
-    fn forget_removed(&mut self) -> Result<(), String> {
-        for (queue, id) in self.device.take_removed() {
+    /// Removes evicted and expelled packets from the books, and counts them.
+    fn forget_removed(&mut self) -> Result<usize, String> {
+        let removed = self.device.take_removed();
+        let count = removed.len();
+        for (queue, id) in removed {
             let packets = &mut self.content[usize::from(queue.0)];
             let Some(position) = packets.iter().position(|&(known, _)| known == id) else {
                 return Err(format!("packet {id} was removed from {queue:?}, which does not hold it"));
             };
             packets.remove(position);
         }
-        Ok(())
+        Ok(count)
     }
 
     fn forget_sent(&mut self, port: u16, sent: &Transmission) -> Result<(), String> {
-        self.forget_removed()?;
+        let _ = self.forget_removed()?;
         if sent.queue.0 / self.queues_per_port != port {
             return Err(format!("port {port} sent from {:?}, which belongs to another port", sent.queue));
         }
@@ -173,6 +188,13 @@ impl Bench {
             return Err(format!("sent {sent:?} although the queue's head is {head:?} (name, bytes)"));
         }
         Ok(())
+    }
+
+    /// How many stored packets the last operation evicted or expelled; those of timers that fell due before it do
+    /// not count.
+    #[must_use]
+    pub fn removed(&self) -> usize {
+        self.removed
     }
 
     /// The clock.

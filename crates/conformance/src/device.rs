@@ -36,6 +36,11 @@ pub trait Device {
     /// The policy's limit for a packet with `tags` in `queue`, in bytes.
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
+    /// The policy's internal state for a queue: names and values. A device that shows none cannot meet a vector's `probes`.
+    fn probes(&self, _queue: QueueId) -> Vec<(String, f64)> {
+        Vec::new()
+    }
+
     /// The device's own check of its accounts.
     ///
     /// # Errors
@@ -108,6 +113,13 @@ impl<P: Policy> Device for SwitchDevice<P> {
 
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
         self.switch.threshold(queue, tags)
+    }
+
+    fn probes(&self, queue: QueueId) -> Vec<(String, f64)> {
+        let mut probes = Vec::new();
+        let mut sink = |name: &'static str, value| probes.push((name.to_owned(), value));
+        self.switch.policy().probe(queue, self.switch.buffer(), &mut sink);
+        probes
     }
 
     fn verify(&self) -> Result<(), String> {

@@ -10,6 +10,8 @@
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the expected verdicts,
 //!   queue lengths and thresholds.
 //!
+//! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and with an optimum that knows the future.
+//!
 //! ```
 //! use bufferlab_conformance::{Subject, exhaustive, random};
 //! use bufferlab_core::policy::DynamicThreshold;
@@ -22,6 +24,7 @@
 //! ```
 
 mod bench;
+pub mod competitive;
 mod device;
 mod properties;
 mod script;
@@ -32,9 +35,9 @@ pub mod vectors;
 pub use bench::{Bench, Outcome};
 pub use device::{Device, SwitchDevice};
 pub use properties::{
-    Failure, PROPERTIES, Property, Violation, conserves_packets, is_deterministic, is_monotone_in_alpha,
-    is_work_conserving, keeps_its_timers, refuses_oversized_packets, stays_within_the_buffer,
-    threshold_agrees_with_admission, tolerates_early_timeouts,
+    Failure, PROPERTIES, Property, Violation, conserves_packets, evicts_only_for_what_it_stores,
+    is_deterministic, is_monotone_in_alpha, is_work_conserving, keeps_its_timers, refuses_oversized_packets,
+    stays_within_the_buffer, threshold_agrees_with_admission, tolerates_early_timeouts,
 };
 pub use script::{Operation, Script};
 pub use subject::Subject;

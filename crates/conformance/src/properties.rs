@@ -29,6 +29,10 @@ pub const PROPERTIES: &[Property] = &[
     },
     Property { claim: "tolerates early and repeated timeouts", check: tolerates_early_timeouts },
     Property { claim: "refuses packets larger than the buffer", check: refuses_oversized_packets },
+    Property {
+        claim: "evicts only for packets that it then stores, and no more than it claims",
+        check: evicts_only_for_what_it_stores,
+    },
 ];
 
 /// Where a check failed: the index of the operation (the number of operations: after the last), and why.
@@ -208,8 +212,8 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
 
 /// In the same state a larger alpha means no smaller threshold, and it admits what the smaller one admits.
 ///
-/// Two devices get the same operations for as long as they answer alike: their states are then the same but for
-/// alpha. Nothing is claimed beyond, for what one queue gains another may lose.
+/// Two devices get the same operations for as long as they answer alike and hold the same (a policy may expel packets according to
+/// alpha): their states are then the same but for alpha. Nothing is claimed beyond, for what one queue gains another may lose.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -228,6 +232,9 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
                     (Outcome::Dropped(_), Outcome::Stored | Outcome::Dropped(_)) => Ok(false),
                     _ => Err(format!("alpha {:?} answer {outcomes:?}", script.alphas)),
                 };
+            }
+            if low.queues().any(|queue| low.expected_bytes(queue) != high.expected_bytes(queue)) {
+                return Ok(false);
             }
             for queue in low.queues() {
                 let limits = [&low, &high].map(|bench| bench.device.threshold(queue, Tags::NONE));
@@ -248,7 +255,7 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
 }
 
 /// Where the policy has a threshold: a packet that keeps q + len within it and fits into the buffer is admitted,
-/// one beyond is dropped.
+/// one beyond is dropped, unless others are removed for it.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -275,6 +282,7 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let within = length <= limit && u64::from(size) <= free;
             match (within, outcome) {
                 (true, Outcome::Stored) | (false, Outcome::Dropped(_)) => Ok(()),
+                (false, Outcome::Stored) if bench.removed() > 0 => Ok(()),
                 _ => {
                     Err(format!("threshold {limit} B, q + len = {length} B, {free} B free, yet {outcome:?}"))
                 }
@@ -335,6 +343,24 @@ pub fn refuses_oversized_packets(subject: &Subject, script: &Script) -> Result<(
             bench.audit()?;
         }
         Ok(())
+    })
+    .map(|_| ())
+}
+
+/// An arrival that is dropped has cost no stored packet, and none costs more than the subject claims
+/// ([`Subject::with_at_most_evictions`]).
+///
+/// # Errors
+/// Where the claim fails.
+pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Result<(), Failure> {
+    replay(bench(subject, script)?, script, |bench, _, outcome| match (outcome, subject.most_evictions) {
+        (Some(Outcome::Dropped(reason)), _) if bench.removed() > 0 => {
+            Err(format!("{} packets were evicted for one that was then dropped: {reason:?}", bench.removed()))
+        }
+        (Some(Outcome::Stored), Some(most)) if bench.removed() > most => {
+            Err(format!("{} packets were evicted for one; at most {most} are claimed", bench.removed()))
+        }
+        _ => Ok(()),
     })
     .map(|_| ())
 }

@@ -117,7 +117,11 @@ impl Script {
                 _ if draw(16) < arrivals_of_16 => {
                     let queue = if draw(4) == 0 { draw(total) } else { draw(busy) } as u16;
                     let size = 64 + draw(max_packet - 63) as u32;
-                    let tags = if draw(5) == 0 { Tags::UNSCHEDULED } else { Tags::NONE };
+                    let tags = match draw(5) {
+                        0 => Tags::UNSCHEDULED,
+                        1 => Tags::SMALL,
+                        _ => Tags::NONE,
+                    };
                     Operation::Arrive { queue, size, tags }
                 }
                 _ => Operation::Depart { port },

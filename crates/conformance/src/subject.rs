@@ -15,6 +15,7 @@ pub struct Subject {
     pub(crate) build: Box<Build>,
     pub(crate) build_with_alpha: Option<Box<BuildWithAlpha>>,
     pub(crate) exact_threshold: bool,
+    pub(crate) most_evictions: Option<usize>,
 }
 
 impl fmt::Debug for Subject {
@@ -29,7 +30,13 @@ impl Subject {
         name: &str,
         build: impl Fn(&SwitchConfig) -> Result<Box<dyn Device>, BuildError> + 'static,
     ) -> Self {
-        Self { name: name.to_owned(), build: Box::new(build), build_with_alpha: None, exact_threshold: true }
+        Self {
+            name: name.to_owned(),
+            build: Box::new(build),
+            build_with_alpha: None,
+            exact_threshold: true,
+            most_evictions: None,
+        }
     }
 
     /// A policy in the core's switch.
@@ -51,16 +58,17 @@ impl Subject {
         let subject = Self::device(&name, move |config| {
             Ok(Box::new(SwitchDevice::new(config.build(info.name, &own)?)))
         });
-        let has_alpha = info
-            .params
-            .iter()
-            .any(|param| param.name == "alpha" && matches!(param.kind, ParamKind::RatioPerPriority { .. }));
-        if !has_alpha {
-            return subject;
-        }
+        let alpha_of: fn(f64) -> ParamValue =
+            match info.params.iter().find(|param| param.name == "alpha").map(|param| param.kind) {
+                Some(ParamKind::RatioPerPriority { .. }) => {
+                    |alpha| ParamValue::RatioPerPriority(vec![alpha].into())
+                }
+                Some(ParamKind::Ratio { .. }) => ParamValue::Ratio,
+                _ => return subject,
+            };
         subject.monotone_in_alpha(move |config, alpha| {
             let mut params = params.clone();
-            params.push(("alpha".to_owned(), ParamValue::RatioPerPriority(vec![alpha].into())));
+            params.push(("alpha".to_owned(), alpha_of(alpha)));
             Ok(Box::new(SwitchDevice::new(config.build(info.name, &params)?)))
         })
     }
@@ -80,6 +88,13 @@ impl Subject {
     #[must_use]
     pub fn with_other_limits(mut self) -> Self {
         self.exact_threshold = false;
+        self
+    }
+
+    /// Declares that an arrival never costs more than `count` stored packets.
+    #[must_use]
+    pub fn with_at_most_evictions(mut self, count: usize) -> Self {
+        self.most_evictions = Some(count);
         self
     }
 

@@ -26,7 +26,7 @@
 //! | `profile` | `"paper"` (default) or `"artifact"`. |
 //! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500). |
 //! | `scheduler` | `"round-robin"` (default), `"fifo"`, `"strict-priority"`. |
-//! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked. |
+//! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked; or a list, by priority. |
 //! | `steps` | See below. |
 //!
 //! # Step
@@ -36,22 +36,24 @@
 //! | key | meaning |
 //! |---|---|
 //! | `at_ns` | When, not before the last step; left out: at the same time. Policy timeouts up to and including this time come first. |
-//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` in bytes and `tags`; it is ECN-capable iff the case marks. |
+//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` in bytes, `tags` and `flow` (0); it is ECN-capable iff the case marks. |
 //! | `depart` | This port sends. |
-//! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` arrives for every entry of `fill` (an entry may repeat), each list in its order, both spread evenly: of D departures and F arrivals, departure j comes before arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
+//! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` (of flow `flow`) arrives for every entry of `fill` (an entry may repeat), each list in its order, both spread evenly: of D departures and F arrivals, departure j comes before arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
 //! | `repeat` | The event so many times (default 1), each with the same verdict. |
 //! | `expect` | `"admit"`, `"admit-marked"` or the name of a drop reason; `"sent"` or `"idle"`. Not for `fill`. |
 //! | `from` | The queue that a departure must come from. |
+//! | `evicts` | The queues that lost a stored packet in this step, in order, one entry per packet (over all repetitions); left out: nothing is evicted, except in a `fill`, where it is then not checked. |
 //! | `lengths`, `occupancy` | Bytes of every queue, of the buffer, after the step. |
 //! | `each` | Bytes of every queue that is named in `fill`. |
-//! | `thresholds`, `unscheduled_thresholds` | Limits of every queue after the step, for plain and for unscheduled packets, in bytes. |
+//! | `thresholds`, `unscheduled_thresholds`, `small_thresholds` | Limits of every queue after the step, for plain, for unscheduled and for small packets, in bytes. |
+//! | `probes` | Internal state of queues after the step, by the names of the policy's probes: `[{ queue = 0, state = 1 }]`. |
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 mod file;
 mod run;
 mod values;
 
-pub use file::{BufferSpec, Case, Event, LoadError, Step, VectorFile};
+pub use file::{BufferSpec, Case, Event, LoadError, Probes, Step, VectorFile};
 pub use run::{Elementary, Mismatch};
 
 #[cfg(doc)]

@@ -68,6 +68,41 @@ fn a_policy_that_evicts_from_an_empty_queue_is_caught() {
     assert_eq!(caught(&subject).claim, "stays within the buffer");
 }
 
+/// Evicts the tail of the first queue that holds a packet, until the arriving one fits or patience ends.
+#[derive(Debug)]
+struct Evicts {
+    evicted: usize,
+    patience: usize,
+}
+
+impl Policy for Evicts {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let victim = buffer.queue_ids().find(|&queue| buffer.queue_packets(queue) > 0);
+        match victim {
+            Some(victim) if !buffer.fits(arrival.size) && self.evicted < self.patience => {
+                self.evicted += 1;
+                return Verdict::Evict { victim, end: End::Tail };
+            }
+            _ => self.evicted = 0,
+        }
+        if buffer.fits(arrival.size) {
+            Verdict::Admit(Account::Shared)
+        } else {
+            Verdict::Drop(DropReason::BufferFull)
+        }
+    }
+}
+
+#[test]
+fn a_policy_that_evicts_in_vain_or_more_than_it_claims_is_caught() {
+    let claim = "evicts only for packets that it then stores, and no more than it claims";
+    let subject =
+        |patience| Subject::policy("evicts", move |_| Ok(Box::new(Evicts { evicted: 0, patience })));
+    assert!(breaks(&subject(1), claim), "one eviction is not always enough");
+    assert!(!breaks(&subject(usize::MAX), claim));
+    assert!(breaks(&subject(usize::MAX).with_at_most_evictions(1), claim));
+}
+
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]

@@ -120,8 +120,18 @@ fn a_wrong_expectation_fails_and_the_message_names_file_line_case_and_step() {
         ),
         ("each = 2", "each = 1", "step 3: length of queue 0: expected 1 B"),
         ("each = 2", "occupancy = 3", "step 3: occupancy: expected 3 B ± 0 B, found 2 B"),
+        (
+            "each = 2",
+            "probes = [{ queue = 0, gamma = 1 }]",
+            "step 3: gamma of queue 0: expected 1, found no such probe",
+        ),
         ("from = 0", "from = 1", "step 4: expected a packet from queue Some(1)"),
         ("expect = \"sent\"", "expect = \"idle\"", "step 4: expected \"idle\""),
+        (
+            "lengths = [2]",
+            "evicts = [0]",
+            "step 2: expected evictions from the queues [0], found [] (queues hold [2] B",
+        ),
         ("at_ns = 7", "at_ns = 4", "step 3: time runs backwards, from 6 ns to 4 ns"),
     ] {
         assert!(GOOD.contains(right), "{right}");
@@ -152,6 +162,13 @@ fn a_malformed_vector_is_refused_with_its_line() {
         ),
         (", expect = \"admit\"", "", "example.toml:9: the verdict is missing"),
         ("lengths = [2]", "lengths = [2, 0]", "example.toml:10: 2 values for 1 queues"),
+        ("lengths = [2]", "evicts = [1]", "example.toml:10: there is no queue 1"),
+        ("each = 2", "probes = [{ queue = 1 }]", "example.toml:11: there is no queue 1"),
+        (
+            "max_packet = 1 }",
+            "max_packet = 1 }\nmark_above = [1, 2]",
+            "mark_above has 2 thresholds for 1 queues per port",
+        ),
         ("rounds = 2, ", "", "example.toml:11: a fill needs its number of rounds"),
         ("depart = 0", "depart = 0, arrive = 0", "example.toml:12: a step is one of arrive, depart and fill"),
     ] {

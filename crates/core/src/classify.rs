@@ -1,13 +1,18 @@
-//! From a packet's header to its queue within the port.
+//! From a packet's header, and what is known of its flow, to its queue within the port.
+
+use crate::flows::{FlowKey, FlowTable, Sent, ShortLimit};
+use crate::policy::Tags;
+use bufferlab_units::Time;
 
 /// Code points that a header can carry (DSCP).
 pub const CODE_POINTS: usize = 64;
 
 /// Maps the priority that a header carries to a queue of the port: one table, as in a switch's
-/// DSCP-to-queue map.
+/// DSCP-to-queue map, and behind it, if wanted, an [`ElephantTrap`] that knows short flows from long ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classifier {
     queue_of: [u8; CODE_POINTS],
+    trap: Option<Box<ElephantTrap>>,
 }
 
 impl Classifier {
@@ -15,7 +20,7 @@ impl Classifier {
     #[must_use]
     pub fn identity(queues_per_port: usize) -> Self {
         let last = queues_per_port.saturating_sub(1);
-        Self { queue_of: std::array::from_fn(|p| p.min(last) as u8) }
+        Self { queue_of: std::array::from_fn(|p| p.min(last) as u8), trap: None }
     }
 
     /// Code point p joins `map[p]`.
@@ -28,13 +33,149 @@ impl Classifier {
             map.iter().all(|&queue| usize::from(queue) < queues_per_port),
             "a code point maps to no queue"
         );
-        Self { queue_of: map }
+        Self { queue_of: map, trap: None }
     }
 
-    /// The queue of a packet with `priority` (taken modulo 64).
-    #[inline]
+    /// The same with `trap` behind the map.
     #[must_use]
-    pub fn queue(&self, priority: u8) -> u8 {
+    pub fn with_trap(self, trap: ElephantTrap) -> Self {
+        Self { trap: Some(Box::new(trap)), ..self }
+    }
+
+    /// The queue and the marks of an arriving packet of `size` bytes, which is counted.
+    #[inline]
+    pub(crate) fn classify(
+        &mut self,
+        now: Time,
+        flow: u32,
+        priority: u8,
+        tags: Tags,
+        size: u32,
+    ) -> (u8, Tags) {
+        let mapped = self.mapped(priority);
+        match &mut self.trap {
+            None => (mapped, tags),
+            Some(trap) => trap.classify(now, FlowKey::new(flow, tags), mapped, tags, size),
+        }
+    }
+
+    /// The queue of the last packet of this flow, if it was the last one classified; else the queue that its next one would join if
+    /// it came now.
+    #[must_use]
+    pub(crate) fn queue(&self, flow: u32, priority: u8, tags: Tags) -> u8 {
+        let mapped = self.mapped(priority);
+        self.trap.as_ref().map_or(mapped, |trap| trap.queue(FlowKey::new(flow, tags), mapped))
+    }
+
+    #[inline]
+    fn mapped(&self, priority: u8) -> u8 {
         self.queue_of[usize::from(priority) % CODE_POINTS]
+    }
+}
+
+/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a limit, and again after silence.
+///
+/// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks of hosts do not
+/// count. Short flows may be redirected to a queue of their own (Dynamic Packet Prioritization). When a flow
+/// turns into an elephant, its packets change the queue and may overtake or be overtaken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElephantTrap {
+    flows: FlowTable<Sent>,
+    limit: ShortLimit,
+    short_queue: Option<u8>,
+    /// The flow of the last packet and the queue that it was sent to.
+    last: Option<(FlowKey, u8)>,
+}
+
+impl ElephantTrap {
+    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for longer than `idle`. Short flows keep the
+    /// queue of the map unless `short_queue` names another one.
+    #[must_use]
+    pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
+        Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }
+    }
+
+    #[inline]
+    fn classify(&mut self, now: Time, key: FlowKey, mapped: u8, tags: Tags, size: u32) -> (u8, Tags) {
+        let sent = self.flows.touch(now, key);
+        let short = self.limit.holds(*sent);
+        sent.count(size);
+        let queue = if short { self.short_queue.unwrap_or(mapped) } else { mapped };
+        self.last = Some((key, queue));
+        (queue, if short { tags.with(Tags::SMALL) } else { tags.without(Tags::SMALL) })
+    }
+
+    fn queue(&self, key: FlowKey, mapped: u8) -> u8 {
+        match (self.last, self.short_queue) {
+            (Some((last, queue)), _) if last == key => queue,
+            (_, Some(short)) if self.limit.holds(self.flows.get(key).copied().unwrap_or_default()) => short,
+            _ => mapped,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trap(limit: ShortLimit, short_queue: Option<u8>) -> Classifier {
+        let trap = ElephantTrap::new(64, Time::from_ms(5), limit, short_queue);
+        Classifier::identity(4).with_trap(trap)
+    }
+
+    const THREE_PACKETS: ShortLimit = ShortLimit { packets: 3, bytes: 0 };
+
+    #[test]
+    fn priorities_join_their_queue_and_those_beyond_the_last_join_the_last() {
+        let mut classifier = Classifier::identity(4);
+        let queues = [0, 3, 4, 63, 64].map(|p| classifier.classify(Time::ZERO, 0, p, Tags::SMALL, 100));
+        assert_eq!(queues, [0, 3, 3, 3, 0].map(|queue| (queue, Tags::SMALL)));
+        let mut map = [0; CODE_POINTS];
+        map[46] = 1;
+        assert_eq!(Classifier::from_map(map, 2).queue(0, 46, Tags::NONE), 1);
+    }
+
+    #[test]
+    fn a_flow_is_short_for_its_first_packets_and_again_after_silence() {
+        let mut classifier = trap(THREE_PACKETS, None);
+        let mut at = |us| classifier.classify(Time::from_us(us), 9, 2, Tags::NONE, 1_500);
+        assert_eq!([at(1), at(2), at(3)], [(2, Tags::SMALL); 3]);
+        assert_eq!([at(4), at(5_004)], [(2, Tags::NONE); 2]);
+        assert_eq!(at(10_005), (2, Tags::SMALL));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_looks_at_what_was_sent_before_the_packet() {
+        let mut classifier = trap(ShortLimit { packets: 0, bytes: 2_000 }, None);
+        let mut next = |size| classifier.classify(Time::ZERO, 9, 0, Tags::NONE, size).1;
+        assert_eq!([next(1_999), next(1), next(1)], [Tags::SMALL, Tags::SMALL, Tags::NONE]);
+    }
+
+    #[test]
+    fn marks_of_hosts_do_not_count_behind_a_trap_but_other_marks_stay() {
+        let mut classifier = trap(ShortLimit { packets: 1, bytes: 0 }, None);
+        let tags = Tags::SMALL.with(Tags::UNSCHEDULED);
+        assert_eq!(classifier.classify(Time::ZERO, 1, 0, tags, 100).1, tags);
+        assert_eq!(classifier.classify(Time::ZERO, 1, 0, tags, 100).1, Tags::UNSCHEDULED);
+    }
+
+    #[test]
+    fn short_flows_go_to_their_queue_and_elephants_to_their_own() {
+        let mut classifier = trap(THREE_PACKETS, Some(0));
+        let queues: Vec<_> =
+            (0..5).map(|_| classifier.classify(Time::ZERO, 9, 3, Tags::NONE, 1_500).0).collect();
+        assert_eq!(queues, [0, 0, 0, 3, 3]);
+        // Flows do not disturb each other.
+        assert_eq!(classifier.classify(Time::ZERO, 8, 3, Tags::NONE, 1_500).0, 0);
+    }
+
+    #[test]
+    fn the_queue_of_the_last_packet_is_known_although_its_flow_has_become_an_elephant_with_it() {
+        let mut classifier = trap(ShortLimit { packets: 1, bytes: 0 }, Some(0));
+        assert_eq!(classifier.queue(9, 3, Tags::NONE), 0);
+        assert_eq!(classifier.classify(Time::ZERO, 9, 3, Tags::NONE, 1_500).0, 0);
+        assert_eq!(classifier.queue(9, 3, Tags::NONE), 0, "of the packet that has just come");
+        let _ = classifier.classify(Time::ZERO, 8, 3, Tags::NONE, 1_500);
+        assert_eq!(classifier.queue(9, 3, Tags::NONE), 3, "of the next one");
     }
 }

@@ -13,7 +13,8 @@
 //!                         Observer: stored, dropped, evicted, departed, marked, pause changed
 //! ```
 //!
-//! The modules follow that line from left to right: [`buffer`] is the ledger (who holds how many bytes),
+//! The modules follow that line from left to right: [`classify`] finds the queue (with the help of [`flows`], which remembers
+//! what a flow has sent), [`buffer`] is the ledger (who holds how many bytes),
 //! [`policy`] the interface and registry of buffer-management schemes, [`mark`] ECN, [`schedule`] the
 //! order of departure, [`Switch`] joins them. Nothing here knows a clock, a socket, a file or a
 //! simulator: time is an argument, randomness a seeded stream, what happened is told to an [`Observer`].
@@ -48,6 +49,7 @@
 
 pub mod buffer;
 pub mod classify;
+pub mod flows;
 pub mod mark;
 pub mod params;
 pub mod policy;
@@ -56,8 +58,9 @@ mod switch;
 mod weight;
 
 pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
-pub use classify::Classifier;
-pub use mark::{Ecn, Marker, MarkerConfig};
+pub use classify::{Classifier, ElephantTrap};
+pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
+pub use mark::{Ecn, Marker, MarkerConfig, SharedBufferCondition};
 pub use params::{ParamInfo, ParamKind, ParamValue, Params, Profile};
 pub use policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand, Policy, PolicyInfo,

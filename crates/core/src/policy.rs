@@ -7,19 +7,54 @@
 //! To add one, write a file in `policy/` and add its `INFO` to [`POLICIES`] (`CONTRIBUTING.md`).
 
 mod abm;
+mod abm_dt;
+mod bshare_like;
 mod complete_sharing;
+mod congestion;
+mod credence;
 mod dynamic_threshold;
+mod enhanced_dynamic_threshold;
+mod flow_aware;
+mod follow_lqd;
+mod harmonic;
+mod intelligent_buffer;
+mod l2bm_like;
+mod longest;
+mod longest_queue_drop;
+mod losspass;
+mod occamy;
+mod plasticine;
+mod plasticine_pisa;
+mod short_flows;
 mod static_partition;
+mod traffic_aware;
+mod virtual_lqd;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
+use crate::classify::Classifier;
 use crate::params::{ParamInfo, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
 pub use abm::Abm;
+pub use abm_dt::AbmOnDt;
+pub use bshare_like::BshareLike;
 pub use complete_sharing::CompleteSharing;
+pub use credence::Credence;
 pub use dynamic_threshold::DynamicThreshold;
+pub use enhanced_dynamic_threshold::EnhancedDynamicThreshold;
+pub use flow_aware::FlowAwareBuffer;
+pub use follow_lqd::FollowLqd;
+pub use harmonic::Harmonic;
+pub use intelligent_buffer::IntelligentBuffer;
+pub use l2bm_like::L2bmLike;
+pub use longest_queue_drop::LongestQueueDrop;
+pub use losspass::LossPass;
+pub use occamy::Occamy;
+pub use plasticine::Plasticine;
+pub use plasticine_pisa::{PlasticinePisa, shift};
 pub use static_partition::StaticPartition;
+pub use traffic_aware::TrafficAware;
 
 /// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
 /// documentation, the reports and the conformance tests.
@@ -29,10 +64,32 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &static_partition::EVENLY_SPLIT,
     &dynamic_threshold::INFO,
     &abm::INFO,
+    &enhanced_dynamic_threshold::INFO,
+    &traffic_aware::INFO,
+    &occamy::INFO,
+    &losspass::INFO,
+    &longest_queue_drop::INFO,
+    &harmonic::INFO,
+    &follow_lqd::INFO,
+    &credence::INFO,
+    &l2bm_like::INFO,
+    &bshare_like::INFO,
+    &abm_dt::INFO,
+    &flow_aware::INFO,
+    &intelligent_buffer::INFO,
+    &plasticine::MULTI_QUEUE,
+    &plasticine::SINGLE_QUEUE,
+    &plasticine_pisa::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
 const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
+
+/// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.
+fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
+    let (port, _) = buffer.port_and_priority(queue);
+    limit.saturating_sub(buffer.port_bytes(port) - buffer.queue_bytes(queue))
+}
 
 /// The registered policy called `name` (its short name or an alias).
 #[must_use]
@@ -132,6 +189,9 @@ impl Tags {
     /// Of a lossless class: may pause its sender but must not be dropped by a threshold.
     pub const LOSSLESS: Self = Self(1 << 4);
 
+    /// The switch's own note on a stored packet: ECN-capable and not marked so far. It is no business of policies.
+    pub(crate) const MARKABLE: Self = Self(1 << 7);
+
     /// Whether all flags of `other` are set.
     #[inline]
     #[must_use]
@@ -144,6 +204,13 @@ impl Tags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// This set less `other`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 }
 
@@ -357,8 +424,8 @@ pub trait Policy: fmt::Debug + Send {
     /// deadline, and is repeated until it lies ahead of `now`.
     fn handle_timeout(&mut self, _now: Time, _buffer: &Buffer) {}
 
-    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or left, until
-    /// it answers `None`.
+    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or left and after
+    /// [`Self::handle_timeout`], until it answers `None`.
     fn poll_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<(QueueId, End)> {
         None
     }
@@ -367,6 +434,12 @@ pub trait Policy: fmt::Debug + Send {
     /// stored or left.
     fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {
         PauseDemand::Keep
+    }
+
+    /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows. `None`: priority p joins queue p.
+    /// Taken once, when the switch is built; [`crate::Switch::set_classifier`] replaces it.
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        None
     }
 
     /// The limit in force for a packet with `tags` in `queue` (bytes): a packet is admitted iff the queue's
@@ -416,6 +489,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         (**self).pause_demand(now, ingress, buffer)
+    }
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        (**self).take_classifier()
     }
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         (**self).threshold(queue, tags, buffer)

@@ -2,7 +2,7 @@
 
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
-use crate::mark::{Ecn, Marker, MarkerConfig, Moment};
+use crate::mark::{Ecn, Lengths, Marker, MarkerConfig, Moment};
 use crate::params::{ParamValue, Params, Profile};
 use crate::policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Tags,
@@ -53,7 +53,7 @@ pub struct Transmission {
     pub size: u32,
     /// The queue that it left.
     pub queue: QueueId,
-    /// Marked on departure: set its congestion mark. The ECN capability is the driver's to check.
+    /// Marked on departure: set its congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on arrival.
     pub marked: bool,
 }
 
@@ -209,7 +209,7 @@ impl<P: Policy> Switch<P> {
     /// # Panics
     /// If a queue is in no group of the scheduler: its packets would never leave.
     #[must_use]
-    pub fn new(config: &SwitchConfig, policy: P) -> Self {
+    pub fn new(config: &SwitchConfig, mut policy: P) -> Self {
         assert!(
             config.scheduler.covers(config.queues_per_port),
             "the scheduler does not serve all {} queues of a port",
@@ -219,11 +219,13 @@ impl<P: Policy> Switch<P> {
         let port = Port { occupied: 0, paused: 0, turns: config.scheduler.new_port() };
         let stream = RandomStream::new(config.seed, "switch/marker", 0);
         let queues = ports * config.queues_per_port;
+        let classifier =
+            policy.take_classifier().unwrap_or_else(|| Classifier::identity(config.queues_per_port));
         Self {
             buffer: Buffer::new(config.capacity, ports, config.queues_per_port),
             hooks: policy.hooks(),
             policy,
-            classifier: Classifier::identity(config.queues_per_port),
+            classifier,
             scheduler: config.scheduler.clone(),
             marker: config.marker.clone().map(|marker| Marker::new(marker, stream)),
             ports: vec![port; ports],
@@ -232,7 +234,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Replaces the map from header priorities to queues.
+    /// Replaces the way from header priorities to queues, also one that the policy brought along.
     pub fn set_classifier(&mut self, classifier: Classifier) {
         self.classifier = classifier;
     }
@@ -250,10 +252,11 @@ impl<P: Policy> Switch<P> {
         &self.policy
     }
 
-    /// The queue that `packet` joins.
+    /// The queue that `packet` asked for, if it was the last arrival; else the one that it would join.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
-        self.buffer.queue_of(packet.egress_port, self.classifier.queue(packet.priority))
+        let queue = self.classifier.queue(packet.flow, packet.priority, packet.tags);
+        self.buffer.queue_of(packet.egress_port, queue)
     }
 
     /// Counters of a queue.
@@ -292,16 +295,17 @@ impl<P: Policy> Switch<P> {
     }
 
     #[inline]
-    fn classify(&self, now: Time, packet: &Packet) -> Arrival {
-        let priority = self.classifier.queue(packet.priority);
+    fn classify(&mut self, now: Time, packet: &Packet) -> Arrival {
+        let Packet { flow, size, .. } = *packet;
+        let (priority, tags) = self.classifier.classify(now, flow, packet.priority, packet.tags, size);
         Arrival {
             now,
             queue: self.buffer.queue_of(packet.egress_port, priority),
             port: packet.egress_port,
             priority,
-            tags: packet.tags,
-            size: packet.size,
-            flow: packet.flow,
+            tags,
+            size,
+            flow,
             ingress: IngressId(self.buffer.queue_of(packet.ingress_port, priority).0),
         }
     }
@@ -317,18 +321,18 @@ impl<P: Policy> Switch<P> {
         let Arrival { now, queue, port, priority, size, .. } = *arrival;
         let marked = match &mut self.marker {
             Some(marker) if packet.ecn == Ecn::Capable => {
-                let lengths = (self.buffer.queue_bytes(queue), self.buffer.port_bytes(port));
-                marker.decide(Moment::Enqueue, priority, lengths.0, lengths.1)
+                marker.decide(Moment::Enqueue, priority, Lengths::of(&self.buffer, queue, port))
             }
             _ => false,
         };
+        let markable = if packet.ecn == Ecn::Capable && !marked { Tags::MARKABLE } else { Tags::NONE };
         let stored = Stored {
             enqueued_at: now,
             packet: packet.id,
             size,
             flow: packet.flow,
             ingress: arrival.ingress,
-            tags: arrival.tags,
+            tags: arrival.tags.with(markable),
             account,
         };
         self.buffer.store(queue, port, stored);
@@ -409,13 +413,14 @@ impl<P: Policy> Switch<P> {
         let passed_empty = passed & !state.occupied;
         let queue = QueueId(first_queue + u16::from(priority));
         let stored = self.buffer.remove(queue, port, End::Head).expect("an occupied queue has a head");
-        let left = self.buffer.queue_bytes(queue);
         if self.buffer.queue_packets(queue) == 0 {
             state.occupied &= !(1 << priority);
         }
         let marked = match &mut self.marker {
-            Some(marker) => marker.decide(Moment::Dequeue, priority, left, self.buffer.port_bytes(port)),
-            None => false,
+            Some(marker) if stored.tags.contains(Tags::MARKABLE) => {
+                marker.decide(Moment::Dequeue, priority, Lengths::of(&self.buffer, queue, port))
+            }
+            _ => false,
         };
         let counters = &mut self.counters[usize::from(queue.0)];
         counters.departed += 1;
@@ -454,6 +459,12 @@ impl<P: Policy> Switch<P> {
     /// What may follow any change of the buffer: expulsions and pauses.
     #[inline]
     fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        self.expel(now, observer);
+        self.demand_pause(now, ingress, observer);
+    }
+
+    #[inline]
+    fn expel<O: Observer>(&mut self, now: Time, observer: &mut O) {
         if self.hooks.contains(Hooks::EXPEL) {
             while let Some((queue, end)) = self.policy.poll_expulsion(now, &self.buffer) {
                 if !self.remove(now, queue, end, DropReason::Expelled, observer) {
@@ -461,7 +472,6 @@ impl<P: Policy> Switch<P> {
                 }
             }
         }
-        self.demand_pause(now, ingress, observer);
     }
 
     #[inline]
@@ -512,6 +522,7 @@ impl<P: Policy> Switch<P> {
     /// the next deadline lies ahead of `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.policy.handle_timeout(now, &self.buffer);
+        self.expel(now, observer);
         if self.hooks.contains(Hooks::PAUSE) {
             for ingress in 0..self.pausing.len() as u16 {
                 self.demand_pause(now, IngressId(ingress), observer);
@@ -543,7 +554,33 @@ impl<P: Policy> Switch<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mark::SharedBufferCondition;
     use crate::policy::CompleteSharing;
+    use crate::weight::Weight;
+
+    #[test]
+    fn on_departure_only_capable_packets_are_marked_and_none_twice() {
+        let shared = SharedBufferCondition { floor: 0, factor: Weight::from_f64(0.5) };
+        let marker = MarkerConfig { shared: Some(shared), ..MarkerConfig::step(3_000) };
+        let config =
+            SwitchConfig { marker: Some(marker), ..SwitchConfig::new(10_000, vec![BitRate::gbps(10)]) };
+        let mut switch = Switch::new(&config, CompleteSharing);
+        for (index, ecn) in [Ecn::Capable, Ecn::NotCapable, Ecn::Marked, Ecn::Capable, Ecn::Capable]
+            .into_iter()
+            .cycle()
+            .take(10)
+            .enumerate()
+        {
+            let packet = Packet { size: 1_000, ecn, ..Packet::default() };
+            let marked = index >= 4 && ecn == Ecn::Capable;
+            assert_eq!(switch.handle_arrival(Time::ZERO, &packet, &mut ()), Admission::Stored { marked });
+        }
+        // Nine packets remain, then eight, and so on; the condition q > (B - q) / 2 holds down to 4000 B.
+        let mut marks = || switch.poll_transmit(Time::ZERO, 0, &mut ()).expect("a packet waits").marked;
+        let found: Vec<_> = (0..10).map(|_| marks()).collect();
+        assert_eq!(found, [true, false, false, true, false, false, false, false, false, false]);
+        assert_eq!(switch.counters(QueueId(0)).marked, 4 + 2);
+    }
 
     #[test]
     fn verify_notices_a_packet_that_is_counted_wrong_or_unknown_to_the_scheduler() {

@@ -55,6 +55,18 @@ impl Weight {
         Self::from_fraction(self.0, divisor.0)
     }
 
+    /// The power of two that is nearest by ratio, as switches encode α; zero stays zero.
+    #[must_use]
+    pub const fn nearest_power_of_two(self) -> Self {
+        if self.0 == 0 {
+            return self;
+        }
+        let exponent = self.0.ilog2();
+        // Up from 2^(e + 1/2) on, that is where the square reaches 2^(2e + 1).
+        let up = self.0 as u128 * self.0 as u128 >= 1 << (2 * exponent + 1);
+        if up && exponent < 63 { Self(1 << (exponent + 1)) } else { Self(1 << exponent) }
+    }
+
     /// As a float, for reports.
     #[must_use]
     pub fn as_f64(self) -> f64 {
@@ -73,6 +85,18 @@ mod tests {
         assert_eq!(Weight::from_fraction(1, 3).of(300), 99);
         assert_eq!(Weight::from_f64(2.0).divided_by(Weight::from_f64(4.0)), Weight::from_f64(0.5));
         assert_eq!(Weight::from_f64(0.5).times(Weight::from_f64(0.25)), Weight::from_f64(0.125));
+    }
+
+    #[test]
+    fn the_nearest_power_of_two_is_within_a_factor_of_the_root_of_two() {
+        let near = |x: f64| Weight::from_f64(x).nearest_power_of_two().as_f64();
+        for (x, power) in
+            [(1.0, 1.0), (1.41, 1.0), (1.42, 2.0), (3.0, 4.0), (0.5 / 3.0, 0.125), (0.3, 0.25), (20.0, 16.0)]
+        {
+            assert_eq!(near(x), power, "{x}");
+        }
+        assert_eq!(Weight(0).nearest_power_of_two(), Weight(0));
+        assert_eq!(Weight(u64::MAX).nearest_power_of_two(), Weight(1 << 63));
     }
 
     #[test]

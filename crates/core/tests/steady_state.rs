@@ -173,6 +173,23 @@ fn unequal_alphas_and_ports_settle_at_the_closed_forms() {
     }
 }
 
+#[test]
+fn abm_on_dynamic_thresholds_settles_at_abms_closed_form() {
+    for seed in 200..220 {
+        let load = Overload::random(seed);
+        let params = [drain_rate("computed"), interval(WHOLE_ROUNDS)];
+        assert_settles(&load, "abm-dt", &load.abm_weights(), &params);
+    }
+}
+
+#[test]
+fn abm_on_dynamic_thresholds_that_never_updates_is_dynamic_thresholds() {
+    for seed in 200..205 {
+        let load = Overload::random(seed);
+        assert_settles(&load, "abm-dt", &load.dt_weights(), &[interval(Time::from_ms(100_000))]);
+    }
+}
+
 /// The check above can fail: the formula of one policy does not describe the other.
 #[test]
 fn neither_closed_form_describes_the_other_policy() {

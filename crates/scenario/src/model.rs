@@ -158,6 +158,19 @@ pub struct EcnSpec {
     pub at: EcnMoment,
     /// Priorities that mark at all; `None`: every one.
     pub priorities: Option<Vec<u8>>,
+    /// A second condition, on departure and on the shared buffer; a packet is marked if either holds.
+    pub shared: Option<SharedEcnSpec>,
+}
+
+/// Buffer-aware marking: mark above max(`floor_bytes`, `share` × `alpha` × free buffer).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharedEcnSpec {
+    /// No mark by this condition up to this many bytes.
+    pub floor_bytes: u64,
+    /// h: share of the threshold of Dynamic Thresholds at which marking begins.
+    pub share: f64,
+    /// The alpha of that threshold.
+    pub alpha: f64,
 }
 
 /// Whose length a marker compares.

@@ -4,7 +4,7 @@ mod common;
 
 use bufferlab_core::ParamValue;
 use bufferlab_scenario::{
-    Discipline, EcnMoment, LoadReference, Multipath, Node, TrafficProcess, load, load_text,
+    Discipline, EcnMoment, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess, load, load_text,
 };
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Pattern, SizeDistribution};
@@ -14,6 +14,22 @@ use std::path::Path;
 fn alpha(loaded: &bufferlab_scenario::Loaded) -> &ParamValue {
     let params = &loaded.scenario.switches[0].policy_params;
     &params.iter().find(|(name, _)| name == "alpha").expect("it has an alpha").1
+}
+
+#[test]
+fn buffer_aware_marking_is_a_step_and_a_condition_on_the_free_buffer() {
+    let ecn = |value: &str| {
+        let loaded = shipped_with("dumbbell.toml", &[("switch.ecn", value)]);
+        (loaded.scenario.switches[0].ecn.clone().expect("it marks"), loaded.warnings.len())
+    };
+    let (found, _) = ecn("{ kind = \"bcc\", threshold = \"720 KB\", alpha = \"1/2\", scope = \"port\" }");
+    assert_eq!((found.kmin_bytes, found.kmax_bytes, found.at), (720_000, 720_000, EcnMoment::Enqueue));
+    assert_eq!(found.shared, Some(SharedEcnSpec { floor_bytes: 18_000, share: 0.375, alpha: 0.5 }));
+    let (step, without) = ecn("{ kind = \"step\", threshold = \"1 GB\" }");
+    assert_eq!(step.shared, None);
+    // A step above any queue never marks; with the second condition it is a way to mark by the buffer alone.
+    let (_, with) = ecn("{ kind = \"bcc\", threshold = \"1 GB\" }");
+    assert_eq!((without, with), (1, 0));
 }
 
 #[test]

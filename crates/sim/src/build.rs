@@ -12,7 +12,7 @@ use crate::switch_node::{SwitchNode, SwitchRecord};
 use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
 use bufferlab_core::mark::{Moment, Scope};
-use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SwitchConfig};
+use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
 use bufferlab_metrics::DelayHistogram;
 use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
@@ -199,7 +199,8 @@ fn build_switch(
         .map_err(|source| SimError::Policy { switch: name(), source })?;
     let ports = config.port_rates.len();
     let record = SwitchRecord::new(ports, ports * queues_per_port);
-    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, record })
+    let timer_set = core.poll_timeout().is_some();
+    Ok(SwitchNode { core, first_link, uncharged: spec.uncharged_bytes, timer_set, record })
 }
 
 fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::ScheduleError> {
@@ -239,6 +240,11 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
             None => u32::MAX,
             Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
         },
+        shared: spec.shared.map(|shared| SharedBufferCondition {
+            floor: shared.floor_bytes,
+            factor: Weight::from_f64(shared.share * shared.alpha),
+        }),
+        by_priority: Vec::new(),
     }
 }
 

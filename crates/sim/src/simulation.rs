@@ -205,7 +205,7 @@ impl Simulation {
             match timer {
                 Timer::Sender(slot) => self.handle_sender_timer(time, slot),
                 Timer::DelayedAck(slot) => self.handle_delayed_ack_timer(time, slot)?,
-                Timer::Policy(switch) => self.handle_policy_timer(switch),
+                Timer::Policy(switch) => self.handle_policy_timer(switch)?,
                 Timer::LinkChange(cable) => self.handle_link_change(cable)?,
                 Timer::PhaseEnd => self.close_arrival_phase(),
                 Timer::Sample => self.sample(sink)?,
@@ -218,10 +218,29 @@ impl Simulation {
         self.flush_rows(sink)
     }
 
-    fn handle_policy_timer(&mut self, switch: u32) {
+    fn handle_policy_timer(&mut self, switch: u32) -> Result<(), SimError> {
         let node = &mut self.switches[switch as usize];
         node.core.handle_timeout(self.now, &mut node.record);
+        node.timer_set = false;
+        self.set_policy_timer(switch);
+        if !self.switches[switch as usize].record.evicted.is_empty() {
+            self.collect_evicted(switch);
+            if self.verify {
+                self.verify_switch(switch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a timer for the policy's next timeout, if it has one and no timer is set.
+    #[inline]
+    pub(crate) fn set_policy_timer(&mut self, switch: u32) {
+        let node = &mut self.switches[switch as usize];
+        if node.timer_set {
+            return;
+        }
         if let Some(next) = node.core.poll_timeout() {
+            node.timer_set = true;
             self.timers.push(next, Timer::Policy(switch));
         }
     }

@@ -15,6 +15,8 @@ pub(crate) struct SwitchNode {
     pub(crate) first_link: u32,
     /// Bytes of a frame that are not charged.
     pub(crate) uncharged: u32,
+    /// A timer for the policy's next timeout is set. If not, an arrival may bring one.
+    pub(crate) timer_set: bool,
     pub(crate) record: SwitchRecord,
 }
 

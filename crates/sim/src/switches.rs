@@ -46,6 +46,7 @@ impl Simulation {
                 if !node.record.evicted.is_empty() {
                     self.collect_evicted(switch);
                 }
+                self.set_policy_timer(switch);
                 if self.verify {
                     self.verify_switch(switch)?;
                 }
@@ -60,6 +61,7 @@ impl Simulation {
                 node.record.count_drop(queue, class, reason, wanted.size);
                 self.lose(id);
                 self.collect_evicted(switch);
+                self.set_policy_timer(switch);
                 if self.verify {
                     self.verify_switch(switch)?;
                 }
@@ -107,7 +109,7 @@ impl Simulation {
     }
 
     /// Takes over the packets that the policy evicted from a switch.
-    fn collect_evicted(&mut self, switch: u32) {
+    pub(crate) fn collect_evicted(&mut self, switch: u32) {
         while let Some(evicted) = self.switches[switch as usize].record.evicted.pop() {
             let class = self.class_of(self.packets[evicted.packet].flow);
             let record = &mut self.switches[switch as usize].record;

@@ -8,6 +8,7 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, Time};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
@@ -85,6 +86,8 @@ pub enum Event {
         size: u32,
         /// Marks.
         tags: Tags,
+        /// Its flow.
+        flow: u32,
     },
     /// A port sends.
     Depart {
@@ -99,6 +102,8 @@ pub enum Event {
         size: u32,
         /// Marks of every packet.
         tags: Tags,
+        /// Flow of every packet.
+        flow: u32,
         /// Ports that send one packet per round.
         drain: Vec<u16>,
         /// How often.
@@ -133,8 +138,23 @@ pub struct Step {
     pub thresholds: Option<Vec<u64>>,
     /// Limits of every queue for unscheduled packets, in bytes.
     pub unscheduled_thresholds: Option<Vec<u64>>,
+    /// The queues that lost a stored packet, in order; `None`: not checked.
+    pub evicts: Option<Vec<u16>>,
+    /// Internal state of queues.
+    pub probes: Vec<Probes>,
+    /// Limits of every queue for packets of short flows, in bytes.
+    pub small_thresholds: Option<Vec<u64>>,
     /// Accepted deviation, in bytes.
     pub tolerance: u64,
+}
+
+/// Expected internal state of one queue.
+#[derive(Clone, Debug)]
+pub struct Probes {
+    /// Which.
+    pub queue: u16,
+    /// Name and value.
+    pub values: Vec<(String, f64)>,
 }
 
 /// The buffer of a case, as written.
@@ -188,8 +208,15 @@ struct CaseText {
     #[serde(default)]
     scheduler: Option<String>,
     #[serde(default)]
-    mark_above: Option<u64>,
+    mark_above: Option<MarkText>,
     steps: Vec<Spanned<StepText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum MarkText {
+    All(u64),
+    ByPriority(Vec<u64>),
 }
 
 #[derive(Deserialize)]
@@ -203,6 +230,8 @@ struct StepText {
     #[serde(default)]
     tags: Vec<String>,
     #[serde(default)]
+    flow: u32,
+    #[serde(default)]
     drain: Vec<u16>,
     rounds: Option<u64>,
     round_ns: Option<u64>,
@@ -215,8 +244,19 @@ struct StepText {
     occupancy: Option<u64>,
     thresholds: Option<Vec<u64>>,
     unscheduled_thresholds: Option<Vec<u64>>,
+    evicts: Option<Vec<u16>>,
+    #[serde(default)]
+    probes: Vec<ProbesText>,
+    small_thresholds: Option<Vec<u64>>,
     #[serde(default)]
     tolerance: u64,
+}
+
+#[derive(Deserialize)]
+struct ProbesText {
+    queue: u16,
+    #[serde(flatten)]
+    values: BTreeMap<String, f64>,
 }
 
 impl VectorFile {
@@ -317,18 +357,26 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
         Some("strict-priority") => Scheduler::strict_priority(*queues),
         Some(other) => return Err(format!("no scheduler is called \"{other}\" here")),
     };
+    let marker = match &written.mark_above {
+        None => None,
+        Some(MarkText::All(k)) => Some(MarkerConfig::step(*k)),
+        Some(MarkText::ByPriority(list)) if list.len() == *queues => Some(MarkerConfig::steps(list)),
+        Some(MarkText::ByPriority(list)) => {
+            return Err(format!("mark_above has {} thresholds for {queues} queues per port", list.len()));
+        }
+    };
     Ok(SwitchConfig {
         queues_per_port: *queues,
         max_packet: *max_packet,
         scheduler,
-        marker: written.mark_above.map(MarkerConfig::step),
+        marker,
         profile,
         ..SwitchConfig::new(*capacity, rates)
     })
 }
 
 fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> Result<Step, String> {
-    let tags = tags(&written.tags)?;
+    let (tags, flow) = (tags(&written.tags)?, written.flow);
     let size = || written.size.ok_or_else(|| "the packet has no size".to_owned());
     let existing = |what: &str, index: u16, count: usize| {
         if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
@@ -336,7 +384,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
     let event = match (written.arrive, written.depart, written.fill) {
         (None, None, None) => Event::None,
         (Some(queue), None, None) => {
-            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags }
+            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags, flow }
         }
         (None, Some(port), None) => Event::Depart { port: existing("port", port, ports)? },
         (None, None, Some(filled)) => {
@@ -349,7 +397,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
             let size = if filled.is_empty() { 0 } else { size()? };
             let rounds = written.rounds.ok_or("a fill needs its number of rounds")?;
             let round = Time::from_ns(written.round_ns.unwrap_or(0));
-            Event::Fill { queues: filled, size, tags, drain: written.drain, rounds, round }
+            Event::Fill { queues: filled, size, tags, flow, drain: written.drain, rounds, round }
         }
         _ => return Err("a step is one of arrive, depart and fill".to_owned()),
     };
@@ -367,12 +415,26 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
     if written.expect.is_none() && !verdicts.is_empty() {
         return Err(format!("the verdict is missing; this event ends in one of: {}", verdicts.join(", ")));
     }
-    for list in [&written.lengths, &written.thresholds, &written.unscheduled_thresholds].into_iter().flatten()
-    {
+    let lists =
+        [&written.lengths, &written.thresholds, &written.unscheduled_thresholds, &written.small_thresholds];
+    for list in lists.into_iter().flatten() {
         if list.len() != queues {
             return Err(format!("{} values for {queues} queues", list.len()));
         }
     }
+    let mut probes = Vec::with_capacity(written.probes.len());
+    for ProbesText { queue, values } in written.probes {
+        let queue = existing("queue", queue, queues)?;
+        probes.push(Probes { queue, values: values.into_iter().collect() });
+    }
+    for &queue in written.evicts.iter().flatten() {
+        existing("queue", queue, queues)?;
+    }
+    // A fill under a policy that evicts would need a long list.
+    let evicts = match event {
+        Event::Fill { .. } => written.evicts,
+        _ => Some(written.evicts.unwrap_or_default()),
+    };
     Ok(Step {
         line,
         at: written.at_ns.map(Time::from_ns),
@@ -385,6 +447,9 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         occupancy: written.occupancy,
         thresholds: written.thresholds,
         unscheduled_thresholds: written.unscheduled_thresholds,
+        evicts,
+        probes,
+        small_thresholds: written.small_thresholds,
         tolerance: written.tolerance,
     })
 }

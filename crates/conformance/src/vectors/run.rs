@@ -6,6 +6,9 @@ use bufferlab_core::{Admission, Ecn, Packet, QueueId, Tags};
 use bufferlab_units::Time;
 use std::fmt;
 
+/// Probes are floats, most of them whole.
+const PROBE_TOLERANCE: f64 = 1e-6;
+
 /// One elementary operation of a case with its answer: what a test bench in another language replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
@@ -83,12 +86,12 @@ impl Runner<'_> {
         for turn in 1..=step.repeat {
             let (verdict, from) = match &step.event {
                 Event::None => continue,
-                Event::Arrive { queue, size, tags } => (self.arrive(*queue, *size, *tags), None),
+                Event::Arrive { queue, size, tags, flow } => (self.arrive(*queue, *size, *tags, *flow), None),
                 Event::Depart { port } => self.depart(*port),
-                Event::Fill { queues, size, tags, drain, rounds, round } => {
+                Event::Fill { queues, size, tags, flow, drain, rounds, round } => {
                     for _ in 0..*rounds {
                         self.advance(self.now + *round);
-                        self.round(queues, *size, *tags, drain);
+                        self.round(queues, *size, *tags, *flow, drain);
                     }
                     continue;
                 }
@@ -104,12 +107,19 @@ impl Runner<'_> {
                 return Err(format!("expected a packet from queue {:?}, it came from {from:?}", step.from));
             }
         }
+        let removed: Vec<u16> = self.device.take_removed().iter().map(|(queue, _)| queue.0).collect();
+        if let Some(expected) = step.evicts.as_ref().filter(|&expected| *expected != removed) {
+            return Err(format!(
+                "expected evictions from the queues {expected:?}, found {removed:?}{}",
+                self.state()
+            ));
+        }
         self.compare(step)
     }
 
     /// Spreads departures and arrivals evenly over the round: if all departures came first, the first queues of the
     /// list would take the space that others had freed.
-    fn round(&mut self, queues: &[u16], size: u32, tags: Tags, drain: &[u16]) {
+    fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {
             // Departure j comes at j/D of the round, arrival i at (i + 1/2)/F.
@@ -118,7 +128,7 @@ impl Runner<'_> {
             {
                 self.depart(port);
             }
-            self.arrive(queue, size, tags);
+            self.arrive(queue, size, tags, flow);
         }
         for (_, &port) in ports {
             self.depart(port);
@@ -132,7 +142,7 @@ impl Runner<'_> {
         self.now = to;
     }
 
-    fn arrive(&mut self, queue: u16, size: u32, tags: Tags) -> &'static str {
+    fn arrive(&mut self, queue: u16, size: u32, tags: Tags, flow: u32) -> &'static str {
         let queues_per_port = self.case.config.queues_per_port as u16;
         let packet = Packet {
             id: self.next_id,
@@ -140,6 +150,7 @@ impl Runner<'_> {
             egress_port: queue / queues_per_port,
             priority: (queue % queues_per_port) as u8,
             tags,
+            flow,
             ecn: if self.case.config.marker.is_some() { Ecn::Capable } else { Ecn::NotCapable },
             ..Packet::default()
         };
@@ -149,7 +160,7 @@ impl Runner<'_> {
             Admission::Stored { marked: true } => "admit-marked",
             Admission::Dropped(reason) => reason.name(),
         };
-        let event = Event::Arrive { queue, size, tags };
+        let event = Event::Arrive { queue, size, tags, flow };
         (self.observe)(&Elementary { now: self.now, event, verdict, from: None }, &*self.device);
         verdict
     }
@@ -224,6 +235,20 @@ impl Runner<'_> {
         }
         if let Some(expected) = &step.unscheduled_thresholds {
             differs("unscheduled threshold", expected, &self.limits(Tags::UNSCHEDULED))?;
+        }
+        for probes in &step.probes {
+            let shown = self.device.probes(QueueId(probes.queue));
+            for (name, expected) in &probes.values {
+                let found = shown.iter().find(|(probe, _)| probe == name).map(|(_, value)| *value);
+                if found.is_none_or(|found| (found - expected).abs() > PROBE_TOLERANCE) {
+                    let found = found.map_or_else(|| "no such probe".to_owned(), |found| found.to_string());
+                    let queue = probes.queue;
+                    return Err(format!("{name} of queue {queue}: expected {expected}, found {found}"));
+                }
+            }
+        }
+        if let Some(expected) = &step.small_thresholds {
+            differs("small threshold", expected, &self.limits(Tags::SMALL))?;
         }
         self.device.verify().map_err(|error| format!("the ledger is wrong: {error}"))
     }

@@ -5,6 +5,7 @@
 //! the priority, γ_i the queue's drain rate as a fraction of the fastest port. Packets that hosts sent before any
 //! feedback (`unscheduled`) use a large α of their own. n_p and γ are refreshed at intervals.
 
+use super::congestion::{self, Criterion, DrainRate, Settings, Tracker};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
     Verdict,
@@ -12,7 +13,7 @@ use super::{
 use crate::buffer::{Buffer, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
-use bufferlab_units::{BitRate, Time};
+use bufferlab_units::Time;
 use std::borrow::Cow;
 
 /// Registry entry.
@@ -57,13 +58,7 @@ const PARAMS: &[ParamInfo] = &[
         doc: "`threshold`: a queue counts as one when it reaches `congested_share` of its threshold (the paper). \
               `fraction`: it counts as min(1, q / `congested_bytes`), seen only when a packet arrives for it (the artifact).",
     },
-    ParamInfo {
-        name: "congested_share",
-        kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
-        default: ParamValue::Ratio(0.9),
-        artifact_default: None,
-        doc: "Share of its threshold from which a queue is congested, for `congestion = \"threshold\"`.",
-    },
+    congestion::CONGESTED_SHARE,
     ParamInfo {
         name: "congested_bytes",
         kind: ParamKind::Bytes { min: 1 },
@@ -91,9 +86,6 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
-/// What the artifact's round robin adds for a visit to an empty queue (bytes).
-const EMPTY_VISIT_CREDIT: u64 = 1_472;
-
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let headroom = params.bytes("headroom_per_port");
     let reserved = headroom * shape.ports() as u64;
@@ -108,102 +100,43 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(Abm::new(params, shape)))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Congestion {
-    Threshold,
-    Fraction,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DrainRate {
-    Measured,
-    Computed,
-    Credited,
-}
-
-/// State of one queue.
-#[derive(Clone, Copy, Debug)]
-struct QueueState {
-    /// α_p·γ/n_p, in force since the last update.
-    weight: Weight,
-    /// The same with the unscheduled α.
-    unscheduled_weight: Weight,
-    /// γ, in force since the last update.
-    gamma: Weight,
-    /// Bytes sent, or credited, since the last update.
-    sent: u64,
-    /// A packet has waited behind another one since the last update: the drain rate is a measurement.
-    waited: bool,
-    /// min(q, congested_bytes) when a packet last arrived.
-    level: u64,
-}
-
 /// Active Buffer Management.
 #[derive(Clone, Debug)]
 pub struct Abm {
-    alphas: Vec<Weight>,
-    unscheduled_alpha: Weight,
-    interval: Time,
-    congestion: Congestion,
-    congested_share: Weight,
-    congested_bytes: u64,
+    tracker: Tracker,
     drain_rate: DrainRate,
     headroom_per_port: u64,
     /// B less all headroom.
     pool: u64,
-    /// b: what drain rates are relative to.
-    fastest: BitRate,
-    port_rates: Vec<BitRate>,
-    queues_per_port: usize,
-    queues: Vec<QueueState>,
-    /// n_p, by priority, as of the last update.
-    congested: Vec<Weight>,
-    next_update: Time,
 }
 
 impl Abm {
     /// `params` as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
-        let alphas: Vec<_> = params
-            .ratio_per_priority("alpha", shape.queues_per_port)
-            .into_iter()
-            .map(Weight::from_f64)
-            .collect();
-        let unscheduled_alpha = Weight::from_f64(params.ratio("unscheduled_alpha"));
-        let interval = params.time("update_interval");
+        let priorities = shape.queues_per_port;
+        let share = Weight::from_f64(params.ratio("congested_share"));
+        let drain_rate = DrainRate::from_params(params);
         let headroom_per_port = params.bytes("headroom_per_port");
-        let state = |queue: usize| QueueState {
-            weight: alphas[queue % shape.queues_per_port],
-            unscheduled_weight: unscheduled_alpha,
-            gamma: Weight::ONE,
-            sent: 0,
-            waited: false,
-            level: 0,
+        let settings = Settings {
+            alphas: congestion::weights(params, "alpha", priorities),
+            favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
+            // Queue p of every port is priority p.
+            group_of: (0..priorities).collect(),
+            interval: params.time("update_interval"),
+            criterion: match params.choice("congestion") {
+                "fraction" => Criterion::Fraction { full: params.bytes("congested_bytes"), share },
+                _ => Criterion::Share(share),
+            },
+            drain_rate,
+            watermark: false,
+            powers_of_two: false,
         };
         Self {
-            queues: (0..shape.queues()).map(state).collect(),
-            congested: vec![Weight::ONE; shape.queues_per_port],
-            alphas,
-            unscheduled_alpha,
-            interval,
-            congestion: match params.choice("congestion") {
-                "fraction" => Congestion::Fraction,
-                _ => Congestion::Threshold,
-            },
-            congested_share: Weight::from_f64(params.ratio("congested_share")),
-            congested_bytes: params.bytes("congested_bytes"),
-            drain_rate: match params.choice("drain_rate") {
-                "computed" => DrainRate::Computed,
-                "credited" => DrainRate::Credited,
-                _ => DrainRate::Measured,
-            },
+            tracker: Tracker::new(settings, shape),
+            drain_rate,
             headroom_per_port,
             pool: shape.capacity - headroom_per_port * shape.ports() as u64,
-            fastest: shape.port_rates.iter().copied().max().unwrap_or(BitRate(1)),
-            port_rates: shape.port_rates.clone(),
-            queues_per_port: shape.queues_per_port,
-            next_update: interval,
         }
     }
 
@@ -212,87 +145,13 @@ impl Abm {
     fn remaining(&self, buffer: &Buffer) -> u64 {
         self.pool.saturating_sub(buffer.used(Account::Shared))
     }
-
-    fn is_congested(&self, queue: QueueId, buffer: &Buffer) -> bool {
-        let bytes = buffer.queue_bytes(queue);
-        let threshold = self.queues[usize::from(queue.0)].weight.of(self.remaining(buffer));
-        // An empty queue is never congested, also not when the threshold is 0.
-        bytes > 0 && self.congested_share.is_reached_by(bytes, threshold)
-    }
-
-    /// n_p for every priority, at least one.
-    fn count_congested(&mut self, buffer: &Buffer) {
-        for priority in 0..self.queues_per_port {
-            let queues = (priority..self.queues.len()).step_by(self.queues_per_port);
-            let n = match self.congestion {
-                Congestion::Threshold => {
-                    let count = queues.filter(|&q| self.is_congested(QueueId(q as u16), buffer)).count();
-                    Weight::from_fraction(count as u64, 1)
-                }
-                Congestion::Fraction => {
-                    Weight::from_fraction(queues.map(|q| self.queues[q].level).sum(), self.congested_bytes)
-                }
-            };
-            self.congested[priority] = n.max(Weight::ONE);
-        }
-    }
-
-    fn drain_rate_of(&self, queue: usize, buffer: &Buffer) -> Weight {
-        let state = &self.queues[queue];
-        // What round robin gives one of `n` queues of this port, as a fraction of the fastest port.
-        let port_rate = self.port_rates[queue / self.queues_per_port];
-        let share_of = |n: usize| Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64);
-        let share = share_of(self.queues_per_port);
-        // The artifact does not look at the port's rate.
-        let even = Weight::from_fraction(1, self.queues_per_port as u64);
-        let measured = || {
-            let full = self.fastest.bytes_in(self.interval).max(1);
-            Weight::from_fraction(state.sent, full)
-        };
-        match self.drain_rate {
-            // Without a queue the drain rate is unknown, and a new burst gets the full one.
-            DrainRate::Measured if !state.waited => Weight::ONE,
-            DrainRate::Measured => measured().clamp(share, Weight::ONE),
-            DrainRate::Credited => match measured() {
-                rate if rate < even || rate > Weight::ONE => Weight::ONE,
-                rate => rate,
-            },
-            DrainRate::Computed => {
-                let first = queue - queue % self.queues_per_port;
-                let congested = |q: &usize| self.is_congested(QueueId(*q as u16), buffer);
-                let others =
-                    (first..first + self.queues_per_port).filter(|&q| q != queue).filter(congested).count();
-                share_of(others + 1)
-            }
-        }
-    }
-
-    fn update_queues(&mut self, buffer: &Buffer) {
-        // Drain rates first: the computed ones look at the old thresholds, as the count did.
-        for queue in 0..self.queues.len() {
-            self.queues[queue].gamma = self.drain_rate_of(queue, buffer);
-        }
-        for queue in 0..self.queues.len() {
-            let priority = queue % self.queues_per_port;
-            let state = &mut self.queues[queue];
-            let scale = state.gamma.divided_by(self.congested[priority]);
-            state.weight = self.alphas[priority].times(scale);
-            state.unscheduled_weight = self.unscheduled_alpha.times(scale);
-            state.sent = 0;
-            state.waited = buffer.queue_packets(QueueId(queue as u16)) > 0;
-        }
-    }
 }
 
 impl Policy for Abm {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let bytes = buffer.queue_bytes(arrival.queue);
-        let state = &mut self.queues[usize::from(arrival.queue.0)];
-        state.level = bytes.min(self.congested_bytes);
-        state.waited |= bytes > 0;
-        let weight =
-            if arrival.tags.contains(Tags::UNSCHEDULED) { state.unscheduled_weight } else { state.weight };
+        self.tracker.arrived(arrival.queue, bytes);
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
@@ -306,6 +165,7 @@ impl Policy for Abm {
         if size > remaining {
             return Verdict::Drop(DropReason::BufferFull);
         }
+        let weight = self.tracker.weight(arrival.queue, arrival.tags.contains(Tags::UNSCHEDULED));
         if bytes + size > weight.of(remaining) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -313,44 +173,32 @@ impl Policy for Abm {
     }
 
     fn hooks(&self) -> Hooks {
-        match self.drain_rate {
-            DrainRate::Computed => Hooks::NONE,
-            DrainRate::Measured => Hooks::DEQUEUE,
-            DrainRate::Credited => Hooks::DEQUEUE.and(Hooks::EMPTY_VISIT),
-        }
+        self.drain_rate.hooks()
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, _: &Buffer) {
-        self.queues[usize::from(departure.queue.0)].sent += u64::from(departure.size);
+        self.tracker.sent(departure.queue, departure.size);
     }
 
     fn on_empty_visit(&mut self, _: Time, queue: QueueId) {
-        self.queues[usize::from(queue.0)].sent += EMPTY_VISIT_CREDIT;
+        self.tracker.passed_empty(queue);
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        Some(self.next_update)
+        Some(self.tracker.next_update())
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        if now < self.next_update {
-            return;
-        }
-        self.count_congested(buffer);
-        self.update_queues(buffer);
-        self.next_update = now + self.interval;
+        self.tracker.update(now, self.remaining(buffer), buffer);
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
-        let state = &self.queues[usize::from(queue.0)];
-        let weight = if tags.contains(Tags::UNSCHEDULED) { state.unscheduled_weight } else { state.weight };
+        let weight = self.tracker.weight(queue, tags.contains(Tags::UNSCHEDULED));
         Some(weight.of(self.remaining(buffer)))
     }
 
-    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
-        let (_, priority) = buffer.port_and_priority(queue);
-        sink("gamma", self.queues[usize::from(queue.0)].gamma.as_f64());
-        sink("congested_queues", self.congested[usize::from(priority)].as_f64());
+    fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        self.tracker.probe(queue, sink);
     }
 }

@@ -1,6 +1,8 @@
 //! Static partitions of the buffer: Complete Partitioning (by queue) and Evenly Split (by port).
 
-use super::{Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict};
+use super::{
+    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict, rest_of_port,
+};
 use crate::buffer::{Buffer, QueueId};
 
 /// Registry entry.
@@ -69,13 +71,9 @@ impl Policy for StaticPartition {
 
     /// With one part per port, what the port's other queues leave of it.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
-        let others = match self.part {
-            Part::Queue => 0,
-            Part::Port => {
-                let (port, _) = buffer.port_and_priority(queue);
-                buffer.port_bytes(port) - buffer.queue_bytes(queue)
-            }
-        };
-        Some(self.limit.saturating_sub(others))
+        Some(match self.part {
+            Part::Queue => self.limit,
+            Part::Port => rest_of_port(self.limit, queue, buffer),
+        })
     }
 }

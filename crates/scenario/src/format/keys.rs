@@ -388,7 +388,7 @@ pub(crate) static SCHEDULER_GROUP: TableSpec = TableSpec {
 /// Congestion marking.
 pub(crate) static ECN: TableSpec = TableSpec {
     title: "[switch.ecn]",
-    doc: "Marking by the instantaneous length of a queue.",
+    doc: "Marking by the instantaneous length of a queue, and for `bcc` by what the shared buffer has left.",
     keys: &[
         default(
             "scope",
@@ -425,6 +425,37 @@ pub(crate) static ECN: TableSpec = TableSpec {
                     Kind::Ratio { min: 0.0, max: 1.0, open: false },
                     "1.0",
                     "Probability at `kmax`.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "bcc",
+            doc: "BCC's buffer-aware marking: a step as above, and on departure every packet that leaves behind more than `floor` and \
+                  more than `share` of the threshold that Dynamic Thresholds with `alpha` give (`docs/marking.md`).",
+            keys: &[
+                required(
+                    "threshold",
+                    SIZE_OR_ZERO,
+                    "\"720 KB\"",
+                    "K of the step, for throughput: mark when the length exceeds it.",
+                ),
+                default(
+                    "floor",
+                    SIZE_OR_ZERO,
+                    "\"18 KB\"",
+                    "No mark for lack of buffer up to this length. Default: BCC's public precursor, two packets of 9000 B.",
+                ),
+                default(
+                    "share",
+                    Kind::Ratio { min: 0.0, max: 1.0, open: true },
+                    "0.375",
+                    "h: mark above h alpha (B - Q). Default: BCC's public precursor.",
+                ),
+                default(
+                    "alpha",
+                    Kind::Ratio { min: 1e-6, max: 65_536.0, open: false },
+                    "1.0",
+                    "The alpha of the switch's policy for the marked queues.",
                 ),
             ],
         },

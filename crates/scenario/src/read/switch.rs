@@ -10,7 +10,7 @@ use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
 use crate::format::SWITCH;
-use crate::model::{EcnMoment, EcnScope, EcnSpec, SchedulerSpec, SwitchSpec};
+use crate::model::{EcnMoment, EcnScope, EcnSpec, SchedulerSpec, SharedEcnSpec, SwitchSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
@@ -148,7 +148,18 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
             complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
         );
     }
+    let mut shared = None;
     let range = match reader.kind() {
+        "bcc" => {
+            let k = reader.size("threshold");
+            let (floor, share, alpha) = (reader.size("floor"), reader.ratio("share"), reader.ratio("alpha"));
+            shared = floor.zip(share).zip(alpha).map(|((floor_bytes, share), alpha)| SharedEcnSpec {
+                floor_bytes,
+                share,
+                alpha,
+            });
+            shared.and(k).map(|k| (k, k, 1.0))
+        }
         "step" => reader.size("threshold").map(|k| (k, k, 1.0)),
         "red" => {
             let (kmin, kmax, pmax) = (reader.size("kmin"), reader.size("kmax"), reader.ratio("pmax"));
@@ -167,7 +178,7 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
     let (kmin_bytes, kmax_bytes, pmax) = range?;
     switch.put("ecn", resolved);
     let priorities = priorities.map(|list| list.into_iter().map(|priority| priority as u8).collect());
-    Some(EcnSpec { kmin_bytes, kmax_bytes, pmax, scope, at, priorities })
+    Some(EcnSpec { kmin_bytes, kmax_bytes, pmax, scope, at, priorities, shared })
 }
 
 /// The checks that need packets and ports, and the specification of every switch.
@@ -212,7 +223,11 @@ pub(crate) fn finish(
                 context.error(&group.buffer_place.0, group.buffer_place.1, complaint.help(help));
                 break;
             }
-            let above = |ecn: &&EcnSpec| ecn.kmin_bytes >= buffer_bytes && !warned;
+            let never = |ecn: &EcnSpec| {
+                let shared = ecn.shared.as_ref().map_or(u64::MAX, |shared| shared.floor_bytes);
+                ecn.kmin_bytes.min(shared) >= buffer_bytes
+            };
+            let above = |ecn: &&EcnSpec| never(ecn) && !warned;
             if let Some(ecn) = group.ecn.as_ref().filter(above) {
                 warned = true;
                 let complaint = Complaint::new(

@@ -1,0 +1,334 @@
+//! The competitive view: how much of the same arrivals does each policy lose, against Longest Queue Drop and against an optimum
+//! that knows the future?
+//!
+//! Arrivals are given beforehand and do not react to losses, so that the numbers speak of the policy alone. [`Timed`] arrivals are
+//! packets with a time and a size; [`Slotted`] ones are the unit packets of the literature: in every slot packets arrive in
+//! their order, then every port sends one. For slotted arrivals at small buffers [`Slotted::optimum`] is exact.
+//!
+//! ```
+//! use bufferlab_conformance::competitive::{Arrivals, Slotted, standings};
+//! use bufferlab_core::find_policy;
+//!
+//! // A burst of six packets for one of two ports, a buffer of six.
+//! let burst = Slotted { ports: 2, capacity_packets: 6, slots: vec![vec![0; 6]] };
+//! let policies = ["cs", "dt", "lqd"].map(|name| find_policy(name).expect("registered"));
+//! let standings = standings(&burst, &policies)?;
+//! let sent: Vec<_> = standings.iter().map(|standing| standing.fates.sent_bytes / 1_500).collect();
+//! assert_eq!(sent, [6, 2, 6]);
+//! assert_eq!(burst.optimum(), 6);
+//! assert_eq!(standings[1].sent_against_lqd(), 2.0 / 6.0);
+//! # Ok::<(), bufferlab_core::BuildError>(())
+//! ```
+
+use crate::device::{Device, SwitchDevice};
+use bufferlab_core::{Admission, BuildError, Packet, PolicyInfo, Scheduler, SwitchConfig, Tags, find_policy};
+use bufferlab_units::{BitRate, Time};
+use std::collections::BTreeMap;
+
+/// Arrivals that any device can be given.
+pub trait Arrivals {
+    /// The switch that they are for.
+    fn config(&self) -> SwitchConfig;
+
+    /// Gives them to `device`, a fresh one, and lets it send everything that it has stored.
+    fn run(&self, device: &mut dyn Device) -> Fates;
+}
+
+/// What became of every arrival.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fates {
+    /// By arrival: it was sent, that is neither dropped nor evicted.
+    pub sent: Vec<bool>,
+    /// Bytes that arrived.
+    pub offered_bytes: u64,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+}
+
+impl Fates {
+    fn new(packets: usize) -> Self {
+        Self { sent: vec![false; packets], ..Self::default() }
+    }
+
+    /// Lost bytes as a share of the offered ones; 0 if nothing was offered.
+    #[must_use]
+    pub fn lost_share(&self) -> f64 {
+        match self.offered_bytes {
+            0 => 0.0,
+            offered => (offered - self.sent_bytes) as f64 / offered as f64,
+        }
+    }
+
+    /// Which arrivals were lost: the predictions of a perfect oracle, if these are the fates under Longest Queue Drop
+    /// ([`bufferlab_core::policy::Credence::with_predictions`]).
+    #[must_use]
+    pub fn drops(&self) -> Vec<bool> {
+        self.sent.iter().map(|&sent| !sent).collect()
+    }
+}
+
+/// A policy's fates beside those of Longest Queue Drop on the same arrivals.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Registry name.
+    pub policy: &'static str,
+    /// Under this policy.
+    pub fates: Fates,
+    /// Under Longest Queue Drop.
+    pub lqd: Fates,
+}
+
+impl Standing {
+    /// Share of the offered bytes that this policy loses and Longest Queue Drop does not; negative where it loses less.
+    #[must_use]
+    pub fn lost_beyond_lqd(&self) -> f64 {
+        self.fates.lost_share() - self.lqd.lost_share()
+    }
+
+    /// Bytes sent, as a multiple of what Longest Queue Drop sends; 1 if neither sends anything.
+    #[must_use]
+    pub fn sent_against_lqd(&self) -> f64 {
+        match self.lqd.sent_bytes {
+            0 => 1.0,
+            lqd => self.fates.sent_bytes as f64 / lqd as f64,
+        }
+    }
+}
+
+/// Every policy, with its defaults, on the same arrivals.
+///
+/// # Errors
+/// If a policy does not fit the switch.
+///
+/// # Panics
+/// If the registry has no Longest Queue Drop.
+pub fn standings(
+    arrivals: &dyn Arrivals,
+    policies: &[&'static PolicyInfo],
+) -> Result<Vec<Standing>, BuildError> {
+    let config = arrivals.config();
+    let fates = |info: &PolicyInfo| -> Result<Fates, BuildError> {
+        Ok(arrivals.run(&mut SwitchDevice::new(config.build(info.name, &[])?)))
+    };
+    let lqd = fates(find_policy("lqd").expect("registered"))?;
+    let standing = |info: &&'static PolicyInfo| {
+        Ok(Standing { policy: info.name, fates: fates(info)?, lqd: lqd.clone() })
+    };
+    policies.iter().map(standing).collect()
+}
+
+/// A packet of [`Timed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedPacket {
+    /// When it has arrived.
+    pub at: Time,
+    /// Its egress port.
+    pub port: u16,
+    /// Its queue within the port.
+    pub priority: u8,
+    /// Bytes.
+    pub size: u32,
+    /// Marks.
+    pub tags: Tags,
+    /// Its flow.
+    pub flow: u32,
+}
+
+/// Packets with times and sizes; ports send at their rate.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// The switch.
+    pub config: SwitchConfig,
+    /// In order of time.
+    pub packets: Vec<TimedPacket>,
+}
+
+/// A device whose ports are busy for as long as a packet takes.
+struct Line<'a> {
+    device: &'a mut dyn Device,
+    rates: &'a [BitRate],
+    /// By port: until when it transmits.
+    busy_until: Vec<Option<Time>>,
+    fates: Fates,
+}
+
+impl Line<'_> {
+    /// Transmissions end, timers fall due. At one instant timers come first, then ports by their number.
+    fn advance(&mut self, to: Time) {
+        loop {
+            let port =
+                self.busy_until.iter().enumerate().filter_map(|(port, until)| Some((until.as_ref()?, port)));
+            let port = port.min().map(|(&until, port)| (until, port)).filter(|&(until, _)| until <= to);
+            let timer = self.device.poll_timeout().filter(|&due| due <= to);
+            match (timer, port) {
+                (Some(due), port) if port.is_none_or(|(until, _)| due <= until) => {
+                    self.device.handle_timeout(due)
+                }
+                (_, Some((until, port))) => {
+                    self.busy_until[port] = None;
+                    self.send(until, port);
+                }
+                _ => break,
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, port: usize) {
+        if self.busy_until[port].is_some() {
+            return;
+        }
+        if let Some(sent) = self.device.poll_transmit(now, port as u16) {
+            self.busy_until[port] =
+                Some(now.saturating_add(self.rates[port].serialization(u64::from(sent.size))));
+            self.fates.sent[sent.packet as usize] = true;
+            self.fates.sent_bytes += u64::from(sent.size);
+        }
+    }
+}
+
+impl Arrivals for Timed {
+    fn config(&self) -> SwitchConfig {
+        self.config.clone()
+    }
+
+    fn run(&self, device: &mut dyn Device) -> Fates {
+        let rates = &self.config.port_rates;
+        let fates = Fates::new(self.packets.len());
+        let mut line = Line { device, rates, busy_until: vec![None; rates.len()], fates };
+        for (id, packet) in self.packets.iter().enumerate() {
+            let TimedPacket { at, port, priority, size, tags, flow } = *packet;
+            line.advance(at);
+            line.fates.offered_bytes += u64::from(size);
+            let packet =
+                Packet { id: id as u32, size, flow, egress_port: port, priority, tags, ..Packet::default() };
+            if let Admission::Stored { .. } = line.device.handle_arrival(at, &packet) {
+                line.send(at, usize::from(port));
+            }
+        }
+        while let Some(last) = line.busy_until.iter().flatten().max().copied() {
+            line.advance(last);
+        }
+        line.fates
+    }
+}
+
+/// Bytes of a unit packet.
+const UNIT: u64 = 1_500;
+/// Time to send it at 10 Gb/s.
+const SLOT: Time = Time::from_ns(1_200);
+/// How many states the search for the optimum may have to keep.
+const MOST_STATES: u64 = 1_000_000;
+
+/// Unit packets in slots: one queue per port, packets of 1500 B, slots of 1.2 µs at 10 Gb/s.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slotted {
+    /// Number of ports.
+    pub ports: usize,
+    /// B, in packets.
+    pub capacity_packets: u64,
+    /// The ports for which packets arrive in each slot, in order.
+    pub slots: Vec<Vec<u16>>,
+}
+
+impl Slotted {
+    /// Time in slot `slot` at which its packets arrive.
+    #[must_use]
+    pub fn arrival_time(slot: usize) -> Time {
+        SLOT * slot as u64
+    }
+
+    /// Time in slot `slot` at which the ports send: just before the next slot.
+    #[must_use]
+    pub fn departure_time(slot: usize) -> Time {
+        Time(Self::arrival_time(slot + 1).0 - 1)
+    }
+
+    /// Number of packets that arrive.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.slots.iter().map(Vec::len).sum()
+    }
+
+    /// A packet of these arrivals.
+    #[must_use]
+    pub fn packet(id: u32, port: u16) -> Packet {
+        Packet { id, size: UNIT as u32, egress_port: port, ..Packet::default() }
+    }
+
+    /// The most packets that any policy can send, knowing the future: an exact search over what is accepted. Evictions bring nothing
+    /// to one who knows which packets he would evict.
+    ///
+    /// # Panics
+    /// If buffer and ports allow more than a million different states: this is for tiny instances.
+    #[must_use]
+    pub fn optimum(&self) -> u64 {
+        // Ways to put at most B packets into N queues: C(B + N, N).
+        let states = (1..=self.ports as u64)
+            .try_fold(1_u64, |states, n| states.checked_mul(self.capacity_packets + n).map(|s| s / n));
+        assert!(states.is_some_and(|states| states <= MOST_STATES), "too many states for an exact optimum");
+        // By queue lengths: the most packets that were accepted on a way to them.
+        let mut best = BTreeMap::from([(vec![0_u64; self.ports], 0_u64)]);
+        for slot in &self.slots {
+            for &port in slot {
+                let mut next = best.clone();
+                for (lengths, accepted) in best {
+                    if lengths.iter().sum::<u64>() < self.capacity_packets {
+                        let mut longer = lengths;
+                        longer[usize::from(port)] += 1;
+                        let known = next.entry(longer).or_default();
+                        *known = (*known).max(accepted + 1);
+                    }
+                }
+                best = next;
+            }
+            let mut after = BTreeMap::new();
+            for (mut lengths, accepted) in best {
+                lengths.iter_mut().for_each(|length| *length = length.saturating_sub(1));
+                let known = after.entry(lengths).or_default();
+                *known = accepted.max(*known);
+            }
+            best = after;
+        }
+        best.values().copied().max().unwrap_or(0)
+    }
+}
+
+impl Arrivals for Slotted {
+    fn config(&self) -> SwitchConfig {
+        SwitchConfig {
+            max_packet: UNIT,
+            scheduler: Scheduler::fifo(1),
+            ..SwitchConfig::new(self.capacity_packets * UNIT, vec![BitRate::gbps(10); self.ports])
+        }
+    }
+
+    fn run(&self, device: &mut dyn Device) -> Fates {
+        let mut fates = Fates::new(self.packets());
+        let mut id = 0;
+        // Whatever is stored leaves within B more slots.
+        let drain = std::iter::repeat_n(&[] as &[u16], self.capacity_packets as usize);
+        for (slot, ports) in self.slots.iter().map(Vec::as_slice).chain(drain).enumerate() {
+            catch_up(device, Self::arrival_time(slot));
+            for &port in ports {
+                let _ = device.handle_arrival(Self::arrival_time(slot), &Self::packet(id, port));
+                fates.offered_bytes += UNIT;
+                id += 1;
+            }
+            let end = Self::departure_time(slot);
+            catch_up(device, end);
+            for port in 0..self.ports as u16 {
+                if let Some(sent) = device.poll_transmit(end, port) {
+                    fates.sent[sent.packet as usize] = true;
+                    fates.sent_bytes += UNIT;
+                }
+            }
+        }
+        fates
+    }
+}
+
+fn catch_up(device: &mut dyn Device, to: Time) {
+    while let Some(due) = device.poll_timeout().filter(|&due| due <= to) {
+        device.handle_timeout(due);
+    }
+}

@@ -1,0 +1,189 @@
+//! A bounded table of flows: what an elephant trap remembers of each one, and forgets after silence.
+
+use crate::policy::Tags;
+use bufferlab_units::{Time, mix};
+
+/// Slots among which a flow may sit: it is hashed to a set of so many.
+const WAYS: usize = 4;
+
+/// One flow in one direction.
+///
+/// A flow's acknowledgements travel the other way and often through the same switch; they carry the flow's handle but are
+/// not its data, so they are counted as a flow of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlowKey(u64);
+
+impl FlowKey {
+    /// The flow of a packet with this handle and these marks.
+    #[inline]
+    #[must_use]
+    pub const fn new(flow: u32, tags: Tags) -> Self {
+        // Never 0: that is an empty slot.
+        Self(((flow as u64) << 2) | ((tags.contains(Tags::CONTROL) as u64) << 1) | 1)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Slot<T> {
+    key: u64,
+    last_seen: Time,
+    state: T,
+}
+
+/// A table of flows with a fixed number of slots, four to a set, as a switch would build it in SRAM. A lookup
+/// reads one set.
+///
+/// A flow that finds its set full takes the place of the one that was silent for longest, which starts anew when it comes
+/// back: with too small a table elephants look like mice now and then, never the other way round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowTable<T> {
+    slots: Vec<Slot<T>>,
+    set_mask: u64,
+    idle: Time,
+}
+
+impl<T: Copy + Default> FlowTable<T> {
+    /// Room for `flows` flows (rounded up to a power of two, at least four), each forgotten after being silent for longer than
+    /// `idle`.
+    #[must_use]
+    pub fn new(flows: usize, idle: Time) -> Self {
+        let slots = flows.next_power_of_two().max(WAYS);
+        Self { slots: vec![Slot::default(); slots], set_mask: (slots / WAYS - 1) as u64, idle }
+    }
+
+    /// A packet of the flow `key` arrives: what is known of the flow, to be updated. The default, if the flow is new, was silent
+    /// for too long, or was displaced.
+    #[inline]
+    pub fn touch(&mut self, now: Time, key: FlowKey) -> &mut T {
+        let first = self.first_slot(key);
+        let set = &mut self.slots[first..first + WAYS];
+        let found = set.iter().position(|slot| slot.key == key.0);
+        // An empty slot was last seen at time zero.
+        let way = found.unwrap_or_else(|| {
+            let oldest = (0..WAYS).min_by_key(|&way| (set[way].key != 0, set[way].last_seen));
+            oldest.expect("a set has ways")
+        });
+        let slot = &mut set[way];
+        if found.is_none() || now.saturating_sub(slot.last_seen) > self.idle {
+            *slot = Slot { key: key.0, last_seen: now, state: T::default() };
+        }
+        slot.last_seen = now;
+        &mut slot.state
+    }
+
+    /// What is known of the flow `key`, whether or not it was silent for long.
+    #[must_use]
+    pub fn get(&self, key: FlowKey) -> Option<&T> {
+        let first = self.first_slot(key);
+        self.slots[first..first + WAYS].iter().find(|slot| slot.key == key.0).map(|slot| &slot.state)
+    }
+
+    /// Flows that have a slot.
+    #[must_use]
+    pub fn known(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.key != 0).count()
+    }
+
+    #[inline]
+    fn first_slot(&self, key: FlowKey) -> usize {
+        (mix(key.0) & self.set_mask) as usize * WAYS
+    }
+}
+
+/// What a flow has sent since it was last forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Sent {
+    /// Counts one more packet.
+    #[inline]
+    pub fn count(&mut self, size: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
+}
+
+/// Until when a flow is short: a number of packets, of bytes, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortLimit {
+    /// Short while it has sent fewer packets than this; 0: packets do not matter.
+    pub packets: u64,
+    /// Short while it has sent fewer bytes than this; 0: bytes do not matter.
+    pub bytes: u64,
+}
+
+impl ShortLimit {
+    /// Whether the next packet of a flow that has sent `sent` before is one of a short flow.
+    #[inline]
+    #[must_use]
+    pub const fn holds(self, sent: Sent) -> bool {
+        (self.packets == 0 || sent.packets < self.packets) && (self.bytes == 0 || sent.bytes < self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(flow: u32) -> FlowKey {
+        FlowKey::new(flow, Tags::NONE)
+    }
+
+    #[test]
+    fn a_flow_is_remembered_until_it_is_silent_for_too_long() {
+        let mut table = FlowTable::<Sent>::new(64, Time::from_us(10));
+        table.touch(Time::from_us(1), key(7)).count(100);
+        table.touch(Time::from_us(11), key(7)).count(50);
+        assert_eq!(table.get(key(7)), Some(&Sent { packets: 2, bytes: 150 }));
+        // 10 us of silence are not longer than 10 us; a picosecond more is.
+        assert_eq!(table.touch(Time::from_us(21), key(7)).packets, 2);
+        assert_eq!(table.touch(Time(Time::from_us(31).0 + 1), key(7)).packets, 0);
+        assert_eq!(table.known(), 1);
+    }
+
+    #[test]
+    fn acknowledgements_of_a_flow_are_not_its_data() {
+        let mut table = FlowTable::<Sent>::new(64, Time::from_ms(5));
+        table.touch(Time::ZERO, key(7)).count(1_500);
+        assert_eq!(table.touch(Time::ZERO, FlowKey::new(7, Tags::CONTROL)).bytes, 0);
+        assert_eq!(table.touch(Time::ZERO, FlowKey::new(7, Tags::SMALL)).bytes, 1_500);
+    }
+
+    #[test]
+    fn a_full_set_displaces_the_flow_that_was_silent_for_longest() {
+        let mut table = FlowTable::<Sent>::new(4, Time::from_ms(5));
+        for flow in 0..4 {
+            table.touch(Time::from_us(u64::from(flow)), key(flow)).count(100);
+        }
+        table.touch(Time::from_us(10), key(0)).count(100);
+        assert_eq!(table.touch(Time::from_us(11), key(4)).packets, 0);
+        assert_eq!((table.get(key(1)), table.known()), (None, 4));
+        assert_eq!(table.get(key(0)).map(|sent| sent.packets), Some(2));
+    }
+
+    #[test]
+    fn a_table_of_16384_forgets_few_of_4096_flows() {
+        let mut table = FlowTable::<Sent>::new(16_384, Time::from_ms(5));
+        for flow in 0..4_096 {
+            table.touch(Time::ZERO, key(flow)).count(1);
+        }
+        let kept = (0..4_096).filter(|&flow| table.get(key(flow)).is_some()).count();
+        assert!(kept >= 4_070, "{kept}");
+    }
+
+    #[test]
+    fn a_flow_is_short_while_it_is_below_every_limit_that_is_set() {
+        let sent = Sent { packets: 15, bytes: 1_000 };
+        let limit = |packets, bytes| ShortLimit { packets, bytes };
+        assert!(limit(16, 0).holds(sent) && !limit(15, 0).holds(sent));
+        assert!(limit(0, 1_001).holds(sent) && !limit(0, 1_000).holds(sent));
+        assert!(
+            limit(16, 1_001).holds(sent) && !limit(16, 1_000).holds(sent) && !limit(15, 1_001).holds(sent)
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! Plasticine on a programmable switch: what shifts and stale registers cost, by packets.
+
+use bufferlab_core::policy::shift;
+use bufferlab_core::*;
+use bufferlab_units::{BitRate, RandomStream, Time};
+
+const MTU: u32 = 1_500;
+/// An MTU at 10 Gb/s.
+const SLOT: Time = Time::from_ns(1_200);
+const PORTS: usize = 8;
+const QUEUES: usize = 3;
+const CAPACITY: u64 = 600_000;
+const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
+/// What the policy derives: B / (2 x queues).
+const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
+
+fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {
+    let config = SwitchConfig {
+        max_packet: u64::from(MTU),
+        ..SwitchConfig::new(CAPACITY, vec![BitRate::gbps(10); PORTS]).with_queues(QUEUES)
+    };
+    let params = [
+        ("alpha".to_owned(), ParamValue::RatioPerPriority(ALPHAS.to_vec().into())),
+        ("pass_period".to_owned(), ParamValue::Time(pass)),
+        ("egress_length".to_owned(), ParamValue::Choice(egress_length.into())),
+    ];
+    config.build("plasticine-pisa", &params).expect("it fits")
+}
+
+/// Lets all passes up to `now` happen.
+fn advance(switch: &mut Switch<Box<dyn Policy>>, now: Time) {
+    while let Some(due) = switch.poll_timeout().filter(|&due| due <= now) {
+        switch.handle_timeout(due, &mut ());
+    }
+}
+
+/// Congested queues of the priority and active queues of the port, as they are.
+fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
+    let (port, priority) = buffer.port_and_priority(queue);
+    let long = |queue: QueueId| buffer.queue_bytes(queue) > CONGESTED_ABOVE;
+    let same_group = |other: &QueueId| (buffer.port_and_priority(*other).1 == 0) == (priority == 0);
+    let congested = buffer.queue_ids().filter(same_group).filter(|&q| long(q)).count();
+    let active = (0..QUEUES as u8).filter(|&p| long(buffer.queue_of(port, p))).count();
+    (congested.max(1) as u64, active.max(1) as u64)
+}
+
+/// Shares of arrivals with the same verdict: by the registers and by Plasticine's threshold of the instant; by that threshold with and
+/// without shift.
+struct Agreement {
+    registers: f64,
+    shift_only: f64,
+    /// The verdict is also Plasticine's for a threshold up to a factor of the root of two larger or smaller.
+    within_shift_error: f64,
+}
+
+/// A random open loop: every queue is switched on and off at random and then gets up to twice what its port can send.
+fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
+    let mut switch = switch(pass, egress_length);
+    let mut stream = RandomStream::new(7, "test/pisa", 0);
+    let mut on = [false; PORTS * QUEUES];
+    let (mut same, mut same_by_shift, mut within, mut total) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut now = Time::ZERO;
+    for slot in 0..12_000 {
+        for port in 0..PORTS as u16 {
+            // Ports are not in step.
+            now = Time(slot * SLOT.0 + u64::from(port) * SLOT.0 / PORTS as u64);
+            advance(&mut switch, now);
+            let _ = switch.poll_transmit(now, port, &mut ());
+            for priority in 0..QUEUES as u8 {
+                let queue = switch.buffer().queue_of(port, priority);
+                if stream.below(150) == 0 {
+                    on[usize::from(queue.0)] = stream.below(3) == 0;
+                }
+                if !on[usize::from(queue.0)] || stream.below(3) == 0 {
+                    continue;
+                }
+                let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
+                let buffer = switch.buffer();
+                let (length, free) = (buffer.queue_bytes(queue), buffer.free());
+                let (congested, active) = counts(buffer, queue);
+                let alpha = ALPHAS[usize::from(priority)];
+                let threshold = alpha / (congested * active) as f64 * free as f64;
+                let exact = threshold > length as f64;
+                let power = 2.0_f64.powi(-i32::from(shift(alpha, congested, active)));
+                let by_shift = power * free as f64 > length as f64;
+                let admitted = match switch.handle_arrival(now, &packet, &mut ()) {
+                    Admission::Dropped(DropReason::BufferFull) => continue,
+                    admission => admission == Admission::Stored { marked: false },
+                };
+                total += 1;
+                same += u64::from(admitted == exact);
+                let tolerated =
+                    if admitted { threshold * 2.0_f64.sqrt() } else { threshold / 2.0_f64.sqrt() };
+                within += u64::from(admitted == (tolerated > length as f64));
+                same_by_shift += u64::from(by_shift == exact);
+            }
+        }
+    }
+    assert!(total > 50_000, "{total} at {now}");
+    let share = |count: u64| count as f64 / total as f64;
+    Agreement { registers: share(same), shift_only: share(same_by_shift), within_shift_error: share(within) }
+}
+
+/// What a burst of five times the port's rate stores before its first drop, alone in the switch, as a multiple of what the shifted
+/// threshold of the instant allows.
+fn burst(pass: Time, egress_length: &'static str) -> f64 {
+    let mut switch = switch(pass, egress_length);
+    let packet = Packet { size: MTU, priority: 1, ..Packet::default() };
+    for slot in 1..10_000 {
+        let now = Time(slot * SLOT.0);
+        advance(&mut switch, now);
+        let _ = switch.poll_transmit(now, 0, &mut ());
+        for _ in 0..5 {
+            if let Admission::Dropped(_) = switch.handle_arrival(now, &packet, &mut ()) {
+                // alpha 1/2, alone: q = (B - q) / 2.
+                return switch.buffer().occupancy() as f64 / (CAPACITY as f64 / 3.0);
+            }
+        }
+    }
+    panic!("the burst is never refused");
+}
+
+const PASSES: [(&str, Time); 5] = [
+    ("10 ns", Time::from_ns(10)),
+    ("100 ns", Time::from_ns(100)),
+    ("1 us", Time::from_us(1)),
+    ("10 us", Time::from_us(10)),
+    ("100 us", Time::from_us(100)),
+];
+
+/// Convergence, stated: over a random open loop, the share of verdicts that Plasticine's threshold of the instant would have
+/// given rises as P falls, to within four points of what shifts with fresh registers would reach; and 98 % of all verdicts are
+/// then right for a threshold within the shift's factor of the root of two. The rest is the egress register, which only
+/// a departing packet writes: no P repairs it.
+#[test]
+fn decisions_converge_to_plasticines_as_passes_get_faster_up_to_the_error_of_the_shift() {
+    let mut last = 0.0;
+    for (name, pass) in PASSES.iter().rev() {
+        let found = agreement(*pass, "dequeue");
+        let (registers, within, by_shift) = (found.registers, found.within_shift_error, found.shift_only);
+        println!(
+            "P = {name}: {registers:.3} identical, {within:.3} within the shift's error; by shift alone {by_shift:.3}"
+        );
+        assert!(registers >= last - 0.002, "P = {name}: {registers} after {last}");
+        last = registers;
+        if *pass == Time::from_ns(10) {
+            assert!(by_shift - registers < 0.04, "{registers} against {by_shift}");
+            assert!(within > 0.98, "{within}");
+        }
+    }
+}
+
+#[test]
+fn lengths_that_packets_met_on_arrival_cost_more_verdicts_than_slow_passes_of_a_microsecond() {
+    for (name, pass) in PASSES {
+        let found = agreement(pass, "enqueue");
+        println!("P = {name}: {:.3} identical, {:.3} within", found.registers, found.within_shift_error);
+        assert!(
+            pass > Time::from_us(1) || found.registers < agreement(Time::from_us(1), "dequeue").registers
+        );
+    }
+}
+
+#[test]
+fn a_burst_overshoots_by_what_arrives_before_its_length_is_known() {
+    for (name, pass) in PASSES {
+        println!(
+            "P = {name}: {:.2} of its share (dequeue), {:.2} (enqueue)",
+            burst(pass, "dequeue"),
+            burst(pass, "enqueue")
+        );
+    }
+    let prompt = burst(Time::from_ns(10), "dequeue");
+    assert!((1.0..1.1).contains(&prompt), "{prompt}");
+    assert!(burst(Time::from_us(1), "dequeue") < 1.3);
+    // A round of 24 queues x 10 us: four times 200 packets arrive in it, the whole buffer.
+    assert!(burst(Time::from_us(10), "dequeue") > 2.9);
+    // The packet that leaves came when the queue was a fifth of what it is now (arrivals are five times departures): the
+    // register would reach its share when the queue is 5/3 of the buffer. No P prevents it.
+    assert!(burst(Time::from_ns(10), "enqueue") > 2.9);
+}
+
+#[test]
+fn parameters_that_do_not_fit_the_switch_are_refused_with_the_reason() {
+    let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 2]).with_queues(2);
+    for (name, value, message) in [
+        ("high_priorities", ParamValue::Count(3), "use 0 (one group) to 2"),
+        ("congested_above", ParamValue::Bytes(60_000), "no queue is longer than 60000 B"),
+        ("active_above", ParamValue::Bytes(1 << 40), "use less, or 0 to derive it"),
+        ("counted_queues", ParamValue::Count(1 << 20), "at most 65535"),
+    ] {
+        let built = config.build("plasticine-pisa", &[(name.to_owned(), value)]);
+        let error = built.map(|_| ()).expect_err(name).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
