@@ -310,3 +310,26 @@ fn sampling_keeps_to_its_window_and_its_ports() {
     assert!(!rows.probes.is_empty() && rows.probes.iter().all(|probe| [0, 5].contains(&probe.port)));
     assert!(rows.probes.iter().all(|probe| (2_000_000..3_000_000).contains(&probe.time_ns)));
 }
+
+/// A flow of one segment is a packet, and nothing is sent in return.
+#[test]
+fn a_list_of_small_flows_is_a_packet_trace() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let list = folder.join("trace.csv");
+    let mut text = "src,dst,size_bytes,start_ns\n".to_owned();
+    for packet in 0..200_u64 {
+        text.push_str(&format!("h{},h0,{},{}\n", 8 + packet % 2, 64 + packet, packet * 1_000));
+    }
+    std::fs::write(&list, text).expect("writable");
+    let scenario = tdt(DT, "10 ms", "")
+        + &transport("trace", "100 Gb/s")
+        + "[[workload]]\nkind = \"flow_list\"\nfile = \"trace.csv\"\n";
+    let path = folder.join("trace.toml");
+    let loaded = load_text(&path, &scenario, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let simulation = Simulation::new(&loaded.scenario).unwrap_or_else(|e| panic!("{e}"));
+    let mut rows = Rows::default();
+    rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((rows.flows.len(), rows.downlink("h0").tx_packets), (200, 200));
+    assert!(rows.flows.iter().all(|flow| flow.sent_packets == 1 && flow.state == FlowState::Finished));
+    assert_eq!(rows.totals.packet_hops, 400, "no packet goes back");
+}

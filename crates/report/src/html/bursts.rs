@@ -51,7 +51,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
         @if !delays.is_empty() {
             h3 { "Queueing delay" }
             p.soft { "Fraction of packets that waited for at most so long, arrival to the start of transmission, over all queues." }
-            div.charts { @for chart in &delays { (chart) } }
+            div.charts.few[delays.len() < 3] { @for chart in &delays { (chart) } }
         }
         h3 { "Ports" }
         (ports(report))
@@ -115,9 +115,9 @@ fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let mut wanted: Vec<(String, String, &str)> = Vec::new();
     for class in classes {
         let id = |name: &str| format!("class.{class}.{name}");
-        wanted.push((id("lossless_percent"), format!("{class}: bursts without loss"), "[%]"));
+        wanted.push((id("lossless_percent"), format!("{class}: bursts without loss"), "bursts [%]"));
         wanted.push((id("absorbed_us"), format!("{class}: absorbed up to"), "length of the burst [us]"));
-        wanted.push((id("burst_lost_percent"), format!("{class}: packets lost"), "[%]"));
+        wanted.push((id("burst_lost_percent"), format!("{class}: packets lost"), "packets [%]"));
     }
     wanted.push(("ports.jain".into(), "Fairness among ports".into(), "Jain's index"));
     let chart = |(id, title, unit): (String, String, &str)| {

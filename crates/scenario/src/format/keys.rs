@@ -765,7 +765,8 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
         },
         Variant {
             kind: "flow_list",
-            doc: "Exactly the flows of a CSV file.",
+            doc: "Exactly the flows of a CSV file. Over a transport with congestion_control = \"none\", flows of one segment are a packet \
+                  trace.",
             keys: &[required("file", TEXT, "\"flows.csv\"", "The list, relative to the scenario file.")],
         },
     ],
