@@ -3,6 +3,7 @@
 mod bursts;
 mod charts;
 mod occupancy;
+mod queues;
 mod tables;
 
 use crate::caveat::Caveat;
