@@ -175,7 +175,7 @@ impl SwitchConfig {
         let params = Params::resolve(info.params, self.profile, params).map_err(|(index, message)| {
             BuildError { param: "policy", message: format!("{}: {message}", params[index].0) }
         })?;
-        Ok(Switch::new(self, (info.build)(&params, &self.shape())?))
+        Ok(Switch::new(self, info.construct(&params, &self.shape())?))
     }
 }
 

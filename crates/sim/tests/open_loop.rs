@@ -333,3 +333,38 @@ fn a_list_of_small_flows_is_a_packet_trace() {
     assert!(rows.flows.iter().all(|flow| flow.sent_packets == 1 && flow.state == FlowState::Finished));
     assert_eq!(rows.totals.packet_hops, 400, "no packet goes back");
 }
+
+/// The shipped trace: 120 packets of a microburst and 40 small ones in queue 0, 50 of a stream in queue 1.
+#[test]
+fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/trace-replay.toml");
+    let replay = |policy: &str| {
+        let changes = [("switch.policy".to_owned(), policy.to_owned())];
+        let loaded = bufferlab_scenario::load(&path, &changes).unwrap_or_else(|e| panic!("{e}"));
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        let mut simulation = Simulation::new(&loaded.scenario).unwrap_or_else(|e| panic!("{e}"));
+        simulation.set_verify(true);
+        let mut rows = Rows::default();
+        rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|e| panic!("{e}"));
+        rows
+    };
+    let (dt, cs) = (replay(DT), replay("cs"));
+    for rows in [&dt, &cs] {
+        assert_eq!((rows.of_class("trace p0").len(), rows.of_class("trace p1").len()), (160, 50));
+        assert_eq!(rows.totals.classes.len(), 2);
+        assert!(rows.flows.iter().all(|flow| flow.sent_packets == 1));
+        let arrived = |priority| {
+            let queue = rows.queues.iter().find(|queue| (queue.port, queue.priority) == (5, priority));
+            queue.expect("port 5 leads to h5").arrived_packets
+        };
+        assert_eq!((arrived(0), arrived(1)), (120, 50));
+        // Sizes are those on the wire.
+        let delivered = rows.flows.iter().filter(|flow| flow.state == FlowState::Finished);
+        let bytes: u64 = delivered.filter(|flow| flow.dst_host == 5).map(|flow| flow.size_bytes).sum();
+        assert_eq!(rows.downlink("h5").tx_bytes, bytes);
+        assert!(rows.flows.iter().any(|flow| flow.start_ns == 400_000 + 3 * 150 + 29 * 1_230));
+    }
+    let lost = |rows: &Rows| rows.flows.iter().filter(|flow| flow.state == FlowState::Lossy).count();
+    // A queue may hold half of 85 packets, or all of them.
+    assert!(lost(&dt) > lost(&cs) + 20 && lost(&cs) > 20, "{} and {}", lost(&dt), lost(&cs));
+}

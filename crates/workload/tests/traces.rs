@@ -171,7 +171,10 @@ fn what_cannot_be_replayed_is_refused_with_its_place_and_a_way_out() {
     let options = TraceOptions { queues: Some(2), ..OPTIONS };
     let error = read_with(format!("{head}2,h0,h1,64,2\n").as_bytes(), &options, Unmapped::RoundRobin);
     assert!(
-        error.expect_err("two queues").to_string().contains("line 2: priority 2, and ports have 2 queues")
+        error
+            .expect_err("two queues")
+            .to_string()
+            .contains("line 2: priority 2 is beyond queues_per_port = 2")
     );
     let error = read_with(LIST.as_bytes(), &OPTIONS, Unmapped::Refuse).expect_err("unmapped").to_string();
     assert!(error.contains("line 4: `192.0.2.9` is no host and has none in `addresses`"), "{error}");

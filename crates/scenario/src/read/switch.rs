@@ -253,7 +253,7 @@ pub(crate) fn finish(
                 profile,
                 seed,
             };
-            if let Err(error) = (policy.info.build)(&policy.params, &shape) {
+            if let Err(error) = policy.info.construct(&policy.params, &shape) {
                 let key = format!("{}.policy.{}", group.path, error.param);
                 let complaint =
                     Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");

@@ -149,7 +149,7 @@ pub enum PacketProblem {
     },
     /// A priority that ports do not have.
     #[error(
-        "priority {priority}, and ports have {queues} queues, numbered from 0; raise `queues_per_port`, or set priority = \"transport\""
+        "priority {priority} is beyond queues_per_port = {queues}, counted from 0; raise `queues_per_port`, or set priority = \"transport\""
     )]
     NoSuchQueue {
         /// The packet's.
