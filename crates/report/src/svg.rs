@@ -385,6 +385,22 @@ mod tests {
     }
 
     #[test]
+    fn bars_below_a_chart_carry_their_name_where_it_fits_and_make_the_drawing_higher() {
+        let segment = |from, to| Segment { from, to, name: "evacuation".into(), hollow: true };
+        let strip = Strip {
+            name: "port 0".into(),
+            class: "s0".into(),
+            segments: vec![segment(0.0, 1.0), segment(5.0, 10.0)],
+        };
+        let axis = |max| Axis::linear("x", 0.0, max, plain);
+        let chart = Chart { title: "t".into(), x: axis(10.0), y: axis(1.0), series: Vec::new() };
+        let (without, with) = (chart.markup().into_string(), chart.markup_with(&[strip]).into_string());
+        assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
+        // Twice as a tooltip, once as a text.
+        assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
+    }
+
+    #[test]
     fn labels_that_would_touch_are_left_out() {
         let axis = Axis::log("x", 1.0, 10.0, |value| format!("{value} very long"));
         let ticks = spaced(&axis, &|value| axis.place(value) * 100.0);
