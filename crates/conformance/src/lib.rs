@@ -10,7 +10,7 @@
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the expected verdicts,
 //!   queue lengths and thresholds.
 //!
-//! * [`claims`] are statements of papers, each with a test that carries its number and a line of a page that says what was found;
+//! * [`mod@claims`] are statements of papers, each with a test that carries its number and a line of a page that says what was found;
 //!   [`open_loop`] is the bench on which they are measured.
 //! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and with an optimum that knows the future.
 //!

@@ -155,8 +155,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
         return Err(BuildError { param: "old_gain", message: message.to_owned() });
     }
     if params.choice("afd") != "off" {
-        if params.ratio("gain") == 0.0 {
-            let message = "with a1 = 0 the fair share never changes: choose a1 above 0, or afd = \"off\"";
+        if params.ratio("gain") == 0.0 && params.bytes("fair_share_cap") == 0 {
+            let message = "with a1 = 0 the fair share never changes: choose a1 above 0, a constant share by fair_share_cap, or afd = \"off\"";
             return Err(BuildError { param: "gain", message: message.to_owned() });
         }
         refuse_beyond_buffer(
