@@ -18,7 +18,7 @@ use bufferlab_metrics::DelayHistogram;
 use bufferlab_scenario::{
     Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
 };
-use bufferlab_transport::{CongestionStates, LastResort, TcpConfig, find_congestion_control};
+use bufferlab_transport::{CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control};
 use bufferlab_units::{BitRate, RandomStream, Time, mix};
 use bufferlab_workload::FlowSource;
 use std::collections::BTreeMap;
@@ -79,6 +79,14 @@ impl Simulation {
         let mut traffic = Traffic::new(scenario)?;
         let next_flow = traffic.source.next_flow();
         let transports = scenario.transports.iter().map(|spec| build_transport(spec, scenario.profile));
+        let replayed = traffic.replayed.iter().map(|&(transport, priority)| {
+            replaying(&scenario.transports[transport as usize], priority, scenario.profile)
+        });
+        check_size(
+            "transports",
+            scenario.transports.len() + traffic.replayed.len(),
+            usize::from(u8::MAX) + 1,
+        )?;
         let classes = traffic.classes.len();
         if scenario.output.delays {
             for node in &mut switches {
@@ -100,7 +108,7 @@ impl Simulation {
             flows: Flows::default(),
             routes: Routes::new(&topology, scenario.seed, |index| !down_now[index]),
             timers,
-            transports: transports.collect::<Result<_, _>>()?,
+            transports: transports.chain(replayed).collect::<Result<_, _>>()?,
             nic_queueing: scenario.host.nic,
             spray: (topology.multipath == Multipath::Spray)
                 .then(|| RandomStream::new(scenario.seed, "sim/spray", 0)),
@@ -330,6 +338,19 @@ fn build_transport(spec: &TransportSpec, profile: Profile) -> Result<Transport, 
         data_priority: spec.data_priority,
         control_priority: spec.control_priority,
         control_max_payload: spec.control_max_payload_bytes,
+    })
+}
+
+/// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its size is that on the wire.
+fn replaying(spec: &TransportSpec, priority: Option<u8>, profile: Profile) -> Result<Transport, SimError> {
+    let transport = build_transport(spec, profile)?;
+    Ok(Transport {
+        control: Control::Pace { gap: Time::ZERO, spacing: Spacing::Constant },
+        segment: spec.segment_bytes + spec.header_bytes,
+        header: 0,
+        data_priority: priority.unwrap_or(spec.data_priority),
+        control_max_payload: 0,
+        ..transport
     })
 }
 

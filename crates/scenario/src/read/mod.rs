@@ -11,6 +11,7 @@ mod policy;
 mod scheduler;
 mod switch;
 mod topology;
+mod trace;
 mod traffic_files;
 mod transport;
 mod workload;
