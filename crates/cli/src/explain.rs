@@ -111,7 +111,10 @@ fn text(e: &ExplanationRecord) -> String {
     };
     let tags = if e.tags.is_empty() { String::new() } else { format!(", tagged {}", e.tags.join(", ")) };
     let time = format_time(Time::from_ns(e.time_ns));
-    line(&e.event, format!("at {time}, {}, port {}, priority {}: {}", e.switch, e.port, e.priority, e.reason));
+    line(
+        &e.event,
+        format!("at {time}, {}, port {}, priority {}: {}", e.switch, e.port, e.priority, e.reason),
+    );
     line("  packet", format!("{} B of flow {} ({}){tags}", e.size_bytes, e.flow_id, e.class));
     line("  because", e.because.clone());
     let params: Vec<_> = e.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -132,7 +135,10 @@ fn text(e: &ExplanationRecord) -> String {
             line(&format!("  by {kind}"), holders.join(", "));
         }
     }
-    let _ = writeln!(text, "  The same packet and buffer with another policy (default parameters unless it is the switch's own):");
+    let _ = writeln!(
+        text,
+        "  The same packet and buffer with another policy (default parameters unless it is the switch's own):"
+    );
     let width = e.opinions.iter().map(|opinion| opinion.policy.len()).max().unwrap_or(0);
     for opinion in &e.opinions {
         let limit = opinion.threshold_bytes.map_or_else(String::new, |bytes| format!("limit {bytes} B"));

@@ -1,8 +1,8 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    BURST, CHANGE, ECN, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, Presence, ROOT, SCHEDULER_GROUP,
-    SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
+    BURST, CHANGE, ECN, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, Presence, ROOT,
+    SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
 use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};

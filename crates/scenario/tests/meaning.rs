@@ -4,7 +4,8 @@ mod common;
 
 use bufferlab_core::ParamValue;
 use bufferlab_scenario::{
-    Discipline, EcnMoment, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess, load, load_text,
+    Discipline, EcnMoment, InitialWindow, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess,
+    load, load_text,
 };
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Pattern, SizeDistribution};
@@ -55,7 +56,7 @@ fn abm_reduced_is_the_setup_of_the_authors_scripts() {
     assert_eq!((request_bytes, fan_in, persistent), (1_152_000, 32, true));
     assert_eq!(
         (scenario.transports[0].initial_window, scenario.transports[1].initial_window),
-        (55, u32::MAX)
+        (InitialWindow::Segments(55), InitialWindow::Whole)
     );
     assert_eq!((scenario.workloads[0].transport, scenario.workloads[1].transport), (0, 1));
     assert_eq!((scenario.transports[0].data_priority, scenario.transports[0].control_priority), (1, 0));

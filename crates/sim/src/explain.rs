@@ -139,7 +139,9 @@ impl Simulation {
         core.policy().probe(queue, buffer, &mut |name, value| inputs.push((name, value)));
         let limit_bytes = match sighting.event {
             ExplainedEvent::Mark => core.marker().map(|marker| marker.config().kmin),
-            ExplainedEvent::Drop | ExplainedEvent::Eviction | ExplainedEvent::Loss => core.threshold(queue, tags),
+            ExplainedEvent::Drop | ExplainedEvent::Eviction | ExplainedEvent::Loss => {
+                core.threshold(queue, tags)
+            }
         };
         let info = self.flows.infos[slot_of(packet.flow)].as_ref();
         let opinions = node.record.opinions();

@@ -96,7 +96,7 @@ pub(crate) struct Packet {
     pub(crate) path: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
-    /// ACK: segments in the SACK block.
+    /// ACK: segments in the SACK block. Data: not zero if switches must report their queues.
     pub(crate) sack_count: u16,
     /// Host it goes to.
     pub(crate) dst: u16,

@@ -9,6 +9,7 @@ use crate::nic::Nic;
 use crate::packet::Slab;
 use crate::routing::Routes;
 use crate::switch_node::SwitchNode;
+use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
 use bufferlab_scenario::{NicQueueing, OutputSpec, Topology};
@@ -43,11 +44,13 @@ pub(crate) enum Control {
     Pace { gap: Time, spacing: Spacing },
 }
 
-/// A transport as the hosts use it.
+/// A transport as hosts of one rate use it.
 #[derive(Debug)]
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
     pub(crate) control: Control,
+    /// Switches must report their queues to its data.
+    pub(crate) wants_telemetry: bool,
     pub(crate) segment: u32,
     pub(crate) header: u16,
     pub(crate) ack: u16,
@@ -82,6 +85,7 @@ pub struct Simulation {
     pub(crate) now: Time,
     pub(crate) calendar: Calendar,
     pub(crate) packets: Slab,
+    pub(crate) telemetry: Telemetry,
     /// Host h's uplink is link h; then the ports of switch 0, of switch 1 …
     pub(crate) links: Vec<Link>,
     pub(crate) switches: Vec<SwitchNode>,
@@ -89,7 +93,11 @@ pub struct Simulation {
     pub(crate) flows: Flows,
     pub(crate) routes: Routes,
     pub(crate) timers: Timers,
+    /// By transport of the scenario and kind of host: `transport * kinds + kind`.
     pub(crate) transports: Vec<Transport>,
+    /// By host: its kind. Hosts whose links have one rate are of a kind.
+    pub(crate) host_kinds: Vec<u8>,
+    pub(crate) kinds: usize,
     pub(crate) nic_queueing: NicQueueing,
     /// `Some`: every packet draws its path.
     pub(crate) spray: Option<RandomStream>,
@@ -212,6 +220,7 @@ impl Simulation {
             match timer {
                 Timer::Sender(slot) => self.handle_sender_timer(time, slot),
                 Timer::DelayedAck(slot) => self.handle_delayed_ack_timer(time, slot)?,
+                Timer::Pace(slot) => self.handle_pace_timer(time, slot),
                 Timer::Policy(switch) => self.handle_policy_timer(switch)?,
                 Timer::LinkChange(cable) => self.handle_link_change(cable)?,
                 Timer::PhaseEnd => self.close_arrival_phase(),

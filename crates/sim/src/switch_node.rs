@@ -1,8 +1,8 @@
 //! A switch of the network: the core's pipeline, its links, and what is recorded of it.
 
 use bufferlab_core::{
-    Admission, Arrival, Buffer, Departure, DropReason, IngressId, Observer, Opinion, Packet, Panel, ParamValue, Policy, QueueId, Stored,
-    Switch, SwitchShape, Transmission,
+    Admission, Arrival, Buffer, Departure, DropReason, IngressId, Observer, Opinion, Packet, Panel,
+    ParamValue, Policy, QueueId, Stored, Switch, SwitchShape, Transmission,
 };
 use bufferlab_metrics::{DelayHistogram, OccupancyHistogram};
 use bufferlab_units::Time;
@@ -55,7 +55,12 @@ impl SwitchNode {
 
     /// The slice of `queue`, and the queue's number there.
     pub(crate) fn at(&self, queue: QueueId) -> (&Slice, QueueId) {
-        let slice = self.slices.iter().rev().find(|slice| slice.first_queue <= queue.0).expect("the first begins at 0");
+        let slice = self
+            .slices
+            .iter()
+            .rev()
+            .find(|slice| slice.first_queue <= queue.0)
+            .expect("the first begins at 0");
         (slice, QueueId(queue.0 - slice.first_queue))
     }
 

@@ -80,12 +80,18 @@ impl HardwareChoice {
                 format!("a slice of \"{name}\" has {}", format_size(slice_bytes))
             };
             let expected = format!("a packet needs {}", format_size(charged));
-            let help = "lower queue_reserve (each queue), port_reserve (each port) or slices, or enlarge the buffer";
+            let help =
+                "lower queue_reserve (each queue), port_reserve (each port) or slices, or enlarge the buffer";
             return complain("queue_reserve", message, expected, help);
         }
         if let Some(limit) = switch.port_limit.filter(|&limit| limit < charged) {
             let message = format!("no packet fits into the limit of a port ({})", format_size(limit));
-            return complain("port_limit", message, format!("a packet needs {}", format_size(charged)), "raise it");
+            return complain(
+                "port_limit",
+                message,
+                format!("a packet needs {}", format_size(charged)),
+                "raise it",
+            );
         }
         true
     }

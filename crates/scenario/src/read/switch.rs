@@ -250,7 +250,8 @@ pub(crate) fn finish(
             }
             let policy = group.policy.as_ref()?;
             let hardware = group.hardware?;
-            let (rates, queues_per_port) = (&running_rates[switch as usize], usize::from(group.queues_per_port));
+            let (rates, queues_per_port) =
+                (&running_rates[switch as usize], usize::from(group.queues_per_port));
             let (ports, max_packet) = (rates.len(), packet.unwrap_or(1));
             if !hardware.check(context, &group.path, name, buffer_bytes, ports, queues_per_port, max_packet) {
                 break;
