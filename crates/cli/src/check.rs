@@ -3,7 +3,9 @@
 use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
-use bufferlab_scenario::{InitialWindow, Scenario, TrafficProcess, format_rate, format_size, format_time};
+use bufferlab_scenario::{
+    HardwareSpec, InitialWindow, Scenario, TrafficProcess, format_rate, format_size, format_time,
+};
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -115,14 +117,35 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
             .as_ref()
             .map_or_else(|| "no ECN".to_owned(), |ecn| format!("ECN above {}", format_size(ecn.kmin_bytes)));
         format!(
-            "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}",
+            "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}{}",
             counted(rates.len(), "port", "ports"),
             counted(usize::from(spec.queues_per_port), "queue", "queues"),
             format_size(spec.buffer_bytes),
-            spec.policy
+            spec.policy,
+            hardware(&spec.hardware)
         )
     };
     groups.iter().map(line).collect()
+}
+
+/// What the switch does otherwise than the ideal one.
+fn hardware(spec: &HardwareSpec) -> String {
+    let HardwareSpec { slices, cut_through_bytes, switch } = spec;
+    let given = |is: bool, text: String| is.then_some(text);
+    let options = [
+        given(switch.cell_bytes > 1, format!("cells of {}", format_size(switch.cell_bytes.into()))),
+        given(*slices > 1, format!("{slices} slices")),
+        given(
+            switch.reserves.queue > 0,
+            format!("{} reserved per queue", format_size(switch.reserves.queue)),
+        ),
+        given(switch.reserves.port > 0, format!("{} reserved per port", format_size(switch.reserves.port))),
+        switch.port_limit.map(|limit| format!("at most {} per port", format_size(limit))),
+        switch.threshold_refresh.map(|interval| format!("thresholds every {}", format_time(interval))),
+        given(switch.quantised_alpha, "alphas powers of two".to_owned()),
+        cut_through_bytes.map(|bytes| format!("cut-through after {}", format_size(bytes.into()))),
+    ];
+    options.into_iter().flatten().map(|option| format!(", {option}")).collect()
 }
 
 fn process(scenario: &Scenario, process: &TrafficProcess) -> String {

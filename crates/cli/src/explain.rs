@@ -135,9 +135,14 @@ fn text(e: &ExplanationRecord) -> String {
             line(&format!("  by {kind}"), holders.join(", "));
         }
     }
+    let subject = if e.event == "eviction" {
+        "The arriving packet that it made room for"
+    } else {
+        "The same packet and buffer"
+    };
     let _ = writeln!(
         text,
-        "  The same packet and buffer with another policy (default parameters unless it is the switch's own):"
+        "  {subject}, with another policy (default parameters; * the switch's own with its parameters):"
     );
     let width = e.opinions.iter().map(|opinion| opinion.policy.len()).max().unwrap_or(0);
     for opinion in &e.opinions {

@@ -110,3 +110,30 @@ fn bench_prints_counts_and_speed() {
     settings.bind(|| shows!(desk, "bench", "bench", "tiny.toml", "--runs", "2"));
     assert_eq!(desk.files("").len(), 1, "bench writes nothing");
 }
+
+#[test]
+fn a_loss_is_explained_with_its_limit_the_holders_and_what_others_would_have_done() {
+    let desk = Desk::with_scenarios();
+    let scenario = "scenarios/hardware.toml";
+    shows!(desk, "explain", "explain", scenario, "--after", "8 ms", "--port", "0");
+    shows!(
+        desk,
+        "explain_eviction",
+        "explain",
+        scenario,
+        "--set",
+        "switch.policy=lqd",
+        "--event",
+        "eviction"
+    );
+    shows!(desk, "explain_nothing", "explain", "scenarios/hardware-cut-through.toml");
+    shows!(desk, "explain_no_such_switch", "explain", scenario, "--switch", "leaf0");
+    desk.succeed(&["run", scenario, "--set", "output.explain_losses=1", "--out", "out"]);
+    let report = std::fs::read_to_string(desk.path("out/report.html")).expect("a report");
+    assert!(report.contains("Explained losses"));
+    assert_eq!(
+        desk.succeed(&["explain", "out"]),
+        desk.succeed(&["explain", scenario]),
+        "a run is explained by its folder"
+    );
+}

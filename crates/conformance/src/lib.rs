@@ -35,9 +35,10 @@ pub mod vectors;
 pub use bench::{Bench, Outcome};
 pub use device::{Device, SwitchDevice};
 pub use properties::{
-    Failure, PROPERTIES, Property, Violation, conserves_packets, evicts_only_for_what_it_stores, keeps_its_promises_on_a_chip,
-    is_deterministic, is_monotone_in_alpha, is_work_conserving, keeps_its_timers, refuses_oversized_packets,
-    stays_within_the_buffer, threshold_agrees_with_admission, tolerates_early_timeouts,
+    Failure, PROPERTIES, Property, Violation, conserves_packets, evicts_only_for_what_it_stores,
+    is_deterministic, is_monotone_in_alpha, is_work_conserving, keeps_its_promises_on_a_chip,
+    keeps_its_timers, refuses_oversized_packets, stays_within_the_buffer, threshold_agrees_with_admission,
+    tolerates_early_timeouts,
 };
 pub use script::{Operation, Script};
 pub use subject::Subject;

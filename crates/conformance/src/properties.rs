@@ -423,9 +423,8 @@ fn on_a_chip(script: &Script) -> Script {
         cell_bytes,
         reserves,
         // The reserves of a port, and more.
-        port_limit: (seed % 7 < 3).then_some(
-            packet + reserves.total(1, script.config.queues_per_port) + chip.config.capacity / 4,
-        ),
+        port_limit: (seed % 7 < 3)
+            .then_some(packet + reserves.total(1, script.config.queues_per_port) + chip.config.capacity / 4),
         threshold_refresh: (seed % 4 < 2).then_some(bufferlab_units::Time::from_ns(700)),
         quantised_alpha: seed.is_multiple_of(2),
     };

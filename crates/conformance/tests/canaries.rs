@@ -347,8 +347,10 @@ fn a_switch_that_ignores_its_reserves_or_the_limits_of_its_ports_is_caught() {
         Ok(Box::new(SwitchDevice::new(Switch::new(&ideal(config), CompleteSharing))))
     });
     let claim = PROPERTIES.last().expect("a claim");
-    let failures: Vec<_> =
-        (0..20).filter_map(|seed| (claim.check)(&subject, &random_script(seed)).err()).map(|(_, what)| what).collect();
+    let failures: Vec<_> = (0..20)
+        .filter_map(|seed| (claim.check)(&subject, &random_script(seed)).err())
+        .map(|(_, what)| what)
+        .collect();
     assert!(failures.iter().any(|what| what.contains("within the reserve")), "{failures:?}");
     assert!(failures.iter().any(|what| what.contains("its limit is")), "{failures:?}");
 }

@@ -397,7 +397,8 @@ impl Buffer {
                 }
             }
             compare(format_args!("queue {index}"), queue.bytes, bytes)?;
-            ports[index / self.queues_per_port as usize].beyond_queues += bytes.saturating_sub(self.reserves.queue);
+            ports[index / self.queues_per_port as usize].beyond_queues +=
+                bytes.saturating_sub(self.reserves.queue);
         }
         compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
         for (account, (ledger, content)) in self.used.iter().zip(used).enumerate() {
@@ -525,7 +526,12 @@ mod tests {
             steps.push((reserved, seen(&buffer)));
         }
         // 800 of 1,000; 1,200: 200 of the port's 500; 1,800: 300 beyond both; 2,500.
-        let up = [(true, (0, 0, 0)), (true, (200, 0, 0)), (false, (800, 300, 300)), (false, (1_500, 1_000, 1_000))];
+        let up = [
+            (true, (0, 0, 0)),
+            (true, (200, 0, 0)),
+            (false, (800, 300, 300)),
+            (false, (1_500, 1_000, 1_000)),
+        ];
         assert_eq!(steps, up);
         // The other queue of the port still has its own reserve, the port's is used up.
         assert!(buffer.fits_reserve(QueueId(0), 0, 1_000) && !buffer.fits_reserve(QueueId(0), 0, 1_001));

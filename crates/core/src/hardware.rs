@@ -112,7 +112,11 @@ mod tests {
             }
         }
         let infos = find_policy("dt").expect("registered").params;
-        let given = Params::resolve(infos, Profile::Paper, &[("alpha".to_owned(), ParamValue::RatioPerPriority(vec![0.7, 0.71].into()))]);
+        let given = Params::resolve(
+            infos,
+            Profile::Paper,
+            &[("alpha".to_owned(), ParamValue::RatioPerPriority(vec![0.7, 0.71].into()))],
+        );
         let rounded = chip.apply(infos, given.expect("in domain"));
         assert_eq!(rounded.ratio_per_priority("alpha", 2), [0.5, 1.0], "the border is at 2^-0.5 = 0.7071");
     }

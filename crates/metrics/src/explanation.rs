@@ -82,9 +82,13 @@ impl Explanation {
                 format!("queue {queue_bytes} B + packet {size_bytes} B = {with} B, {policy} allows {limit} B")
             }
             ("buffer-full", _) => {
-                format!("buffer {occupancy_bytes} B + packet {size_bytes} B does not fit into {buffer_bytes} B")
+                format!(
+                    "buffer {occupancy_bytes} B + packet {size_bytes} B does not fit into {buffer_bytes} B"
+                )
             }
-            ("pushed-out", _) => format!("{policy} made room for an arriving packet; this queue held {with} B"),
+            ("pushed-out", _) => {
+                format!("{policy} made room for an arriving packet; this queue held {with} B")
+            }
             (reason, Some(limit)) => format!("{reason}: queue {queue_bytes} B, {policy} allows {limit} B"),
             (reason, None) => format!("{reason}: queue {queue_bytes} B"),
         }

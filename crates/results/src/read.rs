@@ -2,9 +2,9 @@
 
 use crate::cells::CellReader;
 use crate::error::ResultsError;
+use crate::explanations::ExplanationRecord;
 use crate::manifest::{FORMAT, FORMAT_VERSION, Manifest, Timing};
 use crate::table::Record;
-use crate::explanations::ExplanationRecord;
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};

@@ -8,8 +8,8 @@ use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::table::{Record, Table};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink, RunTotals,
-    SeriesRow,
+    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink,
+    RunTotals, SeriesRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;

@@ -1,5 +1,6 @@
 //! What the papers prove, as functions: closed forms, a fluid model of shared buffers, and calculators that show their derivation.
 
 pub mod calculators;
+pub mod figures;
 pub mod fluid;
 pub mod forms;

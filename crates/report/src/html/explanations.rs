@@ -7,7 +7,8 @@ use bufferlab_results::ExplanationRecord;
 use maud::{Markup, html};
 
 /// Kinds of holders in the order of the table, with their titles.
-const HOLDERS: [(&str, &str); 4] = [("port", "Ports"), ("queue", "Queues"), ("class", "Classes"), ("flow", "Flows")];
+const HOLDERS: [(&str, &str); 4] =
+    [("port", "Held by port"), ("queue", "by port.priority"), ("class", "by class"), ("flow", "by flow")];
 
 /// The explained losses of every policy's first run that has any; nothing if no run explains one.
 pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
@@ -25,7 +26,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     }
     Ok(Some(html! {
         p.soft {
-            "The first losses of a run. \"Others\" is what every registered policy would have said of the same packet with the same buffer: "
+            "The first losses of a run. \"Others\" is what every registered policy would have said of the arriving packet with the same buffer: "
             "all of them watched the switch from the start, the switch's own with its parameters, the others with their defaults."
         }
         @for (policy, seed, records) in &explained {
@@ -54,30 +55,26 @@ fn one(record: &ExplanationRecord) -> Markup {
                 @for tag in &record.tags { ", " (tag) }
                 ": " (record.because) "."
             }
-            div.scroll tabindex="0" {
-                table {
-                    tbody {
-                        tr { th { "Buffer" } td.left {
-                            (format::bytes(record.occupancy_bytes as f64)) " of " (format::bytes(record.buffer_bytes as f64)) " in use"
-                        } }
-                        @if !record.inputs.is_empty() {
-                            tr { th { "Inputs of the limit" } td.left {
-                                @for (index, (name, value)) in record.inputs.iter().enumerate() {
-                                    @if index > 0 { "; " } (name) " = " (format::number(*value))
-                                }
-                            } }
+            dl.facts {
+                dt { "Buffer" }
+                dd { (format::bytes(record.occupancy_bytes as f64)) " of " (format::bytes(record.buffer_bytes as f64)) " in use" }
+                @if !record.inputs.is_empty() {
+                    dt { "Inputs of the limit" }
+                    dd {
+                        @for (index, (name, value)) in record.inputs.iter().enumerate() {
+                            @if index > 0 { "; " } (name) " = " (format::number(*value))
                         }
-                        @for (kind, title) in HOLDERS {
-                            tr { th { (title) " that held it" } td.left { (holders(record, kind)) } }
-                        }
-                        tr { th { "Others: store it" } td.left { (names(&admit)) } }
-                        @if !evict.is_empty() { tr { th { "Others: evict another one for it" } td.left { (names(&evict)) } } }
-                        tr { th { "Others: refuse it" } td.left {
-                            @for (index, opinion) in refuse.iter().enumerate() {
-                                @if index > 0 { ", " } (opinion.policy)
-                                @if let Some(limit) = opinion.threshold_bytes { " (limit " (format::bytes(limit as f64)) ")" }
-                            }
-                        } }
+                    }
+                }
+                @for (kind, title) in HOLDERS { dt { (title) } dd { (holders(record, kind)) } }
+                dt { "Others: store it" }
+                dd { (names(&admit)) }
+                @if !evict.is_empty() { dt { "Others: evict another one" } dd { (names(&evict)) } }
+                dt { "Others: refuse it" }
+                dd {
+                    @for (index, opinion) in refuse.iter().enumerate() {
+                        @if index > 0 { ", " } (opinion.policy)
+                        @if let Some(limit) = opinion.threshold_bytes { " (" (format::bytes(limit as f64)) ")" }
                     }
                 }
             }
@@ -88,5 +85,8 @@ fn one(record: &ExplanationRecord) -> Markup {
 fn holders(record: &ExplanationRecord, kind: &str) -> String {
     let share = |bytes: u64| 100.0 * bytes as f64 / record.buffer_bytes as f64;
     let of_kind = record.holders.iter().filter(|holder| holder.kind == kind);
-    of_kind.map(|holder| format!("{} {:.1} %", holder.name, share(holder.bytes))).collect::<Vec<_>>().join(", ")
+    of_kind
+        .map(|holder| format!("{}: {:.1} %", holder.name, share(holder.bytes)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

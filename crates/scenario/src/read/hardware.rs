@@ -11,15 +11,28 @@ use bufferlab_core::{Hardware, Reserves};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
-    place: Origin,
+    /// By key: where complaints about it point.
+    places: [(&'static str, Origin); 3],
+}
+
+/// The switch that the options are to fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chip<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) ports: usize,
+    pub(crate) queues_per_port: usize,
+    /// Its largest packet (bytes).
+    pub(crate) packet: u64,
 }
 
 /// Reads the table below a switch; without one the switch is ideal.
 pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     switch.spec_of("hardware");
-    let place = switch.place("hardware");
+    let keys = ["slices", "queue_reserve", "port_limit"];
     if !switch.has("hardware") {
-        return Some(HardwareChoice { spec: HardwareSpec::default(), place });
+        let places = keys.map(|key| (key, switch.place("hardware")));
+        return Some(HardwareChoice { spec: HardwareSpec::default(), places });
     }
     let mut reader = switch.table("hardware")?;
     let cell_bytes = reader.small_size("cell");
@@ -30,6 +43,8 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     let threshold_refresh = reader.time("threshold_refresh");
     let quantised_alpha = reader.flag("quantised_alpha");
     let cut_through_bytes = reader.small_size("cut_through");
+    let written = |key: &'static str| if reader.has(key) { reader.place(key) } else { reader.origin };
+    let places = keys.map(|key| (key, written(key)));
     let resolved = reader.finish();
     switch.put("hardware", resolved);
     let switch = Hardware {
@@ -39,25 +54,19 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
         threshold_refresh,
         quantised_alpha: quantised_alpha?,
     };
-    Some(HardwareChoice { spec: HardwareSpec { slices: slices?, cut_through_bytes, switch }, place })
+    Some(HardwareChoice { spec: HardwareSpec { slices: slices?, cut_through_bytes, switch }, places })
 }
 
 impl HardwareChoice {
-    /// Whether the options fit a switch of so many bytes and ports whose largest packet has `packet` bytes; records what does not.
-    pub(crate) fn check(
-        &self,
-        context: &Context,
-        path: &str,
-        name: &str,
-        buffer_bytes: u64,
-        ports: usize,
-        queues_per_port: usize,
-        packet: u64,
-    ) -> bool {
+    /// Whether the options fit `chip`; records what does not.
+    pub(crate) fn check(&self, context: &Context, path: &str, chip: Chip<'_>) -> bool {
+        let Chip { name, buffer_bytes, ports, queues_per_port, packet } = chip;
         let HardwareSpec { slices, switch, .. } = &self.spec;
         let complain = |key: &str, message: String, expected: String, help: &str| {
             let complaint = Complaint::new(message, expected).help(help);
-            context.error(&format!("{path}.hardware.{key}"), self.place, complaint);
+            let place =
+                self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1);
+            context.error(&format!("{path}.hardware.{key}"), place, complaint);
             false
         };
         if usize::from(*slices) > ports {

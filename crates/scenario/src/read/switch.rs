@@ -3,7 +3,7 @@
 //! An override is laid over `[switch]` like one file over another, and the result is read as a whole. So
 //! switches fall into groups with the same table; each group is read once.
 
-use super::hardware::{self, HardwareChoice};
+use super::hardware::{self, Chip, HardwareChoice};
 use super::overrides::{contains, overrides, select};
 use super::policy::{self, PolicyChoice};
 use super::scheduler;
@@ -253,7 +253,8 @@ pub(crate) fn finish(
             let (rates, queues_per_port) =
                 (&running_rates[switch as usize], usize::from(group.queues_per_port));
             let (ports, max_packet) = (rates.len(), packet.unwrap_or(1));
-            if !hardware.check(context, &group.path, name, buffer_bytes, ports, queues_per_port, max_packet) {
+            let chip = Chip { name, buffer_bytes, ports, queues_per_port, packet: max_packet };
+            if !hardware.check(context, &group.path, chip) {
                 break;
             }
             let slices = hardware.spec.slices;

@@ -1,0 +1,147 @@
+//! What do the analytical figures of the papers show? Their series, computed anew.
+//!
+//! Where a paper does not state a figure's parameters, the ones that are used are named in [`Figure::note`]. Steady states
+//! come from closed relations, everything that moves from the [fluid model](crate::fluid).
+
+mod bursts;
+mod courses;
+mod shares;
+
+use crate::fluid::FluidError;
+
+/// How values are laid out along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal steps for equal differences.
+    Linear,
+    /// Equal steps for equal ratios; all values are above zero.
+    Log,
+}
+
+/// An axis: what it shows, with the unit in brackets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// For example "arrival rate (line rates)".
+    pub title: String,
+    /// How it is laid out.
+    pub scale: Scale,
+}
+
+impl Axis {
+    fn linear(title: &str) -> Self {
+        Self { title: title.to_owned(), scale: Scale::Linear }
+    }
+
+    fn log(title: &str) -> Self {
+        Self { title: title.to_owned(), scale: Scale::Log }
+    }
+}
+
+/// A line of a figure: points in order of x, joined by straight lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// For the legend.
+    pub name: String,
+    /// x and y, in the units of the axes.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// y at x, by linear interpolation; outside of the points the nearest one. `None` without points.
+    #[must_use]
+    pub fn at(&self, x: f64) -> Option<f64> {
+        let after = self.points.partition_point(|point| point.0 <= x);
+        match (after.checked_sub(1).map(|left| self.points[left]), self.points.get(after)) {
+            (Some((x0, y0)), Some(&(x1, y1))) => Some(y0 + (y1 - y0) * (x - x0) / (x1 - x0)),
+            (Some((_, y)), None) | (None, Some(&(_, y))) => Some(y),
+            (None, None) => None,
+        }
+    }
+}
+
+/// One panel of a paper's figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// For file names: "abm-5a".
+    pub name: String,
+    /// For the caption.
+    pub title: String,
+    /// The paper's figure, and the parameters, with those that the paper does not state.
+    pub note: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Lines, in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+/// A figure of a paper that can be computed: its name and what builds its panels.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// On the command line: "abm-5".
+    pub name: &'static str,
+    /// In one line, what it shows.
+    pub summary: &'static str,
+    build: fn() -> Result<Vec<Figure>, FluidError>,
+}
+
+impl Entry {
+    /// The panels.
+    ///
+    /// # Errors
+    /// Only by a defect: the parameters are in domain.
+    pub fn panels(&self) -> Result<Vec<Figure>, FluidError> {
+        (self.build)()
+    }
+}
+
+/// All figures, in the order of the papers.
+pub const FIGURES: &[Entry] = &[
+    Entry {
+        name: "abm-4",
+        summary: "Dynamic Thresholds: what remains, and what each priority gets, as more queues are congested.",
+        build: shares::abm_4,
+    },
+    Entry {
+        name: "abm-5",
+        summary: "Burst tolerance of Dynamic Thresholds and of ABM against the rate of the burst.",
+        build: bursts::abm_5,
+    },
+    Entry {
+        name: "plasticine-3",
+        summary: "How a burst and a long queue move their common threshold.",
+        build: courses::plasticine_3,
+    },
+    Entry {
+        name: "plasticine-4",
+        summary: "What one high-priority queue gets as low-priority queues grow in number.",
+        build: shares::plasticine_4,
+    },
+    Entry {
+        name: "plasticine-16",
+        summary: "Burst absorption of Dynamic Thresholds and of Plasticine against the rate of the burst.",
+        build: bursts::plasticine_16,
+    },
+    Entry {
+        name: "tdt-3",
+        summary: "A long queue, a new one and their threshold, for a slow burst and for a fast one.",
+        build: courses::tdt_3,
+    },
+    Entry {
+        name: "reverie-4",
+        summary: "SONiC: what lossy traffic holds for each byte of lossless traffic.",
+        build: shares::reverie_4,
+    },
+    Entry {
+        name: "reverie-5",
+        summary: "SONiC: thresholds of lossless and of lossy queues against the number of either.",
+        build: shares::reverie_5,
+    },
+];
+
+/// The figure of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Entry> {
+    FIGURES.iter().find(|entry| entry.name == name)
+}

@@ -1,0 +1,366 @@
+//! How do queues share Reverie's pool when admission looks at a low-pass filtered length?
+//!
+//! Admission asks whether the filtered length `q̂` is at most `Γ = w (b* - q*)` (Reverie Eq. 4), with `dq̂/dt = (q - q̂) / τ` as the
+//! continuous form of Eq. 5 (τ = time between updates / -ln γ). Queue lengths are linear between events, so the filter is
+//! a line plus an exponential; the instant at which it meets Γ is found by bisection on intervals on which their difference is monotone.
+//!
+//! **Sliding.** In steady state a queue is admitted and refused in such quick turns that its filtered length stays at Γ. Several
+//! queues at once have no common linear motion, so this is not solved for but resolved: refusal starts at `q̂ = Γ` and ends at `q̂ = Γ -
+//! resolution`. Averages converge as the resolution goes to 0; events grow as its inverse.
+
+use super::model::{FluidError, checked, not_negative, positive};
+
+/// A queue in Reverie's pool, on a port of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReverieQueue {
+    /// `α_p / n_p` of its priority, frozen.
+    pub weight: f64,
+    /// At which liquid arrives (size per time).
+    pub arriving: f64,
+    /// From when on.
+    pub start: f64,
+    /// Until when.
+    pub end: f64,
+    /// At which it drains while it holds something (size per time).
+    pub drain_rate: f64,
+}
+
+/// Reverie's shared pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reverie {
+    /// Size of the shared pool, b*.
+    pub pool: f64,
+    /// Time constant of the filter, τ.
+    pub time_constant: f64,
+    /// Width of the band in which a queue slides; small against the limits (a packet, say).
+    pub resolution: f64,
+    /// The queues, empty at time 0.
+    pub queues: Vec<ReverieQueue>,
+}
+
+/// The state at an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReveriePoint {
+    /// When.
+    pub time: f64,
+    /// Lengths, by queue; linear until the next event.
+    pub lengths: Vec<f64>,
+    /// Filtered lengths, by queue; *not* linear until the next event ([`ReverieRun::filtered`]).
+    pub filtered: Vec<f64>,
+    /// What has been refused, by queue: dropped, or for lossless queues held back.
+    pub refused: Vec<f64>,
+}
+
+/// The course of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReverieRun {
+    time_constant: f64,
+    points: Vec<ReveriePoint>,
+    first_refusals: Vec<Option<f64>>,
+}
+
+/// Events allowed.
+const EVENTS: usize = 2_000_000;
+
+impl Reverie {
+    /// Runs from 0 to `end`.
+    ///
+    /// # Errors
+    /// If a number is out of its range (all sizes and rates finite; pool, time constant, resolution, weights and drain rates above 0; the
+    /// resolution below the pool), or if there are more than two million events: a larger resolution needs fewer.
+    pub fn run(&self, end: f64) -> Result<ReverieRun, FluidError> {
+        positive("the end of the run", end)?;
+        positive("the pool", self.pool)?;
+        positive("the time constant", self.time_constant)?;
+        let fits = self.resolution > 0.0 && self.resolution < self.pool;
+        checked("the resolution", self.resolution, fits, "above 0 and below the pool")?;
+        for (index, queue) in self.queues.iter().enumerate() {
+            positive(format!("the weight of queue {index}"), queue.weight)?;
+            positive(format!("the drain rate of queue {index}"), queue.drain_rate)?;
+            not_negative(format!("the arrival rate of queue {index}"), queue.arriving)?;
+            not_negative(format!("the start of queue {index}"), queue.start)?;
+            checked(
+                format!("the end of queue {index}"),
+                queue.end,
+                queue.end >= queue.start,
+                "not before its start",
+            )?;
+        }
+        let mut state = State::new(self);
+        let mut points = vec![state.point()];
+        while state.now < end {
+            if points.len() > EVENTS {
+                return Err(FluidError::TooManyEvents { time: state.now, limit: EVENTS });
+            }
+            state.step(end);
+            points.push(state.point());
+        }
+        Ok(ReverieRun { time_constant: self.time_constant, points, first_refusals: state.first_refusals })
+    }
+}
+
+/// A run under way.
+struct State<'a> {
+    model: &'a Reverie,
+    now: f64,
+    lengths: Vec<f64>,
+    filtered: Vec<f64>,
+    refused: Vec<f64>,
+    blocked: Vec<bool>,
+    /// No space at all, up to the resolution.
+    full: bool,
+    first_refusals: Vec<Option<f64>>,
+}
+
+impl<'a> State<'a> {
+    fn new(model: &'a Reverie) -> Self {
+        let queues = model.queues.len();
+        Self {
+            model,
+            now: 0.0,
+            lengths: vec![0.0; queues],
+            filtered: vec![0.0; queues],
+            refused: vec![0.0; queues],
+            blocked: vec![false; queues],
+            full: false,
+            first_refusals: vec![None; queues],
+        }
+    }
+
+    fn point(&self) -> ReveriePoint {
+        ReveriePoint {
+            time: self.now,
+            lengths: self.lengths.clone(),
+            filtered: self.filtered.clone(),
+            refused: self.refused.clone(),
+        }
+    }
+
+    fn free(&self) -> f64 {
+        (self.model.pool - self.lengths.iter().sum::<f64>()).max(0.0)
+    }
+
+    /// To the next event, at most to `end`.
+    fn step(&mut self, end: f64) {
+        let (model, queues) = (self.model, self.lengths.len());
+        let small = 1e-12 * model.pool;
+        // Modes first: everything that is due now.
+        let free = self.free();
+        self.full = if self.full { free < model.resolution } else { free <= small };
+        for index in 0..queues {
+            let limit = model.queues[index].weight * free;
+            self.blocked[index] = if self.blocked[index] {
+                self.filtered[index] > limit - model.resolution + small
+            } else {
+                self.filtered[index] >= limit - small
+            };
+        }
+        let arriving: Vec<f64> = model
+            .queues
+            .iter()
+            .map(|queue| if queue.start <= self.now && self.now < queue.end { queue.arriving } else { 0.0 })
+            .collect();
+        let mut growth = vec![0.0; queues];
+        for (index, growth) in growth.iter_mut().enumerate() {
+            let refuses = self.full || self.blocked[index];
+            if refuses && arriving[index] > 0.0 && self.first_refusals[index].is_none() {
+                self.first_refusals[index] = Some(self.now);
+            }
+            let accepted = if refuses { 0.0 } else { arriving[index] };
+            let drain = model.queues[index].drain_rate;
+            *growth = accepted - if self.lengths[index] > 0.0 { drain } else { accepted.min(drain) };
+        }
+        let total: f64 = growth.iter().sum();
+        // Linear events.
+        let mut span = end - self.now;
+        for (index, queue) in model.queues.iter().enumerate() {
+            for at in [queue.start, queue.end] {
+                if at > self.now {
+                    span = span.min(at - self.now);
+                }
+            }
+            if growth[index] < 0.0 {
+                span = span.min(self.lengths[index] / -growth[index]);
+            }
+        }
+        if total > 0.0 {
+            span = span.min(free / total);
+        } else if self.full && total < 0.0 {
+            span = span.min((model.resolution - free).max(0.0) / -total);
+        }
+        let to_linear = span;
+        // The filter meets its limit.
+        for (index, &slope) in growth.iter().enumerate() {
+            let offset = if self.blocked[index] { -model.resolution } else { 0.0 };
+            let weight = model.queues[index].weight;
+            let gap = Gap::new(
+                (self.lengths[index], slope, self.filtered[index], model.time_constant),
+                (weight * free + offset, -weight * total),
+            );
+            let crossing =
+                if self.blocked[index] { gap.negated().first_rise(span) } else { gap.first_rise(span) };
+            span = span.min(crossing);
+        }
+        let decay = (-span / model.time_constant).exp();
+        for (index, &slope) in growth.iter().enumerate() {
+            let length = self.lengths[index];
+            let lag = slope * model.time_constant;
+            self.filtered[index] =
+                length + slope * span - lag + (self.filtered[index] - length + lag) * decay;
+            self.lengths[index] = (length + slope * span).max(0.0);
+            if self.lengths[index] <= small && slope < 0.0 {
+                self.lengths[index] = 0.0;
+            }
+            let taken = if self.full || self.blocked[index] { 0.0 } else { arriving[index] };
+            self.refused[index] += span * (arriving[index] - taken);
+        }
+        let then = self.now + span;
+        // Starts and ends are met exactly.
+        let met = model.queues.iter().flat_map(|queue| [queue.start, queue.end]);
+        let met = met.chain([end]).find(|&at| span >= to_linear && (at - then).abs() <= 1e-12 * end.abs());
+        // Rounding must not hold time up.
+        self.now = met.unwrap_or(then).max(self.now.next_up());
+    }
+}
+
+/// `q̂(t) - limit(t) = constant + slope t + decaying e^(-t/τ)`.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    constant: f64,
+    slope: f64,
+    decaying: f64,
+    time_constant: f64,
+}
+
+impl Gap {
+    /// Of a filter (length, its slope, filtered length, time constant) and a limit (value, slope).
+    fn new(filter: (f64, f64, f64, f64), limit: (f64, f64)) -> Self {
+        let (length, slope, filtered, time_constant) = filter;
+        Self {
+            constant: length - slope * time_constant - limit.0,
+            slope: slope - limit.1,
+            decaying: filtered - length + slope * time_constant,
+            time_constant,
+        }
+    }
+
+    fn negated(self) -> Self {
+        Self { constant: -self.constant, slope: -self.slope, decaying: -self.decaying, ..self }
+    }
+
+    fn at(&self, time: f64) -> f64 {
+        // Close to 0 the constant and the exponential cancel: expm1 keeps the difference.
+        self.constant
+            + self.decaying
+            + self.slope * time
+            + self.decaying * (-time / self.time_constant).exp_m1()
+    }
+
+    /// The first instant in (0, `span`] at which it reaches 0 from below; infinite if there is none.
+    fn first_rise(&self, span: f64) -> f64 {
+        // It has one extremum at most, where slope = decaying / τ e^(-t/τ).
+        let ratio = self.slope * self.time_constant / self.decaying;
+        let bend = if ratio > 0.0 && ratio < 1.0 { -ratio.ln() * self.time_constant } else { f64::INFINITY };
+        let mut from = 0.0;
+        for to in [bend.min(span), span] {
+            if to > from && self.at(from) < 0.0 && self.at(to) >= 0.0 {
+                return self.root(from, to);
+            }
+            from = to;
+        }
+        f64::INFINITY
+    }
+
+    /// By Newton's method inside a bracket, bisecting where it would leave it: below zero at `from`, not below at `to`, monotone in
+    /// between.
+    fn root(&self, mut from: f64, mut to: f64) -> f64 {
+        let mut guess = to;
+        for _ in 0..200 {
+            let value = self.at(guess);
+            if value < 0.0 {
+                from = guess;
+            } else {
+                to = guess;
+            }
+            let steepness =
+                self.slope - self.decaying / self.time_constant * (-guess / self.time_constant).exp();
+            let newton = guess - value / steepness;
+            let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
+            if next <= from || next >= to || (next - guess).abs() <= 1e-14 * to {
+                // Within rounding of the root; what is due is recognised with a tolerance.
+                return next;
+            }
+            guess = next;
+        }
+        to
+    }
+}
+
+impl ReverieRun {
+    /// The events in order of time.
+    #[must_use]
+    pub fn points(&self) -> &[ReveriePoint] {
+        &self.points
+    }
+
+    /// When `queue` was first refused something; `None` if never (or if there is no such queue).
+    #[must_use]
+    pub fn first_refusal(&self, queue: usize) -> Option<f64> {
+        self.first_refusals.get(queue).copied().flatten()
+    }
+
+    fn segment(&self, time: f64) -> (&ReveriePoint, Option<&ReveriePoint>) {
+        let index = self.points.partition_point(|at| at.time <= time).saturating_sub(1);
+        (&self.points[index], self.points.get(index + 1))
+    }
+
+    /// Length of `queue` at `time`.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    #[must_use]
+    pub fn length(&self, queue: usize, time: f64) -> f64 {
+        match self.segment(time) {
+            (left, Some(right)) if time > left.time => {
+                let slope = (right.lengths[queue] - left.lengths[queue]) / (right.time - left.time);
+                left.lengths[queue] + slope * (time - left.time)
+            }
+            (left, _) => left.lengths[queue],
+        }
+    }
+
+    /// Filtered length of `queue` at `time`, exact between events.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    #[must_use]
+    pub fn filtered(&self, queue: usize, time: f64) -> f64 {
+        match self.segment(time) {
+            (left, Some(right)) if time > left.time => {
+                let slope = (right.lengths[queue] - left.lengths[queue]) / (right.time - left.time);
+                let (past, lag) = (time - left.time, slope * self.time_constant);
+                left.lengths[queue] + slope * past - lag
+                    + (left.filtered[queue] - left.lengths[queue] + lag) * (-past / self.time_constant).exp()
+            }
+            (left, _) => left.filtered[queue],
+        }
+    }
+
+    /// Average length of `queue` from `from` to `to`, both within the run.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    #[must_use]
+    pub fn average_length(&self, queue: usize, from: f64, to: f64) -> f64 {
+        let mut area = 0.0;
+        for pair in self.points.windows(2) {
+            let (start, end) = (pair[0].time.max(from), pair[1].time.min(to));
+            if end > start {
+                let slope = (pair[1].lengths[queue] - pair[0].lengths[queue]) / (pair[1].time - pair[0].time);
+                let middle = 0.5 * (start + end) - pair[0].time;
+                area += (end - start) * (pair[0].lengths[queue] + slope * middle);
+            }
+        }
+        area / (to - from)
+    }
+}

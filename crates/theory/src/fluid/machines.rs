@@ -1,0 +1,59 @@
+//! What do the state machines of EDT and TDT see of a liquid?
+//!
+//! Both count packets; here their counters are real numbers that rise with the rates at which a port stores, sends and refuses, divided by
+//! the size of a packet. Two rules need a translation:
+//!
+//! * *A drop resets the count of growth*: while a port refuses anything, its count is held at 0.
+//! * *k packets sent in a row with no arrival between them*: between two arrivals that are p / λ apart a port that drains at μ sends μ/λ
+//!   packets, rounded down or up, so that a row of k occurs when μ/λ > k - 1. While that holds, the row grows at the rate μ/p.
+
+use super::control::View;
+
+/// A counter is reached up to this share of its limit: two counters that are due at one instant are.
+pub(super) const SMALL: f64 = 1e-9;
+
+/// Whether a counter has reached its limit.
+pub(super) fn is_reached(counter: f64, limit: f64) -> bool {
+    counter >= limit * (1.0 - SMALL)
+}
+
+/// Time until it does, at `rate`; infinite if it never does or has.
+pub(super) fn until(counter: f64, limit: f64, rate: f64) -> f64 {
+    if rate > 0.0 && !is_reached(counter, limit) { (limit - counter) / rate } else { f64::INFINITY }
+}
+
+/// What a port does now, in packets per time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    pub(super) arriving: f64,
+    pub(super) stored: f64,
+    pub(super) sent: f64,
+    pub(super) refused: f64,
+    /// Whether refusals come from the buffer, not from the port's limit.
+    pub(super) overflowing: bool,
+    pub(super) length: f64,
+}
+
+impl Flow {
+    pub(super) fn of(port: usize, packet: f64, view: &View<'_>) -> Self {
+        let (tank, queues) = (view.tank, view.tank.port_queues(port));
+        let arriving = tank.sum(&tank.arriving, queues.clone()) / packet;
+        let stored = tank.sum(&view.rates.accepted, queues.clone()) / packet;
+        let refused = arriving - stored;
+        // Rounding is no drop.
+        let refused = if refused > 1e-9 * arriving { refused } else { 0.0 };
+        Self {
+            arriving,
+            stored,
+            sent: tank.sum(&view.rates.served, queues.clone()) / packet,
+            refused,
+            overflowing: refused > 0.0 && tank.full,
+            length: tank.sum(&tank.lengths, queues),
+        }
+    }
+
+    /// Whether rows of `k` packets are sent between two of the packets that interrupt a row.
+    pub(super) fn has_rows_of(&self, k: f64, interrupting: f64) -> bool {
+        self.sent > 0.0 && self.sent > (k - 1.0) * interrupting * (1.0 + SMALL)
+    }
+}

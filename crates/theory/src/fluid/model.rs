@@ -1,0 +1,185 @@
+//! What switch and what traffic does the fluid model know, and which values are in domain?
+
+use thiserror::Error;
+
+/// Why a fluid model cannot be built or run.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FluidError {
+    /// A number is outside the range in which the model means something.
+    #[error("{what} is {value}, expected {expected}")]
+    OutOfDomain {
+        /// Which number.
+        what: String,
+        /// What it was.
+        value: f64,
+        /// The valid range.
+        expected: &'static str,
+    },
+    /// A queue that the switch does not have.
+    #[error("queue {queue} does not exist, expected 0 to {last}")]
+    UnknownQueue {
+        /// As given.
+        queue: usize,
+        /// The last one of the switch.
+        last: usize,
+    },
+    /// A list that has another length than it describes.
+    #[error("{found} values for {what}, expected {expected}")]
+    WrongLength {
+        /// What the values are for.
+        what: &'static str,
+        /// How many were given.
+        found: usize,
+        /// How many there must be.
+        expected: usize,
+    },
+    /// Events followed one another without time passing: the law and the state contradict each other (or there is a defect).
+    #[error("{events} events in a row without progress at time {time}: the law chatters there")]
+    Chattering {
+        /// When.
+        time: f64,
+        /// So many events.
+        events: usize,
+    },
+    /// More events than were allowed for.
+    #[error("more than {limit} events by time {time}: raise the limit or shorten the run")]
+    TooManyEvents {
+        /// When the run was ended.
+        time: f64,
+        /// What was allowed.
+        limit: usize,
+    },
+}
+
+/// `value` if `accept`, an error that names the range otherwise.
+pub(super) fn checked(
+    what: impl Into<String>,
+    value: f64,
+    accept: bool,
+    expected: &'static str,
+) -> Result<f64, FluidError> {
+    if accept && !value.is_nan() {
+        Ok(value)
+    } else {
+        Err(FluidError::OutOfDomain { what: what.into(), value, expected })
+    }
+}
+
+/// A finite number above zero.
+pub(super) fn positive(what: impl Into<String>, value: f64) -> Result<f64, FluidError> {
+    checked(what, value, value.is_finite() && value > 0.0, "a finite number above 0")
+}
+
+/// A finite number from zero on.
+pub(super) fn not_negative(what: impl Into<String>, value: f64) -> Result<f64, FluidError> {
+    checked(what, value, value.is_finite() && value >= 0.0, "a finite number of at least 0")
+}
+
+/// The switch: one shared buffer, ports with their line rates, the same number of queues on each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    buffer: f64,
+    port_rates: Vec<f64>,
+    queues_per_port: usize,
+}
+
+impl Shape {
+    /// A buffer of size `buffer` shared by ports of `port_rates` (size per time) with `queues_per_port` queues each.
+    ///
+    /// # Errors
+    /// If the buffer or a rate is not a finite number above 0, or if there is no port or no queue.
+    pub fn new(buffer: f64, port_rates: Vec<f64>, queues_per_port: usize) -> Result<Self, FluidError> {
+        positive("the buffer", buffer)?;
+        checked("the number of ports", port_rates.len() as f64, !port_rates.is_empty(), "at least 1")?;
+        checked("queues per port", queues_per_port as f64, queues_per_port > 0, "at least 1")?;
+        for (port, &rate) in port_rates.iter().enumerate() {
+            positive(format!("the rate of port {port}"), rate)?;
+        }
+        Ok(Self { buffer, port_rates, queues_per_port })
+    }
+
+    /// Size of the shared buffer, B.
+    #[must_use]
+    pub fn buffer(&self) -> f64 {
+        self.buffer
+    }
+
+    /// Line rates by port, C (size per time).
+    #[must_use]
+    pub fn port_rates(&self) -> &[f64] {
+        &self.port_rates
+    }
+
+    /// Number of ports, n.
+    #[must_use]
+    pub fn ports(&self) -> usize {
+        self.port_rates.len()
+    }
+
+    /// Queues of each port.
+    #[must_use]
+    pub fn queues_per_port(&self) -> usize {
+        self.queues_per_port
+    }
+
+    /// Queues of the switch.
+    #[must_use]
+    pub fn queues(&self) -> usize {
+        self.port_rates.len() * self.queues_per_port
+    }
+
+    /// The number of the queue of `priority` on `port`: queues are numbered port by port.
+    ///
+    /// # Errors
+    /// If there is no such queue.
+    pub fn queue(&self, port: usize, priority: usize) -> Result<usize, FluidError> {
+        checked("the port", port as f64, port < self.ports(), "a number below that of the ports")?;
+        let known = priority < self.queues_per_port;
+        checked("the priority", priority as f64, known, "a number below that of a port's queues")?;
+        Ok(port * self.queues_per_port + priority)
+    }
+
+    pub(super) fn known(&self, queue: usize) -> Result<usize, FluidError> {
+        if queue < self.queues() {
+            Ok(queue)
+        } else {
+            Err(FluidError::UnknownQueue { queue, last: self.queues() - 1 })
+        }
+    }
+
+    /// `values` if there is one for each queue.
+    pub(super) fn by_queue<'a>(
+        &self,
+        what: &'static str,
+        values: &'a [f64],
+    ) -> Result<&'a [f64], FluidError> {
+        if values.len() == self.queues() {
+            Ok(values)
+        } else {
+            Err(FluidError::WrongLength { what, found: values.len(), expected: self.queues() })
+        }
+    }
+}
+
+/// Liquid that arrives for a queue at a constant rate for a while. Sources of one queue add up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Source {
+    /// Number of the queue ([`Shape::queue`]).
+    pub queue: usize,
+    /// Size per time.
+    pub rate: f64,
+    /// First instant.
+    pub start: f64,
+    /// First instant after it.
+    pub end: f64,
+}
+
+impl Source {
+    pub(super) fn validate(self, shape: &Shape) -> Result<Self, FluidError> {
+        shape.known(self.queue)?;
+        not_negative("the rate of a source", self.rate)?;
+        not_negative("the start of a source", self.start)?;
+        checked("the end of a source", self.end, self.end >= self.start, "a time not before its start")?;
+        Ok(self)
+    }
+}

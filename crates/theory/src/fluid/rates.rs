@@ -1,0 +1,314 @@
+//! At which rates do queues grow now? Solved exactly, whichever queues sit at their limit.
+//!
+//! A *limited group* (a queue, or all queues of a port) is under its limit and takes everything, over it and takes nothing, or at it.
+//! At its limit it takes just what keeps it there, if it can: its length follows the limit as long as that needs neither more than arrives
+//! nor a faster drain than the port gives. With limits `w (S - occupancy)` of a pool all this depends on the pool's growth X:
+//!
+//! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain, arrivals - drain)`
+//!
+//! The right side falls with X and the left side rises: exactly one X exists, so the state has exactly one future. This is the general
+//! algorithm behind ABM's cases 1 and 2 (appendix A.4) and everything between them, and it is why a queue that slides along its
+//! limit needs no small steps (no chattering): sliding is solved for, not stepped through.
+
+/// Where a group is in relation to its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Under,
+    At,
+    Over,
+}
+
+/// What limits a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// Only the buffer.
+    None,
+    /// A constant.
+    Fixed(f64),
+    /// `weight` times what the pool has free.
+    Free { pool: usize, weight: f64 },
+}
+
+/// Queues that share one limit; neighbours on one port.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) queues: std::ops::Range<usize>,
+    pub(super) limit: Limit,
+    pub(super) place: Place,
+}
+
+/// An account of space.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    pub(super) size: f64,
+    /// It counts the queues that are limited by it, and those that are limited by the pools before it.
+    pub(super) counts_earlier: bool,
+}
+
+/// The plumbing and the state that rates depend on.
+#[derive(Clone, Debug)]
+pub(super) struct Tank {
+    /// Physical space; may be infinite when pools are what limits.
+    pub(super) capacity: f64,
+    pub(super) port_rates: Vec<f64>,
+    pub(super) queues_per_port: usize,
+    pub(super) groups: Vec<Group>,
+    /// By queue: its group.
+    pub(super) group_of: Vec<usize>,
+    pub(super) pools: Vec<Pool>,
+    /// By group: the pool whose space it takes, although another limit may bind it.
+    pub(super) pool_of: Vec<usize>,
+    pub(super) lengths: Vec<f64>,
+    pub(super) arriving: Vec<f64>,
+    /// The buffer is full (up to rounding).
+    pub(super) full: bool,
+}
+
+/// Rates by queue, group and pool (size per time).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rates {
+    pub(super) accepted: Vec<f64>,
+    pub(super) served: Vec<f64>,
+    pub(super) growth: Vec<f64>,
+    pub(super) group_growth: Vec<f64>,
+    pub(super) limit_growth: Vec<f64>,
+    pub(super) pool_growth: Vec<f64>,
+    /// Growth of the whole buffer.
+    pub(super) total: f64,
+    /// The buffer is full and refuses a part of what arrives.
+    pub(super) overflowing: bool,
+    pub(super) scratch: Scratch,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) bends: Vec<f64>,
+    /// By group: the most and the least it can grow by.
+    highest: Vec<f64>,
+    lowest: Vec<f64>,
+}
+
+impl Tank {
+    pub(super) fn queues(&self) -> usize {
+        self.lengths.len()
+    }
+
+    pub(super) fn port_of(&self, queue: usize) -> usize {
+        queue / self.queues_per_port
+    }
+
+    pub(super) fn port_queues(&self, port: usize) -> std::ops::Range<usize> {
+        port * self.queues_per_port..(port + 1) * self.queues_per_port
+    }
+
+    pub(super) fn sum(&self, values: &[f64], queues: std::ops::Range<usize>) -> f64 {
+        values[queues].iter().sum()
+    }
+
+    pub(super) fn group_length(&self, group: usize) -> f64 {
+        self.sum(&self.lengths, self.groups[group].queues.clone())
+    }
+
+    pub(super) fn total(&self) -> f64 {
+        self.lengths.iter().sum()
+    }
+
+    /// What the pool holds.
+    pub(super) fn occupancy(&self, pool: usize) -> f64 {
+        let counted = |group: &usize| {
+            let own = self.pool_of[*group];
+            own == pool || (own < pool && self.pools[pool].counts_earlier)
+        };
+        (0..self.groups.len()).filter(counted).map(|group| self.group_length(group)).sum()
+    }
+
+    pub(super) fn free(&self, pool: usize) -> f64 {
+        (self.pools[pool].size - self.occupancy(pool)).max(0.0)
+    }
+
+    /// The limit of a group, given what every pool has free.
+    pub(super) fn limit(&self, group: usize, free: &[f64]) -> f64 {
+        match self.groups[group].limit {
+            Limit::None => f64::INFINITY,
+            Limit::Fixed(limit) => limit,
+            Limit::Free { pool, weight } => weight * free[pool],
+        }
+    }
+
+    /// Solves for all rates.
+    pub(super) fn solve(&self, rates: &mut Rates) {
+        rates.resize(self);
+        for queue in 0..self.queues() {
+            let takes = self.groups[self.group_of[queue]].place != Place::Over;
+            rates.accepted[queue] = if takes { self.arriving[queue] } else { 0.0 };
+        }
+        self.serve(rates);
+        for group in 0..self.groups.len() {
+            self.bound_growth(group, rates);
+        }
+        for pool in 0..self.pools.len() {
+            self.solve_pool(pool, rates);
+        }
+        rates.total = rates.group_growth.iter().sum();
+        // Rounding must not make a full buffer of a constant length overflow.
+        rates.overflowing = self.full && rates.total > 1e-12 * self.port_rates.iter().sum::<f64>();
+        if rates.overflowing {
+            self.overflow(rates);
+        } else {
+            for group in 0..self.groups.len() {
+                if self.groups[group].place == Place::At {
+                    let queues = self.groups[group].queues.clone();
+                    let (arriving, served) =
+                        (self.sum(&self.arriving, queues.clone()), self.sum(&rates.served, queues.clone()));
+                    let accepted = (rates.group_growth[group] + served).clamp(0.0, arriving);
+                    let share = if arriving > 0.0 { accepted / arriving } else { 0.0 };
+                    for queue in queues {
+                        rates.accepted[queue] = share * self.arriving[queue];
+                    }
+                }
+            }
+            // Empty queues of a group at its limit get less than was assumed.
+            if self.groups.len() < self.queues() {
+                self.serve(rates);
+            }
+        }
+        for queue in 0..self.queues() {
+            rates.growth[queue] = rates.accepted[queue] - rates.served[queue];
+        }
+    }
+
+    /// Round robin as a liquid: empty queues send what they accept, the others share the rest of the line equally.
+    pub(super) fn serve(&self, rates: &mut Rates) {
+        for port in 0..self.port_rates.len() {
+            let queues = self.port_queues(port);
+            let (mut rest, mut sharers) = (self.port_rates[port], queues.len());
+            for queue in queues.clone() {
+                // Not served yet.
+                rates.served[queue] = -1.0;
+            }
+            loop {
+                let share = rest / sharers.max(1) as f64;
+                let mut settled = false;
+                for queue in queues.clone() {
+                    let needs = rates.accepted[queue];
+                    if rates.served[queue] < 0.0 && self.lengths[queue] <= 0.0 && needs <= share {
+                        rates.served[queue] = needs;
+                        rest -= needs;
+                        sharers -= 1;
+                        settled = true;
+                    }
+                }
+                if !settled {
+                    for queue in queues.clone() {
+                        if rates.served[queue] < 0.0 {
+                            rates.served[queue] = share;
+                        }
+                    }
+                    break;
+                }
+            }
+        }
+    }
+
+    /// What a group grows by when it takes everything and when it takes nothing.
+    fn bound_growth(&self, group: usize, rates: &mut Rates) {
+        let Group { queues, place, .. } = &self.groups[group];
+        let (arriving, served) =
+            (self.sum(&self.arriving, queues.clone()), self.sum(&rates.served, queues.clone()));
+        let empty = self.lengths[queues.clone()].iter().all(|&length| length <= 0.0);
+        let lowest = if empty { 0.0 } else { -served };
+        let highest = (arriving - served).max(lowest);
+        rates.scratch.lowest[group] = lowest;
+        rates.scratch.highest[group] = highest;
+        rates.group_growth[group] = if *place == Place::Over { lowest } else { highest };
+        rates.limit_growth[group] = 0.0;
+    }
+
+    /// The growth of one pool, and of the groups at limits that follow it.
+    fn solve_pool(&self, pool: usize, rates: &mut Rates) {
+        let slides = |group: usize| match self.groups[group] {
+            Group { limit: Limit::Free { pool: of, weight }, place: Place::At, .. } if of == pool => {
+                Some(weight)
+            }
+            _ => None,
+        };
+        let mut constant = 0.0;
+        if self.pools[pool].counts_earlier {
+            constant += rates.pool_growth[..pool].iter().sum::<f64>();
+        }
+        rates.scratch.bends.clear();
+        for group in (0..self.groups.len()).filter(|&group| self.pool_of[group] == pool) {
+            if let Some(weight) = slides(group).filter(|&weight| weight > 0.0) {
+                rates.scratch.bends.push(-rates.scratch.lowest[group] / weight);
+                rates.scratch.bends.push(-rates.scratch.highest[group] / weight);
+            } else {
+                if self.groups[group].place == Place::At {
+                    // A limit that does not move.
+                    rates.group_growth[group] =
+                        0.0_f64.clamp(rates.scratch.lowest[group], rates.scratch.highest[group]);
+                }
+                constant += rates.group_growth[group];
+            }
+        }
+        rates.scratch.bends.sort_unstable_by(f64::total_cmp);
+        let Scratch { bends, highest, lowest } = &rates.scratch;
+        let followers = || {
+            (0..self.groups.len())
+                .filter(|&group| self.pool_of[group] == pool)
+                .filter_map(|group| slides(group).filter(|&w| w > 0.0).map(|weight| (group, weight)))
+        };
+        let excess = |x: f64| {
+            let follow: f64 =
+                followers().map(|(group, weight)| (-weight * x).clamp(lowest[group], highest[group])).sum();
+            constant + follow - x
+        };
+        // The excess falls with x; between two bends it is linear.
+        let next = bends.partition_point(|&bend| excess(bend) > 0.0);
+        let from = if next == 0 { f64::NEG_INFINITY } else { bends[next - 1] };
+        let to = bends.get(next).copied().unwrap_or(f64::INFINITY);
+        let inside = match (from.is_finite(), to.is_finite()) {
+            (true, true) => 0.5 * (from + to),
+            (true, false) => from + 1.0 + from.abs(),
+            (false, true) => to - 1.0 - to.abs(),
+            (false, false) => 0.0,
+        };
+        let (mut fixed, mut weights) = (constant, 0.0);
+        for (group, weight) in followers() {
+            let wanted = -weight * inside;
+            if wanted >= highest[group] {
+                fixed += highest[group];
+            } else if wanted <= lowest[group] {
+                fixed += lowest[group];
+            } else {
+                weights += weight;
+            }
+        }
+        let x = (fixed / (1.0 + weights)).clamp(from, to);
+        rates.pool_growth[pool] = x;
+        for group in 0..self.groups.len() {
+            if let Limit::Free { pool: of, weight } = self.groups[group].limit
+                && of == pool
+            {
+                rates.limit_growth[group] = -weight * x;
+                if self.groups[group].place == Place::At {
+                    rates.group_growth[group] =
+                        (-weight * x).clamp(rates.scratch.lowest[group], rates.scratch.highest[group]);
+                }
+            }
+        }
+    }
+}
+
+impl Rates {
+    fn resize(&mut self, tank: &Tank) {
+        let (queues, groups) = (tank.queues(), tank.groups.len());
+        for by_queue in [&mut self.accepted, &mut self.served, &mut self.growth] {
+            by_queue.resize(queues, 0.0);
+        }
+        let Scratch { highest, lowest, .. } = &mut self.scratch;
+        for by_group in [&mut self.group_growth, &mut self.limit_growth, highest, lowest] {
+            by_group.resize(groups, 0.0);
+        }
+        self.pool_growth.resize(tank.pools.len(), 0.0);
+    }
+}

@@ -1,0 +1,84 @@
+//! How do lossless and lossy traffic share the pools of a SONiC switch (Reverie section 2.2)?
+//!
+//! A lossless packet is counted by its ingress queue against the ingress pool, whose limit `α (b_in - q_in)` pauses the sender; a lossy
+//! packet by its egress queue against the egress lossy pool, `α' (b_eo - q_eo)`, and by the ingress pool as well, without being limited
+//! there. So the lossy pool decides by itself and the lossless queues get what it leaves. Here a queue is what is counted, and drains
+//! through a port of its own; pausing takes effect at once, so that no headroom is needed; what a lossless queue *refuses* waits at the
+//! sender.
+
+use super::model::{FluidError, Shape, checked, positive};
+use super::rates::{Group, Limit, Place, Pool, Tank};
+use super::setup::Fluid;
+use super::trajectory::Trajectory;
+
+/// SONiC's two binding pools and the queues that use them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sonic {
+    /// Size of the ingress pool, b_in.
+    pub ingress_pool: f64,
+    /// Size of the egress lossy pool, b_eo; at most `ingress_pool` (heuristic 3).
+    pub lossy_pool: f64,
+    /// Lossless ingress queues, n.
+    pub lossless_queues: usize,
+    /// Lossy egress queues, m.
+    pub lossy_queues: usize,
+    /// α of lossless ingress queues.
+    pub lossless_alpha: f64,
+    /// α' of lossy egress queues.
+    pub lossy_alpha: f64,
+    /// At which every queue drains while it holds something (size per time).
+    pub drain_rate: f64,
+}
+
+impl Sonic {
+    /// The fluid model, empty: queues 0 to n - 1 are lossless, n to n + m - 1 lossy.
+    ///
+    /// # Errors
+    /// If there is no queue, a pool, α or the rate is not a finite number above 0, or the lossy pool is larger than the ingress pool.
+    pub fn fluid(&self) -> Result<Fluid, FluidError> {
+        positive("the ingress pool", self.ingress_pool)?;
+        let fits = self.lossy_pool > 0.0 && self.lossy_pool <= self.ingress_pool;
+        checked("the lossy pool", self.lossy_pool, fits, "above 0 and at most the ingress pool")?;
+        positive("alpha of lossless queues", self.lossless_alpha)?;
+        positive("alpha of lossy queues", self.lossy_alpha)?;
+        let queues = self.lossless_queues + self.lossy_queues;
+        let shape = Shape::new(self.ingress_pool, vec![self.drain_rate; queues], 1)?;
+        let is_lossy = |queue: usize| queue >= self.lossless_queues;
+        let limit = |queue| {
+            if is_lossy(queue) {
+                Limit::Free { pool: 0, weight: self.lossy_alpha }
+            } else {
+                Limit::Free { pool: 1, weight: self.lossless_alpha }
+            }
+        };
+        let tank = Tank {
+            // At a full ingress pool even the huge limit of lossy ingress queues (heuristic 3) is 0.
+            capacity: self.ingress_pool,
+            port_rates: shape.port_rates().to_vec(),
+            queues_per_port: 1,
+            groups: (0..queues)
+                .map(|queue| Group { queues: queue..queue + 1, limit: limit(queue), place: Place::Under })
+                .collect(),
+            group_of: (0..queues).collect(),
+            pools: vec![
+                Pool { size: self.lossy_pool, counts_earlier: false },
+                Pool { size: self.ingress_pool, counts_earlier: true },
+            ],
+            pool_of: (0..queues).map(|queue| usize::from(!is_lossy(queue))).collect(),
+            lengths: vec![0.0; queues],
+            arriving: vec![0.0; queues],
+            full: false,
+        };
+        Ok(Fluid::of(tank, None, shape))
+    }
+
+    /// What all lossless and all lossy queues hold at `time`.
+    ///
+    /// # Panics
+    /// If `run` is of another model.
+    #[must_use]
+    pub fn held(&self, run: &Trajectory, time: f64) -> (f64, f64) {
+        let sum = |queues: std::ops::Range<usize>| queues.map(|queue| run.length(queue, time)).sum();
+        (sum(0..self.lossless_queues), sum(self.lossless_queues..self.lossless_queues + self.lossy_queues))
+    }
+}

@@ -1,0 +1,148 @@
+//! What happened in a fluid run, and what was the state at any instant?
+
+/// What a port's state machine says, for laws that have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortState {
+    /// TDT: limited by `α (B − Q)`; EDT: controlled; any other law: always.
+    Normal,
+    /// TDT: absorption; EDT: uncontrolled.
+    Absorption,
+    /// TDT: evacuation.
+    Evacuation,
+}
+
+/// The state at an event. Two breakpoints at one time are the state just before and just after a jump.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breakpoint {
+    /// When.
+    pub time: f64,
+    /// Queue lengths, by queue.
+    pub lengths: Vec<f64>,
+    /// The limit of the queue, or of its port where the law limits ports, by queue. Infinite where only the buffer limits.
+    pub limits: Vec<f64>,
+    /// What has been refused so far, by queue: dropped, or for lossless queues held back at the sender.
+    pub refused: Vec<f64>,
+    /// State machines, by port.
+    pub states: Vec<PortState>,
+}
+
+/// When a queue was first refused something, and how far it had come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refusal {
+    /// When.
+    pub time: f64,
+    /// What had arrived for the queue by then: a burst that ends here is stored as a whole.
+    pub arrived: f64,
+    /// Length of the queue then.
+    pub stored: f64,
+}
+
+/// The course of a run: its events, linear in between.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    pub(super) breakpoints: Vec<Breakpoint>,
+    pub(super) first_refusals: Vec<Option<Refusal>>,
+    pub(super) arrived: Vec<f64>,
+    pub(super) served: Vec<f64>,
+    pub(super) events: usize,
+}
+
+impl Trajectory {
+    /// The events in order of time, from the start of the run to its end. Only these two, if the run did not record.
+    #[must_use]
+    pub fn breakpoints(&self) -> &[Breakpoint] {
+        &self.breakpoints
+    }
+
+    /// The state at the end.
+    #[must_use]
+    pub fn last(&self) -> &Breakpoint {
+        &self.breakpoints[self.breakpoints.len() - 1]
+    }
+
+    /// When `queue` was first refused something; `None` if never (or if there is no such queue).
+    #[must_use]
+    pub fn first_refusal(&self, queue: usize) -> Option<Refusal> {
+        self.first_refusals.get(queue).copied().flatten()
+    }
+
+    /// What arrived in the whole run, by queue.
+    #[must_use]
+    pub fn arrived(&self) -> &[f64] {
+        &self.arrived
+    }
+
+    /// What was sent in the whole run, by queue.
+    #[must_use]
+    pub fn served(&self) -> &[f64] {
+        &self.served
+    }
+
+    /// How many events there were: instants at which a rate, a limit or a state changed.
+    #[must_use]
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Length of `queue` at `time`, before the start that of the start, after the end that of the end.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    #[must_use]
+    pub fn length(&self, queue: usize, time: f64) -> f64 {
+        self.interpolate(time, |at| at.lengths[queue])
+    }
+
+    /// Limit of `queue` at `time`; just after it, where the limit jumps.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    #[must_use]
+    pub fn limit(&self, queue: usize, time: f64) -> f64 {
+        self.interpolate(time, |at| at.limits[queue])
+    }
+
+    /// What had been refused to `queue` by `time`.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    #[must_use]
+    pub fn refused(&self, queue: usize, time: f64) -> f64 {
+        self.interpolate(time, |at| at.refused[queue])
+    }
+
+    /// State of `port` at `time`.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    #[must_use]
+    pub fn state(&self, port: usize, time: f64) -> PortState {
+        self.breakpoints[self.not_after(time)].states[port]
+    }
+
+    /// Length of all queues at `time`.
+    #[must_use]
+    pub fn occupancy(&self, time: f64) -> f64 {
+        self.interpolate(time, |at| at.lengths.iter().sum())
+    }
+
+    /// The last breakpoint that is not after `time`, or the first one.
+    fn not_after(&self, time: f64) -> usize {
+        self.breakpoints.partition_point(|at| at.time <= time).saturating_sub(1)
+    }
+
+    fn interpolate(&self, time: f64, value: impl Fn(&Breakpoint) -> f64) -> f64 {
+        let index = self.not_after(time);
+        let (left, before) = (&self.breakpoints[index], value(&self.breakpoints[index]));
+        match self.breakpoints.get(index + 1) {
+            Some(right) if time > left.time && right.time > left.time => {
+                let after = value(right);
+                if after == before {
+                    return before;
+                }
+                before + (after - before) * (time - left.time) / (right.time - left.time)
+            }
+            _ => before,
+        }
+    }
+}
