@@ -64,7 +64,8 @@ impl Flow {
             self.acknowledged = self.next + 1;
             self.next += 1_000;
         }
-        let (acknowledged, next, in_flight) = (self.acknowledged, self.next, self.next.saturating_sub(self.acknowledged));
+        let (acknowledged, next, in_flight) =
+            (self.acknowledged, self.next, self.next.saturating_sub(self.acknowledged));
         let ack =
             AckEvent { now, rtt, delivered, marked, acknowledged, next, in_flight, may_grow, telemetry };
         self.control.on_ack(&self.config, &mut self.window, &ack);
@@ -177,7 +178,11 @@ fn cubic_follows_the_curve_of_rfc_9438() {
         // Eq. 1. The window aims at W(t + RTT) and gets there within a round trip: it lies between W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
-        assert!((low - 0.5..high + 0.5).contains(&flow.window.size), "{t} s: {} of {low}..{high}", flow.window.size);
+        assert!(
+            (low - 0.5..high + 0.5).contains(&flow.window.size),
+            "{t} s: {} of {low}..{high}",
+            flow.window.size
+        );
     }
 }
 
