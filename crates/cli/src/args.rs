@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::theory_args::TheoryCommand;
 use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
 use bufferlab_sim::ExplainedEvent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     Schema,
     /// Measure the engine's speed on a scenario: packet-hops per CPU second, metrics on, nothing written
     Bench(BenchArgs),
+    /// What the papers prove, for your switch: calculators that show their derivation
+    #[command(subcommand)]
+    Theory(TheoryCommand),
 }
 
 /// About policies.
@@ -189,7 +193,7 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
 }
 
 /// A number of things, at least one.
-fn count<T: FromStr>(text: &str) -> Result<T, String> {
+pub(crate) fn count<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "expected a whole number, at least 1".to_owned())
 }
 

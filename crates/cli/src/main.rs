@@ -12,6 +12,8 @@ mod group;
 mod policy;
 mod progress;
 mod speed;
+mod theory;
+mod theory_args;
 
 use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};
@@ -46,6 +48,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
             print(&format!("{}\n", schema.expect("a schema is plain JSON")))
         }
         Command::Bench(args) => speed::bench(&args),
+        Command::Theory(command) => theory::theory(&command),
     }
 }
 

@@ -168,7 +168,7 @@ impl Scheduler {
 
     /// The queue that sends next among `ready` (bit p: queue p has a packet and may send), and the queues
     /// that a round robin passed on its way because they were not ready: empty or paused.
-    #[inline]
+    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
     pub(crate) fn pick(
         &self,
         port: &mut PortTurns,

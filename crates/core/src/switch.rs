@@ -391,7 +391,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
     fn store<O: Observer>(
         &mut self,
         arrival: &Arrival,

@@ -10,7 +10,7 @@ use crate::nic::Nic;
 use crate::packet::Slab;
 use crate::routing::Routes;
 use crate::simulation::Simulation;
-use crate::switch_node::{Slice, SwitchNode, SwitchRecord};
+use crate::switch_node::{Slice, SwitchNode};
 use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
@@ -237,16 +237,7 @@ fn build_switch(
             policy: (spec.policy.clone(), spec.policy_params.clone()),
         });
     }
-    let record = SwitchRecord::new(ports, ports * queues_per_port);
-    let timer_set = slices.iter().any(|slice| slice.core.poll_timeout().is_some());
-    Ok(SwitchNode {
-        slices,
-        ports_per_slice: ports_per_slice as u16,
-        first_link,
-        uncharged: spec.uncharged_bytes,
-        timer_set,
-        record,
-    })
+    Ok(SwitchNode::new(slices, ports_per_slice as u16, first_link, spec.uncharged_bytes))
 }
 
 /// The first slice draws like the only one of a switch.

@@ -4,7 +4,7 @@ use crate::flow::slot_of;
 use crate::packet::PacketId;
 use crate::simulation::Simulation;
 use crate::switch_node::Slice;
-use bufferlab_core::{Account, Opinion, Panel, QueueId, Tags, Verdict};
+use bufferlab_core::{Account, Opinion, QueueId, Tags, Verdict};
 use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
@@ -102,8 +102,7 @@ impl Simulation {
     pub fn explain(&mut self, request: ExplainRequest) {
         for (index, node) in self.switches.iter_mut().enumerate() {
             if request.switch.is_none_or(|wanted| wanted == index as u32) {
-                let panel = |slice: &Slice| Panel::new(&slice.shape, (&slice.policy.0, &slice.policy.1));
-                node.record.panels = node.slices.iter().map(panel).collect();
+                node.watch();
             }
         }
         self.explainer = Some(Explainer { request, passed: 0, found: Vec::new() });
@@ -144,7 +143,7 @@ impl Simulation {
             }
         };
         let info = self.flows.infos[slot_of(packet.flow)].as_ref();
-        let opinions = node.record.opinions();
+        let opinions = node.opinions(sighting.queue);
         let explanation = Explanation {
             time_ns: self.now.as_ns(),
             switch: sighting.switch,

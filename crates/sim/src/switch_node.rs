@@ -23,6 +23,11 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
+    /// The packet with its egress port counted within the slice.
+    fn localised(&self, packet: &Packet) -> Packet {
+        Packet { egress_port: packet.egress_port - self.first_port, ..*packet }
+    }
+
     /// Port of the switch, and priority, of a queue of this slice.
     pub(crate) fn port_and_priority(&self, local: QueueId) -> (u16, u8) {
         let (port, priority) = self.core.buffer().port_and_priority(local);
@@ -33,8 +38,14 @@ impl Slice {
 /// One switch.
 #[derive(Debug)]
 pub(crate) struct SwitchNode {
-    /// Its memories: nearly always one. In every memory ports and queues are counted from zero; all others count over the switch.
-    pub(crate) slices: Vec<Slice>,
+    /// Its first memory: nearly always the only one. In every memory ports and queues are counted from zero; all others count over the switch.
+    pub(crate) first: Slice,
+    /// The other memories.
+    pub(crate) more: Vec<Slice>,
+    /// Bystanders of each slice, where events are to be explained.
+    panels: Vec<Panel>,
+    /// One memory and no bystanders: the record listens directly.
+    plain: bool,
     /// Ports of each slice; the last one may have fewer.
     pub(crate) ports_per_slice: u16,
     /// Link of port 0; the ports' links follow each other.
@@ -47,20 +58,53 @@ pub(crate) struct SwitchNode {
 }
 
 impl SwitchNode {
-    /// Index of the slice that serves `port`.
-    #[inline]
-    fn slice_of(&self, port: u16) -> usize {
-        if self.slices.len() == 1 { 0 } else { usize::from(port / self.ports_per_slice) }
+    /// A switch of these memories, in the order of their ports.
+    pub(crate) fn new(slices: Vec<Slice>, ports_per_slice: u16, first_link: u32, uncharged: u32) -> Self {
+        let queues: usize = slices.iter().map(|slice| slice.core.buffer().queue_ids().count()).sum();
+        let ports: u16 = slices.iter().map(|slice| slice.core.buffer().ports()).sum();
+        let mut slices = slices.into_iter();
+        let first = slices.next().expect("a switch has a memory");
+        let more: Vec<_> = slices.collect();
+        let plain = more.is_empty();
+        let record = SwitchRecord::new(usize::from(ports), queues);
+        let timer_set = false;
+        let mut node = Self {
+            first,
+            more,
+            panels: Vec::new(),
+            plain,
+            ports_per_slice,
+            first_link,
+            uncharged,
+            timer_set,
+            record,
+        };
+        node.timer_set = node.poll_timeout().is_some();
+        node
+    }
+
+    /// From now on all registered policies watch every slice.
+    pub(crate) fn watch(&mut self) {
+        let panel = |slice: &Slice| Panel::new(&slice.shape, (&slice.policy.0, &slice.policy.1));
+        self.panels = self.slices().map(panel).collect();
+        self.plain = false;
+    }
+
+    /// What bystanders think of the arrival that the slice of `queue` was shown last.
+    pub(crate) fn opinions(&self, queue: QueueId) -> &[Opinion] {
+        let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;
+        self.panels.get(index).map_or(&[], Panel::opinions)
+    }
+
+    /// All memories.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &Slice> {
+        std::iter::once(&self.first).chain(&self.more)
     }
 
     /// The slice of `queue`, and the queue's number there.
     pub(crate) fn at(&self, queue: QueueId) -> (&Slice, QueueId) {
-        let slice = self
-            .slices
-            .iter()
-            .rev()
-            .find(|slice| slice.first_queue <= queue.0)
-            .expect("the first begins at 0");
+        let slice = self.slices().take_while(|slice| slice.first_queue <= queue.0).last();
+        let slice = slice.expect("the first begins at 0");
         (slice, QueueId(queue.0 - slice.first_queue))
     }
 
@@ -72,7 +116,7 @@ impl SwitchNode {
 
     /// All queues of the switch with their slices, ports and priorities.
     pub(crate) fn queues(&self) -> impl Iterator<Item = QueuePlace<'_>> {
-        self.slices.iter().flat_map(|slice| {
+        self.slices().flat_map(|slice| {
             let buffer = slice.core.buffer();
             buffer.queue_ids().map(move |local| {
                 let (port, priority) = slice.port_and_priority(local);
@@ -83,69 +127,86 @@ impl SwitchNode {
 
     /// Bytes stored in all slices.
     pub(crate) fn occupancy(&self) -> u64 {
-        self.slices.iter().map(|slice| slice.core.buffer().occupancy()).sum()
+        self.slices().map(|slice| slice.core.buffer().occupancy()).sum()
     }
 
     /// Bytes of memory in all slices.
     pub(crate) fn capacity(&self) -> u64 {
-        self.slices.iter().map(|slice| slice.core.buffer().capacity()).sum()
+        self.slices().map(|slice| slice.core.buffer().capacity()).sum()
     }
 
-    /// Prepares the record for what slice `index` will tell.
-    #[inline]
-    fn listen_to(&mut self, index: usize) {
-        if self.slices.len() > 1 {
-            let own = &self.slices[index];
-            self.record.elsewhere_bytes = self.occupancy() - own.core.buffer().occupancy();
-            (self.record.first_port, self.record.first_queue) = (own.first_port, own.first_queue);
-            self.record.slice = index;
-        }
+    /// Slice `index`, and who listens to it, where that is not the record alone.
+    #[cold]
+    fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
+        let everywhere_bytes = self.occupancy();
+        let slice = if index == 0 { &mut self.first } else { &mut self.more[index - 1] };
+        let place = Place {
+            first_port: slice.first_port,
+            first_queue: slice.first_queue,
+            elsewhere_bytes: everywhere_bytes - slice.core.buffer().occupancy(),
+        };
+        let listener = Listener { record: &mut self.record, panel: self.panels.get_mut(index), place };
+        (slice, listener)
     }
 
-    /// The packet that arrived: its queue, counted over the switch, and what became of it.
+    /// A packet has arrived.
     #[inline]
     pub(crate) fn handle_arrival(&mut self, now: Time, packet: &Packet) -> Admission {
-        let index = self.slice_of(packet.egress_port);
-        self.listen_to(index);
-        let slice = &mut self.slices[index];
-        let egress_port = packet.egress_port - slice.first_port;
-        slice.core.handle_arrival(now, &Packet { egress_port, ..*packet }, &mut self.record)
+        if self.plain {
+            return self.first.core.handle_arrival(now, packet, &mut self.record);
+        }
+        let (slice, mut listener) =
+            self.slice_with_listener(usize::from(packet.egress_port / self.ports_per_slice));
+        slice.core.handle_arrival(now, &slice.localised(packet), &mut listener)
     }
 
     /// The queue that `packet` asked for, if it was the last arrival.
     pub(crate) fn queue_of(&self, packet: &Packet) -> QueueId {
-        let slice = &self.slices[self.slice_of(packet.egress_port)];
-        let egress_port = packet.egress_port - slice.first_port;
-        QueueId(slice.first_queue + slice.core.queue_of(&Packet { egress_port, ..*packet }).0)
+        let index = usize::from(packet.egress_port / self.ports_per_slice);
+        let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
+        QueueId(slice.first_queue + slice.core.queue_of(&slice.localised(packet)).0)
     }
 
-    /// What the idle `port` sends next, with its queue counted over the switch, and whether more waits behind it.
+    /// What the idle `port` sends next.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Time, port: u16) -> Option<(Transmission, bool)> {
-        let index = self.slice_of(port);
-        self.listen_to(index);
-        let slice = &mut self.slices[index];
+    pub(crate) fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
+        if self.plain {
+            return self.first.core.poll_transmit(now, port, &mut self.record);
+        }
+        let (slice, mut listener) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
         let port = port - slice.first_port;
-        let sent = slice.core.poll_transmit(now, port, &mut self.record)?;
+        let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         let queue = QueueId(sent.queue.0 + slice.first_queue);
-        Some((Transmission { queue, ..sent }, slice.core.wants_to_send(port)))
+        Some(Transmission { queue, ..sent })
+    }
+
+    /// Whether `port` has a packet that it may send.
+    #[inline]
+    pub(crate) fn wants_to_send(&self, port: u16) -> bool {
+        if self.plain {
+            return self.first.core.wants_to_send(port);
+        }
+        let index = usize::from(port / self.ports_per_slice);
+        let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
+        slice.core.wants_to_send(port - slice.first_port)
     }
 
     /// When a policy must be called next.
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
-        if let [only] = &self.slices[..] {
-            return only.core.poll_timeout();
+        let first = self.first.core.poll_timeout();
+        if self.more.is_empty() {
+            return first;
         }
-        self.slices.iter().filter_map(|slice| slice.core.poll_timeout()).min()
+        self.more.iter().filter_map(|slice| slice.core.poll_timeout()).chain(first).min()
     }
 
     /// Time has reached [`Self::poll_timeout`].
     pub(crate) fn handle_timeout(&mut self, now: Time) {
-        for index in 0..self.slices.len() {
-            if self.slices[index].core.poll_timeout().is_some_and(|due| due <= now) {
-                self.listen_to(index);
-                self.slices[index].core.handle_timeout(now, &mut self.record);
+        for index in 0..=self.more.len() {
+            let (slice, mut listener) = self.slice_with_listener(index);
+            if slice.core.poll_timeout().is_some_and(|due| due <= now) {
+                slice.core.handle_timeout(now, &mut listener);
             }
         }
     }
@@ -189,13 +250,6 @@ pub(crate) struct SwitchRecord {
     pub(crate) evicted: Vec<Evicted>,
     /// Pause changes since the driver last looked.
     pub(crate) pauses: Vec<(IngressId, bool)>,
-    /// Bystanders of each slice, where events are to be explained.
-    pub(crate) panels: Vec<Panel>,
-    /// The slice that is telling, its first port and queue, and the bytes stored in all others.
-    slice: usize,
-    first_port: u16,
-    first_queue: u16,
-    elsewhere_bytes: u64,
 }
 
 impl SwitchRecord {
@@ -209,17 +263,7 @@ impl SwitchRecord {
             drops: BTreeMap::new(),
             evicted: Vec::new(),
             pauses: Vec::new(),
-            panels: Vec::new(),
-            slice: 0,
-            first_port: 0,
-            first_queue: 0,
-            elsewhere_bytes: 0,
         }
-    }
-
-    /// What bystanders think of the arrival that was shown last.
-    pub(crate) fn opinions(&self) -> &[Opinion] {
-        self.panels.get(self.slice).map_or(&[], Panel::opinions)
     }
 
     pub(crate) fn count_drop(&mut self, queue: QueueId, class: u16, reason: DropReason, size: u32) {
@@ -228,64 +272,108 @@ impl SwitchRecord {
         entry.1 += u64::from(size);
     }
 
+    /// `queue` of `port` has changed: in a memory whose first port and queue are these, of a switch that stores so much elsewhere.
     #[inline]
-    fn set(&mut self, now: Time, queue: QueueId, port: u16, buffer: &Buffer) {
-        self.total.set(now.0, self.elsewhere_bytes + buffer.occupancy());
-        self.ports[usize::from(self.first_port + port)].set(now.0, buffer.port_bytes(port));
-        self.queues[usize::from(self.first_queue + queue.0)].set(now.0, buffer.queue_bytes(queue));
+    fn set(&mut self, now: Time, queue: QueueId, port: u16, buffer: &Buffer, place: Place) {
+        self.total.set(now.0, place.elsewhere_bytes + buffer.occupancy());
+        self.ports[usize::from(place.first_port + port)].set(now.0, buffer.port_bytes(port));
+        self.queues[usize::from(place.first_queue + queue.0)].set(now.0, buffer.queue_bytes(queue));
+    }
+
+    #[inline]
+    fn note_departure(&mut self, departure: &Departure, buffer: &Buffer, place: Place) {
+        self.set(departure.now, departure.queue, departure.port, buffer, place);
+        self.last_sojourn = departure.now - departure.enqueued_at;
+    }
+
+    fn note_eviction(&mut self, now: Time, evicted: Evicted, buffer: &Buffer, place: Place) {
+        let (port, _) = buffer.port_and_priority(evicted.queue);
+        self.set(now, evicted.queue, port, buffer, place);
+        let queue = QueueId(place.first_queue + evicted.queue.0);
+        self.evicted.push(Evicted { queue, ..evicted });
     }
 }
 
+/// Where a memory is within its switch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    first_port: u16,
+    first_queue: u16,
+    /// Bytes in the switch's other memories.
+    elsewhere_bytes: u64,
+}
+
+/// Of the only memory of a switch.
 impl Observer for SwitchRecord {
     #[inline]
-    fn arriving(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        if let Some(panel) = self.panels.get_mut(self.slice) {
-            panel.arriving(arrival, buffer);
-        }
-    }
-
-    #[inline]
-    fn stored(&mut self, arrival: &Arrival, id: u32, buffer: &Buffer) {
-        if let Some(panel) = self.panels.get_mut(self.slice) {
-            panel.stored(arrival, id, buffer);
-        }
-        self.set(arrival.now, arrival.queue, arrival.port, buffer);
-    }
-
-    #[inline]
-    fn departing(&mut self, now: Time, buffer: &Buffer) {
-        if let Some(panel) = self.panels.get_mut(self.slice) {
-            panel.departing(now, buffer);
-        }
+    fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
+        self.set(arrival.now, arrival.queue, arrival.port, buffer, Place::default());
     }
 
     #[inline]
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
-        if let Some(panel) = self.panels.get_mut(self.slice) {
+        self.note_departure(departure, buffer, Place::default());
+    }
+
+    fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
+        let Stored { packet, size, .. } = *stored;
+        self.note_eviction(now, Evicted { queue, packet, size, reason }, buffer, Place::default());
+    }
+
+    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
+        self.pauses.push((ingress, paused));
+    }
+}
+
+/// Listens to one of several memories, or to one that bystanders watch.
+struct Listener<'a> {
+    record: &'a mut SwitchRecord,
+    panel: Option<&'a mut Panel>,
+    place: Place,
+}
+
+impl Observer for Listener<'_> {
+    fn arriving(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.arriving(arrival, buffer);
+        }
+    }
+
+    fn departing(&mut self, now: Time, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.departing(now, buffer);
+        }
+    }
+
+    fn stored(&mut self, arrival: &Arrival, id: u32, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.stored(arrival, id, buffer);
+        }
+        self.record.set(arrival.now, arrival.queue, arrival.port, buffer, self.place);
+    }
+
+    fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
             panel.departed(departure, buffer);
         }
-        self.set(departure.now, departure.queue, departure.port, buffer);
-        self.last_sojourn = departure.now - departure.enqueued_at;
+        self.record.note_departure(departure, buffer, self.place);
     }
 
     fn dropped(&mut self, arrival: &Arrival, id: u32, reason: DropReason, buffer: &Buffer) {
-        if let Some(panel) = self.panels.get_mut(self.slice) {
+        if let Some(panel) = &mut self.panel {
             panel.dropped(arrival, id, reason, buffer);
         }
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
-        if let Some(panel) = self.panels.get_mut(self.slice) {
+        if let Some(panel) = &mut self.panel {
             panel.evicted(now, queue, stored, reason, buffer);
         }
-        let (port, _) = buffer.port_and_priority(queue);
-        self.set(now, queue, port, buffer);
         let Stored { packet, size, .. } = *stored;
-        let queue = QueueId(self.first_queue + queue.0);
-        self.evicted.push(Evicted { queue, packet, size, reason });
+        self.record.note_eviction(now, Evicted { queue, packet, size, reason }, buffer, self.place);
     }
 
-    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
-        self.pauses.push((ingress, paused));
+    fn pause_changed(&mut self, now: Time, ingress: IngressId, paused: bool) {
+        self.record.pause_changed(now, ingress, paused);
     }
 }

@@ -87,7 +87,8 @@ impl Simulation {
     #[inline]
     pub(crate) fn send_from_switch(&mut self, link: u32, switch: u32, port: u16) -> Result<(), SimError> {
         let node = &mut self.switches[switch as usize];
-        if let Some((transmission, more)) = node.poll_transmit(self.now, port) {
+        if let Some(transmission) = node.poll_transmit(self.now, port) {
+            let more = node.wants_to_send(port);
             let packet = &mut self.packets[transmission.packet];
             if transmission.marked && packet.flags.has(Flags::ECN_CAPABLE) {
                 packet.flags.set(Flags::MARKED);
@@ -215,7 +216,7 @@ impl Simulation {
         if let End::Switch(switch, port) = self.links[id as usize].from {
             loop {
                 let node = &mut self.switches[switch as usize];
-                let Some((sent, _)) = node.poll_transmit(self.now, port) else { break };
+                let Some(sent) = node.poll_transmit(self.now, port) else { break };
                 self.links[id as usize].lost_packets += 1;
                 self.lose(sent.packet);
             }
@@ -224,7 +225,7 @@ impl Simulation {
 
     #[cold]
     pub(crate) fn verify_switch(&self, switch: u32) -> Result<(), SimError> {
-        let verified = self.switches[switch as usize].slices.iter().try_for_each(|slice| slice.core.verify());
+        let verified = self.switches[switch as usize].slices().try_for_each(|slice| slice.core.verify());
         verified.map_err(|source| SimError::Broken {
             time: self.now,
             switch: self.topology.switches[switch as usize].clone(),

@@ -1,13 +1,13 @@
 //! Does the fluid model reproduce the worked examples of the papers? Claim ids in comments and messages.
 
-mod support;
+mod fluid_support;
 
 use bufferlab_theory::fluid::{
     Counted, DrainRate, EnhancedLimits, Fluid, Law, PortState, Refresh, Reverie, ReverieQueue, Shape, Sonic,
     Source, TrafficAwareLimits, Trajectory,
 };
 use bufferlab_units::RandomStream;
-use support::{Burst, between, near, scene, sonic, tdt};
+use fluid_support::{Burst, between, near, scene, sonic, tdt};
 
 /// Plasticine's switch of 60 packets, with the frozen weights of the queues that matter, run until it is steady.
 fn settled(weights: &[f64], queues_per_port: usize) -> Vec<f64> {

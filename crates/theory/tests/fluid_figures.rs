@@ -1,9 +1,9 @@
 //! Do the computed figures have the shapes, and the values, that the papers' claims state? Claim ids in comments.
 
-mod support;
+mod fluid_support;
 
 use bufferlab_theory::figures::{FIGURES, Figure, Scale, Series, find};
-use support::{near, sonic};
+use fluid_support::{near, sonic};
 
 fn panels(name: &str) -> Vec<Figure> {
     find(name).expect("it is listed").panels().expect("in domain")

@@ -1,14 +1,13 @@
 //! Where are the edges of the fluid model: errors, speed, the laws' own clocks, full buffers?
 
-mod support;
+mod fluid_support;
 
 use bufferlab_theory::fluid::{
     Counted, DrainRate, EnhancedLimits, Fluid, FluidError, Law, PortState, Refresh, Reverie, ReverieQueue,
     Shape, Sonic, Source, TrafficAwareLimits, Trajectory,
 };
 use bufferlab_units::RandomStream;
-use std::time::{Duration, Instant};
-use support::{between, near};
+use fluid_support::{between, near};
 
 fn message<T>(result: Result<T, FluidError>) -> String {
     match result {
@@ -96,7 +95,7 @@ fn parameters_of_laws_are_checked_too() {
 }
 
 /// 64 queues on 16 ports of 10 Gb/s, bursts of 20 us to 2 ms everywhere all the time.
-fn busy(record: bool) -> (Trajectory, Duration) {
+fn busy(record: bool) -> Trajectory {
     let line = 1.25e9;
     let shape = Shape::new(4e6, vec![line; 16], 4).expect("in domain");
     let counted = Counted::abm(&shape, &[8.0, 2.0, 1.0, 0.5], DrainRate::Computed, Refresh::Every(80e-6));
@@ -115,22 +114,19 @@ fn busy(record: bool) -> (Trajectory, Duration) {
     if !record {
         fluid = fluid.without_record();
     }
-    let begin = Instant::now();
-    let run = fluid.run(0.1).expect("it runs");
-    (run, begin.elapsed())
+    fluid.run(0.1).expect("it runs")
 }
 
 #[test]
-fn a_tenth_of_a_second_of_64_busy_queues_takes_less_than_a_second_and_conserves_every_byte() {
-    let (run, took) = busy(true);
-    println!("{} events in {took:?}", run.events());
-    assert!(run.events() > 15_000, "busy: {}", run.events());
-    assert!(took < Duration::from_secs(1), "{took:?}");
+fn a_tenth_of_a_second_of_64_busy_queues_takes_no_more_events_than_it_has_changes_and_conserves_every_byte() {
+    let run = busy(true);
+    // Some 12,000 changes of rates and 1,250 refreshes; an event costs a pass over the queues.
+    assert!((15_000..50_000).contains(&run.events()), "busy: {}", run.events());
     for queue in 0..64 {
         let out = run.served()[queue] + run.refused(queue, 0.1) + run.length(queue, 0.1);
         assert!(near(out, run.arrived()[queue], 1e-9), "queue {queue}");
     }
-    let (bare, _) = busy(false);
+    let bare = busy(false);
     assert_eq!((bare.breakpoints().len(), bare.last()), (2, run.last()));
     assert_eq!(bare.first_refusal(7), run.first_refusal(7));
 }

@@ -1,10 +1,12 @@
 //! Does the fluid integrator agree with the closed forms of dynamic thresholds, in every regime and for any state?
 
-mod support;
+mod fluid_support;
 
 use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
 use bufferlab_units::RandomStream;
-use support::{Burst, Old, between, first_drop, first_drop_case_1, first_drop_case_2, near, scene, steady};
+use fluid_support::{
+    Burst, Old, between, first_drop, first_drop_case_1, first_drop_case_2, near, scene, steady,
+};
 
 /// Up to 12 old queues on up to 6 ports, weights `α γ / n` as ABM has them or α as DT has them.
 fn random_state(stream: &mut RandomStream, by_drain_rate: bool) -> (f64, Vec<Old>, Burst) {

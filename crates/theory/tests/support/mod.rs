@@ -1,143 +1,75 @@
-//! The closed forms that the fluid model is checked against, in the notation of the papers.
-//!
-//! Sizes share one unit, rates are in that unit per unit of time.
+//! What the tests share: closeness, random states, and a fluid integration that knows nothing of the closed forms.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
-use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
+use bufferlab_theory::forms::transient::{NewQueues, OldQueues};
 use bufferlab_units::RandomStream;
 
-/// ABM Eq. 15–17: what remains, and the limit of every queue.
-pub(crate) fn steady(buffer: f64, weights: &[f64]) -> (f64, Vec<f64>) {
-    let rest = buffer / (1.0 + weights.iter().sum::<f64>());
-    (rest, weights.iter().map(|weight| weight * rest).collect())
+/// Whether `found` is within `tolerance` of `expected`, relative to it where it is above 1.
+#[track_caller]
+pub fn assert_close(found: f64, expected: f64, tolerance: f64) {
+    let scale = expected.abs().max(1.0);
+    assert!((found - expected).abs() <= tolerance * scale, "{found}, expected {expected} within {tolerance}");
 }
 
-/// An old queue: its weight ω and its drain rate γ.
-pub(crate) type Old = (f64, f64);
-
-/// A burst that begins on `count` new queues of weight ω, each on an empty port of rate 1, at rate r.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Burst {
-    pub(crate) weight: f64,
-    pub(crate) rate: f64,
-    pub(crate) count: usize,
+/// Relative to `expected` whatever its size.
+#[track_caller]
+pub fn assert_ratio(found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{found}, expected {expected} within {tolerance}");
 }
 
-/// First instant at which a new queue meets its limit (ABM Eq. 29 to 39 with any mix of old queues that follow their limit and old
-/// queues that lag), and how many lag.
-pub(crate) fn first_drop(buffer: f64, old: &[Old], burst: Burst) -> (f64, Vec<Old>) {
-    let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
-    let inflow = burst.count as f64 * (burst.rate - 1.0);
-    let (mut following, mut lagging) = (old.to_vec(), Vec::new());
-    let growth = loop {
-        let drained: f64 = lagging.iter().map(|(_, gamma)| gamma).sum();
-        let growth = (inflow - drained) / (1.0 + following.iter().map(|(weight, _)| weight).sum::<f64>());
-        let before = lagging.len();
-        following.retain(|&(weight, gamma)| {
-            let follows = weight * growth <= gamma * (1.0 + 1e-12);
-            if !follows {
-                lagging.push((weight, gamma));
-            }
-            follows
-        });
-        if lagging.len() == before {
-            break growth;
+/// Uniform between two numbers.
+pub fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
+    low + (high - low) * stream.next_f64()
+}
+
+/// A factor as switches have it: a power of two from 1/128 to 64.
+pub fn some_alpha(stream: &mut RandomStream) -> f64 {
+    between(stream, -7.0, 6.0).exp2()
+}
+
+/// A whole number from `low` to `high`, both included.
+pub fn some_count(stream: &mut RandomStream, low: u32, high: u32) -> u32 {
+    low + u32::try_from(stream.below(u64::from(high - low) + 1)).expect("small")
+}
+
+/// One to five old queues, of which the burst affects some if `affected`.
+pub fn some_queues(stream: &mut RandomStream, affected: bool) -> Vec<OldQueues> {
+    let count = some_count(stream, 1, 5);
+    let queue = |stream: &mut RandomStream| {
+        let omega = between(stream, -5.0, 2.0).exp2();
+        let drain_rate = between(stream, 0.1, 1.0);
+        let falls = affected && stream.below(3) == 0;
+        let omega_before = if falls { omega * between(stream, 1.1, 3.0) } else { omega };
+        OldQueues { count: some_count(stream, 1, 3), omega_before, omega, drain_rate }
+    };
+    (0..count).map(|_| queue(stream)).collect()
+}
+
+/// The first loss by integration in small steps: each old queue drains, and is filled up to its threshold by its arrivals.
+pub fn integrate(buffer: f64, old: &[OldQueues], new: &NewQueues, step: f64) -> f64 {
+    let flat: Vec<OldQueues> = old
+        .iter()
+        .flat_map(|q| std::iter::repeat_n(OldQueues { count: 1, ..*q }, q.count as usize))
+        .collect();
+    let sum_before: f64 = flat.iter().map(|q| q.omega_before).sum();
+    let mut lengths: Vec<f64> = flat.iter().map(|q| q.omega_before * buffer / (1.0 + sum_before)).collect();
+    let (mut time, mut fresh) = (0.0, 0.0);
+    for _ in 0..10_000_000 {
+        let new_total = f64::from(new.count) * fresh;
+        let mut occupancy: f64 = lengths.iter().sum::<f64>() + new_total;
+        let limit = new.omega * (buffer - occupancy);
+        if fresh >= limit {
+            return time;
         }
-    };
-    let rest = buffer / (1.0 + sum);
-    (burst.weight * rest / ((burst.rate - 1.0) + burst.weight * growth), lagging)
-}
-
-/// ABM Eq. 34 (Plasticine Eq. 40): every old queue follows.
-pub(crate) fn first_drop_case_1(buffer: f64, old: &[Old], burst: Burst) -> f64 {
-    let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
-    burst.weight * buffer / ((burst.rate - 1.0) * (1.0 + sum + burst.weight * burst.count as f64))
-}
-
-/// ABM Eq. 39 (Plasticine Eq. 46): every old queue lags.
-pub(crate) fn first_drop_case_2(buffer: f64, old: &[Old], burst: Burst) -> f64 {
-    let (sum, drained) = old.iter().fold((0.0, 0.0), |(w, g), (weight, gamma)| (w + weight, g + gamma));
-    let net = burst.count as f64 * (burst.rate - 1.0) - drained;
-    burst.weight * buffer / ((1.0 + sum) * ((burst.rate - 1.0) + burst.weight * net))
-}
-
-/// TDT Eq. 4 to 13: N overloaded ports, M new ones at R, line rate C.
-pub(crate) struct Tdt {
-    pub(crate) dt: f64,
-    pub(crate) edt: f64,
-    pub(crate) ideal: f64,
-    pub(crate) tdt: f64,
-    pub(crate) case_2: bool,
-}
-
-pub(crate) fn tdt(rate: f64, old: f64, new: f64, buffer: f64, alpha: f64, line: f64, ports: f64) -> Tdt {
-    let case_2 = rate > line * (1.0 + (1.0 + alpha * old) / (alpha * new));
-    let ideal = buffer / (new * (rate - line));
-    let (dt, edt) = if case_2 {
-        (
-            alpha * buffer
-                / ((1.0 + alpha * old) * ((1.0 + alpha * new) * (rate - line) - alpha * old * line)),
-            buffer / ((1.0 + alpha * old) * (new * rate - (new + old) * line)),
-        )
-    } else {
-        (alpha * buffer / ((1.0 + alpha * (new + old)) * (rate - line)), ideal)
-    };
-    Tdt { dt, edt, ideal, tdt: (buffer - old * buffer / ports) / (new * (rate - line)), case_2 }
-}
-
-/// Reverie Eq. 10, 11: what lossless and lossy traffic hold in SONiC's pools.
-pub(crate) fn sonic(
-    ingress: f64,
-    lossy: f64,
-    (n, alpha): (f64, f64),
-    (m, lossy_alpha): (f64, f64),
-) -> (f64, f64) {
-    let (x, y) = (n * alpha / (1.0 + n * alpha), m * lossy_alpha / (1.0 + m * lossy_alpha));
-    (ingress * x - lossy * x * y, lossy * y)
-}
-
-/// A switch with `old` queues at their limits (several on a port where γ is a fraction) and new, empty queues, each on its own port;
-/// frozen weights; everything overloaded. Old queues with γ = 1/k come in runs of k.
-pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid, usize) {
-    let most = old.iter().map(|(_, gamma)| (1.0 / gamma).round() as usize).max().unwrap_or(1);
-    let mut slots = Vec::new();
-    let (mut index, mut port) = (0, 0);
-    while index < old.len() {
-        let k = (1.0 / old[index].1).round() as usize;
-        slots.extend((0..k).map(|priority| port * most + priority));
-        index += k;
-        port += 1;
+        time += step;
+        fresh += (new.arrival_rate - new.drain_rate) * step;
+        for (queue, length) in flat.iter().zip(&mut lengths) {
+            let others = occupancy - *length;
+            let at_threshold = queue.omega * (buffer - others) / (1.0 + queue.omega);
+            *length = (*length - queue.drain_rate * step).max(at_threshold);
+            occupancy = others + *length;
+        }
     }
-    assert_eq!(slots.len(), old.len(), "old queues of one port stand together");
-    let shape = Shape::new(buffer, vec![1.0; port + burst.count], most).expect("in domain");
-    let new = port * most;
-    let (_, limits) = steady(buffer, &old.iter().map(|(weight, _)| *weight).collect::<Vec<_>>());
-    let (mut weights, mut lengths) = (vec![0.0; shape.queues()], vec![0.0; shape.queues()]);
-    for (number, &slot) in slots.iter().enumerate() {
-        (weights[slot], lengths[slot]) = (old[number].0, limits[number]);
-    }
-    for burst_port in 0..burst.count {
-        weights[new + burst_port * most] = burst.weight;
-    }
-    let law = Law::frozen_weights(&shape, weights).expect("in domain");
-    let mut fluid = Fluid::new(shape, law).and_then(|fluid| fluid.starting_with(&lengths)).expect("it fits");
-    for &queue in &slots {
-        fluid = fluid.with(Source { queue, rate: 5.0, start: 0.0, end }).expect("in domain");
-    }
-    for burst_port in 0..burst.count {
-        let queue = new + burst_port * most;
-        fluid = fluid.with(Source { queue, rate: burst.rate, start: 0.0, end }).expect("in domain");
-    }
-    (fluid, new)
-}
-
-/// Uniform in a range, on a logarithmic scale.
-pub(crate) fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
-    (low.ln() + stream.next_f64() * (high / low).ln()).exp()
-}
-
-/// Whether two numbers agree up to a share.
-pub(crate) fn near(found: f64, expected: f64, share: f64) -> bool {
-    (found - expected).abs() <= share * expected.abs().max(1e-300)
+    panic!("no loss within the steps");
 }

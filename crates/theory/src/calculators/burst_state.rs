@@ -1,0 +1,282 @@
+//! The state of a switch when a burst comes: who is congested, which drain rates and counts follow.
+
+use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
+
+/// Ports and queues of a port that a switch may have here: more than any has, and their product can be counted.
+const PORTS_MAX: u32 = 65_536;
+const QUEUES_MAX: u32 = 256;
+
+/// Equal congested queues.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CongestedGroup {
+    /// How many.
+    pub count: u32,
+    /// Their priority; queues of one priority share its alpha in ABM.
+    pub priority: u32,
+    /// Their factor.
+    pub alpha: f64,
+    /// Drain rate of each before the burst, divided by the port rate.
+    pub gamma_before: f64,
+    /// From the burst on: less if the burst comes to a port of theirs.
+    pub gamma: f64,
+}
+
+/// The queues to which the burst comes, each on a port of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstGroup {
+    /// How many.
+    pub count: u32,
+    /// Priority; none: one that no congested queue has.
+    pub priority: Option<u32>,
+    /// Factor: the alpha of high priority, or of unscheduled packets.
+    pub alpha: f64,
+    /// Drain rate of each, divided by the port rate.
+    pub gamma: f64,
+    /// Arrival rate at each (bits/s).
+    pub rate_bps: f64,
+}
+
+/// The switch, its congested queues and the burst.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BurstState {
+    /// Shared buffer (bytes).
+    pub buffer_bytes: f64,
+    /// Rate of every port (bits/s).
+    pub port_rate_bps: f64,
+    /// Ports of the switch.
+    pub ports: u32,
+    /// Ports with congested queues before the burst, those of the burst not counted.
+    pub congested_ports: u32,
+    /// Congested queues on a port of the burst.
+    pub queues_beside_burst: u32,
+    /// Congested queues.
+    pub groups: Vec<CongestedGroup>,
+    /// What comes.
+    pub burst: BurstGroup,
+    /// Fraction of a full port buffer that packets of large flows hold (LossPass).
+    pub tau: f64,
+}
+
+/// A switch whose ports are alike, as one describes it on a command line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvenSwitch {
+    /// Shared buffer (bytes).
+    pub buffer_bytes: f64,
+    /// Rate of every port (bits/s).
+    pub port_rate_bps: f64,
+    /// Ports.
+    pub ports: u32,
+    /// Queues of a port.
+    pub queues: u32,
+    /// Ports with congested queues.
+    pub congested: u32,
+    /// Congested queues on each of them; they share the port evenly.
+    pub congested_queues: u32,
+    /// Priorities over which those of a port are spread, one after the other.
+    pub priorities: u32,
+    /// Factor of the congested queues.
+    pub alpha: f64,
+    /// Ports to which a burst comes, one queue each.
+    pub burst_ports: u32,
+    /// Congested queues on each of those.
+    pub queues_beside_burst: u32,
+    /// Factor of the burst.
+    pub burst_alpha: f64,
+    /// Whether the burst is of priority 0, as congested queues are; otherwise it has a priority of its own.
+    pub same_priority: bool,
+    /// Arrival rate at each port of a burst (bits/s).
+    pub rate_bps: f64,
+    /// Fraction of a full port buffer that packets of large flows hold (LossPass).
+    pub tau: f64,
+}
+
+impl EvenSwitch {
+    /// The queues of this switch.
+    ///
+    /// # Errors
+    /// A size, rate or factor not positive; more congested ports or queues than there are; more priorities than congested
+    /// queues on a port; a burst that the port sends as it comes; `tau` outside 0 to 1.
+    pub fn state(&self) -> Domain<BurstState> {
+        positive("buffer", self.buffer_bytes)?;
+        positive("port_rate", self.port_rate_bps)?;
+        positive("alpha", self.alpha)?;
+        positive("burst_alpha", self.burst_alpha)?;
+        fraction("tau", self.tau)?;
+        check((1..=PORTS_MAX).contains(&self.ports), "ports", f64::from(self.ports), "1 to 65536")?;
+        check((1..=QUEUES_MAX).contains(&self.queues), "queues", f64::from(self.queues), "1 to 256")?;
+        let most = f64::from(self.ports);
+        let bursting = at_least_one("burst_ports", self.burst_ports)?;
+        at_most("burst_ports", bursting, most, "the ports")?;
+        at_most("congested", f64::from(self.congested), most - bursting, "the ports without a burst")?;
+        let queues = f64::from(self.queues);
+        at_most(
+            "congested_queues",
+            at_least_one("congested_queues", self.congested_queues)?,
+            queues,
+            "the queues of a port",
+        )?;
+        let beside = f64::from(self.queues_beside_burst);
+        at_most("queues_beside_burst", beside, queues - 1.0, "the queues of a port but that of the burst")?;
+        let per_port = self.congested_queues.max(self.queues_beside_burst);
+        at_most(
+            "priorities",
+            at_least_one("priorities", self.priorities)?,
+            f64::from(per_port),
+            "the congested queues of a port",
+        )?;
+        let gamma = 1.0 / (1.0 + beside);
+        let drain = gamma * self.port_rate_bps;
+        let valid = format_args!("more than {} (what the port sends of it)", super::rate(drain));
+        check(self.rate_bps > drain, "rate", self.rate_bps, valid)?;
+        let mut groups = Vec::new();
+        // Queue number k of a port has priority k modulo the number of priorities.
+        let mut add = |ports: u32, per_port: u32, gamma_before: f64, gamma: f64| {
+            for priority in 0..self.priorities {
+                let per_priority = (per_port + self.priorities - 1 - priority) / self.priorities;
+                let count = ports * per_priority;
+                if count > 0 {
+                    groups.push(CongestedGroup { count, priority, alpha: self.alpha, gamma_before, gamma });
+                }
+            }
+        };
+        let even = 1.0 / f64::from(self.congested_queues);
+        add(self.congested, self.congested_queues, even, even);
+        if self.queues_beside_burst > 0 {
+            add(self.burst_ports, self.queues_beside_burst, 1.0 / beside, gamma);
+        }
+        Ok(BurstState {
+            buffer_bytes: self.buffer_bytes,
+            port_rate_bps: self.port_rate_bps,
+            ports: self.ports,
+            congested_ports: self.congested,
+            queues_beside_burst: self.queues_beside_burst,
+            groups,
+            burst: BurstGroup {
+                count: self.burst_ports,
+                priority: self.same_priority.then_some(0),
+                alpha: self.burst_alpha,
+                gamma,
+                rate_bps: self.rate_bps,
+            },
+            tau: self.tau,
+        })
+    }
+}
+
+impl BurstState {
+    /// Refuses what is no state; a state of [`EvenSwitch::state`] passes.
+    ///
+    /// # Errors
+    /// The first input out of range.
+    pub fn check(&self) -> Domain<()> {
+        positive("buffer", self.buffer_bytes)?;
+        positive("port_rate", self.port_rate_bps)?;
+        fraction("tau", self.tau)?;
+        let queues: f64 = self.groups.iter().map(|group| f64::from(group.count)).sum();
+        let most = f64::from(PORTS_MAX * QUEUES_MAX);
+        at_most("count", queues, most, "congested queues that can be counted")?;
+        at_most(
+            "burst_ports",
+            f64::from(self.burst.count),
+            f64::from(PORTS_MAX),
+            "ports that a switch may have",
+        )?;
+        for group in &self.groups {
+            positive("alpha", group.alpha)?;
+            share("gamma_before", group.gamma_before)?;
+            share("gamma", group.gamma)?;
+            at_most("gamma", group.gamma, group.gamma_before, "the drain rate before the burst")?;
+        }
+        positive("burst_alpha", self.burst.alpha)?;
+        share("gamma", self.burst.gamma)?;
+        let drain = self.burst.gamma * self.port_rate_bps;
+        let valid = format_args!("more than {} (what the port sends of it)", super::rate(drain));
+        check(self.burst.rate_bps > drain, "rate", self.burst.rate_bps, valid)?;
+        let idle = f64::from(self.ports) - at_least_one("burst_ports", self.burst.count)?;
+        check(idle >= 0.0, "burst_ports", f64::from(self.burst.count), "at most the ports")?;
+        at_most("congested", f64::from(self.congested_ports), idle, "the ports without a burst").map(drop)
+    }
+
+    /// The buffer as the time in which a port sends it: the size in units of port rate × second (seconds).
+    #[must_use]
+    pub fn buffer_seconds(&self) -> f64 {
+        self.buffer_bytes * 8.0 / self.port_rate_bps
+    }
+
+    /// The burst's arrival rate (port rates).
+    #[must_use]
+    pub fn rate_ratio(&self) -> f64 {
+        self.burst.rate_bps / self.port_rate_bps
+    }
+
+    /// All congested queues before the burst.
+    #[must_use]
+    pub fn congested_queues(&self) -> u32 {
+        self.groups.iter().map(|group| group.count).sum()
+    }
+
+    /// Congested queues of `priority` before the burst.
+    #[must_use]
+    pub fn congested_of(&self, priority: u32) -> u32 {
+        self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
+    }
+
+    /// `seconds` of a port's sending, in bytes.
+    #[must_use]
+    pub fn port_bytes(&self, seconds: f64) -> f64 {
+        seconds * self.port_rate_bps / 8.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SWITCH: EvenSwitch = EvenSwitch {
+        buffer_bytes: 4e6,
+        port_rate_bps: 10e9,
+        ports: 32,
+        queues: 8,
+        congested: 4,
+        congested_queues: 3,
+        priorities: 2,
+        alpha: 0.5,
+        burst_ports: 2,
+        queues_beside_burst: 1,
+        burst_alpha: 20.0,
+        same_priority: false,
+        rate_bps: 80e9,
+        tau: 0.95,
+    };
+
+    #[test]
+    fn queues_of_a_port_are_spread_over_the_priorities_and_share_its_rate() -> Domain<()> {
+        let state = SWITCH.state()?;
+        state.check()?;
+        let found: Vec<_> =
+            state.groups.iter().map(|g| (g.count, g.priority, g.gamma_before, g.gamma)).collect();
+        let third = 1.0 / 3.0;
+        assert_eq!(found, [(8, 0, third, third), (4, 1, third, third), (2, 0, 1.0, 0.5)]);
+        assert_eq!((state.congested_queues(), state.congested_of(0), state.congested_of(1)), (14, 10, 4));
+        assert_eq!((state.burst.gamma, state.burst.priority, state.rate_ratio()), (0.5, None, 8.0));
+        assert!((state.buffer_seconds() - 3.2e-3).abs() < 1e-15);
+        Ok(())
+    }
+
+    #[test]
+    fn a_switch_has_no_more_than_its_ports_and_queues() {
+        let refused = |input, switch: EvenSwitch| {
+            assert_eq!(switch.state().expect_err(input).input, input);
+        };
+        refused("congested", EvenSwitch { congested: 31, ..SWITCH });
+        refused("congested_queues", EvenSwitch { congested_queues: 9, ..SWITCH });
+        refused("queues_beside_burst", EvenSwitch { queues_beside_burst: 8, ..SWITCH });
+        refused("priorities", EvenSwitch { priorities: 4, ..SWITCH });
+        refused("ports", EvenSwitch { ports: u32::MAX, congested: u32::MAX - 2, ..SWITCH });
+        refused("queues", EvenSwitch { queues: u32::MAX, congested_queues: u32::MAX, ..SWITCH });
+        refused("burst_ports", EvenSwitch { burst_ports: 33, ..SWITCH });
+        refused("rate", EvenSwitch { rate_bps: 5e9, ..SWITCH });
+        refused("tau", EvenSwitch { tau: 1.5, ..SWITCH });
+        refused("buffer", EvenSwitch { buffer_bytes: 0.0, ..SWITCH });
+    }
+}

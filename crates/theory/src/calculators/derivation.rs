@@ -1,0 +1,189 @@
+//! A derivation: the lines that lead to an answer, and how they look as plain text.
+
+use std::fmt::{self, Display, Write};
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What is computed.
+    pub name: String,
+    /// The formula in words and symbols.
+    pub formula: String,
+    /// The formula with the numbers in it; empty if there is nothing to compute.
+    pub substituted: String,
+    /// The result with its unit; empty for a formula whose results stand in the table.
+    pub result: String,
+    /// The paper and equation, or the standard; empty for arithmetic.
+    pub source: String,
+}
+
+/// Values side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Heads of the columns.
+    pub columns: Vec<String>,
+    /// Rows, each with as many cells.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A final answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// What it is.
+    pub name: String,
+    /// Its value in the base unit (bytes, seconds, bits/s or a plain number); infinite if unbounded.
+    pub value: f64,
+    /// With its unit, for people.
+    pub text: String,
+}
+
+/// How an answer came about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Derivation {
+    /// The question.
+    pub title: String,
+    /// The steps.
+    pub lines: Vec<Line>,
+    /// A table, if values stand side by side.
+    pub table: Option<Table>,
+    /// The answers.
+    pub answers: Vec<Answer>,
+    /// Under which conditions they hold, and what to keep in mind.
+    pub notes: Vec<String>,
+}
+
+impl Derivation {
+    /// Nothing yet about `title`.
+    #[must_use]
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+
+    /// Adds a step.
+    pub(crate) fn step(
+        &mut self,
+        name: impl Into<String>,
+        formula: impl Into<String>,
+        substituted: impl Into<String>,
+        result: impl Into<String>,
+        source: &str,
+    ) {
+        let (name, formula, substituted) = (name.into(), formula.into(), substituted.into());
+        self.lines.push(Line {
+            name,
+            formula,
+            substituted,
+            result: result.into(),
+            source: source.to_owned(),
+        });
+    }
+
+    /// Adds an answer.
+    pub(crate) fn answer(&mut self, name: impl Into<String>, value: f64, text: impl Into<String>) {
+        self.answers.push(Answer { name: name.into(), value, text: text.into() });
+    }
+
+    /// Adds a condition.
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(text.into());
+    }
+
+    /// The value of the answer `name`.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.answers.iter().find(|answer| answer.name == name).map(|answer| answer.value)
+    }
+}
+
+fn width<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
+    texts.map(|text| text.chars().count()).max().unwrap_or(0)
+}
+
+impl Table {
+    /// An empty table with these heads.
+    pub(crate) fn new(columns: &[&str]) -> Self {
+        Self { columns: columns.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
+    }
+
+    fn write(&self, text: &mut String) -> fmt::Result {
+        let lines = || std::iter::once(&self.columns).chain(&self.rows);
+        let widths: Vec<usize> = (0..self.columns.len())
+            .map(|column| width(lines().filter_map(|line| line.get(column))))
+            .collect();
+        // The first column names the row; numbers stand below each other.
+        let is_number =
+            |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-') || cell == "unbounded";
+        let right: Vec<bool> = (0..self.columns.len())
+            .map(|column| column > 0 && self.rows.iter().filter_map(|row| row.get(column)).all(is_number))
+            .collect();
+        for line in lines() {
+            let cells = line.iter().zip(widths.iter().zip(&right)).map(|(cell, (&width, &right))| {
+                if right { format!("{cell:>width$}") } else { format!("{cell:width$}") }
+            });
+            writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Derivation {
+    /// Plain text: title, steps, table, answers, notes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        writeln!(text, "{}", self.title)?;
+        if !self.lines.is_empty() {
+            writeln!(text)?;
+        }
+        let names = width(self.lines.iter().map(|line| &line.name));
+        for line in &self.lines {
+            let source = if line.source.is_empty() { String::new() } else { format!("   [{}]", line.source) };
+            if line.substituted.is_empty() {
+                let parts = [line.formula.as_str(), line.result.as_str()];
+                let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                writeln!(text, "  {:names$}  {}{source}", line.name, parts.join(" = "))?;
+            } else {
+                writeln!(text, "  {:names$}  {}{source}", line.name, line.formula)?;
+                writeln!(text, "  {:names$}  = {} = {}", "", line.substituted, line.result)?;
+            }
+        }
+        if let Some(table) = &self.table {
+            writeln!(text)?;
+            table.write(&mut text)?;
+        }
+        if !self.answers.is_empty() {
+            writeln!(text)?;
+        }
+        let names = width(self.answers.iter().map(|answer| &answer.name));
+        for answer in &self.answers {
+            writeln!(text, "{:names$}  {}", answer.name, answer.text)?;
+        }
+        if !self.notes.is_empty() {
+            writeln!(text)?;
+        }
+        for note in &self.notes {
+            writeln!(text, "note: {note}")?;
+        }
+        f.write_str(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_tables_answers_and_notes_stand_below_each_other() {
+        let mut derivation = Derivation::new("How long");
+        derivation.step("buffer", "", "", "4 MB", "");
+        derivation.step("time", "B/b", "4 MB / 10 Gb/s", "3.2 ms", "arithmetic");
+        derivation.table = Some(Table::new(&["k", "alpha"]));
+        derivation.table.as_mut().expect("set").rows.push(vec!["-1".to_owned(), "0.5".to_owned()]);
+        derivation.answer("time", 3.2e-3, "3.2 ms");
+        derivation.note("a condition");
+        let expected = "How long\n\n  buffer  4 MB\n  time    B/b   [arithmetic]\n          = 4 MB / 10 Gb/s = 3.2 ms\n\n  \
+            k   alpha\n  -1    0.5\n\ntime  3.2 ms\n\nnote: a condition\n";
+        assert_eq!(derivation.to_string(), expected);
+        assert_eq!(derivation.value("time"), Some(3.2e-3));
+        assert_eq!(derivation.value("size"), None);
+    }
+}

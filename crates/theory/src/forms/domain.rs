@@ -1,0 +1,88 @@
+//! Which values a closed form is defined for, and the error that says so.
+
+use std::fmt;
+
+/// An input for which a closed form is not defined.
+///
+/// It names the input as the argument (or field) is named, its value, and the values for which the form holds.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{input} is {value}, expected {valid}")]
+pub struct DomainError {
+    /// The input, as the argument or field is named.
+    pub input: &'static str,
+    /// Its value, in the unit of the input.
+    pub value: f64,
+    /// The values for which the form holds, in words and in the unit of the input.
+    pub valid: String,
+}
+
+impl DomainError {
+    /// The input `input` with `value`, where `valid` was expected.
+    #[must_use]
+    pub fn new(input: &'static str, value: f64, valid: impl fmt::Display) -> Self {
+        Self { input, value, valid: valid.to_string() }
+    }
+}
+
+/// What a closed form answers.
+pub type Domain<T> = Result<T, DomainError>;
+
+/// Refuses `value` unless `holds`. Infinite and undefined values never pass.
+pub(crate) fn check(holds: bool, input: &'static str, value: f64, valid: impl fmt::Display) -> Domain<f64> {
+    if value.is_finite() && holds { Ok(value) } else { Err(DomainError::new(input, value, valid)) }
+}
+
+/// More than 0.
+pub(crate) fn positive(input: &'static str, value: f64) -> Domain<f64> {
+    check(value > 0.0, input, value, "more than 0")
+}
+
+/// At least 0.
+pub(crate) fn not_negative(input: &'static str, value: f64) -> Domain<f64> {
+    check(value >= 0.0, input, value, "0 or more")
+}
+
+/// From 0 to 1, both included.
+pub(crate) fn fraction(input: &'static str, value: f64) -> Domain<f64> {
+    check((0.0..=1.0).contains(&value), input, value, "0 to 1")
+}
+
+/// More than 0, at most 1: a normalised drain rate of a queue that is served.
+pub(crate) fn share(input: &'static str, value: f64) -> Domain<f64> {
+    check(value > 0.0 && value <= 1.0, input, value, "more than 0, at most 1")
+}
+
+/// At least 1.
+pub(crate) fn at_least_one(input: &'static str, value: u32) -> Domain<f64> {
+    check(value >= 1, input, f64::from(value), "1 or more")
+}
+
+/// More than `limit`, which is called `what`.
+pub(crate) fn above(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
+    check(value > limit, input, value, format_args!("more than {limit} ({what})"))
+}
+
+/// All of them more than 0.
+pub(crate) fn all_positive(input: &'static str, values: &[f64]) -> Domain<()> {
+    values.iter().try_for_each(|&value| positive(input, value).map(drop))
+}
+
+/// At most `limit`, which is called `what`.
+pub(crate) fn at_most(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
+    check(value <= limit, input, value, format_args!("at most {limit} ({what})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_out_of_range_is_named_with_its_value_and_what_was_expected() {
+        let error = positive("alpha", -1.0).expect_err("negative");
+        assert_eq!(error.to_string(), "alpha is -1, expected more than 0");
+        let error = above("arrival_rate", 1.0, 1.0, "the drain rate").expect_err("equal");
+        assert_eq!(error.to_string(), "arrival_rate is 1, expected more than 1 (the drain rate)");
+        assert!(positive("alpha", f64::NAN).is_err() && positive("alpha", f64::INFINITY).is_err());
+        assert!(fraction("tau", 1.01).is_err() && fraction("tau", 1.0).is_ok());
+    }
+}

@@ -1,0 +1,156 @@
+//! How much a switch must still be able to store after it has asked for a pause: the formulas in use, side by side.
+//!
+//! Sources: the terms of IEEE 802.1Qbb as switch vendors quote them; the shorthand of the same vendors; the released code of ABM and Reverie;
+//! that of HPCC. Physical units throughout. SONiC's own calculation is [`super::sonic_headroom`].
+
+use super::{Domain, check, not_negative, positive};
+
+/// Propagation in a cable (seconds per metre).
+pub const CABLE_SECONDS_PER_METRE: f64 = 5e-9;
+
+/// A pause frame, with preamble and gap (bits).
+pub const PAUSE_FRAME_BITS: f64 = 672.0;
+
+/// A link for which headroom is needed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Its rate (bits/s).
+    pub rate_bps: f64,
+    /// Length of its cable (metres).
+    pub cable_metres: f64,
+    /// Largest frame in either direction (bytes).
+    pub mtu_bytes: f64,
+}
+
+impl Link {
+    fn check(&self) -> Domain<()> {
+        positive("rate_bps", self.rate_bps)?;
+        not_negative("cable_metres", self.cable_metres)?;
+        positive("mtu_bytes", self.mtu_bytes).map(drop)
+    }
+
+    /// Time from one end to the other (seconds).
+    #[must_use]
+    pub fn delay_seconds(&self) -> f64 {
+        self.cable_metres * CABLE_SECONDS_PER_METRE
+    }
+
+    /// What is on the wire in both directions (bytes).
+    #[must_use]
+    pub fn round_trip_bytes(&self) -> f64 {
+        2.0 * self.rate_bps * self.delay_seconds() / 8.0
+    }
+}
+
+/// Delays of the two ends, in the time of a bit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EndDelays {
+    /// MAC and PHY of one end (bits).
+    pub interface_bits: f64,
+    /// From the pause frame's arrival to the last bit that is still sent (bits).
+    pub response_bits: f64,
+}
+
+/// The delays that are tabulated for a speed: 10, 25, 40 and 100 Gb/s. None for any other: the makers of both ends must say.
+#[must_use]
+pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
+    let table = [
+        (10e9, 8_192.0, 30_720.0),
+        (25e9, 6_144.0, 40_960.0),
+        (40e9, 24_576.0, 60_416.0),
+        (100e9, 122_880.0, 201_728.0),
+    ];
+    let row = table.iter().find(|row| row.0 == rate_bps)?;
+    Some(EndDelays { interface_bits: row.1, response_bits: row.2 })
+}
+
+/// Headroom by the terms of IEEE 802.1Qbb: two maximum frames, the pause frame, both interfaces, the response, the cable both ways (bytes).
+///
+/// The interface delay is counted once per end.
+///
+/// # Errors
+/// A rate or frame not positive, a negative cable or delay.
+pub fn ieee_bytes(link: Link, delays: EndDelays) -> Domain<f64> {
+    link.check()?;
+    let interfaces = 2.0 * not_negative("interface_bits", delays.interface_bits)?;
+    let ends = interfaces + not_negative("response_bits", delays.response_bits)? + PAUSE_FRAME_BITS;
+    Ok(2.0 * link.mtu_bytes + link.round_trip_bytes() + ends / 8.0)
+}
+
+/// The vendors' shorthand: `MTU + MTU + 3840 B + 130 B per 100 m and Gb/s` (bytes).
+///
+/// Its 3840 B are the response of 10 Gb/s; at higher speeds it is too small.
+///
+/// # Errors
+/// As [`ieee_bytes`].
+pub fn shorthand_bytes(link: Link) -> Domain<f64> {
+    link.check()?;
+    Ok(2.0 * link.mtu_bytes + 3_840.0 + 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9)
+}
+
+/// The released code of ABM and Reverie: `2·MTU + 3860 B + 2·rate·delay/8`, with 48 B of headers in the MTU (bytes).
+///
+/// # Errors
+/// As [`ieee_bytes`].
+pub fn artifact_bytes(link: Link) -> Domain<f64> {
+    link.check()?;
+    Ok(2.0 * link.mtu_bytes + 3_860.0 + link.round_trip_bytes())
+}
+
+/// HPCC's released code: `3·rate·delay/8` (bytes). It has no term for frames in flight: with a short cable it is too small.
+///
+/// # Errors
+/// As [`ieee_bytes`].
+pub fn hpcc_bytes(link: Link) -> Domain<f64> {
+    link.check()?;
+    Ok(1.5 * link.round_trip_bytes())
+}
+
+/// `bytes` rounded up to whole cells (bytes).
+///
+/// # Errors
+/// A negative size, a cell of nothing.
+pub fn in_cells(bytes: f64, cell_bytes: f64) -> Domain<f64> {
+    let cell = check(cell_bytes >= 1.0, "cell_bytes", cell_bytes, "1 or more")?;
+    Ok((not_negative("bytes", bytes)? / cell).ceil() * cell)
+}
+
+/// How long a pause of `quanta` lasts: 512 bit times each (seconds).
+///
+/// # Errors
+/// `rate_bps` not positive.
+pub fn pause_seconds(quanta: u16, rate_bps: f64) -> Domain<f64> {
+    Ok(f64::from(quanta) * 512.0 / positive("rate_bps", rate_bps)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_artifacts_formula_gives_18456_bytes_for_25_gigabit_and_2_us() -> Domain<()> {
+        let link = Link { rate_bps: 25e9, cable_metres: 400.0, mtu_bytes: 1048.0 };
+        assert!((link.delay_seconds() - 2e-6).abs() < 1e-18);
+        assert!((artifact_bytes(link)? - 18_456.0).abs() < 1e-6);
+        Ok(())
+    }
+
+    #[test]
+    fn the_shorthand_is_the_ieee_sum_without_interfaces_at_10_gigabit() -> Domain<()> {
+        let link = Link { rate_bps: 10e9, cable_metres: 100.0, mtu_bytes: 1518.0 };
+        let response_only = EndDelays { interface_bits: 0.0, ..tabulated_delays(10e9).expect("tabulated") };
+        let difference = shorthand_bytes(link)? - ieee_bytes(link, response_only)?;
+        // 130 B instead of 125 B per 100 m and Gb/s, less the pause frame.
+        assert!((difference - (50.0 - 84.0)).abs() < 1e-9, "{difference}");
+        assert!(tabulated_delays(400e9).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn the_longest_pause_is_3_36_ms_at_10_gigabit() -> Domain<()> {
+        assert!((pause_seconds(u16::MAX, 10e9)? - 3.355_392e-3).abs() < 1e-12);
+        assert_eq!(in_cells(18_456.0, 208.0)?, 18_512.0);
+        assert!(in_cells(1.0, 0.0).is_err());
+        Ok(())
+    }
+}

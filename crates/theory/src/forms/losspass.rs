@@ -1,0 +1,137 @@
+//! How large a burst of small flows LossPass absorbs, compared with ECN (LossPass Eqs. 3–6, section 3 and Algorithm 1).
+//!
+//! Sizes in packets or bytes, one unit throughout; `flows` is N.
+
+use super::{Domain, at_least_one, at_most, check, fraction, not_negative, positive};
+
+/// The queue of N synchronised flows with window `window` over a path that holds `bandwidth_delay`: `N·w − C·RTT`, at
+/// least 0 (Eqs. 1–3; size).
+///
+/// # Errors
+/// `flows` 0, a negative size.
+pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f64> {
+    let in_flight = at_least_one("flows", flows)? * not_negative("window", window)?;
+    Ok((in_flight - not_negative("bandwidth_delay", bandwidth_delay)?).max(0.0))
+}
+
+/// The longest queue of N synchronised flows that ECN marks above `mark_threshold` K, in packets: K + N (Eq. 4).
+///
+/// # Errors
+/// `flows` 0, K negative.
+pub fn ecn_queue_max(mark_threshold: f64, flows: u32) -> Domain<f64> {
+    Ok(not_negative("mark_threshold", mark_threshold)? + at_least_one("flows", flows)?)
+}
+
+/// The largest burst that finds room above such flows: `B − (K + N)`, in packets (Eq. 5); 0 if the queue alone may fill
+/// the buffer, where the printed form is negative.
+///
+/// # Errors
+/// `buffer` not positive, as [`ecn_queue_max`].
+pub fn ecn_burst(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
+    Ok((positive("buffer", buffer)? - ecn_queue_max(mark_threshold, flows)?).max(0.0))
+}
+
+/// The largest burst that LossPass absorbs when a full buffer holds the fraction `tau` of packets of large flows: `B·τ`
+/// (Eq. 6), and with a reserve for large flows no more than their limit lets small ones take, `B − B_l − Q_s` (size).
+///
+/// # Errors
+/// `buffer` not positive, `tau` outside 0 to 1, a negative reserve or queue, both larger than the buffer.
+pub fn burst(buffer: f64, tau: f64, reserve_large: f64, queue_small: f64) -> Domain<f64> {
+    let all = burst_printed(buffer, tau)?;
+    at_most("reserve_large", not_negative("reserve_large", reserve_large)?, buffer, "the buffer")?;
+    at_most("queue_small", not_negative("queue_small", queue_small)?, buffer, "the buffer")?;
+    Ok(all.min(buffer - reserve_large - queue_small).max(0.0))
+}
+
+/// Eq. 6 as printed: `B·τ`, without a reserve (size).
+///
+/// # Errors
+/// `buffer` not positive, `tau` outside 0 to 1.
+pub fn burst_printed(buffer: f64, tau: f64) -> Domain<f64> {
+    Ok(positive("buffer", buffer)? * fraction("tau", tau)?)
+}
+
+/// The τ above which LossPass absorbs more than ECN: `1 − (K + N)/B`, at least 0 (from Eqs. 5 and 6).
+///
+/// # Errors
+/// As [`ecn_burst`].
+pub fn tau_of_equal_bursts(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
+    Ok(ecn_burst(buffer, mark_threshold, flows)? / buffer)
+}
+
+/// Sizes at a port when a small flow's packet comes to a full buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FullPort {
+    /// The port's buffer B.
+    pub buffer: f64,
+    /// What small flows hold: Q_s.
+    pub queue_small: f64,
+    /// The reserve for large flows: B_l.
+    pub reserve_large: f64,
+    /// The packet that came.
+    pub packet: f64,
+}
+
+/// Whether line 4 of Algorithm 1 lets the packet evict one: `len + Q_s ≤ B − B_l` (corrected, E-LP-1).
+#[must_use]
+pub fn may_evict(port: FullPort) -> bool {
+    port.packet + port.queue_small <= port.buffer - port.reserve_large
+}
+
+/// Line 4 as printed, with "≥" (E-LP-1): without a reserve it never lets a packet evict a victim that is at least as large, unless small
+/// flows fill the buffer exactly.
+#[must_use]
+pub fn may_evict_printed(port: FullPort) -> bool {
+    port.packet + port.queue_small >= port.buffer - port.reserve_large
+}
+
+/// Evictions that would be needed for a packet if victims were `victim` bytes large (section 3.2.2): ⌈len / victim⌉.
+///
+/// # Errors
+/// An input of 0.
+pub fn evictions_needed(packet_bytes: u32, victim_bytes: u32) -> Domain<u32> {
+    at_least_one("packet_bytes", packet_bytes)?;
+    at_least_one("victim_bytes", victim_bytes)?;
+    Ok(packet_bytes.div_ceil(victim_bytes))
+}
+
+/// The cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction of it (section 4.1): two look-ups and three of the
+/// arbiter are 5 of 800.
+///
+/// # Errors
+/// `pipeline_cycles` 0.
+pub fn added_latency(lookup_cycles: u32, arbiter_cycles: u32, pipeline_cycles: u32) -> Domain<f64> {
+    let added = f64::from(lookup_cycles) + f64::from(arbiter_cycles);
+    Ok(added / at_least_one("pipeline_cycles", pipeline_cycles)?)
+}
+
+/// The marking threshold that keeps a link busy under DCTCP: K > C·RTT/7 (RFC 8257; the unit of `bandwidth_delay`).
+///
+/// # Errors
+/// `bandwidth_delay` not positive.
+pub fn mark_threshold_dctcp(bandwidth_delay: f64) -> Domain<f64> {
+    Ok(positive("bandwidth_delay", bandwidth_delay)? / 7.0)
+}
+
+/// The marking threshold that keeps a link busy if senders halve on a mark (ECN*): K = C·RTT.
+///
+/// # Errors
+/// `bandwidth_delay` not positive.
+pub fn mark_threshold_halving(bandwidth_delay: f64) -> Domain<f64> {
+    positive("bandwidth_delay", bandwidth_delay)
+}
+
+/// The largest K with which the queue of N flows leaves room for a burst: `B − N − burst` (Eq. 5 solved for K; packets).
+///
+/// # Errors
+/// `buffer` not positive, `flows` 0, a burst that is larger than `B − N`.
+pub fn mark_threshold_for_burst(buffer: f64, flows: u32, burst: f64) -> Domain<f64> {
+    let most = positive("buffer", buffer)? - at_least_one("flows", flows)?;
+    check(
+        burst >= 0.0 && burst <= most,
+        "burst",
+        burst,
+        format_args!("0 to {most} (the buffer less a packet per flow)"),
+    )?;
+    Ok(most - burst)
+}

@@ -1,0 +1,160 @@
+//! What Plasticine bounds and how its factors are chosen for a burst (Plasticine Eqs. 2–22 and 39–52).
+//!
+//! The transient analysis is ABM's: Eqs. 23–47 of the paper are the functions re-exported here. The factors for a
+//! burst are in multiples of the port rate: `arrival_rate` r, and the buffer as the time in which a port sends it.
+
+use super::dynamic_threshold::free;
+use super::{Domain, above, all_positive, check, not_negative, positive};
+
+pub use super::abm::{
+    burst_arrived, drain_of_ports, omega, omega_sum, t1_bound_case_1, t1_bound_case_2, t1_unaffected,
+    threshold,
+};
+pub use super::dynamic_threshold::steady_state;
+pub use super::transient::{Trajectory, case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
+
+/// The threshold of a packet where every port has one queue (section 4.1; size): gamma is 1, `congested` counts all congested queues
+/// of the buffer, and alpha is that of the packet's class: a queue has a threshold per class.
+///
+/// # Errors
+/// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
+pub fn single_queue_threshold(alpha: f64, congested: u32, buffer: f64, occupancy: f64) -> Domain<f64> {
+    Ok(omega(alpha, congested, 1.0)? * free(buffer, occupancy)?)
+}
+
+/// What all queues hold together at most: `B·Σa / (1 + Σa)` over the largest alpha of each priority (Eq. 4, and 20 with 14; size).
+///
+/// # Errors
+/// `buffer` or a factor not positive.
+pub fn occupancy_max(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
+    Ok(buffer - free_min(buffer, alphas_max)?)
+}
+
+/// What is free at least: `B / (1 + Σ_p alpha_max^p)` (Eqs. 20–22; size).
+///
+/// # Errors
+/// As [`occupancy_max`].
+pub fn free_min(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
+    all_positive("alpha", alphas_max)?;
+    Ok(positive("buffer", buffer)? / (1.0 + alphas_max.iter().sum::<f64>()))
+}
+
+/// The fraction that a class or priority takes at most: `a/(1 + a)` (section 4.1).
+///
+/// # Errors
+/// `alpha` not positive.
+pub fn share_max(alpha: f64) -> Domain<f64> {
+    super::dynamic_threshold::share_alone(alpha)
+}
+
+/// Σ omega of a priority whose congested queues belong to several classes, each with its `(alpha, gamma)`: at most the largest alpha
+/// (Eqs. 11–14).
+///
+/// # Errors
+/// As [`omega`].
+pub fn omega_sum_of_classes(queues: &[(f64, f64)]) -> Domain<f64> {
+    let congested = u32::try_from(queues.len()).unwrap_or(u32::MAX);
+    queues.iter().map(|&(alpha, gamma)| omega(alpha, congested, gamma)).sum()
+}
+
+/// The largest low-priority alpha with which a burst of `arrival_rate` (port rates) on an empty port meets no transient loss: 1/(r − 2)
+/// (Eqs. 5, 48). [`f64::INFINITY`] for r ≤ 2: any will do.
+///
+/// # Errors
+/// `arrival_rate` not above 1, the port rate.
+pub fn alpha_low_without_loss(arrival_rate: f64) -> Domain<f64> {
+    above("arrival_rate", arrival_rate, 1.0, "the port rate, in port rates")?;
+    Ok(if arrival_rate <= 2.0 { f64::INFINITY } else { 1.0 / (arrival_rate - 2.0) })
+}
+
+/// A burst to be absorbed by one queue of an empty port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstToAbsorb {
+    /// The buffer, as the time in which a port sends it: B/b (time).
+    pub buffer_time: f64,
+    /// Arrival rate r (port rates).
+    pub arrival_rate: f64,
+    /// How long it arrives: t (the unit of `buffer_time`).
+    pub duration: f64,
+}
+
+impl BurstToAbsorb {
+    /// What is in the buffer at its end: (r − 1)·t (as the time in which a port sends it).
+    #[must_use]
+    pub fn stored(&self) -> f64 {
+        (self.arrival_rate - 1.0) * self.duration
+    }
+
+    /// Refuses a burst that even an empty buffer cannot hold.
+    fn check(&self) -> Domain<()> {
+        positive("buffer_time", self.buffer_time)?;
+        positive("duration", self.duration)?;
+        above("arrival_rate", self.arrival_rate, 1.0, "the port rate, in port rates")?;
+        let most = self.buffer_time / (self.arrival_rate - 1.0);
+        let valid = format_args!("less than {most} (then the burst fills the whole buffer)");
+        check(self.stored() < self.buffer_time, "duration", self.duration, valid).map(drop)
+    }
+}
+
+/// The largest low-priority alpha with which a burst can be absorbed, given a large enough high-priority alpha (from Eq. 50,
+/// E-PLA-3): `B/((r−2)·t) − 1`; [`f64::INFINITY`] for r ≤ 2.
+///
+/// In its domain, (r−1)t < B, it exceeds 1/(r−2), as Eq. 50's case 2 requires.
+///
+/// # Errors
+/// An input not positive, r ≤ 1, a burst that fills the whole buffer.
+pub fn alpha_low_for_burst(burst: BurstToAbsorb) -> Domain<f64> {
+    burst.check()?;
+    let rate = burst.arrival_rate - 2.0;
+    Ok(if rate <= 0.0 { f64::INFINITY } else { burst.buffer_time / (rate * burst.duration) - 1.0 })
+}
+
+/// The same as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`. Sufficient, not necessary.
+///
+/// # Errors
+/// As [`alpha_low_for_burst`].
+pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
+    burst.check()?;
+    Ok(burst.buffer_time / burst.stored() - 1.0)
+}
+
+/// The smallest high-priority alpha that absorbs a burst while low-priority queues hold `alpha_low/(1 + alpha_low)` of
+/// the buffer (Eqs. 7, 52 in case 2; from Eq. 40 in case 1, alpha_low ≤ 1/(r−2); they agree at the border).
+/// [`f64::INFINITY`]: no alpha does, `alpha_low` is at or above [`alpha_low_for_burst`].
+///
+/// Worst case: a single low queue drains while the burst arrives. With more priorities `alpha_low` is the sum of the largest
+/// alphas of all others (end of B.5).
+///
+/// # Errors
+/// As [`alpha_low_for_burst`]; `alpha_low` not positive.
+pub fn alpha_high_for_burst(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64> {
+    burst.check()?;
+    positive("alpha_low", alpha_low)?;
+    if alpha_low <= alpha_low_without_loss(burst.arrival_rate)? {
+        let stored = burst.stored();
+        return Ok((1.0 + alpha_low) * stored / (burst.buffer_time - stored));
+    }
+    alpha_high_for_burst_printed(burst, alpha_low)
+}
+
+/// The same as printed (Eqs. 7, 52), which holds in case 2 only: `1 / (B/((r−1)·t·(1+aL)) − (r−2)/(r−1))`.
+/// [`f64::INFINITY`] if the denominator is not positive.
+///
+/// # Errors
+/// As [`alpha_high_for_burst`].
+pub fn alpha_high_for_burst_printed(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64> {
+    burst.check()?;
+    positive("alpha_low", alpha_low)?;
+    let rate = burst.arrival_rate;
+    let room = burst.buffer_time / (burst.stored() * (1.0 + alpha_low)) - (rate - 2.0) / (rate - 1.0);
+    Ok(if room > 0.0 { 1.0 / room } else { f64::INFINITY })
+}
+
+/// What stands in the place of `alpha_low` with more than two priorities: the sum of the largest alphas of the others.
+///
+/// # Errors
+/// A factor not positive.
+pub fn alpha_of_others(alphas_max: &[f64]) -> Domain<f64> {
+    all_positive("alpha", alphas_max)?;
+    not_negative("alpha", alphas_max.iter().sum())
+}

@@ -1,0 +1,71 @@
+//! What Plasticine's match-action pipeline costs in accuracy, memory and time (Plasticine section 5).
+
+use super::{Domain, at_least_one, check, not_negative, positive};
+
+/// The shift by which the pipeline multiplies the free buffer: `round(−log2(alpha / (n_p·n_port)))`; negative
+/// shifts to the left. Counts of 0 are taken as 1.
+///
+/// # Errors
+/// `alpha` not positive.
+pub fn shift(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> Domain<i32> {
+    Ok((-ideal_factor(alpha, congested_of_priority, congested_of_port)?.log2()).round() as i32)
+}
+
+/// The factor that the shift stands for: `alpha / (n_p·n_port)`.
+///
+/// # Errors
+/// `alpha` not positive.
+pub fn ideal_factor(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> Domain<f64> {
+    let queues = f64::from(congested_of_priority.max(1)) * f64::from(congested_of_port.max(1));
+    Ok(positive("alpha", alpha)? / queues)
+}
+
+/// By which factor the shifted threshold is too high (more than 1) or too low: `2^(−s) / (alpha/(n_p·n_port))`.
+/// With the shift rounded it lies within √2 either way; rounded down or up only, within 2.
+///
+/// # Errors
+/// `alpha` not positive.
+pub fn shift_error(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> Domain<f64> {
+    let exact = ideal_factor(alpha, congested_of_priority, congested_of_port)?;
+    Ok((-f64::from(shift(alpha, congested_of_priority, congested_of_port)?)).exp2() / exact)
+}
+
+/// Rules of the table that holds the shifts: one for each alpha, congested count of the priority and of the port.
+///
+/// # Errors
+/// An input of 0.
+pub fn table_rules(alphas: u32, congested_max: u32, queues_per_port: u32) -> Domain<u64> {
+    at_least_one("alphas", alphas)?;
+    at_least_one("congested_max", congested_max)?;
+    at_least_one("queues_per_port", queues_per_port)?;
+    Ok(u64::from(alphas) * u64::from(congested_max) * u64::from(queues_per_port))
+}
+
+/// Passes of a SYNC packet until every queue length is copied: one access per array and pass, so one per queue.
+///
+/// # Errors
+/// An input of 0.
+pub fn passes_of_a_copy(ports: u32, queues_per_port: u32) -> Domain<u64> {
+    at_least_one("ports", ports)?;
+    at_least_one("queues_per_port", queues_per_port)?;
+    Ok(u64::from(ports) * u64::from(queues_per_port))
+}
+
+/// How old the free buffer may be when a threshold is computed from it: passes × period (the unit of `pass_period`). The paper does
+/// not state the period.
+///
+/// # Errors
+/// An input of 0, a negative period.
+pub fn staleness(ports: u32, queues_per_port: u32, pass_period: f64) -> Domain<f64> {
+    Ok(passes_of_a_copy(ports, queues_per_port)? as f64 * not_negative("pass_period", pass_period)?)
+}
+
+/// The threshold that the pipeline computes from `free` bytes: shifted right, or left without overflow.
+///
+/// # Errors
+/// A shift of 64 bits or more.
+pub fn shifted_threshold(free: u64, shift: i32) -> Domain<u64> {
+    check(shift.unsigned_abs() < 64, "shift", f64::from(shift), "-63 to 63")?;
+    let by = shift.unsigned_abs();
+    Ok(if shift >= 0 { free >> by } else { free.saturating_mul(1 << by) })
+}

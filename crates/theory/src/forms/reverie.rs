@@ -1,0 +1,123 @@
+//! What Reverie's single pool gives lossless and lossy queues, and what its low-pass filter lets through (Reverie §3, Eqs. 4–6 and 13–15).
+//!
+//! Sizes in one unit. `alpha_lossless` and `alpha_lossy` are the sums of the factors of the active priorities of a class.
+
+use super::dynamic_threshold::free;
+use super::{Domain, check, positive};
+
+/// The threshold of a queue: `alpha/n_p · (b* − q*)` (Eq. 6; size). `congested` of 0 is taken as 1.
+///
+/// # Errors
+/// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
+pub fn threshold(alpha: f64, congested: u32, buffer: f64, occupancy: f64) -> Domain<f64> {
+    Ok(positive("alpha", alpha)? / f64::from(congested.max(1)) * free(buffer, occupancy)?)
+}
+
+/// The steady state of both classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// Lossless queues together: `a·b*/(1 + a + a')` (Eq. 14; size).
+    pub lossless: f64,
+    /// Lossy queues together: `a'·b*/(1 + a + a')` (Eq. 15; size).
+    pub lossy: f64,
+    /// Everything: `(a + a')·b*/(1 + a + a')` (Eq. 13; size).
+    pub occupancy: f64,
+}
+
+/// What both classes hold when both are congested (Eqs. 13–15); lossless to lossy is as their factors (Theorem 1).
+///
+/// # Errors
+/// An input not positive.
+pub fn shares(buffer: f64, alpha_lossless: f64, alpha_lossy: f64) -> Domain<Shares> {
+    positive("buffer", buffer)?;
+    positive("alpha_lossless", alpha_lossless)?;
+    positive("alpha_lossy", alpha_lossy)?;
+    let unit = buffer / (1.0 + alpha_lossless + alpha_lossy);
+    Ok(Shares {
+        lossless: alpha_lossless * unit,
+        lossy: alpha_lossy * unit,
+        occupancy: (alpha_lossless + alpha_lossy) * unit,
+    })
+}
+
+/// What one class takes when it is alone: `a·b*/(1 + a)` (§3.4; size).
+///
+/// # Errors
+/// An input not positive.
+pub fn share_alone(buffer: f64, alpha: f64) -> Domain<f64> {
+    Ok(positive("buffer", buffer)? * super::dynamic_threshold::share_alone(alpha)?)
+}
+
+/// What is left idle at least and at most while any class is congested (Theorem 2; size):
+/// `b*/(1 + a + a')` to `b*/(1 + min(a, a'))`. With factors of 1 a third to a half of the pool (E-REV-7).
+///
+/// # Errors
+/// An input not positive.
+pub fn idle(buffer: f64, alpha_lossless: f64, alpha_lossy: f64) -> Domain<(f64, f64)> {
+    let both = buffer - shares(buffer, alpha_lossless, alpha_lossy)?.occupancy;
+    Ok((both, buffer / (1.0 + alpha_lossless.min(alpha_lossy))))
+}
+
+fn memory(gamma: f64) -> Domain<f64> {
+    check(gamma > 0.0 && gamma < 1.0, "gamma", gamma, "more than 0, less than 1")
+}
+
+/// A step of the filter: `q̂ ← γ·q̂ + (1 − γ)·q` (Eq. 5; size).
+///
+/// # Errors
+/// `gamma` not between 0 and 1.
+pub fn filter(filtered: f64, length: f64, gamma: f64) -> Domain<f64> {
+    Ok(memory(gamma)? * filtered + (1.0 - gamma) * length)
+}
+
+/// The filter's time constant: `−1/ln γ` (updates).
+///
+/// # Errors
+/// `gamma` not between 0 and 1.
+pub fn time_constant(gamma: f64) -> Domain<f64> {
+    Ok(-1.0 / memory(gamma)?.ln())
+}
+
+/// The updates for which a queue that jumps from 0 to `ratio` times its threshold is still admitted:
+/// `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
+///
+/// # Errors
+/// `gamma` not between 0 and 1, `ratio` not positive.
+pub fn updates_admitted(gamma: f64, ratio: f64) -> Domain<f64> {
+    let gamma = memory(gamma)?;
+    positive("ratio", ratio)?;
+    Ok(if ratio <= 1.0 { f64::INFINITY } else { (1.0 - 1.0 / ratio).ln() / gamma.ln() })
+}
+
+/// How long an update takes at a port: a packet's time on the wire (seconds).
+///
+/// # Errors
+/// An input not positive.
+pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
+    Ok(positive("packet_bytes", packet_bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
+}
+
+/// By what a threshold is raised for a falling queue, per slope of the filtered length (Property 1, with ν = 1 − γ,
+/// E-REV-1; time): `K = Δt/(1 − γ)`, so that `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
+///
+/// # Errors
+/// `gamma` not between 0 and 1, `update_period` not positive.
+pub fn gradient_weight(gamma: f64, update_period: f64) -> Domain<f64> {
+    Ok(positive("update_period", update_period)? / (1.0 - memory(gamma)?))
+}
+
+/// The same for `q̂(t)`, which Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
+///
+/// # Errors
+/// As [`gradient_weight`].
+pub fn gradient_weight_of_new(gamma: f64, update_period: f64) -> Domain<f64> {
+    Ok(gamma * gradient_weight(gamma, update_period)?)
+}
+
+/// Property 1's K as printed, with the filter's γ in the place of ν (E-REV-1; time): `Δt/γ`.
+///
+/// # Errors
+/// As [`gradient_weight`].
+pub fn gradient_weight_printed(gamma: f64, update_period: f64) -> Domain<f64> {
+    Ok(positive("update_period", update_period)? / memory(gamma)?)
+}

@@ -1,0 +1,165 @@
+//! What lossless and lossy queues get from SONiC's two views of one buffer (Reverie section 2.2, Eqs. 1–3 and 7–11).
+//!
+//! A packet is stored once and counted twice: at ingress (pool `ingress_pool`, lossless and lossy) and at egress (lossy in
+//! `egress_lossy_pool`). n lossless ingress queues and m lossy egress queues are congested. Sizes in one unit.
+
+use super::{Domain, DomainError, at_most, check, not_negative, positive};
+
+pub use super::dynamic_threshold::threshold;
+
+/// Pools and congested queues.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pools {
+    /// Ingress pool b_in, shared by lossless and lossy (size).
+    pub ingress_pool: f64,
+    /// Egress pool of the lossy queues b_eo (size).
+    pub egress_lossy_pool: f64,
+    /// Congested lossless ingress queues, n.
+    pub lossless_queues: u32,
+    /// Congested lossy egress queues, m.
+    pub lossy_queues: u32,
+    /// Factor of a lossless ingress queue.
+    pub alpha_lossless: f64,
+    /// Factor of a lossy egress queue.
+    pub alpha_lossy: f64,
+}
+
+/// What the queues hold, and where they pause and drop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// All lossless queues (Eqs. 2, 11; size).
+    pub lossless: f64,
+    /// All lossy queues (Eqs. 3, 10; size).
+    pub lossy: f64,
+    /// Where a lossless queue pauses its sender: `α(b_in − q_in)` (size).
+    pub pause_threshold: f64,
+    /// Where a lossy queue drops: `α'(b_eo − q_eo)` (size).
+    pub drop_threshold: f64,
+}
+
+impl Pools {
+    fn check(&self) -> Domain<()> {
+        positive("ingress_pool", self.ingress_pool)?;
+        positive("egress_lossy_pool", self.egress_lossy_pool)?;
+        at_most(
+            "egress_lossy_pool",
+            self.egress_lossy_pool,
+            self.ingress_pool,
+            "the ingress pool, heuristic 3",
+        )?;
+        positive("alpha_lossless", self.alpha_lossless)?;
+        positive("alpha_lossy", self.alpha_lossy).map(drop)
+    }
+
+    /// x = nα/(1 + nα), the fraction that the lossless queues take of what is left to them.
+    fn lossless_fraction(&self) -> f64 {
+        let sum = f64::from(self.lossless_queues) * self.alpha_lossless;
+        sum / (1.0 + sum)
+    }
+
+    /// y = mα'/(1 + mα').
+    fn lossy_fraction(&self) -> f64 {
+        let sum = f64::from(self.lossy_queues) * self.alpha_lossy;
+        sum / (1.0 + sum)
+    }
+
+    /// The steady state: lossy queues take `b_eo·y` (Eqs. 3, 10), lossless ones `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has
+    /// the wrong pool in its second term, E-REV-2).
+    ///
+    /// # Errors
+    /// A pool or factor not positive, an egress pool larger than the ingress pool (heuristic 3).
+    pub fn shares(&self) -> Domain<Shares> {
+        self.check()?;
+        let (x, y) = (self.lossless_fraction(), self.lossy_fraction());
+        let lossy = self.egress_lossy_pool * y;
+        Ok(Shares {
+            lossless: self.ingress_pool * x - lossy * x,
+            lossy,
+            pause_threshold: self.alpha_lossless * (self.ingress_pool - lossy) * (1.0 - x),
+            drop_threshold: self.alpha_lossy * self.egress_lossy_pool * (1.0 - y),
+        })
+    }
+
+    /// Whether lossy queues get more than lossless ones: the paper's Issue 1, for these numbers of queues (E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
+    ///
+    /// # Errors
+    /// As [`Self::shares`].
+    pub fn lossy_gets_more(&self) -> Domain<bool> {
+        let shares = self.shares()?;
+        Ok(shares.lossy > shares.lossless)
+    }
+
+    /// Issue 1 as printed (§2.3 takeaway, E-REV-6): `b_in < 2·b_eo`, which is the limit of many queues.
+    #[must_use]
+    pub fn lossy_gets_more_printed(&self) -> bool {
+        self.ingress_pool < 2.0 * self.egress_lossy_pool
+    }
+}
+
+/// What the pools of a buffer are configured to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoolSizes {
+    /// The whole buffer b (size).
+    pub buffer: f64,
+    /// Ingress pool (size).
+    pub ingress_pool: f64,
+    /// Headroom pool b_h (size).
+    pub headroom_pool: f64,
+    /// Egress pool of the lossless queues b_el (size).
+    pub egress_lossless_pool: f64,
+    /// Egress pool of the lossy queues b_eo (size).
+    pub egress_lossy_pool: f64,
+}
+
+/// Checks the pool sizes against heuristics 1 to 3: ingress and headroom pool fit the buffer (H1: "at most" for the
+/// printed "<", E-REV-4), the lossless egress pool is the whole buffer (H2), the lossy egress pool is at most the
+/// ingress pool (H3).
+///
+/// # Errors
+/// The first heuristic that does not hold, as the pool to change.
+pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
+    positive("buffer", pools.buffer)?;
+    not_negative("headroom_pool", pools.headroom_pool)?;
+    let most = pools.buffer - pools.headroom_pool;
+    let ingress = positive("ingress_pool", pools.ingress_pool)?;
+    at_most("ingress_pool", ingress, most, "the buffer less the headroom pool, heuristic 1")?;
+    let whole = pools.egress_lossless_pool == pools.buffer;
+    let valid = format_args!("{} (the whole buffer, heuristic 2)", pools.buffer);
+    check(whole, "egress_lossless_pool", pools.egress_lossless_pool, valid)?;
+    let lossy = positive("egress_lossy_pool", pools.egress_lossy_pool)?;
+    at_most("egress_lossy_pool", lossy, ingress, "the ingress pool, heuristic 3").map(drop)
+}
+
+/// The four counters of a switch, and the thresholds that they give (Eq. 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Occupancies {
+    /// Ingress pool: q_in (size).
+    pub ingress: f64,
+    /// Egress lossless: q_el (size).
+    pub egress_lossless: f64,
+    /// Egress lossy: q_eo (size).
+    pub egress_lossy: f64,
+}
+
+/// The thresholds of Eq. 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Of a lossless or lossy queue at ingress with factor 1: b_in − q_in (size).
+    pub ingress: f64,
+    /// Of a lossless queue at egress with factor 1 (size).
+    pub egress_lossless: f64,
+    /// Of a lossy queue at egress with factor 1 (size).
+    pub egress_lossy: f64,
+}
+
+/// What is free in each pool; a queue's threshold is its factor times that (Eq. 1; sizes).
+///
+/// # Errors
+/// A pool not positive, an occupancy outside its pool.
+pub fn thresholds(pools: PoolSizes, occupancies: Occupancies) -> Domain<Thresholds> {
+    Ok(Thresholds {
+        ingress: threshold(1.0, pools.ingress_pool, occupancies.ingress)?,
+        egress_lossless: threshold(1.0, pools.egress_lossless_pool, occupancies.egress_lossless)?,
+        egress_lossy: threshold(1.0, pools.egress_lossy_pool, occupancies.egress_lossy)?,
+    })
+}

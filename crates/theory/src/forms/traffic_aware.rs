@@ -1,0 +1,219 @@
+//! How long a burst Dynamic Thresholds, EDT and traffic-aware thresholds (TDT) absorb, and TDT's parameters (TDT Eqs. 1–15, §V-C).
+//!
+//! N ports stand at their thresholds; at one instant M idle ports get a burst each; every busy port gets R, more than the port
+//! rate C. One queue per port. Sizes in one unit, rates in that unit per time (bits with bits/s, or bytes with bytes/s).
+
+use super::{Domain, above, at_least_one, check, positive};
+
+/// The scenario of section III.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bursts {
+    /// Buffer B (size).
+    pub buffer: f64,
+    /// Ports of the switch, n.
+    pub ports: u32,
+    /// Ports that stand at their threshold, N.
+    pub congested: u32,
+    /// Ports to which a burst comes, M.
+    pub bursting: u32,
+    /// Factor of Dynamic Thresholds.
+    pub alpha: f64,
+    /// What arrives at each of them, R (rate).
+    pub arrival_rate: f64,
+    /// What a port sends, C (rate).
+    pub port_rate: f64,
+}
+
+/// The numbers of the scenario, checked: N, M and R − C.
+struct Checked {
+    n: f64,
+    m: f64,
+    growth: f64,
+}
+
+impl Bursts {
+    fn check(&self) -> Domain<Checked> {
+        positive("buffer", self.buffer)?;
+        positive("alpha", self.alpha)?;
+        positive("port_rate", self.port_rate)?;
+        let m = at_least_one("bursting", self.bursting)?;
+        above("arrival_rate", self.arrival_rate, self.port_rate, "the port rate")?;
+        let n = f64::from(self.congested);
+        let idle = f64::from(self.ports) - m;
+        check(n <= idle, "congested", n, format_args!("at most {idle} (the ports without a burst)"))?;
+        Ok(Checked { n, m, growth: self.arrival_rate - self.port_rate })
+    }
+
+    /// The arrival rate up to which queues follow their falling thresholds (case 1): `C·(1 + (1 + αN)/(αM))` (section III; rate).
+    /// [`f64::INFINITY`] without congested ports: there is none to follow (the printed form gives a finite number, of no effect).
+    ///
+    /// # Errors
+    /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than there are.
+    pub fn case_1_limit(&self) -> Domain<f64> {
+        let Checked { n, m, .. } = self.check()?;
+        if self.congested == 0 {
+            return Ok(f64::INFINITY);
+        }
+        Ok(self.port_rate * (1.0 + (1.0 + self.alpha * n) / (self.alpha * m)))
+    }
+
+    /// How long a burst Dynamic Thresholds absorb (Eqs. 3, 7; time).
+    ///
+    /// # Errors
+    /// As [`Self::case_1_limit`].
+    pub fn dynamic_threshold(&self) -> Domain<f64> {
+        let Checked { n, m, growth } = self.check()?;
+        let a = self.alpha;
+        if self.arrival_rate <= self.case_1_limit()? {
+            return Ok(a * self.buffer / ((1.0 + a * (m + n)) * growth));
+        }
+        let closing = (1.0 + a * m) * growth - a * n * self.port_rate;
+        Ok(a * self.buffer / ((1.0 + a * n) * closing))
+    }
+
+    /// How long a burst EDT absorbs (Eqs. 5, 13; time). Eq. 14 is implied (E-TDT-5).
+    ///
+    /// # Errors
+    /// As [`Self::case_1_limit`].
+    pub fn enhanced_dynamic_threshold(&self) -> Domain<f64> {
+        let Checked { n, m, .. } = self.check()?;
+        if self.arrival_rate <= self.case_1_limit()? {
+            return self.ideal();
+        }
+        let net = m * self.arrival_rate - (m + n) * self.port_rate;
+        Ok(self.buffer / ((1.0 + self.alpha * n) * net))
+    }
+
+    /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)` (Eq. 14; time), the time in which the old queues empty.
+    /// It never binds (E-TDT-5).
+    ///
+    /// # Errors
+    /// As [`Self::case_1_limit`].
+    pub fn old_queues_empty_printed(&self) -> Domain<f64> {
+        let Checked { n, .. } = self.check()?;
+        Ok(self.alpha * self.buffer / ((1.0 + self.alpha * n) * self.port_rate))
+    }
+
+    /// How long a burst the whole, empty buffer absorbs: `B / (M(R−C))` (time). No policy does better.
+    ///
+    /// # Errors
+    /// As [`Self::case_1_limit`].
+    pub fn ideal(&self) -> Domain<f64> {
+        let Checked { m, growth, .. } = self.check()?;
+        Ok(self.buffer / (m * growth))
+    }
+
+    /// How long a burst TDT absorbs once the N congested ports are evacuated: `(B − N·B/n) / (M(R−C))`, as each evacuated port
+    /// keeps B/n (E-TDT-2; time).
+    ///
+    /// # Errors
+    /// As [`Self::case_1_limit`].
+    pub fn traffic_aware(&self) -> Domain<f64> {
+        let Checked { n, .. } = self.check()?;
+        Ok(self.ideal()? * (1.0 - n / f64::from(self.ports)))
+    }
+
+    /// The same as printed: the whole buffer, `B / (M(R−C))` (§VI-A, E-TDT-2; time).
+    ///
+    /// # Errors
+    /// As [`Self::case_1_limit`].
+    pub fn traffic_aware_printed(&self) -> Domain<f64> {
+        self.ideal()
+    }
+
+    /// What a bursting port's queue holds after `duration`: (R − C)·d (size).
+    ///
+    /// # Errors
+    /// As [`Self::case_1_limit`]; a negative duration.
+    pub fn stored(&self, duration: f64) -> Domain<f64> {
+        Ok(self.check()?.growth * super::not_negative("duration", duration)?)
+    }
+}
+
+/// What a port of TDT (or EDT) is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortState {
+    /// Controlled: `alpha·(B − Q)`.
+    Normal,
+    /// Uncontrolled, absorbing a burst: B over the ports that are.
+    Absorption,
+    /// Being evacuated (TDT only): B over all ports.
+    Evacuation,
+}
+
+/// The threshold of a port of EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` are the ports that absorb, or all
+/// ports for evacuation; it has no meaning in the normal state.
+///
+/// # Errors
+/// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`, `ports_in_state` 0.
+pub fn threshold(
+    state: PortState,
+    alpha: f64,
+    buffer: f64,
+    occupancy: f64,
+    ports_in_state: u32,
+) -> Domain<f64> {
+    match state {
+        PortState::Normal => super::dynamic_threshold::threshold(alpha, buffer, occupancy),
+        PortState::Absorption | PortState::Evacuation => {
+            super::dynamic_threshold::threshold(alpha, buffer, occupancy)?;
+            Ok(buffer / at_least_one("ports_in_state", ports_in_state)?)
+        }
+    }
+}
+
+/// TDT's counters and bounds (section V-C), in the unit of the buffer (packets).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// Net enqueues that announce a burst: B/n.
+    pub net_enqueues: f64,
+    /// Dequeues within which they must come: NEC/(k − 1), for bursts of at least k port rates.
+    pub output_1: f64,
+    /// Drops that announce long-lived overload: B/2 (for alpha = 1).
+    pub drops: f64,
+    /// Dequeues after which an absorption ends: 2B.
+    pub output_2: f64,
+    /// Consecutive dequeues that end a burst: 3 to 5.
+    pub dequeues: f64,
+    /// Queue length below which an evacuation ends: B/(2n).
+    pub lower_bound: f64,
+}
+
+/// The parameters that section V-C suggests for `buffer` packets, `ports` ports and bursts of at least `burst_ratio` port rates.
+///
+/// The paper's own experiments use OC2 = 1344 = 32·42 for B = 667, not 2B = 1334 (E-TDT-4).
+///
+/// # Errors
+/// `buffer` not positive, `ports` 0, `burst_ratio` not above 1.
+pub fn parameters(buffer: f64, ports: u32, burst_ratio: f64) -> Domain<Parameters> {
+    let net_enqueues = positive("buffer", buffer)? / at_least_one("ports", ports)?;
+    above("burst_ratio", burst_ratio, 1.0, "the port rate, in port rates")?;
+    Ok(Parameters {
+        net_enqueues,
+        output_1: net_enqueues / (burst_ratio - 1.0),
+        drops: buffer / 2.0,
+        output_2: 2.0 * buffer,
+        dequeues: 3.0,
+        lower_bound: net_enqueues / 2.0,
+    })
+}
+
+/// OC2 as the paper's experiments have it: 2·n·NEC with NEC rounded (E-TDT-4; packets).
+///
+/// # Errors
+/// As [`parameters`].
+pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
+    Ok(2.0 * f64::from(ports) * parameters(buffer, ports, 2.0)?.net_enqueues.round())
+}
+
+/// Jain's fairness index: `(Σx)² / (n·Σx²)` (Eq. 15): 1 if all are equal, 1/n if one has everything.
+///
+/// # Errors
+/// No value, a negative one, or nothing but zeros.
+pub fn fairness(values: &[f64]) -> Domain<f64> {
+    check(!values.is_empty(), "values", 0.0, "one value or more")?;
+    values.iter().try_for_each(|&value| super::not_negative("values", value).map(drop))?;
+    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    check(squares > 0.0, "values", 0.0, "a value above 0 among them")?;
+    Ok(sum * sum / (values.len() as f64 * squares))
+}

@@ -1,0 +1,348 @@
+//! How long a burst finds room in a buffer of thresholds `omega_i · (B − Q)`: the transient analysis that ABM (A.4–A.7)
+//! and Plasticine (App. B) share, and of which Dynamic Thresholds are the case omega = alpha.
+//!
+//! Before the burst every old queue is at its threshold. At time 0 new queues appear, each with `arrival_rate` r and
+//! `drain_rate` γ. Old queues whose omega is unchanged (G_ne) follow their threshold down as long as they drain fast
+//! enough; those whose omega fell (G_e) stand above it and drain at full rate. The first loss comes at `t1`, when a new
+//! queue meets its own falling threshold.
+//!
+//! Sizes in one unit; rates in that unit per time.
+
+use super::{Domain, above, at_least_one, check, positive};
+
+/// Equal queues that were at their threshold before the burst.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OldQueues {
+    /// How many.
+    pub count: u32,
+    /// Their omega before the burst.
+    pub omega_before: f64,
+    /// Their omega from the burst on. It can only fall (more congested queues, a smaller share of the port).
+    pub omega: f64,
+    /// What each drains from the burst on (rate).
+    pub drain_rate: f64,
+}
+
+impl OldQueues {
+    /// Queues whose omega the burst does not change (G_ne).
+    #[must_use]
+    pub const fn unchanged(count: u32, omega: f64, drain_rate: f64) -> Self {
+        Self { count, omega_before: omega, omega, drain_rate }
+    }
+
+    /// Whether the burst changes their omega: they belong to G_e.
+    #[must_use]
+    pub fn is_affected(&self) -> bool {
+        self.omega < self.omega_before
+    }
+
+    fn check(&self) -> Domain<()> {
+        positive("omega", self.omega)?;
+        positive("drain_rate", self.drain_rate)?;
+        let valid = format_args!("at least {} (omega from the burst on: it cannot rise)", self.omega);
+        check(self.omega_before >= self.omega, "omega_before", self.omega_before, valid).map(drop)
+    }
+}
+
+/// The equal queues that appear at time 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewQueues {
+    /// How many.
+    pub count: u32,
+    /// Their omega. [`f64::INFINITY`] where only the physical buffer limits them (EDT's uncontrolled ports).
+    pub omega: f64,
+    /// What arrives at each (rate).
+    pub arrival_rate: f64,
+    /// What each drains (rate).
+    pub drain_rate: f64,
+}
+
+impl NewQueues {
+    /// How fast each grows: r − γ (rate).
+    #[must_use]
+    pub fn growth(&self) -> f64 {
+        self.arrival_rate - self.drain_rate
+    }
+
+    fn check(&self) -> Domain<()> {
+        at_least_one("count", self.count)?;
+        if self.omega != f64::INFINITY {
+            positive("omega", self.omega)?;
+        }
+        positive("drain_rate", self.drain_rate)?;
+        above("arrival_rate", self.arrival_rate, self.drain_rate, "the drain rate").map(drop)
+    }
+}
+
+/// Refuses what is no state before a burst.
+fn check_state(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<()> {
+    positive("buffer", buffer)?;
+    old.iter().try_for_each(OldQueues::check)?;
+    new.check()
+}
+
+/// Σ count · value over the queues that `keep`.
+fn sum(old: &[OldQueues], keep: impl Fn(&OldQueues) -> bool, value: impl Fn(&OldQueues) -> f64) -> f64 {
+    old.iter().filter(|q| keep(q)).map(|q| f64::from(q.count) * value(q)).sum()
+}
+
+/// The sums of which the printed forms are made.
+struct Sums {
+    /// 1 + Σ omega over all old queues, before the burst.
+    before: f64,
+    /// 1 + Σ omega over the unaffected ones.
+    unaffected: f64,
+    /// Σ drain rate of the affected ones.
+    affected_drain: f64,
+    /// Σ drain rate of all old queues.
+    drain: f64,
+    /// Σ (r − γ) of the new ones.
+    growth: f64,
+}
+
+impl Sums {
+    fn of(old: &[OldQueues], new: &NewQueues) -> Self {
+        Self {
+            before: 1.0 + sum(old, |_| true, |q| q.omega_before),
+            unaffected: 1.0 + sum(old, |q| !q.is_affected(), |q| q.omega),
+            affected_drain: sum(old, OldQueues::is_affected, |q| q.drain_rate),
+            drain: sum(old, |_| true, |q| q.drain_rate),
+            growth: f64::from(new.count) * new.growth(),
+        }
+    }
+}
+
+/// Up to which arrival rate every unaffected old queue follows its threshold (case 1; ABM Eq. 28, Plasticine Eq. 33,
+/// corrected per queue, E-ABM-4): `γ + [Σ_Ge γ_e + (1 + S_ne) · min_i(γ_i/ω_i)] / n_new`. [`f64::INFINITY`] if there
+/// is none to follow. The field `arrival_rate` of `new` is not used (rate).
+///
+/// # Errors
+/// `count`, an omega or a drain rate not positive, an omega that rises.
+pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
+    let slowest = old.iter().filter(|q| !q.is_affected() && q.count > 0).map(|q| q.drain_rate / q.omega);
+    limit(old, new, slowest.fold(f64::INFINITY, f64::min))
+}
+
+/// ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed: the sum over G_ne in the place of the slowest queue (E-ABM-4). Necessary for case
+/// 1, sufficient only if γ/ω is the same for all of G_ne (rate).
+///
+/// # Errors
+/// As [`case_1_limit`].
+pub fn case_1_limit_printed(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
+    let omega = sum(old, |q| !q.is_affected(), |q| q.omega);
+    let drain = sum(old, |q| !q.is_affected(), |q| q.drain_rate);
+    limit(old, new, if omega > 0.0 { drain / omega } else { f64::INFINITY })
+}
+
+fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64> {
+    // The limit does not depend on the arrival rate; any valid one passes the check.
+    let new = NewQueues { arrival_rate: new.drain_rate + 1.0, ..*new };
+    check_state(1.0, old, &new)?;
+    let sums = Sums::of(old, &new);
+    let room = sums.affected_drain + sums.unaffected * drain_per_omega;
+    Ok(new.drain_rate + room / f64::from(new.count))
+}
+
+/// The time of the first loss if all of G_ne follow (ABM Eq. 29, Plasticine Eq. 39, with G_e for the printed G_n, E-ABM-7;
+/// time): `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new (r−γ)))]`. [`f64::INFINITY`] if the affected queues drain so much
+/// faster than the burst fills that the threshold runs away (E-ABM-5).
+///
+/// Valid in case 1 ([`case_1_limit`]) and as long as no affected queue has come down to its new threshold; [`first_touch`] has
+/// neither restriction.
+///
+/// # Errors
+/// `buffer`, an omega or a rate not positive, an omega that rises, the arrival rate not above the drain rate.
+pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
+    check_state(buffer, old, new)?;
+    let sums = Sums::of(old, new);
+    let slope = (sums.growth - sums.affected_drain) / sums.unaffected;
+    Ok(touch(buffer / sums.before, 0.0, slope, new))
+}
+
+/// The time of the first loss if no old queue follows (ABM Eq. 39, Plasticine Eq. 46; time):
+/// `ω·B / [(1+S_old)·((r−γ) + ω·(−Σ_old γ + Σ_new (r−γ)))]`.
+///
+/// # Errors
+/// As [`t1_case_1`].
+pub fn t1_case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
+    check_state(buffer, old, new)?;
+    let sums = Sums::of(old, new);
+    Ok(touch(buffer / sums.before, 0.0, sums.growth - sums.drain, new))
+}
+
+/// When a new queue of length `length` meets its threshold if the free buffer falls at `slope` (time from now).
+fn touch(free: f64, length: f64, slope: f64, new: &NewQueues) -> f64 {
+    let (ahead, closing) = if new.omega == f64::INFINITY {
+        (free, slope)
+    } else {
+        (new.omega * free - length, new.growth() + new.omega * slope)
+    };
+    if closing > 0.0 { ahead / closing } else { f64::INFINITY }
+}
+
+/// Thresholds and queue lengths from the burst to the first loss (ABM Eqs. 30–33, Plasticine 35–38).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trajectory {
+    /// What was free before the burst: B/(1 + S_old) (size).
+    pub free_before: f64,
+    /// dQ/dt: how fast the free buffer falls, negative if it grows (rate).
+    pub occupancy_slope: f64,
+}
+
+impl Trajectory {
+    /// While all of G_ne follow (case 1): dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)` (ABM Eq. 30).
+    ///
+    /// # Errors
+    /// As [`t1_case_1`].
+    pub fn case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Self> {
+        check_state(buffer, old, new)?;
+        let sums = Sums::of(old, new);
+        let occupancy_slope = (sums.growth - sums.affected_drain) / sums.unaffected;
+        Ok(Self { free_before: buffer / sums.before, occupancy_slope })
+    }
+
+    /// While no old queue follows (case 2): dQ/dt = `−Σ_old γ + Σ_new (r−γ)`.
+    ///
+    /// # Errors
+    /// As [`t1_case_1`].
+    pub fn case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Self> {
+        check_state(buffer, old, new)?;
+        let sums = Sums::of(old, new);
+        Ok(Self { free_before: buffer / sums.before, occupancy_slope: sums.growth - sums.drain })
+    }
+
+    /// The threshold of a queue with `omega` (ABM Eq. 32), and the length of one that follows it (Eq. 33, first case) (size).
+    #[must_use]
+    pub fn threshold(&self, omega: f64, time: f64) -> f64 {
+        omega * (self.free_before - self.occupancy_slope * time)
+    }
+
+    /// The length of a queue that drains at full rate (ABM Eq. 33, second case; size).
+    #[must_use]
+    pub fn draining(&self, omega_before: f64, drain_rate: f64, time: f64) -> f64 {
+        omega_before * self.free_before - drain_rate * time
+    }
+
+    /// The length of a new queue (ABM Eq. 33, third case; size).
+    #[must_use]
+    pub fn growing(&self, new: &NewQueues, time: f64) -> f64 {
+        new.growth() * time
+    }
+}
+
+/// Which old queues follow their thresholds right after the burst began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regime {
+    /// All unaffected ones, or there is none: case 1.
+    AllFollow,
+    /// Some do: between the papers' two cases (E-ABM-4).
+    SomeFollow,
+    /// None does: case 2.
+    NoneFollows,
+}
+
+/// The first loss of a burst.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// From the burst's begin to its first loss: t1 (time). [`f64::INFINITY`]: there is none.
+    pub time: f64,
+    /// What each new queue holds then: (r − γ)·t1 (size).
+    pub stored: f64,
+    /// What has arrived at each new queue until then: r·t1 (ABM Eq. 42, Plasticine Eq. 49; size).
+    pub arrived: f64,
+    /// Which old queues follow their thresholds at the beginning.
+    pub regime: Regime,
+    /// Old queues that cannot follow at the beginning, the affected ones included.
+    pub lagging: u32,
+    /// dQ/dt at the beginning (rate).
+    pub occupancy_slope: f64,
+    /// Old queues that came down to their new threshold before the first loss.
+    pub rejoined: u32,
+}
+
+/// The first loss for any mix of old queues: exact, piece by piece, where the closed forms hold in pure cases only.
+///
+/// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`, and a queue follows
+/// iff `ω·X ≤ γ`; a lagging queue rejoins when it has drained down to its threshold.
+///
+/// # Errors
+/// As [`t1_case_1`].
+pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Touch> {
+    check_state(buffer, old, new)?;
+    let mut free = buffer / Sums::of(old, new).before;
+    let mut lengths: Vec<f64> = old.iter().map(|q| q.omega_before * free).collect();
+    let mut follows: Vec<bool> = old.iter().map(|q| !q.is_affected()).collect();
+    let (mut time, mut rejoined) = (0.0, 0);
+    let mut beginning = None;
+    loop {
+        let slope = settle(old, &mut follows, new);
+        let (regime, lagging, occupancy_slope) =
+            *beginning.get_or_insert_with(|| (regime(old, &follows), lagging(old, &follows), slope));
+        let until_touch = touch(free, new.growth() * time, slope, new);
+        let next = (0..old.len())
+            .filter_map(|i| {
+                let closing = old[i].drain_rate - old[i].omega * slope;
+                let ahead = lengths[i] - old[i].omega * free;
+                (!follows[i] && ahead > 0.0 && closing > 0.0).then_some((ahead / closing, i))
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|next| next.0 < until_touch);
+        let Some((step, joins)) = next else {
+            time += until_touch;
+            let (stored, arrived) = (new.growth() * time, new.arrival_rate * time);
+            return Ok(Touch { time, stored, arrived, regime, lagging, occupancy_slope, rejoined });
+        };
+        time += step;
+        free -= slope * step;
+        for (i, length) in lengths.iter_mut().enumerate() {
+            *length = if follows[i] { old[i].omega * free } else { *length - old[i].drain_rate * step };
+        }
+        lengths[joins] = old[joins].omega * free;
+        follows[joins] = true;
+        rejoined += old[joins].count;
+    }
+}
+
+/// Takes away who cannot follow until all that are left can; answers dQ/dt. Each removal raises dQ/dt, so the order does not matter
+/// and a queue that fell behind stays behind.
+fn settle(old: &[OldQueues], follows: &mut [bool], new: &NewQueues) -> f64 {
+    // Equality means "just follows"; the slack only absorbs rounding.
+    const SLACK: f64 = 1.0 + 1e-12;
+    loop {
+        let mut growth = f64::from(new.count) * new.growth();
+        let mut omegas = 1.0;
+        for (queue, &follows) in old.iter().zip(&*follows) {
+            if follows {
+                omegas += f64::from(queue.count) * queue.omega;
+            } else {
+                growth -= f64::from(queue.count) * queue.drain_rate;
+            }
+        }
+        let slope = growth / omegas;
+        let mut stable = true;
+        for (queue, follows) in old.iter().zip(follows.iter_mut()) {
+            if *follows && queue.count > 0 && queue.omega * slope > queue.drain_rate * SLACK {
+                *follows = false;
+                stable = false;
+            }
+        }
+        if stable {
+            return slope;
+        }
+    }
+}
+
+fn regime(old: &[OldQueues], follows: &[bool]) -> Regime {
+    let unaffected = || old.iter().zip(follows).filter(|(q, _)| !q.is_affected() && q.count > 0);
+    if unaffected().all(|(_, follows)| *follows) {
+        Regime::AllFollow
+    } else if unaffected().any(|(_, follows)| *follows) {
+        Regime::SomeFollow
+    } else {
+        Regime::NoneFollows
+    }
+}
+
+fn lagging(old: &[OldQueues], follows: &[bool]) -> u32 {
+    old.iter().zip(follows).filter(|(_, follows)| !**follows).map(|(q, _)| q.count).sum()
+}

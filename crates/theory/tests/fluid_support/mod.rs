@@ -1,0 +1,143 @@
+//! The closed forms that the fluid model is checked against, in the notation of the papers.
+//!
+//! Sizes share one unit, rates are in that unit per unit of time.
+
+#![allow(dead_code)]
+
+use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
+use bufferlab_units::RandomStream;
+
+/// ABM Eq. 15–17: what remains, and the limit of every queue.
+pub(crate) fn steady(buffer: f64, weights: &[f64]) -> (f64, Vec<f64>) {
+    let rest = buffer / (1.0 + weights.iter().sum::<f64>());
+    (rest, weights.iter().map(|weight| weight * rest).collect())
+}
+
+/// An old queue: its weight ω and its drain rate γ.
+pub(crate) type Old = (f64, f64);
+
+/// A burst that begins on `count` new queues of weight ω, each on an empty port of rate 1, at rate r.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Burst {
+    pub(crate) weight: f64,
+    pub(crate) rate: f64,
+    pub(crate) count: usize,
+}
+
+/// First instant at which a new queue meets its limit (ABM Eq. 29 to 39 with any mix of old queues that follow their limit and old
+/// queues that lag), and how many lag.
+pub(crate) fn first_drop(buffer: f64, old: &[Old], burst: Burst) -> (f64, Vec<Old>) {
+    let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
+    let inflow = burst.count as f64 * (burst.rate - 1.0);
+    let (mut following, mut lagging) = (old.to_vec(), Vec::new());
+    let growth = loop {
+        let drained: f64 = lagging.iter().map(|(_, gamma)| gamma).sum();
+        let growth = (inflow - drained) / (1.0 + following.iter().map(|(weight, _)| weight).sum::<f64>());
+        let before = lagging.len();
+        following.retain(|&(weight, gamma)| {
+            let follows = weight * growth <= gamma * (1.0 + 1e-12);
+            if !follows {
+                lagging.push((weight, gamma));
+            }
+            follows
+        });
+        if lagging.len() == before {
+            break growth;
+        }
+    };
+    let rest = buffer / (1.0 + sum);
+    (burst.weight * rest / ((burst.rate - 1.0) + burst.weight * growth), lagging)
+}
+
+/// ABM Eq. 34 (Plasticine Eq. 40): every old queue follows.
+pub(crate) fn first_drop_case_1(buffer: f64, old: &[Old], burst: Burst) -> f64 {
+    let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
+    burst.weight * buffer / ((burst.rate - 1.0) * (1.0 + sum + burst.weight * burst.count as f64))
+}
+
+/// ABM Eq. 39 (Plasticine Eq. 46): every old queue lags.
+pub(crate) fn first_drop_case_2(buffer: f64, old: &[Old], burst: Burst) -> f64 {
+    let (sum, drained) = old.iter().fold((0.0, 0.0), |(w, g), (weight, gamma)| (w + weight, g + gamma));
+    let net = burst.count as f64 * (burst.rate - 1.0) - drained;
+    burst.weight * buffer / ((1.0 + sum) * ((burst.rate - 1.0) + burst.weight * net))
+}
+
+/// TDT Eq. 4 to 13: N overloaded ports, M new ones at R, line rate C.
+pub(crate) struct Tdt {
+    pub(crate) dt: f64,
+    pub(crate) edt: f64,
+    pub(crate) ideal: f64,
+    pub(crate) tdt: f64,
+    pub(crate) case_2: bool,
+}
+
+pub(crate) fn tdt(rate: f64, old: f64, new: f64, buffer: f64, alpha: f64, line: f64, ports: f64) -> Tdt {
+    let case_2 = rate > line * (1.0 + (1.0 + alpha * old) / (alpha * new));
+    let ideal = buffer / (new * (rate - line));
+    let (dt, edt) = if case_2 {
+        (
+            alpha * buffer
+                / ((1.0 + alpha * old) * ((1.0 + alpha * new) * (rate - line) - alpha * old * line)),
+            buffer / ((1.0 + alpha * old) * (new * rate - (new + old) * line)),
+        )
+    } else {
+        (alpha * buffer / ((1.0 + alpha * (new + old)) * (rate - line)), ideal)
+    };
+    Tdt { dt, edt, ideal, tdt: (buffer - old * buffer / ports) / (new * (rate - line)), case_2 }
+}
+
+/// Reverie Eq. 10, 11: what lossless and lossy traffic hold in SONiC's pools.
+pub(crate) fn sonic(
+    ingress: f64,
+    lossy: f64,
+    (n, alpha): (f64, f64),
+    (m, lossy_alpha): (f64, f64),
+) -> (f64, f64) {
+    let (x, y) = (n * alpha / (1.0 + n * alpha), m * lossy_alpha / (1.0 + m * lossy_alpha));
+    (ingress * x - lossy * x * y, lossy * y)
+}
+
+/// A switch with `old` queues at their limits (several on a port where γ is a fraction) and new, empty queues, each on its own port;
+/// frozen weights; everything overloaded. Old queues with γ = 1/k come in runs of k.
+pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid, usize) {
+    let most = old.iter().map(|(_, gamma)| (1.0 / gamma).round() as usize).max().unwrap_or(1);
+    let mut slots = Vec::new();
+    let (mut index, mut port) = (0, 0);
+    while index < old.len() {
+        let k = (1.0 / old[index].1).round() as usize;
+        slots.extend((0..k).map(|priority| port * most + priority));
+        index += k;
+        port += 1;
+    }
+    assert_eq!(slots.len(), old.len(), "old queues of one port stand together");
+    let shape = Shape::new(buffer, vec![1.0; port + burst.count], most).expect("in domain");
+    let new = port * most;
+    let (_, limits) = steady(buffer, &old.iter().map(|(weight, _)| *weight).collect::<Vec<_>>());
+    let (mut weights, mut lengths) = (vec![0.0; shape.queues()], vec![0.0; shape.queues()]);
+    for (number, &slot) in slots.iter().enumerate() {
+        (weights[slot], lengths[slot]) = (old[number].0, limits[number]);
+    }
+    for burst_port in 0..burst.count {
+        weights[new + burst_port * most] = burst.weight;
+    }
+    let law = Law::frozen_weights(&shape, weights).expect("in domain");
+    let mut fluid = Fluid::new(shape, law).and_then(|fluid| fluid.starting_with(&lengths)).expect("it fits");
+    for &queue in &slots {
+        fluid = fluid.with(Source { queue, rate: 5.0, start: 0.0, end }).expect("in domain");
+    }
+    for burst_port in 0..burst.count {
+        let queue = new + burst_port * most;
+        fluid = fluid.with(Source { queue, rate: burst.rate, start: 0.0, end }).expect("in domain");
+    }
+    (fluid, new)
+}
+
+/// Uniform in a range, on a logarithmic scale.
+pub(crate) fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
+    (low.ln() + stream.next_f64() * (high / low).ln()).exp()
+}
+
+/// Whether two numbers agree up to a share.
+pub(crate) fn near(found: f64, expected: f64, share: f64) -> bool {
+    (found - expected).abs() <= share * expected.abs().max(1e-300)
+}
