@@ -303,8 +303,12 @@ pub struct TransportSpec {
     pub powertcp: PowerTcpSpec,
     /// The first this many bytes of a flow carry the `unscheduled` tag; 0: none.
     pub unscheduled_bytes: u64,
-    /// Priority of data packets.
-    pub data_priority: u8,
+    /// Priorities of data packets: a flow draws one of them.
+    pub data_priorities: Vec<u8>,
+    /// Bytes sent from which on a flow's data has a priority number one higher than before, ascending.
+    pub pias_thresholds_bytes: Vec<u64>,
+    /// The first this many bytes of a flow carry the `small` tag; 0: none.
+    pub small_bytes: u64,
     /// Priority of ACKs, handshakes and tiny segments.
     pub control_priority: u8,
     /// Data segments with at most this much payload use the control priority (bytes).

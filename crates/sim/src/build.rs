@@ -111,6 +111,7 @@ impl Simulation {
             spray: (topology.multipath == Multipath::Spray)
                 .then(|| RandomStream::new(scenario.seed, "sim/spray", 0)),
             path_stream: RandomStream::new(scenario.seed, "sim/paths", 0),
+            queue_stream: RandomStream::new(scenario.seed, "sim/queues", 0),
             measure_delays: scenario.output.delays,
             packet_hops: 0,
             verify: false,

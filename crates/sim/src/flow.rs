@@ -108,6 +108,8 @@ pub(crate) struct SenderSlot {
     pub(crate) next_ready: Slot,
     pub(crate) is_ready: bool,
     pub(crate) transport: u8,
+    /// Priority of its first data.
+    pub(crate) priority: u8,
     pub(crate) explicit_path: bool,
     pub(crate) src: u16,
     pub(crate) dst: u16,

@@ -41,6 +41,10 @@ impl Simulation {
                 (FlowSender::Paced(sender), FlowReceiver::Counting { missing: total })
             }
         };
+        let priority = match transport.data_priorities[..] {
+            [only] => only,
+            ref several => several[self.queue_stream.below(several.len() as u64) as usize],
+        };
         // Entropy is drawn for every flow, also where it is not used: the streams of two runs stay in step.
         let entropy = self.path_stream.next_u64();
         let path = spec.data_path.unwrap_or(entropy as u32);
@@ -59,6 +63,7 @@ impl Simulation {
                 next_ready: crate::flow::NO_SLOT,
                 is_ready: false,
                 transport: transport_index,
+                priority,
                 explicit_path: explicit,
                 src,
                 dst,
@@ -448,17 +453,25 @@ fn data_packet(
         let payload = if last { flow.last_payload } else { transport.segment };
         (payload as u16 + transport.header, Kind::Data, payload <= transport.control_max_payload)
     };
+    // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the public ns-3 code do).
+    let bytes_before = sent_before * u64::from(transport.segment);
     let flags = if segment.syn {
         control_flags(kind, transport, flow.explicit_path)
     } else {
-        // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the public ns-3 code do).
-        let unscheduled = sent_before * u64::from(transport.segment) < transport.unscheduled_bytes;
         Flags::of_kind(kind)
             .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
             .with_if(flow.explicit_path, Flags::EXPLICIT_PATH)
-            .with_if(unscheduled, Flags::UNSCHEDULED)
+            .with_if(bytes_before < transport.unscheduled_bytes, Flags::UNSCHEDULED)
             .with_if(segment.retransmission, Flags::RETRANSMISSION)
     };
+    let mut notes = 0;
+    if transport.wants_telemetry && !segment.syn {
+        notes |= Packet::WANTS_TELEMETRY;
+    }
+    if bytes_before < transport.small_bytes && !segment.syn {
+        notes |= Packet::SMALL;
+    }
+    let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
     Packet {
         sent: now,
         flow: flow.handle,
@@ -466,10 +479,10 @@ fn data_packet(
         sack_first: 0,
         path: flow.path,
         wire,
-        sack_count: u16::from(transport.wants_telemetry && !segment.syn),
+        sack_count: notes,
         dst: flow.dst,
         flags,
-        priority: if tiny { transport.control_priority } else { transport.data_priority },
+        priority: if tiny { transport.control_priority } else { flow.priority + passed as u8 },
     }
 }
 

@@ -57,7 +57,11 @@ pub(crate) struct Transport {
     pub(crate) unscheduled_bytes: u64,
     pub(crate) control_unscheduled: bool,
     pub(crate) ecn_capable: bool,
-    pub(crate) data_priority: u8,
+    /// A flow draws one of them.
+    pub(crate) data_priorities: Vec<u8>,
+    /// Bytes sent from which on its data is one queue further.
+    pub(crate) pias_thresholds: Vec<u64>,
+    pub(crate) small_bytes: u64,
     pub(crate) control_priority: u8,
     pub(crate) control_max_payload: u32,
 }
@@ -102,6 +106,8 @@ pub struct Simulation {
     /// `Some`: every packet draws its path.
     pub(crate) spray: Option<RandomStream>,
     pub(crate) path_stream: RandomStream,
+    /// Draws queues for flows of transports that have several.
+    pub(crate) queue_stream: RandomStream,
     /// Whether queueing delays are recorded.
     pub(crate) measure_delays: bool,
     pub(crate) packet_hops: u64,

@@ -4,7 +4,7 @@ use crate::SimError;
 use crate::explain::{ExplainedEvent, Sighting};
 use crate::flow::slot_of;
 use crate::link::End;
-use crate::packet::{Flags, Kind, PacketId};
+use crate::packet::{self, Flags, PacketId};
 use crate::routing::Routes;
 use crate::simulation::Simulation;
 use crate::switch_node::Evicted;
@@ -33,7 +33,7 @@ impl Simulation {
             ingress_port,
             egress_port,
             priority: packet.priority,
-            tags: packet.flags.tags(),
+            tags: packet.tags(),
             ecn: match packet.flags {
                 flags if !flags.has(Flags::ECN_CAPABLE) => Ecn::NotCapable,
                 flags if flags.has(Flags::MARKED) => Ecn::Marked,
@@ -115,7 +115,7 @@ impl Simulation {
     #[cold]
     fn report_hop(&mut self, link: u32, switch: u32, transmission: &Transmission) {
         let packet = &self.packets[transmission.packet];
-        if packet.flags.kind() != Kind::Data || packet.sack_count == 0 {
+        if !packet.has_note(packet::Packet::WANTS_TELEMETRY) {
             return;
         }
         let (slice, queue) = self.switches[switch as usize].at(transmission.queue);

@@ -129,7 +129,9 @@ fn build_transport(
         // In the artifact a receiver has never sent data, so that every ACK and SYN counts as unscheduled.
         control_unscheduled: profile == Profile::Artifact && spec.unscheduled_bytes > 0,
         ecn_capable: spec.ecn_capable,
-        data_priority: spec.data_priority,
+        data_priorities: spec.data_priorities.clone(),
+        pias_thresholds: spec.pias_thresholds_bytes.clone(),
+        small_bytes: spec.small_bytes,
         control_priority: spec.control_priority,
         control_max_payload: spec.control_max_payload_bytes,
     })

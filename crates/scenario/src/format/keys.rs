@@ -735,6 +735,26 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "1",
             "Queue of data packets. Default: ABM's artifact, which keeps queue 0 for ACKs.",
         ),
+        optional(
+            "data_priorities",
+            PRIORITIES,
+            "[1, 2, 3]",
+            "Instead of `data_priority`: every flow draws one of these queues, each with the same probability (ABM, figures 10 and 12).",
+        ),
+        optional(
+            "pias_thresholds",
+            Kind::Sizes,
+            "[\"1 MB\"]",
+            "A flow begins in its queue and moves to the next one whenever it has sent so many bytes, retransmissions included; ascending \
+             (PIAS, NSDI 2015; LossPass: one threshold of 1 MB).",
+        ),
+        default(
+            "small_bytes",
+            SIZE_OR_ZERO,
+            "\"0 B\"",
+            "The first so many bytes that a flow sends carry the tag `small`, for policies that spare small flows by tag (LossPass, \
+             FAB, Intelligent Buffer, Plasticine) and not by a trap of their own. Default: none are tagged.",
+        ),
         default(
             "control_priority",
             PRIORITY,

@@ -9,6 +9,7 @@ mod on_off;
 mod output;
 mod overrides;
 mod policy;
+mod priority;
 mod scheduler;
 mod switch;
 mod topology;

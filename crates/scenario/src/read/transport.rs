@@ -1,8 +1,7 @@
 //! `[[transport]]`: how flows are carried.
 
-use super::congestion;
-use super::scheduler::queue_numbers;
 use super::switch::Group;
+use super::{congestion, priority};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
@@ -150,30 +149,14 @@ fn transport(
     let dctcp_initial_alpha = reader.ratio("dctcp_initial_alpha");
     let control = congestion::read(reader, congestion_control, initial_window, profile);
     let unscheduled_bytes = reader.size("unscheduled_bytes");
-    let default_priority = u32::from(queues_per_port.is_some_and(|queues| queues > 1));
-    let data_priority = reader.small_count("data_priority").unwrap_or(default_priority);
-    reader.out.set("data_priority", data_priority.to_string());
-    let control_priority = reader.small_count("control_priority");
+    let small_bytes = reader.size("small_bytes");
+    let priorities = priority::read(reader, queues_per_port);
     let control_max_payload_bytes = reader.small_size("control_max_payload_bytes");
-    if let Some(queues) = queues_per_port {
-        for (key, priority) in
-            [("data_priority", Some(data_priority)), ("control_priority", control_priority)]
-        {
-            if let Some(priority) = priority.filter(|&priority| priority >= u32::from(queues)) {
-                let complaint =
-                    Complaint::new(format!("no port has a queue {priority}"), queue_numbers(queues));
-                let help = format!(
-                    "the smallest queues_per_port of any switch is {queues}; queues are numbered from 0"
-                );
-                reader.error(key, complaint.help(help));
-            }
-        }
-    }
     if congestion_control == Some(UNRESPONSIVE) {
         leave_out_tcp(reader);
     }
     let spec = || {
-        let control = control?;
+        let (control, priorities) = (control?, priorities?);
         Some(TransportSpec {
             name: name.clone(),
             congestion_control: congestion_control?.to_owned(),
@@ -197,8 +180,10 @@ fn transport(
             hpcc: control.hpcc,
             powertcp: control.powertcp,
             unscheduled_bytes: unscheduled_bytes?,
-            data_priority: data_priority as u8,
-            control_priority: control_priority? as u8,
+            data_priorities: priorities.data,
+            pias_thresholds_bytes: priorities.thresholds_bytes,
+            small_bytes: small_bytes?,
+            control_priority: priorities.control,
             control_max_payload_bytes: control_max_payload_bytes?,
         })
     };
