@@ -100,13 +100,25 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Policies to compare, separated by commas, the baseline first
+    /// Policies to compare, separated by commas, the baseline first; `all`: the scenario's own, then every other one that fits
     #[arg(long, value_delimiter = ',', value_name = "NAMES", default_value = "dt,cs,abm")]
-    #[arg(ignore_case = true, value_parser = policy_parser())]
-    pub(crate) policies: Vec<&'static PolicyInfo>,
+    #[arg(ignore_case = true, value_parser = choice_parser())]
+    pub(crate) policies: Vec<PolicyChoice>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }
+
+/// What `--policies` may name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PolicyChoice {
+    /// One policy of the registry.
+    One(&'static PolicyInfo),
+    /// Every policy of the registry.
+    All,
+}
+
+/// The word for every policy.
+const ALL: &str = "all";
 
 /// `check`.
 #[derive(Clone, Debug, clap::Args)]
@@ -185,11 +197,25 @@ pub(crate) struct BenchArgs {
     pub(crate) runs: NonZero<u32>,
 }
 
+/// The names of the registry.
+fn policy_names() -> impl Iterator<Item = PossibleValue> {
+    POLICIES.iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
+}
+
 /// A policy of the registry by name or alias.
 fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
-    let names = POLICIES.iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases));
-    PossibleValuesParser::new(names)
+    PossibleValuesParser::new(policy_names())
         .map(|name| find_policy(&name.to_lowercase()).expect("only names of the registry are accepted"))
+}
+
+/// The same, or all of them.
+fn choice_parser() -> impl TypedValueParser<Value = PolicyChoice> {
+    PossibleValuesParser::new(policy_names().chain([PossibleValue::new(ALL)])).map(|name| {
+        match name.to_lowercase().as_str() {
+            ALL => PolicyChoice::All,
+            name => PolicyChoice::One(find_policy(name).expect("only names of the registry are accepted")),
+        }
+    })
 }
 
 /// A number of things, at least one.

@@ -171,6 +171,9 @@ fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
             off.shape.name()
         ),
         TrafficProcess::Bursts { flows } => counted(flows.len(), "listed burst", "listed bursts"),
+        TrafficProcess::Trace { path, packets, .. } => {
+            format!("{} of {path}", counted(packets.len(), "packet", "packets"))
+        }
         TrafficProcess::FlowList { path, flows, .. } => {
             format!("{} of {path}", counted(flows.len(), "flow", "flows"))
         }

@@ -1,10 +1,10 @@
 //! `run`, `compare` and `report`: from a scenario to folders of results.
 
-use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
+use crate::args::{CompareArgs, ExecutionArgs, PolicyChoice, ReportArgs, RunArgs, ScenarioArgs};
 use crate::group::{self, Layout};
 use crate::progress::Board;
 use crate::{error, print, say};
-use bufferlab_core::{Params, find_policy};
+use bufferlab_core::{POLICIES, Params, find_policy};
 use bufferlab_report::Report;
 use bufferlab_results::{NameTables, PolicyHead, RunCaveat, RunHead, RunWriter, Timing};
 use bufferlab_scenario::{Loaded, Scenario};
@@ -52,7 +52,7 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let first = load(&args.scenario, &[])?;
     warn(&first);
     let out = out(&args.execution, &first.scenario, "-compare");
-    let policies: Vec<String> = args.policies.iter().map(|info| info.name.to_owned()).collect();
+    let (mut policies, all) = named(&args.policies, &first.scenario);
     if let Some(twice) = repeated(&policies) {
         return Err(miette::miette!(help = "name each policy once", "policy \"{twice}\" is named twice"));
     }
@@ -65,6 +65,15 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
         }
         load(&args.scenario, &overrides)
     };
+    if all {
+        policies.retain(|policy| match unfit(policy, first.scenario.seed, &load_variant) {
+            None => true,
+            Some(why) => {
+                say(&format!("left out: {policy}: {why}"));
+                false
+            }
+        });
+    }
     let mut jobs = Vec::new();
     for policy in &policies {
         for seed in seeds(&first.scenario, &args.execution) {
@@ -76,6 +85,40 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     keep(&out, Layout::Policies, &jobs, |policy, seed| load_variant(policy.unwrap_or_default(), seed))?;
     execute(&args.scenario.scenario, &jobs, &args.execution)?;
     finish(&out, &policies)
+}
+
+/// The policies that the command line names, and whether that is all of them: then the scenario's own is the baseline, which keeps the
+/// parameters that the scenario gives it.
+fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<String>, bool) {
+    if !choices.iter().any(|choice| matches!(choice, PolicyChoice::All)) {
+        let one = |choice: &PolicyChoice| match choice {
+            PolicyChoice::One(info) => Some(info.name.to_owned()),
+            PolicyChoice::All => None,
+        };
+        return (choices.iter().filter_map(one).collect(), false);
+    }
+    // Named ones come first, in their order, the others follow.
+    let named = choices.iter().filter_map(|choice| match choice {
+        PolicyChoice::One(info) => Some(info.name),
+        PolicyChoice::All => None,
+    });
+    let own = scenario.switches.first().map(|switch| switch.policy.as_str());
+    let mut policies: Vec<String> = Vec::new();
+    for name in named.chain(own).chain(POLICIES.iter().map(|info| info.name)) {
+        if !policies.iter().any(|known| known == name) {
+            policies.push(name.to_owned());
+        }
+    }
+    (policies, true)
+}
+
+/// Why `policy` cannot run in this scenario; `None` if it can.
+fn unfit(policy: &str, seed: u64, load: &impl Fn(&str, u64) -> miette::Result<Loaded>) -> Option<String> {
+    let loaded = match load(policy, seed) {
+        Ok(loaded) => loaded,
+        Err(error) => return Some(error.to_string()),
+    };
+    Simulation::new(&loaded.scenario).err().map(|error| error.to_string())
 }
 
 /// `report`.

@@ -17,6 +17,32 @@ fn stdout_has_only_data_and_paths_of_a_run_are_told_on_stderr() {
     }
 }
 
+/// 200 KB in four parts of 50 KB; a policy that needs more queues or buffer than there are would be named.
+#[test]
+fn all_policies_that_fit_are_compared_and_the_others_named_with_the_reason() {
+    let desk = Desk::with_tiny();
+    let output = desk.output(&["compare", "tiny.toml", "--policies", "all", "--set", "switch.buffer=4 KB"]);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    let left_out: Vec<_> = stderr.lines().filter(|line| line.starts_with("left out: ")).collect();
+    assert_eq!(left_out.len(), 2, "{stderr}");
+    assert!(
+        left_out[0].starts_with("left out: cp: ") && left_out[0].contains("enlarge the buffer"),
+        "{stderr}"
+    );
+    assert!(left_out[1].starts_with("left out: es: "), "{stderr}");
+    let names: Vec<_> = stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for policy in ["dt", "cs", "tdt", "plasticine-pisa"] {
+        assert!(names.contains(&policy), "{policy}: {stdout}");
+    }
+    assert!(!names.contains(&"cp"), "{stdout}");
+    let first = stdout.lines().find(|line| line.starts_with("dt ") || line.starts_with("cs "));
+    assert!(
+        first.is_some_and(|line| line.starts_with("dt ")),
+        "the scenario's own policy is the baseline: {stdout}"
+    );
+}
+
 #[test]
 fn the_report_command_prints_the_path_and_nothing_else() {
     let desk = Desk::with_tiny();

@@ -10,6 +10,8 @@
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the expected verdicts,
 //!   queue lengths and thresholds.
 //!
+//! * [`mod@claims`] are statements of papers, each with a test that carries its number and a line of a page that says what was found;
+//!   [`open_loop`] is the bench on which they are measured.
 //! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and with an optimum that knows the future.
 //!
 //! ```
@@ -24,8 +26,10 @@
 //! ```
 
 mod bench;
+pub mod claims;
 pub mod competitive;
 mod device;
+pub mod open_loop;
 mod properties;
 mod script;
 mod subject;

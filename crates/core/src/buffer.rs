@@ -3,12 +3,12 @@
 //! Every stored packet is counted once in the total, once at its egress queue and port, and once at the
 //! ingress queue that it came from. Only [`crate::Switch`] writes; policies read.
 //!
-//! **What policies divide.** Space may be reserved for queues and ports ([`Reserves`]); what is left is the *shared* pool. A queue uses its
-//! own reserve first, then its port's, then the pool; it gives back in the opposite order. The methods with `shared` in
+//! **What policies divide.** Space may be reserved for queues and ports ([`Reserves`]); what is left is the *shared* pool. The methods with `shared` in
 //! their names show the pool alone, and policies read only these; without reserves they equal the others. The pool's occupancy may be
 //! shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]): that is how thresholds of a chip grow stale.
 
 use crate::policy::{Account, Tags};
+use crate::shared_pool::{Reserves, SharedPool};
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 use std::fmt;
@@ -49,23 +49,6 @@ pub struct Stored {
     pub account: Account,
 }
 
-/// Bytes set aside, the same for every queue and for every port of a memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reserves {
-    /// Of each egress queue (bytes).
-    pub queue: u64,
-    /// Of each egress port, for its queues together once their own are used up (bytes).
-    pub port: u64,
-}
-
-impl Reserves {
-    /// All bytes that are set aside in a memory of `ports` × `queues_per_port` queues.
-    #[must_use]
-    pub const fn total(self, ports: usize, queues_per_port: usize) -> u64 {
-        ports as u64 * (self.port + queues_per_port as u64 * self.queue)
-    }
-}
-
 #[derive(Clone, Debug, Default)]
 struct Queue {
     packets: VecDeque<Stored>,
@@ -76,8 +59,6 @@ struct Queue {
 struct PortAccount {
     bytes: u64,
     reserved: u64,
-    /// Beyond the reserves of its queues (bytes).
-    beyond_queues: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,13 +75,8 @@ const ACCOUNTS: usize = 4;
 pub struct Buffer {
     capacity: u64,
     occupancy: u64,
-    reserves: Reserves,
-    shared_capacity: u64,
-    /// Nothing is set aside: the pool is the memory, and its accounts are not kept twice.
-    all_shared: bool,
-    shared_occupancy: u64,
-    /// The pool's occupancy as policies see it; `None`: as it is.
-    shown_occupancy: Option<u64>,
+    /// What policies divide, where that is not the whole memory as it is.
+    pool: Option<Box<SharedPool>>,
     /// Bytes by [`Account`].
     used: [u64; ACCOUNTS],
     queues_per_port: u16,
@@ -140,11 +116,7 @@ impl Buffer {
         Self {
             capacity,
             occupancy: 0,
-            reserves,
-            shared_capacity: capacity - reserved,
-            all_shared: reserved == 0,
-            shared_occupancy: 0,
-            shown_occupancy: None,
+            pool: (reserved > 0).then(|| Box::new(SharedPool::new(capacity - reserved, reserves, ports))),
             used: [0; ACCOUNTS],
             queues_per_port: queues_per_port as u16,
             queues: vec![Queue::default(); queues],
@@ -171,66 +143,69 @@ impl Buffer {
     #[inline]
     #[must_use]
     pub fn shared_capacity(&self) -> u64 {
-        self.shared_capacity
+        self.pool.as_ref().map_or(self.capacity, |pool| pool.capacity)
     }
 
     /// Bytes of the shared pool in use: as they are, or as they were at the last refresh.
     #[inline]
     #[must_use]
     pub fn shared_occupancy(&self) -> u64 {
-        self.shown_occupancy.unwrap_or_else(|| self.pool_occupancy())
-    }
-
-    /// Bytes of the shared pool in use.
-    #[inline]
-    fn pool_occupancy(&self) -> u64 {
-        if self.all_shared { self.occupancy } else { self.shared_occupancy }
+        self.pool.as_ref().map_or(self.occupancy, |pool| pool.shown_occupancy())
     }
 
     /// [`Self::shared_capacity`] − [`Self::shared_occupancy`]: what dynamic thresholds are proportional to.
     #[inline]
     #[must_use]
     pub fn shared_free(&self) -> u64 {
-        self.shared_capacity - self.shared_occupancy()
+        match &self.pool {
+            None => self.capacity - self.occupancy,
+            Some(pool) => pool.capacity - pool.shown_occupancy(),
+        }
     }
 
     /// Bytes of an egress queue beyond its own reserve.
     #[inline]
     #[must_use]
     pub fn shared_queue_bytes(&self, queue: QueueId) -> u64 {
-        self.queue_bytes(queue).saturating_sub(self.reserves.queue)
+        let length = self.queue_bytes(queue);
+        self.pool.as_ref().map_or(length, |pool| length.saturating_sub(pool.reserves.queue))
     }
 
     /// Bytes of an egress port beyond the reserves of its queues and its own.
     #[inline]
     #[must_use]
     pub fn shared_port_bytes(&self, port: u16) -> u64 {
-        let account = &self.ports[port as usize];
-        if self.all_shared { account.bytes } else { account.beyond_queues.saturating_sub(self.reserves.port) }
+        self.pool.as_ref().map_or(self.ports[port as usize].bytes, |pool| pool.of_port(port))
     }
 
     /// Whether `size` more bytes fit into the shared pool as it is: Q + len ≤ B.
     #[inline]
     #[must_use]
     pub fn fits(&self, size: u32) -> bool {
-        self.pool_occupancy() + u64::from(size) <= self.shared_capacity
+        match &self.pool {
+            None => self.occupancy + u64::from(size) <= self.capacity,
+            Some(pool) => pool.occupancy + u64::from(size) <= pool.capacity,
+        }
     }
 
     /// Whether `size` more bytes of `queue` lie within what is set aside for it and its port.
     #[inline]
     #[must_use]
     pub fn fits_reserve(&self, queue: QueueId, port: u16, size: u32) -> bool {
-        if self.all_shared {
-            return false;
-        }
         let length = self.queue_bytes(queue);
-        let beyond_queue = (length + u64::from(size)).saturating_sub(length.max(self.reserves.queue));
-        beyond_queue == 0 || self.ports[port as usize].beyond_queues + beyond_queue <= self.reserves.port
+        self.pool.as_ref().is_some_and(|pool| pool.fits_reserve(port, length, u64::from(size)))
     }
 
     /// From now on policies see the pool's occupancy of this moment, until the next call.
     pub(crate) fn refresh(&mut self) {
-        self.shown_occupancy = Some(self.pool_occupancy());
+        let (capacity, occupancy, ports) = (self.capacity, self.occupancy, self.ports.len());
+        let pool = self.pool.get_or_insert_with(|| {
+            let mut pool = Box::new(SharedPool::new(capacity, Reserves::default(), ports));
+            pool.occupancy = occupancy;
+            pool.beyond_queues = self.ports.iter().map(|port| port.bytes).collect();
+            pool
+        });
+        pool.refresh();
     }
 
     /// Bytes charged to `account`.
@@ -339,14 +314,11 @@ impl Buffer {
         slot.packets.push_back(stored);
         self.occupancy += size;
         self.used[stored.account as usize] += size;
-        let length = slot.bytes;
+        if let Some(pool) = &mut self.pool {
+            pool.change(port, slot.bytes - size, slot.bytes);
+        }
         let port = &mut self.ports[port as usize];
         port.bytes += size;
-        if !self.all_shared {
-            let before = port.beyond_queues.max(self.reserves.port);
-            port.beyond_queues += length.saturating_sub(self.reserves.queue.max(length - size));
-            self.shared_occupancy += port.beyond_queues.saturating_sub(before);
-        }
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes += size;
         match stored.account {
@@ -368,14 +340,11 @@ impl Buffer {
         slot.bytes -= size;
         self.occupancy -= size;
         self.used[stored.account as usize] -= size;
-        let length = slot.bytes;
+        if let Some(pool) = &mut self.pool {
+            pool.change(port, slot.bytes + size, slot.bytes);
+        }
         let port = &mut self.ports[port as usize];
         port.bytes -= size;
-        if !self.all_shared {
-            let before = port.beyond_queues;
-            port.beyond_queues -= (length + size).saturating_sub(self.reserves.queue.max(length));
-            self.shared_occupancy -= before.saturating_sub(self.reserves.port.max(port.beyond_queues));
-        }
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes -= size;
         match stored.account {
@@ -411,37 +380,42 @@ impl Buffer {
                 }
             }
             compare(format_args!("queue {index}"), queue.bytes, bytes)?;
-            ports[index / self.queues_per_port as usize].beyond_queues +=
-                if self.all_shared { 0 } else { bytes.saturating_sub(self.reserves.queue) };
         }
         compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
         for (account, (ledger, content)) in self.used.iter().zip(used).enumerate() {
             compare(format_args!("account {account}"), *ledger, content)?;
         }
-        let mut shared = 0;
         for (index, (ledger, content)) in self.ports.iter().zip(ports).enumerate() {
             compare(format_args!("port {index}"), ledger.bytes, content.bytes)?;
             compare(format_args!("reserve of port {index}"), ledger.reserved, content.reserved)?;
-            let beyond_queues = (ledger.beyond_queues, content.beyond_queues);
-            compare(format_args!("port {index} beyond its queues"), beyond_queues.0, beyond_queues.1)?;
-            shared += if self.all_shared {
-                content.bytes
-            } else {
-                content.beyond_queues.saturating_sub(self.reserves.port)
-            };
         }
-        compare(format_args!("the shared pool"), self.pool_occupancy(), shared)?;
         for (index, (ledger, content)) in self.ingress.iter().zip(ingress).enumerate() {
             compare(format_args!("ingress queue {index}"), ledger.bytes, content.bytes)?;
             compare(format_args!("headroom of {index}"), ledger.headroom, content.headroom)?;
         }
-        if self.pool_occupancy() > self.shared_capacity {
-            let (found, limit) = (self.pool_occupancy(), self.shared_capacity);
-            return Err(LedgerError(format!("{found} B stored in a shared pool of {limit} B")));
+        if let Some(pool) = &self.pool {
+            self.verify_pool(pool)?;
         }
         if self.occupancy > self.capacity {
             let message = format!("{} B stored in a buffer of {} B", self.occupancy, self.capacity);
             return Err(LedgerError(message));
+        }
+        Ok(())
+    }
+}
+
+impl Buffer {
+    fn verify_pool(&self, pool: &SharedPool) -> Result<(), LedgerError> {
+        let mut shared = 0;
+        for (port, queues) in self.queues.chunks(self.queues_per_port as usize).enumerate() {
+            let beyond = queues.iter().map(|queue| queue.bytes.saturating_sub(pool.reserves.queue)).sum();
+            compare(format_args!("port {port} beyond its queues"), pool.beyond_queues[port], beyond)?;
+            shared += beyond.saturating_sub(pool.reserves.port);
+        }
+        compare(format_args!("the shared pool"), pool.occupancy, shared)?;
+        if pool.occupancy > pool.capacity {
+            let (found, limit) = (pool.occupancy, pool.capacity);
+            return Err(LedgerError(format!("{found} B stored in a shared pool of {limit} B")));
         }
         Ok(())
     }
@@ -506,7 +480,7 @@ mod tests {
     #[test]
     fn every_account_of_the_ledger_is_compared_with_the_content() {
         type Corruption = fn(&mut Buffer);
-        let corruptions: [(&str, Corruption); 11] = [
+        let corruptions: [(&str, Corruption); 9] = [
             ("queue 1:", |b| b.queues[1].bytes += 1),
             ("the total:", |b| b.occupancy -= 1),
             ("account 0:", |b| b.used[0] += 1),
@@ -516,8 +490,6 @@ mod tests {
             ("ingress queue 3:", |b| b.ingress[3].bytes += 1),
             ("headroom of 3:", |b| b.ingress[3].headroom -= 1),
             ("1800 B stored in a buffer of 1799 B", |b| b.capacity = 1_799),
-            ("1800 B stored in a shared pool of 1799 B", |b| b.shared_capacity = 1_799),
-            ("port 1 beyond its queues:", |b| b.ports[1].beyond_queues += 1),
         ];
         for (message, corrupt) in corruptions {
             let mut buffer = filled();
@@ -557,8 +529,19 @@ mod tests {
             buffer.verify().expect("the ledger is right");
             down.push(seen(&buffer));
         }
-        buffer.shared_occupancy += 1;
-        assert!(buffer.verify().is_err_and(|error| error.to_string().starts_with("the shared pool:")));
+        type Corruption = fn(&mut SharedPool);
+        let corruptions: [(&str, Corruption); 3] = [
+            ("the shared pool:", |pool| pool.occupancy += 1),
+            ("port 1 beyond its queues:", |pool| pool.beyond_queues[1] += 1),
+            ("1800 B stored in a shared pool of 799 B", |pool| pool.capacity = 799),
+        ];
+        buffer.store(QueueId(3), 1, stored(3_300, Account::Shared));
+        for (message, corrupt) in corruptions {
+            let mut broken = buffer.clone();
+            corrupt(broken.pool.as_mut().expect("there are reserves"));
+            let error = broken.verify().expect_err(message).to_string();
+            assert!(error.starts_with(message), "{message}: {error}");
+        }
         assert_eq!(down, [(700, 200, 200), (300, 0, 0), (0, 0, 0), (0, 0, 0)]);
     }
 

@@ -3,8 +3,8 @@
 //! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies need not know. (Memory in slices is not
 //! here: a slice is a [`crate::Switch`] of its own. Cut-through is the driver's, which knows when a packet's first bits arrive.)
 
-use crate::buffer::Reserves;
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use crate::shared_pool::Reserves;
 use crate::weight::Weight;
 use bufferlab_units::Time;
 

@@ -56,10 +56,11 @@ pub mod panel;
 pub mod params;
 pub mod policy;
 pub mod schedule;
+mod shared_pool;
 mod switch;
 mod weight;
 
-pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Reserves, Stored};
+pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 pub use classify::{Classifier, ElephantTrap};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
 pub use hardware::Hardware;
@@ -71,5 +72,6 @@ pub use policy::{
     SwitchShape, Tags, Verdict, find_policy,
 };
 pub use schedule::{Discipline, Group, ScheduleError, Scheduler};
+pub use shared_pool::Reserves;
 pub use switch::{Admission, Counters, Observer, Packet, Switch, SwitchConfig, Transmission};
 pub use weight::Weight;

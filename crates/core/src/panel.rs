@@ -43,7 +43,7 @@ impl Panel {
         let member = |info: &&'static crate::policy::PolicyInfo| {
             let given = if info.name == own.0 { own.1 } else { &[] };
             let params = Params::resolve(info.params, shape.profile, given).ok()?;
-            let policy = (info.build)(&params, shape).ok()?;
+            let policy = info.construct(&params, shape).ok()?;
             Some(Member { name: info.name, hooks: policy.hooks(), policy })
         };
         Self { members: POLICIES.iter().filter_map(member).collect(), opinions: Vec::new() }

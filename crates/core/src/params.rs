@@ -189,6 +189,8 @@ impl ParamInfo {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
+    /// By value: whether it is the default of the profile.
+    defaults: Vec<bool>,
 }
 
 impl Params {
@@ -212,12 +214,24 @@ impl Params {
             infos[position].check(value).map_err(|why| (index, why))?;
             values[position].1 = value.clone();
         }
-        Ok(Self { values })
+        let defaults = infos.iter().zip(&values).map(|(info, (_, value))| value == info.default_in(profile));
+        Ok(Self { defaults: defaults.collect(), values })
+    }
+
+    /// Whether the value of `name` is the default: a default that does not suit an unusual switch is no mistake of the user, a chosen value is.
+    ///
+    /// # Panics
+    /// If no such parameter is declared.
+    #[must_use]
+    pub fn is_default(&self, name: &str) -> bool {
+        let at = self.values.iter().position(|(known, _)| *known == name);
+        self.defaults[at.unwrap_or_else(|| panic!("policy asks for the undeclared parameter {name}"))]
     }
 
     /// The same parameters with other values, each made from name and value; kinds must stay.
     pub(crate) fn map(self, change: impl Fn(&'static str, &ParamValue) -> ParamValue) -> Self {
-        Self { values: self.values.iter().map(|(name, value)| (*name, change(name, value))).collect() }
+        let values = self.values.iter().map(|(name, value)| (*name, change(name, value))).collect();
+        Self { values, ..self }
     }
 
     /// All values in the order of declaration.

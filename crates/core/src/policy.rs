@@ -32,7 +32,7 @@ mod virtual_lqd;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::classify::Classifier;
-use crate::params::{ParamInfo, Params, Profile};
+use crate::params::{ParamInfo, ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
@@ -120,6 +120,45 @@ pub struct PolicyInfo {
     /// The constructor. `Params` is complete and every value is in its domain; the constructor
     /// refuses only what depends on the switch.
     pub build: PolicyConstructor,
+}
+
+impl PolicyInfo {
+    /// Builds the policy for a switch, after the checks that hold for every policy.
+    ///
+    /// # Errors
+    /// The parameter that does not fit the switch.
+    pub fn construct(&self, params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+        for (param, value) in params.iter() {
+            if let ParamValue::RatioPerPriority(list) = value
+                && list.len() > shape.queues_per_port
+                && !params.is_default(param)
+            {
+                let (found, queues) = (list.len(), shape.queues_per_port);
+                let message = format!(
+                    "{found} values, one for each priority, are more than queues_per_port = {queues}: give at most {queues}"
+                );
+                return Err(BuildError { param, message });
+            }
+        }
+        (self.build)(params, shape)
+    }
+}
+
+/// A limit in bytes that was chosen and that nothing in the buffer ever exceeds is a mistake.
+fn refuse_beyond_buffer(
+    params: &Params,
+    shape: &SwitchShape,
+    param: &'static str,
+    what: &str,
+) -> Result<(), BuildError> {
+    let (bytes, buffer) = (params.bytes(param), shape.capacity);
+    if bytes < buffer || params.is_default(param) {
+        return Ok(());
+    }
+    Err(BuildError {
+        param,
+        message: format!("no queue is longer than {bytes} B in a buffer of {buffer} B: {what}"),
+    })
 }
 
 /// A parameter that does not fit the switch.

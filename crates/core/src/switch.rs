@@ -196,7 +196,7 @@ impl SwitchConfig {
             return Err(BuildError { param: "hardware", message });
         }
         let params = self.hardware.apply(info.params, params);
-        Ok(Switch::new(self, (info.build)(&params, &self.shape())?))
+        Ok(Switch::new(self, info.construct(&params, &self.shape())?))
     }
 }
 

@@ -207,7 +207,9 @@ pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySample
     let mut classes: BTreeMap<u16, (BTreeMap<u64, u64>, u128)> = BTreeMap::new();
     result.visit(|row: DelayRow| {
         let (bins, total_ns) = classes.entry(row.class).or_default();
-        *bins.entry(row.to_ns).or_default() += row.packets;
+        // Nobody waited: the bin's edge would say otherwise.
+        let delay_ns = if row.total_ns == 0 { 0 } else { row.to_ns };
+        *bins.entry(delay_ns).or_default() += row.packets;
         *total_ns += u128::from(row.total_ns);
     })?;
     let (mut groups, mut samples) = (Vec::new(), Vec::new());

@@ -120,6 +120,25 @@ pub(crate) struct Series {
     pub(crate) points: Vec<Point>,
 }
 
+/// A time during which something held.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Segment {
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    pub(crate) name: String,
+    /// Drawn as an outline.
+    pub(crate) hollow: bool,
+}
+
+/// A row of bars below a chart, along its horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Strip {
+    pub(crate) name: String,
+    /// CSS class.
+    pub(crate) class: String,
+    pub(crate) segments: Vec<Segment>,
+}
+
 /// The class of the n-th policy.
 pub(crate) fn style_class(number: usize) -> String {
     format!("s{}", number % STYLES)
@@ -136,7 +155,15 @@ pub(crate) struct Chart {
 
 impl Chart {
     pub(crate) fn markup(&self) -> Markup {
-        let widest = self.y.ticks.iter().map(|tick| (self.y.text)(*tick).chars().count()).max().unwrap_or(1);
+        self.markup_with(&[])
+    }
+
+    /// With rows of bars below it.
+    pub(crate) fn markup_with(&self, strips: &[Strip]) -> Markup {
+        const ROW: f64 = 18.0;
+        let height = HEIGHT + strips.len() as f64 * ROW;
+        let texts = self.y.ticks.iter().map(|tick| (self.y.text)(*tick).chars().count());
+        let widest = texts.chain(strips.iter().map(|strip| strip.name.chars().count())).max().unwrap_or(1);
         let (left, right) = (widest as f64 * CHARACTER + 10.0, WIDTH - 14.0);
         let (top, bottom) = (24.0, HEIGHT - 40.0);
         let at_x = |value: f64| left + self.x.place(value) * (right - left);
@@ -151,7 +178,7 @@ impl Chart {
         html! {
             figure.chart {
                 figcaption { (self.title) }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(description) {
+                svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(description) {
                     @for tick in &self.y.ticks {
                         line.grid x1=(coordinate(left)) x2=(coordinate(right)) y1=(coordinate(at_y(*tick))) y2=(coordinate(at_y(*tick))) {}
                         text.tick.end x=(coordinate(left - 5.0)) y=(coordinate(at_y(*tick) + 4.0)) { ((self.y.text)(*tick)) }
@@ -166,8 +193,28 @@ impl Chart {
                     @for series in &self.series {
                         (draw(series, &at_x, &at_y, bottom))
                     }
+                    @for (row, strip) in strips.iter().enumerate() {
+                        @let y = HEIGHT + row as f64 * ROW;
+                        text.tick.end x=(coordinate(left - 5.0)) y=(coordinate(y + 11.0)) { (strip.name) }
+                        g class=(strip.class) {
+                            @for segment in &strip.segments { (bar(segment, at_x(segment.from), at_x(segment.to), y)) }
+                        }
+                    }
                 }
             }
+        }
+    }
+}
+
+/// A bar of a strip, with its name where there is room.
+fn bar(segment: &Segment, from: f64, to: f64, y: f64) -> Markup {
+    let (width, text) = ((to - from).max(1.0), segment.name.chars().count() as f64 * CHARACTER);
+    html! {
+        rect.bar.weak[segment.hollow] x=(coordinate(from)) y=(coordinate(y)) width=(coordinate(width)) height="15" {
+            title { (segment.name) }
+        }
+        @if text + 4.0 < width {
+            text.middle.inverse[!segment.hollow] x=(coordinate(from + width / 2.0)) y=(coordinate(y + 11.0)) { (segment.name) }
         }
     }
 }
@@ -335,6 +382,22 @@ mod tests {
         assert_eq!(Axis::log("x", 1.0, 1e4, plain).ticks, [1.0, 10.0, 100.0, 1e3, 1e4]);
         assert_eq!(Axis::log("x", 1.0, 60.0, plain).ticks, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
         assert!((Axis::log("x", 1.0, 100.0, plain).place(10.0) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn bars_below_a_chart_carry_their_name_where_it_fits_and_make_the_drawing_higher() {
+        let segment = |from, to| Segment { from, to, name: "evacuation".into(), hollow: true };
+        let strip = Strip {
+            name: "port 0".into(),
+            class: "s0".into(),
+            segments: vec![segment(0.0, 1.0), segment(5.0, 10.0)],
+        };
+        let axis = |max| Axis::linear("x", 0.0, max, plain);
+        let chart = Chart { title: "t".into(), x: axis(10.0), y: axis(1.0), series: Vec::new() };
+        let (without, with) = (chart.markup().into_string(), chart.markup_with(&[strip]).into_string());
+        assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
+        // Twice as a tooltip, once as a text.
+        assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
     }
 
     #[test]

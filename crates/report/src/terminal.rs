@@ -8,6 +8,10 @@ use std::fmt::Write;
 
 /// Widest line.
 pub const WIDTH_MAX: usize = 110;
+/// More policies than this stand below each other instead of side by side.
+const POLICIES_SIDE_BY_SIDE: usize = 6;
+/// Headers of the narrow columns of such a table are broken into lines of this width where words allow it.
+const HEADER_WIDTH: usize = 11;
 
 /// Text of a cell: mean and half-width in the metric's unit. A count of a single run is a whole number.
 pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
@@ -41,6 +45,9 @@ pub(crate) fn change_text(cell: &Cell) -> String {
 /// The headline metrics of all policies, then the caveats.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
+    if comparison.policies.len() > POLICIES_SIDE_BY_SIDE {
+        return a_line_per_policy(comparison) + &caveats_text(caveats);
+    }
     let mut out = String::new();
     let rows: Vec<_> = comparison.metrics.iter().filter(|row| row.metric.headline).collect();
     let label_width = rows.iter().map(|row| width(&row.metric.title()) + 2).max().unwrap_or(0).min(40);
@@ -92,6 +99,78 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     }
     out.push_str(&caveats_text(caveats));
     out
+}
+
+/// The headline metrics as columns, in as many blocks as needed: for many policies. Changes are left to the report.
+fn a_line_per_policy(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    let text = match comparison.seeds.len() {
+        1 => "One seed, so without confidence intervals.".to_owned(),
+        seeds => format!("Mean over {seeds} seeds ± half of its 95 % confidence interval."),
+    };
+    wrap(&mut out, "", &format!("{text} The report has the changes against {}.", comparison.baseline()));
+    let names: Vec<&str> = comparison.policies.iter().map(String::as_str).collect();
+    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let columns: Vec<(Vec<String>, Vec<String>)> = comparison
+        .metrics
+        .iter()
+        .filter(|row| row.metric.headline)
+        .map(|row| {
+            let title = format!("{}: {}", row.metric.group, row.metric.title());
+            (broken(&title), row.cells.iter().map(|cell| estimate_text(&row.metric, cell)).collect())
+        })
+        .collect();
+    let widths: Vec<usize> = columns
+        .iter()
+        .map(|(header, cells)| header.iter().chain(cells).map(|text| width(text)).max().unwrap_or(0))
+        .collect();
+    let mut start = 0;
+    while start < columns.len() {
+        let mut used = name_width;
+        let fits = widths[start..].iter().take_while(|width| {
+            used += **width + 2;
+            used <= WIDTH_MAX
+        });
+        let end = start + fits.count().max(1);
+        let block = &columns[start..end];
+        let height = block.iter().map(|(header, _)| header.len()).max().unwrap_or(0);
+        let empty = String::new();
+        out.push('\n');
+        for line in 0..height {
+            out.push_str(&" ".repeat(name_width));
+            for ((header, _), width) in block.iter().zip(&widths[start..end]) {
+                // Headers stand on the line above the numbers.
+                let above = height - header.len();
+                let text = line.checked_sub(above).map_or(&empty, |line| &header[line]);
+                let _ = write!(out, "  {}", pad_left(text, *width));
+            }
+            end_line(&mut out);
+        }
+        for (at, name) in names.iter().enumerate() {
+            out.push_str(&pad(name, name_width));
+            for ((_, cells), width) in block.iter().zip(&widths[start..end]) {
+                let _ = write!(out, "  {}", pad_left(&cells[at], *width));
+            }
+            end_line(&mut out);
+        }
+        start = end;
+    }
+    out
+}
+
+/// Words in lines of [`HEADER_WIDTH`], longer only for a longer word.
+fn broken(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(word) <= HEADER_WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Caveats as a list; empty if there are none.
@@ -151,6 +230,10 @@ fn pad(text: &str, to: usize) -> String {
     format!("{text}{}", " ".repeat(to.saturating_sub(width(text))))
 }
 
+fn pad_left(text: &str, to: usize) -> String {
+    format!("{}{text}", " ".repeat(to.saturating_sub(width(text))))
+}
+
 /// Ends a line without blanks before its end.
 fn end_line(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
@@ -182,6 +265,12 @@ mod tests {
         assert_eq!(blocks(&[10, 10, 10], 40), [vec![0, 1, 2]]);
         assert_eq!(blocks(&[30, 30, 30, 30], 40), [vec![0, 1], vec![0, 2], vec![0, 3]]);
         assert_eq!(blocks(&[10], 40), [vec![0]]);
+    }
+
+    #[test]
+    fn headers_of_narrow_columns_are_broken_between_words() {
+        assert_eq!(broken("burst: bursts without loss [%]"), ["burst:", "bursts", "without", "loss [%]"]);
+        assert_eq!(broken("a b c d e f g"), ["a b c d e f", "g"]);
     }
 
     #[test]

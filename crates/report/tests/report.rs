@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use bufferlab_metrics::{FlowRow, FlowState, RunSink, RunTotals};
+use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow, RunSink, RunTotals};
 use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX};
 use bufferlab_results::{RunCaveat, RunResult, RunWriter};
 use std::fs;
@@ -245,4 +245,91 @@ fn the_terminal_table_is_narrow_enough_and_has_no_trailing_blanks() {
         text.find("FCT slowdown").unwrap() < text.find("Before you trust").unwrap(),
         "caveats end the text"
     );
+}
+
+/// Bursts of 100, 200 … us, of which those up to 400 us came through; a port that carried half of its offer.
+fn write_bursts(dir: &Path) {
+    let head = head(POLICIES[0], 1);
+    let totals = totals_of(&head);
+    let mut writer = RunWriter::create(dir, head).unwrap();
+    for n in 1..=10_u64 {
+        let whole = n <= 4;
+        let row = FlowRow {
+            sending_ns: Some(n * 100_000),
+            state: if whole { FlowState::Finished } else { FlowState::Lossy },
+            fct_ns: whole.then_some(n * 101_000),
+            slowdown: whole.then_some(1.01),
+            dropped_packets: if whole { 0 } else { 2 },
+            ..background_flow(n, None)
+        };
+        writer.flow(&row).unwrap();
+    }
+    for (port, offered_bytes, utilisation) in [(0, 50_000_000, 1.0), (1, 2_500_000, 0.05)] {
+        let row = LinkRow {
+            from: "leaf-0".into(),
+            to: format!("h{port}"),
+            parallel: 0,
+            role: "host-down",
+            rate_bps: 10_000_000_000,
+            tx_packets: 1,
+            tx_bytes: 1_500,
+            marked_packets: 0,
+            utilisation,
+            offered_bytes: Some(offered_bytes),
+            lost_packets: 0,
+        };
+        writer.link(&row).unwrap();
+    }
+    for (from_ns, to_ns, packets, total_ns) in [(0, 63, 90, 0), (1_000_000, 1_015_807, 10, 10_100_000)] {
+        let row = DelayRow { switch: 0, port: 0, priority: 0, class: 0, from_ns, to_ns, packets, total_ns };
+        writer.delay(&row).unwrap();
+    }
+    writer.finish(&totals, Vec::new(), None).unwrap();
+}
+
+#[test]
+fn bursts_are_judged_by_their_losses_and_are_not_unfinished() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    write_bursts(&dir);
+    let report = Report::load(&dir, &[]).unwrap();
+    let summary = &report.runs[0].summary;
+    assert_eq!((summary.all().flows, summary.all().unfinished, summary.all().lossy), (10, 0, 6));
+    assert!(summary.all().slowdown.is_none(), "open-loop flows say nothing about completion times");
+    let value = |id: &str| {
+        let metrics = summary.metrics();
+        metrics.iter().find(|value| value.metric.id == id).unwrap_or_else(|| panic!("{id}")).value.unwrap()
+    };
+    assert_eq!(value("class.websearch.lossless_percent"), 40.0);
+    assert_eq!(value("class.websearch.lossless_percent.250_500us"), 100.0);
+    assert_eq!(value("class.websearch.absorbed_us"), 400.0);
+    assert_eq!(value("class.websearch.burst_lost_percent"), 12.0);
+    assert!((value("class.websearch.delay_mean_us") - 101.0).abs() < 1e-9);
+    assert_eq!(value("class.websearch.delay_p90_us"), 0.0);
+    assert_eq!(value("class.websearch.delay_p99_us"), 1_015.807);
+    // In 20 ms the first port was offered 20 Gb/s and carried its 10; the second was offered 1 and carried 0.5.
+    assert!((value("ports.jain") - 2.25 / 2.5).abs() < 1e-9, "{}", value("ports.jain"));
+
+    let text = report.text();
+    for wanted in ["websearch (open loop)", "bursts absorbed up to [us]", "Jain's index of throughput"] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    assert!(!text.contains("timeouts"), "nothing can time out\n{text}");
+    let unfinished = |caveat: &Caveat| matches!(caveat, Caveat::UnfinishedFlows { .. });
+    assert!(!report.caveats.iter().any(unfinished), "{:?}", report.caveats);
+    let html = report.html().unwrap();
+    assert!(
+        html.contains("id=\"bursts\"") && html.contains("Queueing delay") && html.contains("leaf-0 to h0")
+    );
+    assert!(html.contains("0.25 to 0.5 ms"));
+}
+
+#[test]
+fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    write_flows(&dir, (1..=100).map(|n| Some(f64::from(n))));
+    let report = Report::load(&dir, &[]).unwrap();
+    assert!(!report.html().unwrap().contains("id=\"bursts\""));
+    assert!(report.text().contains("timeouts") && !report.text().contains("Jain"));
 }

@@ -396,6 +396,15 @@ pub enum TrafficProcess {
         /// Each as a flow of class 0.
         flows: Vec<FlowSpec>,
     },
+    /// Packets one by one, ordered by time.
+    Trace {
+        /// The file, for reports.
+        path: String,
+        /// Every packet as a flow; [`FlowSpec::size`] is its size on the wire.
+        packets: Vec<FlowSpec>,
+        /// By [`FlowSpec::class`]: the priority of its packets; `None`: the transport's.
+        priorities: Vec<Option<u8>>,
+    },
     /// An explicit list.
     FlowList {
         /// The file, for reports.

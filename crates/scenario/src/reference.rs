@@ -2,7 +2,7 @@
 
 use crate::format::{
     BURST, CHANGE, ECN, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, Presence, ROOT,
-    SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, TableSpec, WORKLOAD,
+    SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS, TRANSPORT, TableSpec, WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
 use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
@@ -28,6 +28,7 @@ pub fn reference() -> String {
         &WORKLOAD,
         &OTHER_BURST,
         &BURST,
+        &TRACE_ADDRESS,
         &OUTPUT,
     ];
     for spec in tables {

@@ -63,6 +63,59 @@ fn mistakes_on_the_command_line_show_the_command_line() {
     }
 }
 
+/// What no switch can do, or would do to no effect. The switch has 400 KB, eight ports and one queue per port.
+#[test]
+fn parameters_of_policies_that_make_no_sense_are_refused_with_the_reason() {
+    let star = Path::new(SCENARIOS).join("star-incast.toml");
+    let policies = [
+        "{ name = \"dt\", alpha = 0 }",
+        "{ name = \"dt\", alpha = [1, 0.5, 0.25] }",
+        "{ name = \"abm\", headroom_per_port = \"50 KB\" }",
+        "{ name = \"abm\", congestion = \"fraction\", congested_bytes = \"1 MB\" }",
+        "{ name = \"abm\", congested_share = 1.5 }",
+        "{ name = \"abm-dt\", update_interval = \"0 s\" }",
+        "{ name = \"edt\", c1 = 0 }",
+        "{ name = \"edt\", c2 = 7000 }",
+        "{ name = \"tdt\", nec = 300 }",
+        "{ name = \"tdt\", lb = \"60 KB\" }",
+        "{ name = \"tdt\", packet_bytes = \"1 MB\" }",
+        "{ name = \"tdt\", burst_rate = 1 }",
+        "{ name = \"occamy\", bucket_cells = 0 }",
+        "{ name = \"occamy\", cell_rate = 9000000000000000000 }",
+        "{ name = \"losspass\", port_limit = \"static\", port_buffer = \"40 KB\", large_reserve = \"41 KB\" }",
+        "{ name = \"losspass\", port_buffer = \"1 MB\" }",
+        "{ name = \"losspass\", large_priority = 2 }",
+        "{ name = \"losspass\", classes = \"dscp\" }",
+        "{ name = \"credence\", error_rate = 1.2 }",
+        "{ name = \"l2bm-like\", least_weight = 0 }",
+        "{ name = \"bshare-like\", least_rate = 0 }",
+        "{ name = \"bshare-like\", delay_limit = \"1 us\" }",
+        "{ name = \"fab\", short_packets = 0 }",
+        "{ name = \"fab\", flow_entries = 1000000000 }",
+        "{ name = \"ib\", gain = 1, old_gain = 2 }",
+        "{ name = \"ib\", gain = 0, old_gain = 0 }",
+        "{ name = \"ib\", drop_above = \"1 MB\" }",
+        "{ name = \"ib\", reference_queue = \"400 KB\" }",
+        "{ name = \"ib\", short_headroom = \"400 KB\" }",
+        "{ name = \"ib\", priority_queue = true }",
+        "{ name = \"plasticine\", high_priorities = 2 }",
+        "{ name = \"plasticine\", congestion = \"bytes\", congested_bytes = \"400 KB\" }",
+        "{ name = \"plasticine-single\", short_packets = 0 }",
+        "{ name = \"plasticine-pisa\", congested_above = \"400 KB\" }",
+        "{ name = \"plasticine-pisa\", pass_period = \"0 s\" }",
+        "{ name = \"followlqd\", idle_thresholds = \"none\" }",
+        "{ name = \"harmonic\", limit = \"ranks\" }",
+    ];
+    let mut text = String::new();
+    for policy in policies {
+        let error = mistake(&star, &[("switch.policy", policy)]);
+        assert_helpful(&error);
+        text.push_str(&render(&error));
+        text.push('\n');
+    }
+    insta::assert_snapshot!("policy_parameters", text);
+}
+
 #[test]
 fn suspicious_scenarios_run_with_warnings() {
     let loaded = common::shipped_with(

@@ -80,8 +80,7 @@ impl Simulation {
         let routes = Routes::new(&topology, scenario.seed, |index| !down_now[index]);
         let hosts = topology.hosts.len() as u32;
         let paths = Paths { links: &links, first_links: &first_links, routes: &routes, hosts };
-        let (transports, host_kinds) = build_transports(scenario, &paths)?;
-        let kinds = transports.len() / scenario.transports.len().max(1);
+        let (transports, host_kinds, kinds) = build_transports(scenario, &traffic.replayed, &paths)?;
         let classes = traffic.classes.len();
         if scenario.output.delays {
             for node in &mut switches {

@@ -272,23 +272,24 @@ impl SwitchRecord {
         entry.1 += u64::from(size);
     }
 
-    /// `queue` of `port` has changed: in a memory whose first port and queue are these, of a switch that stores so much elsewhere.
+    /// `queue` of `port` of the only memory has changed.
     #[inline]
-    fn set(&mut self, now: Time, queue: QueueId, port: u16, buffer: &Buffer, place: Place) {
+    fn set(&mut self, now: Time, queue: QueueId, port: u16, buffer: &Buffer) {
+        self.total.set(now.0, buffer.occupancy());
+        self.ports[usize::from(port)].set(now.0, buffer.port_bytes(port));
+        self.queues[usize::from(queue.0)].set(now.0, buffer.queue_bytes(queue));
+    }
+
+    /// The same of one of several memories.
+    fn set_at(&mut self, place: Place, now: Time, queue: QueueId, port: u16, buffer: &Buffer) {
         self.total.set(now.0, place.elsewhere_bytes + buffer.occupancy());
         self.ports[usize::from(place.first_port + port)].set(now.0, buffer.port_bytes(port));
         self.queues[usize::from(place.first_queue + queue.0)].set(now.0, buffer.queue_bytes(queue));
     }
 
-    #[inline]
-    fn note_departure(&mut self, departure: &Departure, buffer: &Buffer, place: Place) {
-        self.set(departure.now, departure.queue, departure.port, buffer, place);
-        self.last_sojourn = departure.now - departure.enqueued_at;
-    }
-
     fn note_eviction(&mut self, now: Time, evicted: Evicted, buffer: &Buffer, place: Place) {
         let (port, _) = buffer.port_and_priority(evicted.queue);
-        self.set(now, evicted.queue, port, buffer, place);
+        self.set_at(place, now, evicted.queue, port, buffer);
         let queue = QueueId(place.first_queue + evicted.queue.0);
         self.evicted.push(Evicted { queue, ..evicted });
     }
@@ -307,12 +308,13 @@ struct Place {
 impl Observer for SwitchRecord {
     #[inline]
     fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
-        self.set(arrival.now, arrival.queue, arrival.port, buffer, Place::default());
+        self.set(arrival.now, arrival.queue, arrival.port, buffer);
     }
 
     #[inline]
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
-        self.note_departure(departure, buffer, Place::default());
+        self.set(departure.now, departure.queue, departure.port, buffer);
+        self.last_sojourn = departure.now - departure.enqueued_at;
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
@@ -349,14 +351,15 @@ impl Observer for Listener<'_> {
         if let Some(panel) = &mut self.panel {
             panel.stored(arrival, id, buffer);
         }
-        self.record.set(arrival.now, arrival.queue, arrival.port, buffer, self.place);
+        self.record.set_at(self.place, arrival.now, arrival.queue, arrival.port, buffer);
     }
 
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
         if let Some(panel) = &mut self.panel {
             panel.departed(departure, buffer);
         }
-        self.record.note_departure(departure, buffer, self.place);
+        self.record.set_at(self.place, departure.now, departure.queue, departure.port, buffer);
+        self.record.last_sojourn = departure.now - departure.enqueued_at;
     }
 
     fn dropped(&mut self, arrival: &Arrival, id: u32, reason: DropReason, buffer: &Buffer) {

@@ -13,8 +13,10 @@ pub(crate) struct Traffic {
     pub(crate) source: MergeSource,
     /// Class names; `FlowSpec::class` is an index into it.
     pub(crate) classes: Vec<String>,
-    /// By class: index of its transport.
+    /// By class: index of its transport; the scenario's transports come first, then [`Self::replayed`].
     pub(crate) transports: Vec<u32>,
+    /// Transports of traces: the scenario's, and the priority of the packets if the trace gives one.
+    pub(crate) replayed: Vec<(u32, Option<u8>)>,
     /// Flows per query of the flow lists, where a query's flows need not start together.
     pub(crate) listed_queries: BTreeMap<u32, u32>,
 }
@@ -22,10 +24,22 @@ pub(crate) struct Traffic {
 impl Traffic {
     pub(crate) fn new(scenario: &Scenario) -> Result<Self, SimError> {
         let racks = scenario.topology.racks();
+        let replayed: Vec<(u32, Option<u8>)> = scenario
+            .workloads
+            .iter()
+            .filter_map(|workload| match &workload.process {
+                TrafficProcess::Trace { priorities, .. } => Some((workload.transport, priorities)),
+                _ => None,
+            })
+            .flat_map(|(transport, priorities)| priorities.iter().map(move |priority| (transport, *priority)))
+            .collect();
+        let mut next_replayed = scenario.transports.len() as u32;
         let (mut classes, mut transports) = (Vec::<String>::new(), Vec::new());
         let mut class_of = |name: &str, transport: u32| -> u16 {
             // A class has one transport: the same name over another one is another class.
-            let transport_name = &scenario.transports[transport as usize].name;
+            let of_trace = || replayed[transport as usize - scenario.transports.len()].0 as usize;
+            let named = scenario.transports.get(transport as usize);
+            let transport_name = &named.unwrap_or_else(|| &scenario.transports[of_trace()]).name;
             let label = match classes.iter().position(|known| known == name) {
                 Some(known) if transports[known] != transport => format!("{name} ({transport_name})"),
                 _ => name.to_owned(),
@@ -59,6 +73,21 @@ impl Traffic {
         let incasts = incasts.count() as u32;
         let mut incast = 0;
         for (index, workload) in scenario.workloads.iter().enumerate() {
+            if let TrafficProcess::Trace { packets, priorities, .. } = &workload.process {
+                let mut packets = packets.clone();
+                let mut class = |priority: &Option<u8>| {
+                    let transport = next_replayed;
+                    next_replayed += 1;
+                    match priority {
+                        Some(priority) => class_of(&format!("{} p{priority}", workload.class), transport),
+                        None => class_of(&workload.class, transport),
+                    }
+                };
+                let map: Vec<u16> = priorities.iter().map(&mut class).collect();
+                packets.iter_mut().for_each(|packet| packet.class = map[usize::from(packet.class)]);
+                sources.push(Box::new(ListSource::new(packets)));
+                continue;
+            }
             let class = class_of(&workload.class, workload.transport);
             // Two workloads of one class need streams of their own.
             let twins =
@@ -68,7 +97,7 @@ impl Traffic {
             let (seed, label, racks, end) =
                 (scenario.seed, label.as_str(), racks.as_slice(), scenario.duration);
             match &workload.process {
-                TrafficProcess::FlowList { .. } => {}
+                TrafficProcess::FlowList { .. } | TrafficProcess::Trace { .. } => {}
                 TrafficProcess::Bursts { flows } => {
                     let mut flows = flows.clone();
                     flows.iter_mut().for_each(|flow| flow.class = class);
@@ -129,7 +158,7 @@ impl Traffic {
                 }
             }
         }
-        Ok(Self { source: MergeSource::new(sources), classes, transports, listed_queries })
+        Ok(Self { source: MergeSource::new(sources), classes, transports, replayed, listed_queries })
     }
 }
 

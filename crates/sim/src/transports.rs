@@ -6,7 +6,7 @@ use crate::build::check_size;
 use crate::simulation::{Control, Transport};
 use bufferlab_core::Profile;
 use bufferlab_scenario::{InitialWindow, Scenario, TransportSpec};
-use bufferlab_transport::{CongestionStates, LastResort, TcpConfig, find_congestion_control};
+use bufferlab_transport::{CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control};
 use bufferlab_units::{BitRate, Time};
 
 /// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
@@ -18,21 +18,20 @@ const SWIFT_TARGET: (u64, u64) = (5, 4);
 const TIMELY_INCREMENT: u64 = 1_000;
 const TIMELY_HYPERACTIVE: u64 = 5;
 
-/// Every transport of the scenario for every kind of host (`transport * kinds + kind`), and the kind of every host: its rate.
+/// Every transport of the scenario, then those that carry traces (`replayed`: transport and priority), each for every kind of host
+/// (`transport * kinds + kind`); the kind of every host, which is its rate; and how many kinds there are.
 pub(crate) fn build_transports(
     scenario: &Scenario,
+    replayed: &[(u32, Option<u8>)],
     paths: &Paths<'_>,
-) -> Result<(Vec<Transport>, Vec<u8>), SimError> {
+) -> Result<(Vec<Transport>, Vec<u8>, usize), SimError> {
     let rates: Vec<BitRate> = paths.links[..paths.hosts as usize].iter().map(|link| link.rate).collect();
     let mut kinds = rates.clone();
     kinds.sort_unstable();
     kinds.dedup();
-    check_size(
-        "transports times kinds of hosts",
-        scenario.transports.len() * kinds.len(),
-        usize::from(u8::MAX),
-    )?;
-    let mut transports = Vec::with_capacity(scenario.transports.len() * kinds.len());
+    let count = (scenario.transports.len() + replayed.len()) * kinds.len();
+    check_size("transports times rates of hosts", count, usize::from(u8::MAX) + 1)?;
+    let mut transports = Vec::with_capacity(count);
     for spec in &scenario.transports {
         let base_rtt = match (spec.base_rtt, control_of(spec)?) {
             (Some(given), _) => given,
@@ -48,8 +47,33 @@ pub(crate) fn build_transports(
             transports.push(build_transport(spec, scenario.profile, line_rate, base_rtt)?);
         }
     }
+    for &(transport, priority) in replayed {
+        let spec = &scenario.transports[transport as usize];
+        for &line_rate in &kinds {
+            transports.push(replaying(spec, priority, scenario.profile, line_rate)?);
+        }
+    }
     let kind_of = |rate| kinds.binary_search(rate).expect("every rate is of a kind") as u8;
-    Ok((transports, rates.iter().map(kind_of).collect()))
+    Ok((transports, rates.iter().map(kind_of).collect(), kinds.len()))
+}
+
+/// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its size is that on the wire.
+fn replaying(
+    spec: &TransportSpec,
+    priority: Option<u8>,
+    profile: Profile,
+    line_rate: BitRate,
+) -> Result<Transport, SimError> {
+    let transport = build_transport(spec, profile, line_rate, TcpConfig::default().base_rtt)?;
+    Ok(Transport {
+        control: Control::Pace { gap: Time::ZERO, spacing: Spacing::Constant },
+        segment: spec.segment_bytes + spec.header_bytes,
+        header: 0,
+        wants_telemetry: false,
+        data_priorities: priority.map_or(transport.data_priorities, |priority| vec![priority]),
+        control_max_payload: 0,
+        ..transport
+    })
 }
 
 fn control_of(spec: &TransportSpec) -> Result<Control, SimError> {

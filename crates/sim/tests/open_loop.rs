@@ -310,3 +310,61 @@ fn sampling_keeps_to_its_window_and_its_ports() {
     assert!(!rows.probes.is_empty() && rows.probes.iter().all(|probe| [0, 5].contains(&probe.port)));
     assert!(rows.probes.iter().all(|probe| (2_000_000..3_000_000).contains(&probe.time_ns)));
 }
+
+/// A flow of one segment is a packet, and nothing is sent in return.
+#[test]
+fn a_list_of_small_flows_is_a_packet_trace() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let list = folder.join("trace.csv");
+    let mut text = "src,dst,size_bytes,start_ns\n".to_owned();
+    for packet in 0..200_u64 {
+        text.push_str(&format!("h{},h0,{},{}\n", 8 + packet % 2, 64 + packet, packet * 1_000));
+    }
+    std::fs::write(&list, text).expect("writable");
+    let scenario = tdt(DT, "10 ms", "")
+        + &transport("trace", "100 Gb/s")
+        + "[[workload]]\nkind = \"flow_list\"\nfile = \"trace.csv\"\n";
+    let path = folder.join("trace.toml");
+    let loaded = load_text(&path, &scenario, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let simulation = Simulation::new(&loaded.scenario).unwrap_or_else(|e| panic!("{e}"));
+    let mut rows = Rows::default();
+    rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((rows.flows.len(), rows.downlink("h0").tx_packets), (200, 200));
+    assert!(rows.flows.iter().all(|flow| flow.sent_packets == 1 && flow.state == FlowState::Finished));
+    assert_eq!(rows.totals.packet_hops, 400, "no packet goes back");
+}
+
+/// The shipped trace: 120 packets of a microburst and 40 small ones in queue 0, 50 of a stream in queue 1.
+#[test]
+fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/trace-replay.toml");
+    let replay = |policy: &str| {
+        let changes = [("switch.policy".to_owned(), policy.to_owned())];
+        let loaded = bufferlab_scenario::load(&path, &changes).unwrap_or_else(|e| panic!("{e}"));
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        let mut simulation = Simulation::new(&loaded.scenario).unwrap_or_else(|e| panic!("{e}"));
+        simulation.set_verify(true);
+        let mut rows = Rows::default();
+        rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|e| panic!("{e}"));
+        rows
+    };
+    let (dt, cs) = (replay(DT), replay("cs"));
+    for rows in [&dt, &cs] {
+        assert_eq!((rows.of_class("trace p0").len(), rows.of_class("trace p1").len()), (160, 50));
+        assert_eq!(rows.totals.classes.len(), 2);
+        assert!(rows.flows.iter().all(|flow| flow.sent_packets == 1));
+        let arrived = |priority| {
+            let queue = rows.queues.iter().find(|queue| (queue.port, queue.priority) == (5, priority));
+            queue.expect("port 5 leads to h5").arrived_packets
+        };
+        assert_eq!((arrived(0), arrived(1)), (120, 50));
+        // Sizes are those on the wire.
+        let delivered = rows.flows.iter().filter(|flow| flow.state == FlowState::Finished);
+        let bytes: u64 = delivered.filter(|flow| flow.dst_host == 5).map(|flow| flow.size_bytes).sum();
+        assert_eq!(rows.downlink("h5").tx_bytes, bytes);
+        assert!(rows.flows.iter().any(|flow| flow.start_ns == 400_000 + 3 * 150 + 29 * 1_230));
+    }
+    let lost = |rows: &Rows| rows.flows.iter().filter(|flow| flow.state == FlowState::Lossy).count();
+    // A queue may hold half of 85 packets, or all of them.
+    assert!(lost(&dt) > lost(&cs) + 20 && lost(&cs) > 20, "{} and {}", lost(&dt), lost(&cs));
+}

@@ -6,6 +6,7 @@ mod read;
 mod write;
 
 pub use error::{CellProblem, FlowListError};
+pub(crate) use number::{parse_scaled, parse_whole};
 pub use read::{FlowList, read_flow_list};
 pub use write::write_flow_list;
 

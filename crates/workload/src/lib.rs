@@ -5,7 +5,7 @@
 //! ```text
 //!   SizeDistribution ─► PoissonSource ─┐
 //!          IncastSource, OnOffSource  ─┼─► MergeSource ─► next_flow() ─► driver
-//!   read_flow_list() ─► ListSource    ─┘                              └► write_flow_list()
+//!   read_flow_list(), read_trace() ─► ListSource ─┘                   └► write_flow_list()
 //! ```
 //!
 //! Flows are made when they are asked for, so a source needs memory for its hosts and not for its flows
@@ -30,6 +30,7 @@ mod on_off;
 mod pattern;
 mod poisson;
 mod sizes;
+mod trace;
 
 pub use durations::{DurationShape, Durations};
 pub use error::SourceError;
@@ -44,3 +45,7 @@ pub use on_off::{BurstKind, OnOffParams, OnOffPartners, OnOffSource};
 pub use pattern::Pattern;
 pub use poisson::{PoissonParams, PoissonSource};
 pub use sizes::{BUILTIN_SIZES, BuiltinSizes, Place, SizeDistribution, SizeError};
+pub use trace::{
+    AddressBook, AddressRule, PacketPlace, PacketProblem, Trace, TraceError, TraceOptions, Unmapped,
+    read_trace,
+};

@@ -8,7 +8,7 @@
 use super::congestion::{self, Criterion, DrainRate, Settings, Tracker};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
-    Verdict,
+    Verdict, refuse_beyond_buffer,
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -88,7 +88,7 @@ const PARAMS: &[ParamInfo] = &[
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let headroom = params.bytes("headroom_per_port");
-    let reserved = headroom * shape.ports() as u64;
+    let reserved = headroom.saturating_mul(shape.ports() as u64);
     if reserved >= shape.capacity {
         let message = format!(
             "{} ports × {headroom} B = {reserved} B leave nothing of the buffer's {} B to share",
@@ -96,6 +96,14 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
             shape.capacity
         );
         return Err(BuildError { param: "headroom_per_port", message });
+    }
+    if params.choice("congestion") == "fraction" {
+        refuse_beyond_buffer(
+            params,
+            shape,
+            "congested_bytes",
+            "no queue would ever count in full; choose less",
+        )?;
     }
     Ok(Box::new(Abm::new(params, shape)))
 }

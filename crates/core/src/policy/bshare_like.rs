@@ -54,7 +54,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "least_rate",
-        kind: ParamKind::Ratio { min: 0.0, max: 1.0 },
+        kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
         default: ParamValue::Ratio(0.0625),
         artifact_default: None,
         doc: "A drain rate is at least this share of its port's rate (reconstructed): else a queue that waits for others could \

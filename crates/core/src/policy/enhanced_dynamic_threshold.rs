@@ -66,12 +66,14 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
+/// Smallest frame of Ethernet without its check sequence (bytes), rounded.
+const SMALLEST_PACKET: u64 = 64;
 /// 2.1 ms at 1 Gb/s.
 const WINDOW_BYTES: u64 = 262_500;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let (c2, buffer) = (params.count("c2"), shape.capacity);
-    if c2 > buffer {
+    if c2.saturating_mul(SMALLEST_PACKET) > buffer && !params.is_default("c2") {
         let message = format!(
             "{c2} packets do not fit into {buffer} B: no port would ever be uncontrolled; choose fewer (TDT: 8)"
         );

@@ -12,7 +12,7 @@
 use super::short_flows::{FLOW_ENTRIES, FLOW_IDLE, flow_entries};
 use super::{
     Account, Arrival, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
-    congestion,
+    congestion, refuse_beyond_buffer,
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -153,6 +153,24 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     if params.ratio("old_gain") > params.ratio("gain") {
         let message = "with a2 above a1 the fair share falls while the queue is empty and rises while it is long: choose a2 <= a1";
         return Err(BuildError { param: "old_gain", message: message.to_owned() });
+    }
+    if params.choice("afd") != "off" {
+        if params.ratio("gain") == 0.0 && params.bytes("fair_share_cap") == 0 {
+            let message = "with a1 = 0 the fair share never changes: choose a1 above 0, a constant share by fair_share_cap, or afd = \"off\"";
+            return Err(BuildError { param: "gain", message: message.to_owned() });
+        }
+        refuse_beyond_buffer(
+            params,
+            shape,
+            "reference_queue",
+            "the controller would never meet its reference; choose less",
+        )?;
+        refuse_beyond_buffer(
+            params,
+            shape,
+            "drop_above",
+            "nothing would ever be dropped early; choose less, or afd = \"off\"",
+        )?;
     }
     Ok(Box::new(IntelligentBuffer::new(params, shape, flow_entries(params)?)))
 }

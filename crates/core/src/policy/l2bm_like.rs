@@ -53,7 +53,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "least_weight",
-        kind: ParamKind::Ratio { min: 0.0, max: 1.0 },
+        kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
         default: ParamValue::Ratio(0.0625),
         artifact_default: None,
         doc: "No weight falls below this (reconstructed): else a queue that does not drain could never hold a packet.",

@@ -14,7 +14,7 @@ use super::congestion::{self, CONGESTED_SHARE, Criterion, DrainRate, Settings, T
 use super::short_flows::{self, FLOW_ENTRIES, FLOW_IDLE, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
-    Verdict,
+    Verdict, refuse_beyond_buffer,
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -40,6 +40,7 @@ pub(super) static MULTI_QUEUE: PolicyInfo = PolicyInfo {
                 format!("{high} high priorities on ports of {queues} queues; use 0 (one group) to {queues}");
             return Err(BuildError { param: "high_priorities", message });
         }
+        check(params, shape)?;
         Ok(Box::new(Plasticine::multi_queue(params, shape)))
     },
 };
@@ -53,7 +54,10 @@ pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
     source: "Plasticine, section 4.1 (\"Plasticine on a single queue per port\").",
     cost: "O(1) per packet, O(queues) per update interval",
     params: SINGLE_PARAMS,
-    build: |params, shape| Ok(Box::new(Plasticine::single_queue(params, shape, short_flows::trap(params)?))),
+    build: |params, shape| {
+        check(params, shape)?;
+        Ok(Box::new(Plasticine::single_queue(params, shape, short_flows::trap(params)?)))
+    },
 };
 
 const UPDATE_INTERVAL: ParamInfo = ParamInfo {
@@ -132,6 +136,18 @@ const SINGLE_PARAMS: &[ParamInfo] = &[
     CONGESTED_SHARE,
     CONGESTED_BYTES,
 ];
+
+fn check(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
+    match params.choice("congestion") {
+        "bytes" => refuse_beyond_buffer(
+            params,
+            shape,
+            "congested_bytes",
+            "no queue would ever be congested; choose less",
+        ),
+        _ => Ok(()),
+    }
+}
 
 fn criterion(params: &Params) -> Criterion {
     match params.choice("congestion") {

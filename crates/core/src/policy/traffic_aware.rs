@@ -120,6 +120,11 @@ const PARAMS: &[ParamInfo] = &[
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let (packet, buffer) = (params.bytes("packet_bytes"), shape.capacity);
+    if packet > buffer && !params.is_default("packet_bytes") {
+        let message =
+            format!("a packet of {packet} B is no usual one in a buffer of {buffer} B: choose at most that");
+        return Err(BuildError { param: "packet_bytes", message });
+    }
     let nec = params.count("nec");
     if nec > (buffer / packet).max(1) {
         let message = format!(

@@ -1,22 +1,17 @@
 //! The section of open-loop traffic: which bursts came through, queues while they did, delays, and the ports' shares.
 
 use super::charts::axis_number;
-use super::{legend, pooled};
+use super::{legend, pooled, queues};
 use crate::bursts::{BurstBin, BurstGroup};
 use crate::error::ReportError;
 use crate::format;
-use crate::load::{Report, Run};
+use crate::load::Report;
 use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
-use bufferlab_metrics::{Scope, SeriesRow};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// Bursts that a bin wants before its share is believed.
 const BURSTS_WANTED: u64 = 20;
-/// Queues that a chart of queues shows.
-const QUEUES_SHOWN: usize = 4;
-/// Points along its time axis.
-const COLUMNS: usize = 320;
 /// Ports beyond which their table would be a wall.
 const PORTS_SHOWN: usize = 64;
 
@@ -35,7 +30,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     let short: Vec<&str> = classes.iter().filter(|(_, long)| !long).map(|(class, _)| *class).collect();
     let by_length: Vec<Markup> = short.iter().filter_map(|class| by_length(report, class)).collect();
     let dots = if several { dots(report, &short) } else { Vec::new() };
-    let queues = queues(report)?;
+    let queues = queues::over_time(report)?;
     let delays: Vec<Markup> = delays(report);
     Ok(Some(html! {
         p.soft {
@@ -51,7 +46,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
         @if !delays.is_empty() {
             h3 { "Queueing delay" }
             p.soft { "Fraction of packets that waited for at most so long, arrival to the start of transmission, over all queues." }
-            div.charts { @for chart in &delays { (chart) } }
+            div.charts.few[delays.len() < 3] { @for chart in &delays { (chart) } }
         }
         h3 { "Ports" }
         (ports(report))
@@ -115,9 +110,9 @@ fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let mut wanted: Vec<(String, String, &str)> = Vec::new();
     for class in classes {
         let id = |name: &str| format!("class.{class}.{name}");
-        wanted.push((id("lossless_percent"), format!("{class}: bursts without loss"), "[%]"));
+        wanted.push((id("lossless_percent"), format!("{class}: bursts without loss"), "bursts [%]"));
         wanted.push((id("absorbed_us"), format!("{class}: absorbed up to"), "length of the burst [us]"));
-        wanted.push((id("burst_lost_percent"), format!("{class}: packets lost"), "[%]"));
+        wanted.push((id("burst_lost_percent"), format!("{class}: packets lost"), "packets [%]"));
     }
     wanted.push(("ports.jain".into(), "Fairness among ports".into(), "Jain's index"));
     let chart = |(id, title, unit): (String, String, &str)| {
@@ -166,111 +161,6 @@ fn bins(report: &Report, class: &str) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// One chart per policy with the longest of the sampled queues; `None` if nothing was sampled.
-fn queues(report: &Report) -> Result<Option<Markup>, ReportError> {
-    let mut found: Vec<(&String, Queues)> = Vec::new();
-    for policy in &report.comparison.policies {
-        // The first seed of each policy: with common random numbers they show the same arrivals.
-        if let Some(run) = report.runs_of(policy).next()
-            && let Some(queues) = Queues::of(run)?
-        {
-            found.push((policy, queues));
-        }
-    }
-    if found.is_empty() {
-        return Ok(None);
-    }
-    // The same queue has the same line in every chart.
-    let mut names: Vec<(u16, u8)> =
-        found.iter().flat_map(|(_, queues)| queues.lines.keys().copied()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let style =
-        |queue: &(u16, u8)| svg::style_class(names.iter().position(|name| name == queue).unwrap_or(0));
-    let highest = found.iter().map(|(_, queues)| queues.highest).fold(1.0, f64::max);
-    let from = found.iter().map(|(_, queues)| queues.from_ms).fold(f64::INFINITY, f64::min);
-    let until = found.iter().map(|(_, queues)| queues.until_ms).fold(0.0, f64::max);
-    let charts: Vec<Markup> = found
-        .iter()
-        .map(|(policy, queues)| {
-            let series = queues.lines.iter().map(|(queue, points)| Series {
-                name: queue_name(*queue),
-                class: style(queue),
-                mark: Mark::Line,
-                points: points.clone(),
-            });
-            let chart = Chart {
-                title: (*policy).clone(),
-                x: Axis::linear("time [ms]", from, until, axis_number),
-                y: Axis::linear("bytes stored", 0.0, highest, format::bytes),
-                series: series.collect(),
-            };
-            chart.markup()
-        })
-        .collect();
-    Ok(Some(html! {
-        p.soft { "The longest of the sampled queues, at most " (QUEUES_SHOWN) " per policy, seed " (report.runs[0].summary.seed) "." }
-        ul.legend { @for name in &names { li { (svg::sample(&style(name), Mark::Line)) (queue_name(*name)) } } }
-        div.charts { @for chart in &charts { (chart) } }
-    }))
-}
-
-fn queue_name((port, priority): (u16, u8)) -> String {
-    if priority == 0 { format!("port {port}") } else { format!("port {port}, priority {priority}") }
-}
-
-/// The sampled queues of one run, thinned to the width of a chart.
-struct Queues {
-    from_ms: f64,
-    until_ms: f64,
-    highest: f64,
-    lines: BTreeMap<(u16, u8), Vec<Point>>,
-}
-
-impl Queues {
-    fn of(run: &Run) -> Result<Option<Self>, ReportError> {
-        let (mut from, mut until) = (u64::MAX, 0);
-        let mut longest: BTreeMap<(u16, u8), u64> = BTreeMap::new();
-        run.result.visit(|row: SeriesRow| {
-            (from, until) = (from.min(row.time_ns), until.max(row.time_ns));
-            if let (Scope::Queue, Some(queue)) = (row.scope, row.port.zip(row.priority)) {
-                let length = longest.entry(queue).or_default();
-                *length = row.occupancy_bytes.max(*length);
-            }
-        })?;
-        let mut ranked: Vec<_> = longest.into_iter().filter(|(_, length)| *length > 0).collect();
-        ranked.sort_by_key(|(queue, length)| (std::cmp::Reverse(*length), *queue));
-        ranked.truncate(QUEUES_SHOWN);
-        if ranked.is_empty() {
-            return Ok(None);
-        }
-        // The largest length in each column; a queue without a sample there was empty.
-        let mut cells: BTreeMap<(u16, u8), [u64; COLUMNS]> =
-            ranked.iter().map(|(queue, _)| (*queue, [0; COLUMNS])).collect();
-        let span = (until - from).max(1);
-        run.result.visit(|row: SeriesRow| {
-            if let (Scope::Queue, Some(queue)) = (row.scope, row.port.zip(row.priority))
-                && let Some(cells) = cells.get_mut(&queue)
-            {
-                let at = u128::from(row.time_ns - from) * (COLUMNS as u128 - 1) / u128::from(span);
-                let cell = &mut cells[at as usize];
-                *cell = row.occupancy_bytes.max(*cell);
-            }
-        })?;
-        let (from_ms, step_ms) = (from as f64 * 1e-6, span as f64 * 1e-6 / (COLUMNS - 1) as f64);
-        let point = |(at, bytes): (usize, &u64)| Point::from((from_ms + at as f64 * step_ms, *bytes as f64));
-        Ok(Some(Self {
-            from_ms,
-            until_ms: until as f64 * 1e-6,
-            highest: ranked[0].1 as f64,
-            lines: cells
-                .iter()
-                .map(|(queue, cells)| (*queue, cells.iter().enumerate().map(point).collect()))
-                .collect(),
-        }))
     }
 }
 

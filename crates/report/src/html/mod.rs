@@ -4,6 +4,7 @@ mod bursts;
 mod charts;
 mod explanations;
 mod occupancy;
+mod queues;
 mod tables;
 
 use crate::caveat::Caveat;

@@ -938,8 +938,54 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
             )],
         },
         Variant {
+            kind: "trace",
+            doc: "Replays the packets of a file at their times: CSV with a header (`time_ps`, `time_ns`, `time_us` or `time_s`, `src`, `dst`, `size_bytes`, \
+                  optionally `priority`), or a classic pcap capture of Ethernet or IP; either may be gzipped. Sizes are those on the wire. Every packet \
+                  is a flow of its own, which a policy that knows flows (`fab`, `ib`) sees as such. The transport is one with \
+                  congestion_control = \"none\"; its `rate` does not matter, but packets leave their host one after the other at the rate of its link.",
+            keys: &[
+                required("file", TEXT, "\"trace.pcap\"", "The trace, relative to the scenario file."),
+                optional(
+                    "addresses",
+                    Kind::Tables(&TRACE_ADDRESS),
+                    "[{ address = \"10.0.3.0/24\", host = \"h3\" }]",
+                    "Which hosts stand for which addresses. Of several entries that fit, the narrowest counts. Names and numbers of hosts need none.",
+                ),
+                computed(
+                    "unmapped",
+                    Kind::Choice(&[
+                        ("round_robin", "the next host, in turn; the same address keeps its host"),
+                        ("refuse", "an error"),
+                    ]),
+                    "`refuse` with `addresses`, else `round_robin`",
+                    "\"round_robin\"",
+                    "What becomes of an address that is mapped to no host.",
+                ),
+                default("start", SPAN_OR_ZERO, "\"0 s\"", "When the first packet is sent."),
+                default(
+                    "stretch",
+                    Kind::Ratio { min: 0.0, max: 1e9, open: true },
+                    "1.0",
+                    "The time between any two packets is multiplied by this: 2 is half as fast.",
+                ),
+                default(
+                    "priority",
+                    Kind::Choice(&[
+                        ("transport", "`data_priority` of the transport"),
+                        (
+                            "trace",
+                            "the column `priority`; in a capture the priority of the VLAN tag, else the first three bits of the DSCP",
+                        ),
+                    ]),
+                    "\"transport\"",
+                    "Which queue of its ports a packet takes. Packets of each priority are a class of their own.",
+                ),
+            ],
+        },
+        Variant {
             kind: "flow_list",
-            doc: "Exactly the flows of a CSV file.",
+            doc: "Exactly the flows of a CSV file. Over a transport with congestion_control = \"none\", flows of one segment are a packet \
+                  trace.",
             keys: &[required("file", TEXT, "\"flows.csv\"", "The list, relative to the scenario file.")],
         },
     ],
@@ -1007,6 +1053,22 @@ pub(crate) static BURST: TableSpec = TableSpec {
             "How long it sends at the `rate` of its transport (congestion_control = \"none\"); rounded to whole packets.",
         ),
         optional("size", SIZE, "\"1 MB\"", "Payload, instead of `duration`."),
+    ],
+    variants: &[],
+};
+
+/// Who an address of a trace is.
+pub(crate) static TRACE_ADDRESS: TableSpec = TableSpec {
+    title: "an entry of workload.addresses",
+    doc: "A host that stands for an address of a trace.",
+    keys: &[
+        required(
+            "address",
+            TEXT,
+            "\"10.0.3.0/24\"",
+            "An IP address, a range of them, or any other name that the trace uses.",
+        ),
+        required("host", TEXT, "\"h3\"", "The host."),
     ],
     variants: &[],
 };

@@ -5,7 +5,7 @@
 
 mod keys;
 
-pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRANSPORT};
+pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRACE_ADDRESS, TRANSPORT};
 pub(crate) use keys::{CHANGE, HOST, LINK, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
 
 /// A table of the format.

@@ -13,6 +13,7 @@ mod priority;
 mod scheduler;
 mod switch;
 mod topology;
+mod trace;
 mod traffic_files;
 mod transport;
 mod workload;

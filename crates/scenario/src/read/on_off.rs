@@ -85,11 +85,11 @@ fn burst_kind(spec: &TransportSpec, weight: f64, on: Durations) -> BurstKind {
 }
 
 /// The transport of bursts, which must have a rate. `None` too where it is wrong itself.
-fn open_loop(reader: &Reader<'_>, transports: &Transports, index: u32) -> Option<TransportSpec> {
+pub(super) fn open_loop(reader: &Reader<'_>, transports: &Transports, index: u32) -> Option<TransportSpec> {
     let spec = transports.spec(index)?;
     if spec.pacing.is_none() {
         let complaint = Complaint::new(
-            format!("bursts need a rate, and transport \"{}\" has a window", spec.name),
+            format!("open-loop traffic needs a rate, and transport \"{}\" has a window", spec.name),
             format!("expected a transport with congestion_control = \"{UNRESPONSIVE}\""),
         );
         let help = format!(
@@ -155,7 +155,13 @@ fn between(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Between> {
 }
 
 /// The host of that name.
-fn host(reader: &Reader<'_>, facts: &Facts<'_>, key: &str, name: &str, origin: Origin) -> Option<u32> {
+pub(super) fn host(
+    reader: &Reader<'_>,
+    facts: &Facts<'_>,
+    key: &str,
+    name: &str,
+    origin: Origin,
+) -> Option<u32> {
     let hosts = &facts.networks?.as_built.hosts;
     let found = hosts.iter().position(|known| known == name);
     if found.is_none() {

@@ -269,7 +269,7 @@ pub(crate) fn finish(
                 ..SwitchConfig::new(buffer_bytes, Vec::new())
             };
             let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
-            if let Err(error) = (policy.info.build)(&params, &config.shape()) {
+            if let Err(error) = policy.info.construct(&params, &config.shape()) {
                 let key = format!("{}.policy.{}", group.path, error.param);
                 let complaint =
                     Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");

@@ -76,11 +76,11 @@ fn line_of(error: &SizeError) -> Option<usize> {
 }
 
 /// A path in a scenario is relative to the file that says it; on the command line, to the current folder.
-fn locate(reader: &Reader<'_>, key: &str, written: &str) -> PathBuf {
+pub(super) fn locate(reader: &Reader<'_>, key: &str, written: &str) -> PathBuf {
     reader.context.folder_of(reader.place(key)).join(written)
 }
 
-fn read_file(reader: &Reader<'_>, key: &'static str, path: &Path) -> Option<Vec<u8>> {
+pub(super) fn read_file(reader: &Reader<'_>, key: &'static str, path: &Path) -> Option<Vec<u8>> {
     match std::fs::read(path) {
         Ok(content) => Some(content),
         Err(error) => {

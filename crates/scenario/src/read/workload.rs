@@ -3,6 +3,7 @@
 use super::files::Inputs;
 use super::on_off;
 use super::topology::Networks;
+use super::trace;
 use super::traffic_files::{flow_list, sizes};
 use super::transport::Transports;
 use crate::context::Complaint;
@@ -52,6 +53,7 @@ pub(crate) fn read(
             "incast" => incast(&mut reader, facts, &class),
             "on_off" => on_off::on_off(&mut reader, facts, transports, transport, &class),
             "bursts" => on_off::bursts(&mut reader, facts, transports, transport),
+            "trace" => trace::trace(&mut reader, facts, transports, transport, inputs),
             _ => flow_list(&mut reader, facts, inputs),
         };
         if let Some(TrafficProcess::OnOff { others, .. }) = &process {

@@ -4,13 +4,13 @@ use super::CellProblem;
 
 /// A number in units of 10^−`decimals`, and whether that is exact (else it is rounded to nearest, halves
 /// up).
-pub(super) struct Scaled {
-    pub(super) units: u64,
-    pub(super) exact: bool,
+pub(crate) struct Scaled {
+    pub(crate) units: u64,
+    pub(crate) exact: bool,
 }
 
 /// Reads `12`, `12.5`, `1.25e3`: what spreadsheets and data frames write.
-pub(super) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProblem> {
+pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProblem> {
     let negative = text.starts_with('-');
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -54,7 +54,7 @@ pub(super) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
 }
 
 /// Reads a whole number up to `max`; `12.0` is whole.
-pub(super) fn parse_whole(text: &str, max: u64) -> Result<u64, CellProblem> {
+pub(crate) fn parse_whole(text: &str, max: u64) -> Result<u64, CellProblem> {
     let Scaled { units, exact } = parse_scaled(text, 0)?;
     if !exact {
         return Err(CellProblem::NotWhole);

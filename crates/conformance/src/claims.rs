@@ -1,0 +1,202 @@
+//! Statements of papers, each checked by a test that carries its number, and the page that lists what was found.
+//!
+//! [`claims!`](crate::claims!) declares a list: for every claim a test, and an entry that says what the paper says, which verdict the repository
+//! publishes, and how it is found. A claim that *fails* here is not hidden and not tuned: its test asserts that the criterion is missed, so that a change of
+//! that, too, is noticed. For a *refuted* claim the check shows the counterexample and the corrected statement.
+
+use std::path::Path;
+
+/// What became of a claim in our hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The criterion is met.
+    Holds,
+    /// The criterion is missed; nothing shows that the paper is wrong.
+    Fails,
+    /// The statement as printed is wrong: there is a counterexample, and a corrected statement that holds.
+    Refuted,
+}
+
+impl Verdict {
+    /// As on the page.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "**fails**",
+            Self::Refuted => "**refuted**",
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The criterion is met; of a refuted claim, the corrected statement holds and the printed one does not.
+    pub met: bool,
+    /// Our figure, in words and numbers: one line of a table.
+    pub figure: String,
+}
+
+impl Finding {
+    /// A finding.
+    #[must_use]
+    pub fn new(met: bool, figure: impl Into<String>) -> Self {
+        Self { met, figure: figure.into() }
+    }
+}
+
+/// A statement of a paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Its number in the table of claims: `TDT-E3-1`.
+    pub id: &'static str,
+    /// The test that checks it.
+    pub test: &'static str,
+    /// What the paper says.
+    pub paper: &'static str,
+    /// What we publish of it.
+    pub verdict: Verdict,
+    /// Finds it out.
+    pub check: fn() -> Finding,
+}
+
+impl Claim {
+    /// The body of the claim's test.
+    ///
+    /// # Panics
+    /// If the check finds another verdict than the published one.
+    pub fn assert(&self) {
+        let found = (self.check)();
+        let expected = self.verdict != Verdict::Fails;
+        assert!(
+            found.met == expected,
+            "{} is published as \"{}\"; paper: {}; found: {}",
+            self.id,
+            self.verdict.name(),
+            self.paper,
+            found.figure
+        );
+    }
+
+    /// Its line of the page's table.
+    fn row(&self) -> String {
+        let cell = |text: &str| text.replace('|', "\\|");
+        let found = (self.check)().figure;
+        format!("| {} | {} | {} | {} |\n", self.id, self.verdict.name(), cell(self.paper), cell(&found))
+    }
+}
+
+/// Compares a page's block with what the checks find; with `UPDATE_DOCS` set, writes it.
+///
+/// The block stands between `<!-- claims NAME: begin -->` and `<!-- claims NAME: end -->`.
+///
+/// # Panics
+/// If the page has no such block, cannot be read or written, or is stale.
+pub fn assert_page(page: &Path, name: &str, claims: &[Claim]) {
+    check_page(page, name, claims, std::env::var_os("UPDATE_DOCS").is_some());
+}
+
+fn check_page(page: &Path, name: &str, claims: &[Claim], update: bool) {
+    let (begin, end) = (format!("<!-- claims {name}: begin -->"), format!("<!-- claims {name}: end -->"));
+    let shown = page.display();
+    let text = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{shown}: {error}"));
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{shown}: no {begin}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{shown}: no {end}"));
+    let rows: String = claims.iter().map(Claim::row).collect();
+    let wanted = format!(
+        "{before}{begin}\n\n| claim | verdict | paper | here |\n|---|---|---|---|\n{rows}\n{end}{after}"
+    );
+    if update && text != wanted {
+        std::fs::write(page, wanted).unwrap_or_else(|error| panic!("{shown}: {error}"));
+        return;
+    }
+    let stale = text.lines().zip(wanted.lines()).find(|(have, want)| have != want);
+    assert!(
+        text == wanted,
+        "{shown}: block {name} is stale; hint: set UPDATE_DOCS=1 and run this test again\nfirst difference: {stale:#?}"
+    );
+}
+
+/// Declares claims and a test for each.
+///
+/// ```text
+/// claims! {
+///     Holds "TDT-V6A-6" tdt_v6a_6_the_buffer_is_667_packets ("667 packets") {
+///         Finding::new(true, "666.7")
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! claims {
+    ($($verdict:ident $id:literal $test:ident ($paper:literal) $body:block)*) => {
+        mod check {
+            #[allow(unused_imports, reason = "a list of claims may need nothing")]
+            use super::*;
+            $(pub(super) fn $test() -> $crate::claims::Finding $body)*
+        }
+
+        static CLAIMS: &[$crate::claims::Claim] = &[$($crate::claims::Claim {
+            id: $id,
+            test: stringify!($test),
+            paper: $paper,
+            verdict: $crate::claims::Verdict::$verdict,
+            check: check::$test,
+        }),*];
+
+        $(#[test]
+        fn $test() {
+            let claim = CLAIMS.iter().find(|claim| claim.test == stringify!($test));
+            claim.expect("every test has its claim").assert();
+        })*
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(verdict: Verdict, check: fn() -> Finding) -> Claim {
+        Claim { id: "X-1", test: "x", paper: "1 | 2", verdict, check }
+    }
+
+    fn met() -> Finding {
+        Finding::new(true, "1")
+    }
+
+    fn missed() -> Finding {
+        Finding::new(false, "3")
+    }
+
+    #[test]
+    #[should_panic(expected = "X-1 is published as \"holds\"; paper: 1 | 2; found: 3")]
+    fn a_claim_that_ceases_to_hold_is_noticed() {
+        claim(Verdict::Holds, missed).assert();
+    }
+
+    #[test]
+    #[should_panic(expected = "published as \"**fails**\"")]
+    fn a_claim_that_ceases_to_fail_is_noticed() {
+        claim(Verdict::Fails, missed).assert();
+        claim(Verdict::Fails, met).assert();
+    }
+
+    #[test]
+    #[should_panic(expected = "stale")]
+    fn a_stale_page_is_noticed() {
+        let folder = std::env::temp_dir().join(format!("bufferlab-claims-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("writable");
+        let page = folder.join("page.md");
+        std::fs::write(&page, "<!-- claims x: begin -->old<!-- claims x: end -->").expect("writable");
+        let claims = [claim(Verdict::Holds, met)];
+        check_page(&page, "x", &claims, true);
+        check_page(&page, "x", &claims, false);
+        let changed = [Claim { paper: "3", ..claims[0] }];
+        check_page(&page, "x", &changed, false);
+    }
+
+    #[test]
+    fn a_row_is_a_row_whatever_it_says() {
+        assert_eq!(claim(Verdict::Refuted, met).row(), "| X-1 | **refuted** | 1 \\| 2 | 1 |\n");
+    }
+}

@@ -1,0 +1,286 @@
+//! One switch under open-loop load: sources of constant rate, ports that send at line rate, exact times. What closed forms and figures of papers are compared with.
+
+use bufferlab_core::{
+    Admission, Buffer, BuildError, Departure, DropReason, Observer, Packet, ParamValue, Policy, QueueId,
+    Switch, SwitchConfig, Tags,
+};
+use bufferlab_units::{BitRate, Time};
+
+/// Packets of one size at a constant rate, from `start` up to but not at `end`.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// Egress port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Rate.
+    pub rate: BitRate,
+    /// Size of a packet (bytes).
+    pub packet: u32,
+    /// First packet.
+    pub start: Time,
+    /// No packet at this time or later.
+    pub end: Time,
+}
+
+impl Source {
+    /// Arrival of packet k, exact to a picosecond: no error adds up.
+    fn arrival(&self, k: u64) -> Option<Time> {
+        let at = self.start + self.rate.serialization(k * u64::from(self.packet));
+        (at < self.end).then_some(at)
+    }
+}
+
+/// What happens first when a packet arrives at the instant in which a transmission ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// The packet arrives.
+    Arrival,
+    /// The transmission ends, and the next one starts.
+    Departure,
+}
+
+/// A lost packet, and what the switch looked like.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// When.
+    pub at: Time,
+    /// Which limit bound.
+    pub reason: DropReason,
+    /// Packets of its queue.
+    pub queue_packets: u64,
+    /// Bytes of its queue.
+    pub queue_bytes: u64,
+    /// Bytes of the whole buffer.
+    pub occupancy: u64,
+}
+
+/// What a queue has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// Packets refused.
+    pub losses: Vec<Loss>,
+    /// Packets evicted.
+    pub evicted: u64,
+    /// Greatest length (packets).
+    pub longest: u64,
+    /// Arrival and queueing delay of every packet that was sent.
+    pub delays: Vec<(Time, Time)>,
+}
+
+/// The switch under load.
+#[derive(Debug)]
+pub struct OpenLoop {
+    /// The switch.
+    pub switch: Switch<Box<dyn Policy>>,
+    /// What sends. Simultaneous packets arrive in this order.
+    pub sources: Vec<Source>,
+    /// By source: packets sent so far.
+    pub sent: Vec<u64>,
+    /// By queue.
+    pub queues: Vec<Record>,
+    /// Order of simultaneous events; [`First::Arrival`] unless set.
+    pub first: First,
+    /// The present.
+    pub now: Time,
+    line: BitRate,
+    /// By port: when its transmission ends.
+    busy_until: Vec<Option<Time>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    departed: Option<(QueueId, Time)>,
+    evicted: Vec<QueueId>,
+}
+
+impl Observer for Seen {
+    fn departed(&mut self, departure: &Departure, _: &Buffer) {
+        self.departed = Some((departure.queue, departure.enqueued_at));
+    }
+
+    fn evicted(&mut self, _: Time, queue: QueueId, _: &bufferlab_core::Stored, _: DropReason, _: &Buffer) {
+        self.evicted.push(queue);
+    }
+}
+
+impl OpenLoop {
+    /// A switch of `config`, whose ports all have the rate of the first.
+    ///
+    /// # Errors
+    /// As [`SwitchConfig::build`].
+    ///
+    /// # Panics
+    /// If the switch has no port.
+    pub fn new(
+        config: &SwitchConfig,
+        policy: &str,
+        params: &[(&str, ParamValue)],
+        sources: &[Source],
+    ) -> Result<Self, BuildError> {
+        let params: Vec<_> = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let ports = config.port_rates.len();
+        Ok(Self {
+            switch: config.build(policy, &params)?,
+            sources: sources.to_vec(),
+            sent: vec![0; sources.len()],
+            queues: vec![Record::default(); ports * config.queues_per_port],
+            first: First::Arrival,
+            now: Time::ZERO,
+            line: config.port_rates[0],
+            busy_until: vec![None; ports],
+        })
+    }
+
+    /// One more source, from now on.
+    pub fn add(&mut self, source: Source) {
+        self.sources.push(source);
+        self.sent.push(0);
+    }
+
+    fn transmit(&mut self, port: u16) {
+        let mut seen = Seen::default();
+        let sent = self.switch.poll_transmit(self.now, port, &mut seen);
+        self.busy_until[usize::from(port)] =
+            sent.map(|sent| self.now + self.line.serialization(u64::from(sent.size)));
+        if let Some((queue, enqueued_at)) = seen.departed {
+            self.queues[usize::from(queue.0)].delays.push((enqueued_at, self.now - enqueued_at));
+        }
+        self.note_evictions(&seen);
+    }
+
+    fn note_evictions(&mut self, seen: &Seen) {
+        for queue in &seen.evicted {
+            self.queues[usize::from(queue.0)].evicted += 1;
+        }
+    }
+
+    fn arrive(&mut self, source: usize) {
+        let Source { port, priority, packet, .. } = self.sources[source];
+        self.sent[source] += 1;
+        self.offer(&Packet { size: packet, egress_port: port, priority, ..Packet::default() });
+    }
+
+    /// A packet arrives now.
+    pub fn offer(&mut self, packet: &Packet) -> Admission {
+        let (port, queue) = (packet.egress_port, self.switch.queue_of(packet));
+        let mut seen = Seen::default();
+        let admission = self.switch.handle_arrival(self.now, packet, &mut seen);
+        self.note_evictions(&seen);
+        let buffer = self.switch.buffer();
+        let queue_packets = buffer.queue_packets(queue) as u64;
+        let record = &mut self.queues[usize::from(queue.0)];
+        match admission {
+            Admission::Dropped(reason) => record.losses.push(Loss {
+                at: self.now,
+                reason,
+                queue_packets,
+                queue_bytes: buffer.queue_bytes(queue),
+                occupancy: buffer.occupancy(),
+            }),
+            Admission::Stored { .. } => {
+                record.longest = record.longest.max(queue_packets);
+                if self.busy_until[usize::from(port)].is_none() {
+                    self.transmit(port);
+                }
+            }
+        }
+        admission
+    }
+
+    /// The next thing that happens before `end`; false if nothing does.
+    pub fn step(&mut self, end: Time) -> bool {
+        let arrival = (0..self.sources.len())
+            .filter_map(|source| Some((self.sources[source].arrival(self.sent[source])?, source)))
+            .min();
+        let departure = (0..self.busy_until.len() as u16)
+            .filter_map(|port| Some((self.busy_until[usize::from(port)]?, port)))
+            .min();
+        let arrival_at = arrival.map_or(Time::MAX, |(at, _)| at);
+        let departure_at = departure.map_or(Time::MAX, |(at, _)| at);
+        let timer_at = self.switch.poll_timeout().unwrap_or(Time::MAX);
+        let next = arrival_at.min(departure_at).min(timer_at);
+        if next >= end {
+            return false;
+        }
+        self.now = next;
+        if timer_at == next {
+            self.switch.handle_timeout(next, &mut ());
+            return true;
+        }
+        let arrival_first =
+            arrival_at < departure_at || (arrival_at == departure_at && self.first == First::Arrival);
+        match (arrival, departure) {
+            (Some((_, source)), _) if arrival_first => self.arrive(source),
+            (_, Some((_, port))) => self.transmit(port),
+            _ => {}
+        }
+        true
+    }
+
+    /// Everything that happens before `end`.
+    pub fn run_until(&mut self, end: Time) {
+        while self.step(end) {}
+        self.now = self.now.max(end);
+    }
+
+    /// A value that the policy tells of a queue.
+    ///
+    /// # Panics
+    /// If it tells no such value.
+    #[must_use]
+    pub fn probe(&self, queue: u16, name: &str) -> f64 {
+        let mut found = None;
+        self.switch.policy().probe(QueueId(queue), self.switch.buffer(), &mut |probe, value| {
+            if probe == name {
+                found = Some(value);
+            }
+        });
+        found.unwrap_or_else(|| panic!("no probe {name}"))
+    }
+
+    /// Packets in a queue.
+    #[must_use]
+    pub fn packets(&self, queue: u16) -> u64 {
+        self.switch.buffer().queue_packets(QueueId(queue)) as u64
+    }
+
+    /// Bytes in a queue.
+    #[must_use]
+    pub fn bytes(&self, queue: u16) -> u64 {
+        self.switch.buffer().queue_bytes(QueueId(queue))
+    }
+
+    /// The limit of a queue for packets without tags (bytes).
+    #[must_use]
+    pub fn threshold(&self, queue: u16) -> Option<u64> {
+        self.switch.threshold(QueueId(queue), Tags::NONE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_sends_at_line_rate_and_what_exceeds_it_waits() {
+        let line = BitRate::gbps(1);
+        let config = SwitchConfig { max_packet: 1_500, ..SwitchConfig::new(1_000_000, vec![line; 2]) };
+        let source = Source {
+            port: 1,
+            priority: 0,
+            rate: BitRate::gbps(2),
+            packet: 1_500,
+            start: Time::ZERO,
+            end: Time::from_us(600),
+        };
+        let mut bench = OpenLoop::new(&config, "cs", &[], &[source]).expect("it fits");
+        bench.run_until(Time::from_us(600));
+        // Every 6 us one comes, every 12 us one goes.
+        assert_eq!((bench.sent[0], bench.queues[1].delays.len()), (100, 50));
+        assert_eq!((bench.packets(1), bench.queues[1].longest, bench.queues[0].longest), (50, 50, 0));
+        bench.run_until(Time::from_ms(2));
+        assert_eq!(bench.queues[1].delays.last(), Some(&(Time::from_us(594), Time::from_us(594))));
+        bench.switch.verify().expect("the ledger is right");
+    }
+}

@@ -1,0 +1,261 @@
+//! What did the sampled queues, their limits and the policy's state of their ports do over time? One chart per policy.
+
+use super::charts::axis_number;
+use crate::error::ReportError;
+use crate::format;
+use crate::load::{Report, Run};
+use crate::svg::{self, Axis, Chart, Mark, Point, Segment, Series, Strip};
+use bufferlab_metrics::{ProbeRow, Scope, SeriesRow};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Queues that a chart shows.
+const QUEUES_SHOWN: usize = 4;
+/// Most points along its time axis.
+const COLUMNS: usize = 320;
+/// The probe by which a policy tells the state of a queue's port; 0 is the normal one.
+const STATE: &str = "state";
+
+/// A queue as (port, priority).
+type Queue = (u16, u8);
+
+/// The longest of the sampled queues of every policy; `None` if nothing was sampled.
+pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> {
+    let mut found: Vec<(&String, Sampled)> = Vec::new();
+    for policy in &report.comparison.policies {
+        // The first seed of each policy: with common random numbers they show the same arrivals.
+        if let Some(run) = report.runs_of(policy).next()
+            && let Some(sampled) = Sampled::of(run)?
+        {
+            found.push((policy, sampled));
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    // The same queue has the same colour in every chart.
+    let mut names: Vec<Queue> = found.iter().flat_map(|(_, sampled)| sampled.lines.keys().copied()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let style = |queue: &Queue| svg::style_class(names.iter().position(|name| name == queue).unwrap_or(0));
+    let highest = found.iter().map(|(_, sampled)| sampled.highest()).fold(1.0, f64::max);
+    let from = found.iter().map(|(_, sampled)| sampled.from_ms).fold(f64::INFINITY, f64::min);
+    let until = found.iter().map(|(_, sampled)| sampled.until_ms).fold(0.0, f64::max);
+    let has_limits = found.iter().any(|(_, sampled)| sampled.lines.values().any(|line| line.has_limit()));
+    let has_states = found.iter().any(|(_, sampled)| sampled.lines.values().any(|line| line.has_state()));
+    let charts: Vec<Markup> =
+        found.iter().map(|(policy, sampled)| sampled.chart(policy, (from, until), highest, &style)).collect();
+    Ok(Some(html! {
+        p.soft {
+            "The longest of the sampled queues, at most " (QUEUES_SHOWN) " per policy, seed " (report.runs[0].summary.seed) "."
+            @if has_limits { " Dashed: the limit of the queue, drawn up to the size of the buffer." }
+            @if has_states { " Bars below a chart: when the policy treats the queue's port in another way than normally." }
+        }
+        ul.legend {
+            @for name in &names { li { (svg::sample(&format!("solid {}", style(name)), Mark::Line)) (queue_name(*name)) } }
+            @if has_limits { li { (svg::sample("limit total", Mark::Line)) "limit" } }
+        }
+        div.charts.few[found.len() < 3] { @for chart in &charts { (chart) } }
+    }))
+}
+
+fn queue_name((port, priority): Queue) -> String {
+    if priority == 0 { format!("port {port}") } else { format!("port {port}, priority {priority}") }
+}
+
+/// What a policy calls a state; the probe is a number.
+fn state_name(policy: &str, state: u8) -> String {
+    match (policy, state) {
+        ("tdt", 1) => "absorption".to_owned(),
+        ("tdt", 2) => "evacuation".to_owned(),
+        ("edt", 1) => "uncontrolled".to_owned(),
+        _ => format!("state {state}"),
+    }
+}
+
+/// What was sampled of a queue in one column of a chart.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    /// Largest length (bytes).
+    length: u64,
+    /// Last limit (bytes).
+    limit: Option<u64>,
+    /// Last state.
+    state: Option<u8>,
+}
+
+/// A queue over time.
+#[derive(Clone, Debug)]
+struct Line(Vec<Cell>);
+
+impl Line {
+    fn has_limit(&self) -> bool {
+        self.0.iter().any(|cell| cell.limit.is_some())
+    }
+
+    fn has_state(&self) -> bool {
+        self.0.iter().any(|cell| cell.state.is_some_and(|state| state > 0))
+    }
+}
+
+/// The sampled queues of one run, thinned to the width of a chart.
+struct Sampled {
+    from_ms: f64,
+    until_ms: f64,
+    step_ms: f64,
+    buffer: u64,
+    lines: BTreeMap<Queue, Line>,
+}
+
+impl Sampled {
+    fn of(run: &Run) -> Result<Option<Self>, ReportError> {
+        let manifest = run.result.manifest();
+        let (mut from, mut until, mut switch) = (u64::MAX, 0, 0);
+        let mut longest: BTreeMap<Queue, u64> = BTreeMap::new();
+        run.result.visit(|row: SeriesRow| {
+            (from, until) = (from.min(row.time_ns), until.max(row.time_ns));
+            if let (Scope::Queue, Some(queue)) = (row.scope, row.port.zip(row.priority)) {
+                switch = row.switch as usize;
+                let length = longest.entry(queue).or_default();
+                *length = row.occupancy_bytes.max(*length);
+            }
+        })?;
+        let mut ranked: Vec<_> = longest.into_iter().filter(|(_, length)| *length > 0).collect();
+        ranked.sort_by_key(|(queue, length)| (std::cmp::Reverse(*length), *queue));
+        ranked.truncate(QUEUES_SHOWN);
+        if ranked.is_empty() {
+            return Ok(None);
+        }
+        let span = (until - from).max(1);
+        // No more columns than samples: each has one, unless the queue was empty.
+        let samples = span / manifest.sample_interval_ns.max(1) + 1;
+        let columns = (samples as usize).clamp(2, COLUMNS);
+        let column = |time_ns: u64| {
+            let at = u128::from(time_ns - from) * (columns as u128 - 1);
+            (at / u128::from(span)) as usize
+        };
+        let mut lines: BTreeMap<Queue, Line> =
+            ranked.iter().map(|(queue, _)| (*queue, Line(vec![Cell::default(); columns]))).collect();
+        run.result.visit(|row: SeriesRow| {
+            if let (Scope::Queue, Some(queue)) = (row.scope, row.port.zip(row.priority))
+                && let Some(line) = lines.get_mut(&queue)
+            {
+                let cell = &mut line.0[column(row.time_ns)];
+                cell.length = row.occupancy_bytes.max(cell.length);
+                cell.limit = row.threshold_bytes.or(cell.limit);
+            }
+        })?;
+        run.result.visit(|row: ProbeRow| {
+            if row.name == STATE
+                && (from..=until).contains(&row.time_ns)
+                && let Some(line) = lines.get_mut(&(row.port, row.priority))
+            {
+                line.0[column(row.time_ns)].state = Some(row.value as u8);
+            }
+        })?;
+        let buffer = manifest.totals.buffer_bytes.get(switch).copied().unwrap_or(u64::MAX);
+        let (from_ms, until_ms) = (from as f64 * 1e-6, until as f64 * 1e-6);
+        let step_ms = span as f64 * 1e-6 / (columns - 1) as f64;
+        Ok(Some(Self { from_ms, until_ms, step_ms, buffer, lines }))
+    }
+
+    /// The top of the axis: the longest queue, or the highest limit as far as the buffer reaches.
+    fn highest(&self) -> f64 {
+        let cells = self.lines.values().flat_map(|line| &line.0);
+        let top = |cell: &Cell| cell.length.max(cell.limit.unwrap_or(0).min(self.buffer));
+        cells.map(top).max().unwrap_or(0) as f64
+    }
+
+    fn chart(
+        &self,
+        policy: &str,
+        (from_ms, until_ms): (f64, f64),
+        highest: f64,
+        style: &dyn Fn(&Queue) -> String,
+    ) -> Markup {
+        let points = |line: &Line, value: &dyn Fn(&Cell) -> Option<u64>| -> Vec<Point> {
+            let point = |(at, cell): (usize, &Cell)| {
+                Some(Point::from((self.from_ms + at as f64 * self.step_ms, value(cell)? as f64)))
+            };
+            line.0.iter().enumerate().filter_map(point).collect()
+        };
+        let limit = |cell: &Cell| cell.limit.map(|limit| limit.min(self.buffer));
+        let mut series = Vec::new();
+        for (queue, line) in self.lines.iter().filter(|(_, line)| line.has_limit()) {
+            series.push(Series {
+                name: format!("limit of {}", queue_name(*queue)),
+                class: format!("limit {}", style(queue)),
+                mark: Mark::Line,
+                points: points(line, &limit),
+            });
+        }
+        for (queue, line) in &self.lines {
+            series.push(Series {
+                name: queue_name(*queue),
+                class: format!("solid {}", style(queue)),
+                mark: Mark::Line,
+                points: points(line, &|cell| Some(cell.length)),
+            });
+        }
+        let strips: Vec<Strip> = self
+            .lines
+            .iter()
+            .filter(|(_, line)| line.has_state())
+            .map(|(queue, line)| Strip {
+                name: queue_name(*queue),
+                class: style(queue),
+                segments: self.segments(policy, line),
+            })
+            .collect();
+        let chart = Chart {
+            title: policy.to_owned(),
+            x: Axis::linear("time [ms]", from_ms, until_ms, axis_number),
+            y: Axis::linear("bytes stored", 0.0, highest, format::bytes),
+            series,
+        };
+        chart.markup_with(&strips)
+    }
+
+    /// Runs of columns in the same state, without the normal one. A column without a sample continues the one before.
+    fn segments(&self, policy: &str, line: &Line) -> Vec<Segment> {
+        let at = |column: usize| self.from_ms + column as f64 * self.step_ms;
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut last = 0;
+        for (column, cell) in line.0.iter().enumerate() {
+            let state = cell.state.unwrap_or(last);
+            match segments.last_mut() {
+                Some(segment) if state == last && state > 0 => segment.to = at(column + 1),
+                _ if state > 0 => segments.push(Segment {
+                    from: at(column),
+                    to: at(column + 1),
+                    name: state_name(policy, state),
+                    hollow: state > 1,
+                }),
+                _ => {}
+            }
+            last = state;
+        }
+        segments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_become_bars_and_the_normal_one_none() {
+        let states = [Some(0), Some(1), None, Some(1), Some(2), Some(0), Some(0), Some(2)];
+        let line = Line(states.map(|state| Cell { state, ..Cell::default() }).to_vec());
+        let sampled =
+            Sampled { from_ms: 10.0, until_ms: 17.0, step_ms: 1.0, buffer: 1, lines: BTreeMap::new() };
+        let found: Vec<_> =
+            sampled.segments("tdt", &line).into_iter().map(|s| (s.from, s.to, s.name, s.hollow)).collect();
+        let wanted = [
+            (11.0, 14.0, "absorption", false),
+            (14.0, 15.0, "evacuation", true),
+            (17.0, 18.0, "evacuation", true),
+        ];
+        assert_eq!(found, wanted.map(|(from, to, name, hollow)| (from, to, name.to_owned(), hollow)));
+    }
+}

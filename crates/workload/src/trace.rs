@@ -1,0 +1,169 @@
+//! How is a packet trace replayed: which file says when which packet goes where, and which host is who?
+
+mod addresses;
+mod csv;
+mod error;
+mod frame;
+mod pcap;
+
+pub use addresses::{AddressBook, AddressRule, Unmapped};
+pub use error::{PacketPlace, PacketProblem, TraceError};
+
+use crate::FlowSpec;
+use bufferlab_units::Time;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+/// How a trace becomes traffic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TraceOptions {
+    /// When the first packet is sent.
+    pub start: Time,
+    /// The time between any two packets is multiplied by this: 2 is half as fast.
+    pub stretch: f64,
+    /// Largest packet that can be sent (bytes on the wire).
+    pub largest: u32,
+    /// Queues of a port, where the trace says which one a packet takes; `None`: its priorities do not matter.
+    pub queues: Option<u8>,
+}
+
+/// A trace, ready to be replayed. Every packet is a flow of its own, whose [`FlowSpec::size`] is its size on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The packets by time; those of one time keep their order.
+    pub packets: Vec<FlowSpec>,
+    /// By [`FlowSpec::class`]: the priority of its packets; `None` where the trace says nothing.
+    pub priorities: Vec<Option<u8>>,
+    /// Packets that were left out because sender and receiver are the same host.
+    pub stayed: usize,
+    /// Packets of a capture that were left out because they have no network address (ARP and the like).
+    pub without_address: usize,
+    /// Columns that were passed over, in the order of the file.
+    pub ignored_columns: Vec<String>,
+}
+
+/// A packet as the file has it.
+#[derive(Clone, Debug)]
+struct RawPacket {
+    /// Since an instant of the file's choice (ps); a date in picoseconds needs more than 64 bits.
+    at_ps: u128,
+    source: String,
+    destination: String,
+    /// On the wire (bytes).
+    size: u64,
+    priority: Option<u8>,
+    place: PacketPlace,
+}
+
+/// What a reader of files yields.
+struct RawTrace {
+    packets: Vec<RawPacket>,
+    without_address: usize,
+    ignored_columns: Vec<String>,
+}
+
+/// Reads a packet trace: CSV, or a classic pcap capture; plain or gzipped. What it is is recognised by content.
+///
+/// A CSV file has a header with the columns
+///
+/// | column | meaning |
+/// |---|---|
+/// | `time_ps`, `time_ns`, `time_us` or `time_s` | when the packet is sent, decimals included; any instant may be zero |
+/// | `src`, `dst` | host number (from 0), host name, or an address |
+/// | `size_bytes` | on the wire, at least 1 |
+/// | `priority` | optional: the queue that it takes, from 0 |
+///
+/// A capture holds Ethernet frames (VLAN tags are skipped) or IP packets, with times in microseconds or nanoseconds in either byte order; sources and
+/// destinations are IPv4 and IPv6 addresses, a size is the one on the wire even where the capture is cut short, and a priority is the one of
+/// the VLAN tag or else the first three bits of the DSCP.
+///
+/// # Errors
+/// [`TraceError`], with the file and the line or the number of the packet.
+pub fn read_trace(
+    path: &Path,
+    book: &mut AddressBook<'_>,
+    options: &TraceOptions,
+) -> Result<Trace, TraceError> {
+    let io = |cause| TraceError::Io { path: path.to_owned(), cause };
+    let mut content = Vec::new();
+    BufReader::new(File::open(path).map_err(io)?).read_to_end(&mut content).map_err(io)?;
+    if content.starts_with(&[0x1f, 0x8b]) {
+        let mut plain = Vec::new();
+        flate2::read::MultiGzDecoder::new(content.as_slice()).read_to_end(&mut plain).map_err(io)?;
+        content = plain;
+    }
+    let raw =
+        if pcap::is_capture(&content) { pcap::read(path, &content)? } else { csv::read(path, &content)? };
+    replay(path, raw, book, options)
+}
+
+fn replay(
+    path: &Path,
+    mut raw: RawTrace,
+    book: &mut AddressBook<'_>,
+    options: &TraceOptions,
+) -> Result<Trace, TraceError> {
+    // Captures of several cards are not always in order.
+    raw.packets.sort_by_key(|packet| packet.at_ps);
+    let Some(first) = raw.packets.first().map(|packet| packet.at_ps) else {
+        return Err(TraceError::Empty { path: path.to_owned() });
+    };
+    let mut trace = Trace {
+        packets: Vec::with_capacity(raw.packets.len()),
+        priorities: Vec::new(),
+        stayed: 0,
+        without_address: raw.without_address,
+        ignored_columns: raw.ignored_columns,
+    };
+    for packet in &raw.packets {
+        let fault = |problem| TraceError::Packet { path: path.to_owned(), place: packet.place, problem };
+        let src = book.host(&packet.source).map_err(fault)?;
+        let dst = book.host(&packet.destination).map_err(fault)?;
+        if src == dst {
+            trace.stayed += 1;
+            continue;
+        }
+        if packet.size > u64::from(options.largest) {
+            return Err(fault(PacketProblem::TooLong { bytes: packet.size, largest: options.largest }));
+        }
+        let priority = match (options.queues, packet.priority) {
+            (Some(queues), Some(priority)) if priority >= queues => {
+                return Err(fault(PacketProblem::NoSuchQueue { priority, queues }));
+            }
+            (Some(_), priority) => priority,
+            (None, _) => None,
+        };
+        let class = trace.priorities.iter().position(|known| *known == priority).unwrap_or_else(|| {
+            trace.priorities.push(priority);
+            trace.priorities.len() - 1
+        });
+        let start = stretched(packet.at_ps - first, options.stretch)
+            .and_then(|after| options.start.0.checked_add(after))
+            .ok_or_else(|| fault(PacketProblem::TooLate))?;
+        trace.packets.push(FlowSpec {
+            start: Time(start),
+            src,
+            dst,
+            size: packet.size,
+            class: class as u16,
+            query: FlowSpec::NO_QUERY,
+            open: None,
+            data_path: None,
+            ack_path: None,
+        });
+    }
+    if trace.packets.is_empty() {
+        return Err(TraceError::NothingToSend { path: path.to_owned(), packets: raw.packets.len() });
+    }
+    Ok(trace)
+}
+
+/// A span (ps) times a factor, rounded to nearest; exact for the factor 1. `None` beyond 64 bits.
+fn stretched(span: u128, stretch: f64) -> Option<u64> {
+    if stretch == 1.0 {
+        return u64::try_from(span).ok();
+    }
+    let product = span as f64 * stretch;
+    (product < u64::MAX as f64).then(|| product.round() as u64)
+}

@@ -1,0 +1,121 @@
+//! Packets of a CSV file.
+
+use super::{PacketPlace, PacketProblem, RawPacket, RawTrace, TraceError};
+use crate::flow_list::{parse_scaled, parse_whole};
+use ::csv::{ReaderBuilder, StringRecord, Trim};
+use std::io::Read;
+use std::path::Path;
+
+/// Name of a column of times, decimal digits kept, and picoseconds of the unit in which they are kept: a date in seconds would not fit
+/// into 64 bits of picoseconds.
+const TIMES: [(&str, u32, u128); 4] =
+    [("time_ps", 0, 1), ("time_ns", 3, 1), ("time_us", 6, 1), ("time_s", 9, 1_000)];
+
+struct Columns {
+    time: (usize, u32, u128),
+    src: usize,
+    dst: usize,
+    size: usize,
+    priority: Option<usize>,
+}
+
+pub(super) fn read(path: &Path, content: &[u8]) -> Result<RawTrace, TraceError> {
+    // Lines are counted by their ends.
+    let end: &[u8] = if content.ends_with(b"\n") { b"" } else { b"\n" };
+    let mut reader = ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .trim(Trim::All)
+        .flexible(true)
+        .from_reader(content.chain(end));
+    let damaged = |line: u64, error: &::csv::Error| TraceError::Damaged {
+        path: path.to_owned(),
+        place: PacketPlace::Line(line),
+        cause: match error.kind() {
+            ::csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
+            _ => error.to_string(),
+        },
+    };
+    let header = reader.headers().map_err(|error| damaged(1, &error))?.clone();
+    if header.is_empty() {
+        return Err(TraceError::Empty { path: path.to_owned() });
+    }
+    let (columns, ignored_columns) = columns(path, &header)?;
+    let (mut packets, mut record) = (Vec::new(), StringRecord::new());
+    loop {
+        let read = reader.read_record(&mut record);
+        // The position of a record is where its search began, before comments; that of the reader is behind it.
+        let line = reader.position().line().saturating_sub(1).max(2);
+        match read {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => return Err(damaged(line, &error)),
+        }
+        let place = PacketPlace::Line(line);
+        let packet = packet(&columns, &header, &record, place).map_err(|problem| TraceError::Packet {
+            path: path.to_owned(),
+            place,
+            problem,
+        })?;
+        packets.push(packet);
+    }
+    Ok(RawTrace { packets, without_address: 0, ignored_columns })
+}
+
+fn columns(path: &Path, header: &StringRecord) -> Result<(Columns, Vec<String>), TraceError> {
+    let find = |name: &str| header.iter().position(|column| column == name);
+    let missing = |column| TraceError::MissingColumn {
+        path: path.to_owned(),
+        column,
+        found: header.iter().map(|column| format!("`{column}`")).collect::<Vec<_>>().join(", "),
+    };
+    let time = TIMES.iter().find_map(|(name, decimals, unit)| Some((find(name)?, *decimals, *unit)));
+    let columns = Columns {
+        time: time.ok_or_else(|| missing("`time_ps`, `time_ns`, `time_us` or `time_s`"))?,
+        src: find("src").ok_or_else(|| missing("`src`"))?,
+        dst: find("dst").ok_or_else(|| missing("`dst`"))?,
+        size: find("size_bytes").ok_or_else(|| missing("`size_bytes`"))?,
+        priority: find("priority"),
+    };
+    let used =
+        [Some(columns.time.0), Some(columns.src), Some(columns.dst), Some(columns.size), columns.priority];
+    let ignored = header.iter().enumerate().filter(|(index, _)| !used.contains(&Some(*index)));
+    Ok((columns, ignored.map(|(_, name)| name.to_owned()).collect()))
+}
+
+fn packet(
+    columns: &Columns,
+    header: &StringRecord,
+    record: &StringRecord,
+    place: PacketPlace,
+) -> Result<RawPacket, PacketProblem> {
+    if record.len() != header.len() {
+        return Err(PacketProblem::FieldCount { expected: header.len(), found: record.len() });
+    }
+    let cell = |column: usize| {
+        move |problem| PacketProblem::Cell {
+            column: header[column].to_owned(),
+            value: record[column].to_owned(),
+            problem,
+        }
+    };
+    let (time, decimals, unit_ps) = columns.time;
+    let units = parse_scaled(&record[time], decimals).map_err(cell(time))?.units;
+    let size = parse_whole(&record[columns.size], u64::MAX).map_err(cell(columns.size))?;
+    if size == 0 {
+        return Err(PacketProblem::NoBytes);
+    }
+    let priority = match columns.priority {
+        Some(column) if !record[column].is_empty() => {
+            Some(parse_whole(&record[column], u64::from(u8::MAX)).map_err(cell(column))? as u8)
+        }
+        _ => None,
+    };
+    Ok(RawPacket {
+        at_ps: u128::from(units) * unit_ps,
+        source: record[columns.src].to_owned(),
+        destination: record[columns.dst].to_owned(),
+        size,
+        priority,
+        place,
+    })
+}

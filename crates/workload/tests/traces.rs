@@ -1,0 +1,194 @@
+//! Does a packet trace become the packets that it holds, whatever its format, and is a broken one refused at its place?
+
+use bufferlab_units::Time;
+use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, read_trace};
+use std::io::Write;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const OPTIONS: TraceOptions = TraceOptions { start: Time::ZERO, stretch: 1.0, largest: 1_500, queues: None };
+
+struct File {
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+fn file(content: &[u8]) -> File {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("trace");
+    std::fs::write(&path, content).expect("writable");
+    File { _folder: folder, path }
+}
+
+fn hosts(count: usize) -> Vec<String> {
+    (0..count).map(|host| format!("h{host}")).collect()
+}
+
+fn read_with(content: &[u8], options: &TraceOptions, unmapped: Unmapped) -> Result<Trace, TraceError> {
+    let hosts = hosts(4);
+    let rules = [AddressRule::new("10.0.0.0/8", 3).expect("a range")];
+    read_trace(&file(content).path, &mut AddressBook::new(&hosts, &rules, unmapped), options)
+}
+
+fn read(content: &[u8]) -> Result<Trace, TraceError> {
+    read_with(content, &OPTIONS, Unmapped::RoundRobin)
+}
+
+/// Time (ps), hosts and size.
+fn packets(trace: &Trace) -> Vec<(u64, u32, u32, u64)> {
+    trace.packets.iter().map(|packet| (packet.start.0, packet.src, packet.dst, packet.size)).collect()
+}
+
+const LIST: &str = "time_ns,src,dst,size_bytes,priority\n1000.5,h0,h1,64,1\n2000,2,10.1.2.3,1500,\n2000,h0,192.0.2.9,100,0\n";
+
+#[test]
+fn a_csv_trace_is_its_packets_relative_to_the_first() {
+    let trace = read(LIST.as_bytes()).expect("readable");
+    // 192.0.2.9 is the first unknown address: h0, so that the packet stays there.
+    assert_eq!(packets(&trace), [(0, 0, 1, 64), (999_500, 2, 3, 1_500)]);
+    assert_eq!((trace.stayed, trace.priorities), (1, vec![None]));
+}
+
+#[test]
+fn times_are_shifted_and_stretched() {
+    let options = TraceOptions { start: Time::from_us(5), stretch: 2.5, ..OPTIONS };
+    let trace = read_with(LIST.as_bytes(), &options, Unmapped::RoundRobin).expect("readable");
+    assert_eq!(packets(&trace)[1].0, 5_000_000 + 2_498_750);
+}
+
+#[test]
+fn priorities_are_classes_if_they_are_wanted() {
+    let options = TraceOptions { queues: Some(2), ..OPTIONS };
+    let trace = read_with(LIST.as_bytes(), &options, Unmapped::RoundRobin).expect("readable");
+    assert_eq!(trace.priorities, [Some(1), None]);
+    assert_eq!(trace.packets.iter().map(|packet| packet.class).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn every_unit_of_time_means_the_same() {
+    let with = |column: &str, first: &str, second: &str| {
+        let text = format!("{column},src,dst,size_bytes\n{second},0,1,70\n{first},1,2,60\n");
+        packets(&read(text.as_bytes()).expect("readable"))
+    };
+    let wanted = [(0, 1, 2, 60), (12_000, 0, 1, 70)];
+    assert_eq!(with("time_ps", "5", "12005"), wanted);
+    assert_eq!(with("time_ns", "0.5", "12.5"), wanted);
+    assert_eq!(with("time_us", "7", "7.012"), wanted);
+    // A date: in picoseconds it would not fit into 64 bits.
+    assert_eq!(with("time_s", "1732233600.000000001", "1732233600.000000013"), wanted);
+}
+
+/// An Ethernet frame with IPv4, cut after its headers, and its length on the wire.
+fn frame(source: [u8; 4], destination: [u8; 4]) -> Vec<u8> {
+    let mut bytes = vec![0; 12];
+    bytes.extend([0x08, 0x00, 0x45, 0x60, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0]);
+    bytes.extend(source);
+    bytes.extend(destination);
+    bytes
+}
+
+/// A capture of frames as (seconds, fraction, length on the wire, bytes).
+fn capture(big: bool, nanoseconds: bool, link_type: u32, frames: &[(u32, u32, u32, Vec<u8>)]) -> Vec<u8> {
+    let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let mut file = word(if nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 }).to_vec();
+    file.extend([half(2), half(4)].concat());
+    for value in [0, 0, 65_535, link_type] {
+        file.extend(word(value));
+    }
+    for (seconds, fraction, length, bytes) in frames {
+        for value in [*seconds, *fraction, bytes.len() as u32, *length] {
+            file.extend(word(value));
+        }
+        file.extend(bytes);
+    }
+    file
+}
+
+fn three_frames(fraction: u32) -> Vec<(u32, u32, u32, Vec<u8>)> {
+    let arp = [vec![0; 12], vec![0x08, 0x06], vec![0; 28]].concat();
+    vec![
+        (1_732_233_600, 0, 60, arp),
+        (1_732_233_600, 7 * fraction, 1_400, frame([192, 0, 2, 1], [10, 0, 0, 1])),
+        (1_732_233_601, 0, 90, frame([10, 0, 0, 1], [192, 0, 2, 2])),
+    ]
+}
+
+#[test]
+fn captures_of_either_byte_order_and_resolution_hold_the_same_packets() {
+    let mut found = Vec::new();
+    for big in [false, true] {
+        for nanoseconds in [false, true] {
+            let fraction = if nanoseconds { 1_000 } else { 1 };
+            let trace = read(&capture(big, nanoseconds, 1, &three_frames(fraction))).expect("readable");
+            assert_eq!(trace.without_address, 1);
+            found.push(packets(&trace));
+        }
+    }
+    // In turn 192.0.2.1 is h0 and 192.0.2.2 is h1; 10/8 is h3.
+    assert_eq!(found[0], [(0, 0, 3, 1_400), (1_000_000_000_000 - 7_000_000, 3, 1, 90)]);
+    assert!(found.iter().all(|packets| *packets == found[0]));
+}
+
+#[test]
+fn nanoseconds_count_and_the_class_selector_is_the_priority() {
+    let frames: Vec<_> =
+        (0..2).map(|number| (1, 100 + number, 64, frame([192, 0, 2, 1], [10, 0, 0, 1]))).collect();
+    let options = TraceOptions { queues: Some(8), ..OPTIONS };
+    let trace =
+        read_with(&capture(false, true, 1, &frames), &options, Unmapped::RoundRobin).expect("readable");
+    assert_eq!((trace.packets[1].start, trace.priorities), (Time::from_ns(1), vec![Some(3)]));
+}
+
+#[test]
+fn raw_ip_and_gzipped_captures_are_read_too() {
+    let packet = frame([192, 0, 2, 1], [10, 0, 0, 1])[14..].to_vec();
+    let plain = capture(false, false, 101, &[(1, 2, 500, packet)]);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&plain).expect("memory");
+    let (plain, zipped) = (read(&plain), read(&gzip.finish().expect("memory")));
+    assert_eq!(packets(&plain.expect("readable")), packets(&zipped.expect("readable")));
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_with_its_place_and_a_way_out() {
+    let csv = |text: &str| read(text.as_bytes()).expect_err(text).to_string();
+    let head = "time_ns,src,dst,size_bytes,priority\n";
+    for (text, wanted) in [
+        (String::new(), "no packets; expected"),
+        (head.to_owned(), "no packets; expected"),
+        ("time,src,dst,size_bytes\n".to_owned(), "line 1: no column `time_ps`, `time_ns`"),
+        (format!("{head}# a comment\n\n1,h0,h1,64\n"), "line 4: 4 fields, expected 5"),
+        (format!("{head}1,h0,h1,64,0\n# why\nx,h0,h1,64,0"), "line 4: column `time_ns`: `x` is not a number"),
+        (format!("{head}1,h0,h1,64,0\n2,h0,h1,0,0\n"), "line 3: a packet of 0 bytes"),
+        (format!("{head}2,h0,h1,1501,0\n"), "line 2: 1501 bytes are more than 1500"),
+        (format!("{head}2,h0,h1,64,300\n"), "line 2: column `priority`: `300` is too large"),
+        (format!("{head}2,h0,0,64,0\n"), "none of its 1 packets goes from one host to another"),
+    ] {
+        let found = csv(&text);
+        assert!(found.contains(wanted), "{found}\n{text}");
+    }
+    let options = TraceOptions { queues: Some(2), ..OPTIONS };
+    let error = read_with(format!("{head}2,h0,h1,64,2\n").as_bytes(), &options, Unmapped::RoundRobin);
+    assert!(
+        error
+            .expect_err("two queues")
+            .to_string()
+            .contains("line 2: priority 2 is beyond queues_per_port = 2")
+    );
+    let error = read_with(LIST.as_bytes(), &OPTIONS, Unmapped::Refuse).expect_err("unmapped").to_string();
+    assert!(error.contains("line 4: `192.0.2.9` is no host and has none in `addresses`"), "{error}");
+}
+
+#[test]
+fn a_broken_capture_is_refused_at_its_packet() {
+    let whole = capture(false, false, 1, &three_frames(1));
+    let refused = |content: &[u8]| read(content).expect_err("broken").to_string();
+    let cut = refused(&whole[..whole.len() - 5]);
+    assert!(cut.contains("packet 3: ") && cut.contains("damaged or was cut off"), "{cut}");
+    assert!(refused(&whole[..20]).contains("packet 0: "), "{}", refused(&whole[..20]));
+    assert!(refused(&capture(true, false, 105, &three_frames(1))).contains("link type 105"));
+    assert!(refused(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28]).contains("editcap -F pcap"));
+    let long = vec![(1, 0, 9_000, frame([192, 0, 2, 1], [10, 0, 0, 1]))];
+    assert!(refused(&capture(false, false, 1, &long)).contains("packet 1: 9000 bytes are more than 1500"));
+}
