@@ -19,8 +19,8 @@ pub(crate) struct Paths<'a> {
 
 impl Paths<'_> {
     /// The longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes, along one of the shortest
-    /// paths. Zero if no host reaches another.
-    pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Time {
+    /// paths. `None` if no host reaches another.
+    pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
         // Hosts of one switch with one kind of cable are alike: one of each kind is enough.
         let mut kinds: Vec<u32> = Vec::new();
         for host in 0..self.hosts {
@@ -34,12 +34,12 @@ impl Paths<'_> {
                 kinds.push(host);
             }
         }
-        let mut longest = Time::ZERO;
+        let mut longest = None;
         for &src in &kinds {
             for &dst in kinds.iter().filter(|&&dst| dst != src) {
                 if let (Some(there), Some(back)) = (self.one_way(src, dst, data), self.one_way(dst, src, ack))
                 {
-                    longest = longest.max(there + back);
+                    longest = longest.max(Some(there + back));
                 }
             }
         }

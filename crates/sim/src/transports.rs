@@ -38,7 +38,8 @@ pub(crate) fn build_transports(
             (None, Control::Window(info))
                 if info.governs_window || spec.initial_window == InitialWindow::BandwidthDelay =>
             {
-                paths.longest_round_trip(spec.segment_bytes + spec.header_bytes, spec.ack_bytes)
+                let wire = spec.segment_bytes + spec.header_bytes;
+                paths.longest_round_trip(wire, spec.ack_bytes).unwrap_or(TcpConfig::default().base_rtt)
             }
             // Nobody asks for it.
             (None, _) => TcpConfig::default().base_rtt,
