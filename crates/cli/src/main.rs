@@ -8,6 +8,7 @@ mod check;
 mod error;
 mod execute;
 mod explain;
+mod figure;
 mod group;
 mod policy;
 mod progress;

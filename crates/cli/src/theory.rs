@@ -19,6 +19,9 @@ use miette::{Report, miette};
 
 /// Runs a calculator and prints what it derives.
 pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
+    if let TheoryCommand::Figure(args) = command {
+        return crate::figure::figure(args);
+    }
     let (name, derivation) = derive(command);
     print(&derivation.map_err(|error| refused(name, &error))?.to_string())
 }
@@ -51,6 +54,7 @@ fn derive(command: &TheoryCommand) -> (&'static str, Domain<Derivation>) {
             let priorities = Priorities { buffer_bytes: args.buffer.buffer, alphas: args.alphas.clone() };
             ("drain-time", drain_times(&priorities, args.port_rate.port_rate, args.congested))
         }
+        TheoryCommand::Figure(_) => unreachable!("a figure has no derivation"),
         TheoryCommand::Ecn(args) => ("ecn", ecn(args)),
         TheoryCommand::Headroom(args) => ("headroom", pause_headroom(args)),
         TheoryCommand::Chips(args) => {

@@ -3,10 +3,12 @@
 use crate::args::count;
 use bufferlab_scenario::{Dimension, QuantityError, parse_rate, parse_size, parse_time};
 use bufferlab_theory::calculators::burst_tolerance::Policy;
+use bufferlab_theory::figures::FIGURES;
 use bufferlab_theory::forms::sonic_headroom::Generation;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use std::num::NonZero;
+use std::path::PathBuf;
 
 /// The calculators.
 #[derive(Debug, Subcommand)]
@@ -29,6 +31,19 @@ pub(crate) enum TheoryCommand {
     Chips(ChipsArgs),
     /// TDT's counters for a switch
     TdtParameters(TdtParametersArgs),
+    /// An analytical figure of a paper, computed anew: its points as CSV, or a page with its charts
+    Figure(FigureArgs),
+}
+
+/// `figure`.
+#[derive(Debug, Args)]
+pub(crate) struct FigureArgs {
+    /// Which one; all of them are listed if none is named
+    #[arg(value_parser = PossibleValuesParser::new(FIGURES.iter().map(|entry| PossibleValue::new(entry.name).help(entry.summary))))]
+    pub(crate) name: Option<String>,
+    /// Write a page with the charts instead of printing the points
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// The shared buffer.

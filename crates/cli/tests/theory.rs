@@ -2,7 +2,6 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
 use support::{Desk, text};
 
 macro_rules! shows {
@@ -74,26 +73,16 @@ fn what_the_theory_does_not_cover_is_refused_with_the_valid_range_and_a_hint() {
 }
 
 #[test]
-fn a_switch_of_32_ports_and_8_queues_is_answered_within_50_milliseconds() {
+fn every_figure_has_points_and_a_page() {
     let desk = Desk::new();
-    let args = [
-        "theory",
-        "burst-tolerance",
-        "--ports",
-        "32",
-        "--queues",
-        "8",
-        "--congested",
-        "31",
-        "--congested-queues",
-        "8",
-    ];
-    // The fastest of some: the machine may be busy with other tests.
-    let fastest = (0..10).map(|_| {
-        let start = Instant::now();
-        desk.succeed(&args);
-        start.elapsed()
-    });
-    let fastest = fastest.min().expect("some");
-    assert!(fastest < Duration::from_millis(50), "{fastest:?}");
+    shows!(desk, "figures", ["figure"]);
+    shows!(desk, "figure_unknown", ["figure", "abm-6"]);
+    let names = desk.succeed(&["theory", "figure"]);
+    for name in names.lines().filter_map(|line| line.split_whitespace().next()) {
+        let points = desk.succeed(&["theory", "figure", name]);
+        assert!(points.starts_with("panel,line,x,y\n") && points.lines().count() > 5, "{name}: {points}");
+        desk.succeed(&["theory", "figure", name, "--out", "figure.html"]);
+        let page = std::fs::read_to_string(desk.path("figure.html")).expect("a page");
+        assert!(page.contains("<svg") && page.ends_with("</html>"), "{name}");
+    }
 }

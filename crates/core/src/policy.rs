@@ -22,6 +22,7 @@ mod l2bm_like;
 mod longest;
 mod longest_queue_drop;
 mod losspass;
+mod maximum_queue;
 mod occamy;
 mod plasticine;
 mod plasticine_pisa;
@@ -80,6 +81,7 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &plasticine::MULTI_QUEUE,
     &plasticine::SINGLE_QUEUE,
     &plasticine_pisa::INFO,
+    &maximum_queue::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
@@ -436,7 +438,7 @@ impl Hooks {
 /// always shows the state *before* the event that is reported, except where a hook says otherwise.
 ///
 /// Calls are dynamic: one registry serves the command line and Python, and policies may come
-/// from other crates. `benches/policies.rs` in `bufferlab-sim` measures the price against the statically
+/// from other crates. `benches/policies.rs` in `bufferlab-conformance` measures the price against the statically
 /// dispatched form ([`crate::Switch`] is generic).
 pub trait Policy: fmt::Debug + Send {
     /// Decides on one arrival. Called again after each eviction that it asked for ([`Arrival::evictions`]); nothing may be remembered for that

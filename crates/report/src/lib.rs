@@ -16,6 +16,7 @@
 mod bursts;
 mod caveat;
 mod compare;
+mod curves;
 mod error;
 mod export;
 pub mod format;
@@ -31,6 +32,7 @@ mod terminal;
 pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use compare::{Cell, Comparison, MetricComparison};
+pub use curves::{CurveAxis, CurvePanel, CurveScale, curves_page};
 pub use error::ReportError;
 pub use load::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, write};
 pub use metric::{Better, Metric, MetricValue, Unit};

@@ -15,7 +15,7 @@ use crate::svg::{self, Mark};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Written by this crate, free of user data: the one thing that is not escaped.
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
     let title = title(report);
