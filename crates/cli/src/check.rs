@@ -3,7 +3,9 @@
 use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
-use bufferlab_scenario::{HardwareSpec, Scenario, TrafficProcess, format_rate, format_size, format_time};
+use bufferlab_scenario::{
+    HardwareSpec, InitialWindow, Scenario, TrafficProcess, format_rate, format_size, format_time,
+};
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,8 +56,9 @@ fn summary(scenario: &Scenario) -> String {
             continue;
         }
         let window = match transport.initial_window {
-            u32::MAX => "the whole flow".to_owned(),
-            segments => counted(segments as usize, "segment", "segments"),
+            InitialWindow::Whole => "the whole flow".to_owned(),
+            InitialWindow::BandwidthDelay => "one bandwidth-delay product".to_owned(),
+            InitialWindow::Segments(segments) => counted(segments as usize, "segment", "segments"),
         };
         let algorithm = match transport.congestion_control.as_str() {
             same if same == transport.name => String::new(),

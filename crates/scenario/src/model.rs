@@ -2,7 +2,7 @@
 //! resolved. Only this enters a driver.
 
 use bufferlab_core::{Hardware, ParamValue, Profile};
-use bufferlab_transport::Spacing;
+use bufferlab_transport::{HyStart, Spacing};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Durations, FlowSpec, Pattern, SizeDistribution};
 
@@ -211,6 +211,50 @@ pub enum EcnMoment {
     Dequeue,
 }
 
+/// What a flow may send before the first ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// So many segments.
+    Segments(u32),
+    /// One product of the host's rate and the base round trip, rounded up to a segment.
+    BandwidthDelay,
+    /// The whole flow.
+    Whole,
+}
+
+/// Parameters of TIMELY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelySpec {
+    /// T_low: below it the rate grows whatever the gradient.
+    pub low: Time,
+    /// T_high: above it the rate falls whatever the gradient.
+    pub high: Time,
+    /// δ, the additive increase; `None`: a thousandth of the host's rate.
+    pub increment: Option<BitRate>,
+    /// The same in hyperactive increase; `None`: five times as much.
+    pub fast_increment: Option<BitRate>,
+}
+
+/// Parameters of HPCC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HpccSpec {
+    /// η, in (0, 1]: the wanted utilisation.
+    pub utilisation: f64,
+    /// maxStage: round trips of additive increase before a multiplicative one.
+    pub max_stage: u32,
+    /// N: how many flows the additive increase is meant for.
+    pub flows: u32,
+}
+
+/// Parameters of PowerTCP and θ-PowerTCP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerTcpSpec {
+    /// γ, in (0, 1]: weight of a new window.
+    pub gamma: f64,
+    /// N: how many flows the additive increase is meant for.
+    pub flows: u32,
+}
+
 /// A named transport configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransportSpec {
@@ -226,8 +270,8 @@ pub struct TransportSpec {
     pub header_bytes: u32,
     /// A pure ACK on the wire (bytes).
     pub ack_bytes: u32,
-    /// Initial window (segments); [`u32::MAX`]: the whole flow at once.
-    pub initial_window: u32,
+    /// What a flow may send before the first ACK.
+    pub initial_window: InitialWindow,
     /// Smallest retransmission timeout.
     pub min_rto: Time,
     /// Timeout before the first RTT sample, of the handshake too.
@@ -245,10 +289,26 @@ pub struct TransportSpec {
     pub dctcp_gain: f64,
     /// DCTCP's initial estimate of the marked fraction.
     pub dctcp_initial_alpha: f64,
+    /// The unloaded round trip that bandwidth-delay products are computed with; `None`: the network's longest.
+    pub base_rtt: Option<Time>,
+    /// How Cubic's slow start may end before a loss.
+    pub cubic_hystart: HyStart,
+    /// Parameters of TIMELY.
+    pub timely: TimelySpec,
+    /// Swift's base target delay; `None`: 1.25 base round trips.
+    pub swift_target: Option<Time>,
+    /// Parameters of HPCC.
+    pub hpcc: HpccSpec,
+    /// Parameters of PowerTCP and θ-PowerTCP.
+    pub powertcp: PowerTcpSpec,
     /// The first this many bytes of a flow carry the `unscheduled` tag; 0: none.
     pub unscheduled_bytes: u64,
-    /// Priority of data packets.
-    pub data_priority: u8,
+    /// Priorities of data packets: a flow draws one of them.
+    pub data_priorities: Vec<u8>,
+    /// Bytes sent from which on a flow's data has a priority number one higher than before, ascending.
+    pub pias_thresholds_bytes: Vec<u64>,
+    /// The first this many bytes of a flow carry the `small` tag; 0: none.
+    pub small_bytes: u64,
     /// Priority of ACKs, handshakes and tiny segments.
     pub control_priority: u8,
     /// Data segments with at most this much payload use the control priority (bytes).

@@ -103,7 +103,9 @@ fn value(kind: &Kind, complete: bool) -> Value {
         Kind::CongestionControl => {
             json!({ "enum": crate::convert::words_of(kind) })
         }
-        Kind::Window => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "whole" }] }),
+        Kind::Window => {
+            json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "enum": ["bdp", "whole"] }] })
+        }
         Kind::Table(spec) => table(spec, complete),
         Kind::Tables(spec) => json!({ "type": "array", "items": table(spec, true) }),
         Kind::Texts => {

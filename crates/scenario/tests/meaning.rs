@@ -4,7 +4,8 @@ mod common;
 
 use bufferlab_core::ParamValue;
 use bufferlab_scenario::{
-    Discipline, EcnMoment, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess, load, load_text,
+    Discipline, EcnMoment, InitialWindow, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess,
+    load, load_text,
 };
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Pattern, SizeDistribution};
@@ -55,10 +56,13 @@ fn abm_reduced_is_the_setup_of_the_authors_scripts() {
     assert_eq!((request_bytes, fan_in, persistent), (1_152_000, 32, true));
     assert_eq!(
         (scenario.transports[0].initial_window, scenario.transports[1].initial_window),
-        (55, u32::MAX)
+        (InitialWindow::Segments(55), InitialWindow::Whole)
     );
     assert_eq!((scenario.workloads[0].transport, scenario.workloads[1].transport), (0, 1));
-    assert_eq!((scenario.transports[0].data_priority, scenario.transports[0].control_priority), (1, 0));
+    assert_eq!(
+        (&scenario.transports[0].data_priorities[..], scenario.transports[0].control_priority),
+        (&[1][..], 0)
+    );
     assert!(scenario.transports[0].ecn_capable);
 }
 
@@ -164,7 +168,7 @@ fn a_change_follows_the_order_in_which_it_names_the_ends() {
 #[test]
 fn defaults_depend_on_the_network_where_the_reference_says_so() {
     let star = shipped_with("star-incast.toml", &[]).scenario;
-    assert_eq!(star.transports[0].data_priority, 0);
+    assert_eq!(star.transports[0].data_priorities, [0]);
     assert!(!star.transports[0].ecn_capable);
     let TrafficProcess::Incast { pattern, .. } = star.workloads[0].process else { panic!("an incast") };
     assert_eq!(pattern, Pattern::AllToAll);
@@ -237,4 +241,42 @@ fn what_cannot_matter_in_an_open_loop_is_warned_about() {
     let keys: Vec<_> = loaded.warnings.iter().map(|warning| warning.key()).collect();
     assert_eq!(keys, ["transport.0.min_rto", "workload.0.kind", "workload.0.pareto_shape"]);
     assert!(loaded.warnings[1].to_string().contains("can send at 1 Gb/s only"), "{}", loaded.warnings[1]);
+}
+
+#[test]
+fn parameters_of_another_congestion_control_are_warned_about_and_left_out() {
+    let text = r#"
+        duration = "1 s"
+        topology = { kind = "single_switch", hosts = 2, rate = "1 Gb/s", delay = "0 s" }
+        switch = { buffer = "1 MB", policy = "dt" }
+        transport = [{ congestion_control = "newreno", hpcc_flows = 7, base_rtt = "5 us" }]
+        workload = [{ kind = "poisson", sizes = "1 KB", load = 0.1 }]
+    "#;
+    let loaded = load_text(Path::new("foreign.toml"), text, &[]).expect("it loads");
+    let keys: Vec<_> = loaded.warnings.iter().map(|warning| warning.key()).collect();
+    assert_eq!(keys, ["transport.0.hpcc_flows", "transport.0.base_rtt"]);
+    assert!(
+        !loaded.resolved.contains("hpcc_") && !loaded.resolved.contains("base_rtt"),
+        "{}",
+        loaded.resolved
+    );
+}
+
+#[test]
+fn controls_that_start_at_line_rate_have_a_bandwidth_delay_product_as_their_first_window() {
+    let window = |control: &str| {
+        let text = format!(
+            "duration = \"1 s\"\ntopology = {{ kind = \"single_switch\", hosts = 2, rate = \"1 Gb/s\", delay = \"0 s\" }}\n\
+             switch = {{ buffer = \"1 MB\", policy = \"dt\" }}\ntransport = [{{ congestion_control = \"{control}\" }}]\n\
+             workload = [{{ kind = \"poisson\", sizes = \"1 KB\", load = 0.1 }}]"
+        );
+        load_text(Path::new("window.toml"), &text, &[]).expect("it loads").scenario.transports[0]
+            .initial_window
+    };
+    for control in ["hpcc", "powertcp", "theta-powertcp", "timely"] {
+        assert_eq!(window(control), InitialWindow::BandwidthDelay, "{control}");
+    }
+    for control in ["newreno", "cubic", "dctcp", "ecn-star", "swift"] {
+        assert_eq!(window(control), InitialWindow::Segments(10), "{control}");
+    }
 }

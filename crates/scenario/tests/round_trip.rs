@@ -106,6 +106,53 @@ fn what_the_shipped_scenarios_leave_out_survives_the_round_trip_too() {
 }
 
 #[test]
+fn every_congestion_control_survives_the_round_trip_in_either_profile() {
+    for profile in ["paper", "artifact"] {
+        let mut text = format!(
+            r#"
+            profile = "{profile}"
+            duration = "1 s"
+            topology = {{ kind = "single_switch", hosts = 6, rate = "10 Gb/s", delay = "1 us" }}
+            [switch]
+            buffer = "1 MB"
+            policy = "dt"
+            queues_per_port = 8
+            ecn = {{ kind = "step", threshold = "90 KB" }}
+            "#
+        );
+        for info in bufferlab_transport::CONGESTION_CONTROLS {
+            let name = info.name;
+            text += &format!(
+                "[[transport]]\ncongestion_control = \"{name}\"\n[[workload]]\nkind = \"poisson\"\nclass = \"{name}\"\n\
+                 transport = \"{name}\"\nsizes = \"1 KB\"\nload = 0.1\n"
+            );
+        }
+        text += r#"
+            [[transport]]
+            name = "odd"
+            congestion_control = "timely"
+            initial_window = "bdp"
+            base_rtt = "12 us"
+            timely_low = "15 us"
+            timely_increment = "7 Mb/s"
+            data_priorities = [1, 2, 2]
+            pias_thresholds = ["10 KB", "1 MB"]
+            small_bytes = "100 KB"
+            [[workload]]
+            kind = "poisson"
+            transport = "odd"
+            sizes = "1 KB"
+            load = 0.1
+        "#;
+        let loaded = load_text(Path::new("controls.toml"), &text, &owned(&[]))
+            .unwrap_or_else(|error| panic!("{}", common::render(&error)));
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        assert_round_trip(&loaded);
+        insta::assert_snapshot!(format!("resolved_controls_{profile}"), loaded.resolved);
+    }
+}
+
+#[test]
 fn open_loop_traffic_survives_the_round_trip() {
     let text = r#"
         duration = "1 s"

@@ -1,6 +1,7 @@
 //! From a scenario to a network.
 
 use crate::SimError;
+use crate::base_rtt::Paths;
 use crate::calendar::Calendar;
 use crate::explain::ExplainRequest;
 use crate::flow::Flows;
@@ -8,23 +9,21 @@ use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::packet::Slab;
 use crate::routing::Routes;
-use crate::simulation::{Control, Simulation, Transport};
+use crate::simulation::Simulation;
 use crate::switch_node::{Slice, SwitchNode};
+use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
+use crate::transports::build_transports;
 use bufferlab_core::mark::{Moment, Scope};
-use bufferlab_core::{Group, MarkerConfig, Profile, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
+use bufferlab_core::{Group, MarkerConfig, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
 use bufferlab_metrics::DelayHistogram;
 use bufferlab_scenario::{
-    Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology, TransportSpec,
+    Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology,
 };
-use bufferlab_transport::{CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control};
 use bufferlab_units::{BitRate, RandomStream, Time, mix};
 use bufferlab_workload::FlowSource;
 use std::collections::BTreeMap;
-
-/// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
-const UNSCALED_WINDOW_BYTES: u32 = 65_535;
 
 impl Simulation {
     /// Builds the network of a scenario.
@@ -78,15 +77,10 @@ impl Simulation {
         }
         let mut traffic = Traffic::new(scenario)?;
         let next_flow = traffic.source.next_flow();
-        let transports = scenario.transports.iter().map(|spec| build_transport(spec, scenario.profile));
-        let replayed = traffic.replayed.iter().map(|&(transport, priority)| {
-            replaying(&scenario.transports[transport as usize], priority, scenario.profile)
-        });
-        check_size(
-            "transports",
-            scenario.transports.len() + traffic.replayed.len(),
-            usize::from(u8::MAX) + 1,
-        )?;
+        let routes = Routes::new(&topology, scenario.seed, |index| !down_now[index]);
+        let hosts = topology.hosts.len() as u32;
+        let paths = Paths { links: &links, first_links: &first_links, routes: &routes, hosts };
+        let (transports, host_kinds, kinds) = build_transports(scenario, &traffic.replayed, &paths)?;
         let classes = traffic.classes.len();
         if scenario.output.delays {
             for node in &mut switches {
@@ -104,15 +98,19 @@ impl Simulation {
             now: Time::ZERO,
             calendar: build_calendar(scenario.seed, &links),
             packets: Slab::default(),
+            telemetry: Telemetry::new(transports.iter().any(|transport| transport.wants_telemetry)),
             nics: topology.hosts.iter().map(|_| Nic::new()).collect(),
             flows: Flows::default(),
-            routes: Routes::new(&topology, scenario.seed, |index| !down_now[index]),
+            routes,
             timers,
-            transports: transports.chain(replayed).collect::<Result<_, _>>()?,
+            transports,
+            host_kinds,
+            kinds,
             nic_queueing: scenario.host.nic,
             spray: (topology.multipath == Multipath::Spray)
                 .then(|| RandomStream::new(scenario.seed, "sim/spray", 0)),
             path_stream: RandomStream::new(scenario.seed, "sim/paths", 0),
+            queue_stream: RandomStream::new(scenario.seed, "sim/queues", 0),
             measure_delays: scenario.output.delays,
             packet_hops: 0,
             verify: false,
@@ -157,7 +155,7 @@ fn cut_through(scenario: &Scenario, switch: u32, rate: BitRate) -> Option<u32> {
     scenario.switches[switch as usize].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
 
-fn check_size(what: &'static str, found: usize, limit: usize) -> Result<(), SimError> {
+pub(crate) fn check_size(what: &'static str, found: usize, limit: usize) -> Result<(), SimError> {
     if found <= limit {
         Ok(())
     } else {
@@ -290,68 +288,6 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
         }),
         by_priority: Vec::new(),
     }
-}
-
-fn build_transport(spec: &TransportSpec, profile: Profile) -> Result<Transport, SimError> {
-    let control = match &spec.pacing {
-        Some(pacing) => Control::Pace {
-            gap: pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes)),
-            spacing: pacing.spacing,
-        },
-        None => Control::Window(
-            find_congestion_control(&spec.congestion_control)
-                .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?,
-        ),
-    };
-    Ok(Transport {
-        tcp: TcpConfig {
-            initial_window: spec.initial_window,
-            last_resort: match profile {
-                Profile::Paper => LastResort::BelowHighestSack,
-                Profile::Artifact => LastResort::Everything,
-            },
-            states: match profile {
-                Profile::Paper => CongestionStates::Rfc,
-                Profile::Artifact => CongestionStates::Ns3,
-            },
-            first_flight_limit: match profile {
-                Profile::Paper => u32::MAX,
-                Profile::Artifact => UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-            },
-            min_rto: spec.min_rto,
-            initial_rto: spec.initial_rto,
-            handshake: spec.handshake,
-            ack_every: spec.ack_every,
-            delayed_ack_timeout: spec.delayed_ack_timeout,
-            dctcp_gain: spec.dctcp_gain,
-            dctcp_initial_alpha: spec.dctcp_initial_alpha,
-            ..TcpConfig::default()
-        },
-        control,
-        segment: spec.segment_bytes,
-        header: spec.header_bytes as u16,
-        ack: spec.ack_bytes as u16,
-        unscheduled_bytes: spec.unscheduled_bytes,
-        // In the artifact a receiver has never sent data, so that every ACK and SYN counts as unscheduled.
-        control_unscheduled: profile == Profile::Artifact && spec.unscheduled_bytes > 0,
-        ecn_capable: spec.ecn_capable,
-        data_priority: spec.data_priority,
-        control_priority: spec.control_priority,
-        control_max_payload: spec.control_max_payload_bytes,
-    })
-}
-
-/// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its size is that on the wire.
-fn replaying(spec: &TransportSpec, priority: Option<u8>, profile: Profile) -> Result<Transport, SimError> {
-    let transport = build_transport(spec, profile)?;
-    Ok(Transport {
-        control: Control::Pace { gap: Time::ZERO, spacing: Spacing::Constant },
-        segment: spec.segment_bytes + spec.header_bytes,
-        header: 0,
-        data_priority: priority.unwrap_or(spec.data_priority),
-        control_max_payload: 0,
-        ..transport
-    })
 }
 
 /// Chooses the calendar's buckets from the network: about two events each when half of all capacity is used, and a ring that

@@ -130,7 +130,7 @@ impl Simulation {
             return;
         }
         let packet = &self.packets[sighting.packet];
-        let tags = packet.flags.tags();
+        let tags = packet.tags();
         let (core, buffer) = (&slice.core, slice.core.buffer());
         // A marked packet is already stored; what was compared is the length before it.
         let own = if sighting.event == ExplainedEvent::Mark { u64::from(sighting.size) } else { 0 };

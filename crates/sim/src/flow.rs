@@ -35,7 +35,7 @@ impl FlowSender {
     #[inline]
     pub(crate) fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         match self {
-            Self::Tcp(sender) => sender.wants_to_send(config),
+            Self::Tcp(sender) => sender.wants_to_send(config, now),
             Self::Paced(sender) => sender.wants_to_send(now),
         }
     }
@@ -56,6 +56,15 @@ impl FlowSender {
             Self::Tcp(sender) => sender.deadline(),
             Self::Paced(sender) if sender.wants_to_send(now) => Time::MAX,
             Self::Paced(sender) => sender.deadline(),
+        }
+    }
+
+    /// When a window's sender that its pace holds back wants to be polled; [`Time::MAX`] for all others.
+    #[inline]
+    pub(crate) fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
+        match self {
+            Self::Tcp(sender) => sender.wake_at(config, now),
+            Self::Paced(_) => Time::MAX,
         }
     }
 
@@ -92,11 +101,15 @@ pub(crate) struct SenderSlot {
     pub(crate) sender: FlowSender,
     /// The timer heap holds an entry for this flow at this time.
     pub(crate) armed: Time,
+    /// The same for its pace.
+    pub(crate) pace_armed: Time,
     pub(crate) handle: u32,
     /// Next flow in the host's turn order.
     pub(crate) next_ready: Slot,
     pub(crate) is_ready: bool,
     pub(crate) transport: u8,
+    /// Priority of its first data.
+    pub(crate) priority: u8,
     pub(crate) explicit_path: bool,
     pub(crate) src: u16,
     pub(crate) dst: u16,

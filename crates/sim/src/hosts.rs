@@ -18,7 +18,7 @@ const SACK_OPTION_BYTES: u16 = 12;
 impl Simulation {
     /// The application hands a flow's data over.
     pub(crate) fn start_flow(&mut self, spec: FlowSpec) -> Result<(), SimError> {
-        let transport_index = self.class_transport[usize::from(spec.class)] as u8;
+        let transport_index = self.transport_of(&spec);
         let transport = &self.transports[usize::from(transport_index)];
         let segment = u64::from(transport.segment);
         let total = u32::try_from(spec.size.div_ceil(segment)).map_err(|_| SimError::TooLarge {
@@ -41,6 +41,10 @@ impl Simulation {
                 (FlowSender::Paced(sender), FlowReceiver::Counting { missing: total })
             }
         };
+        let priority = match transport.data_priorities[..] {
+            [only] => only,
+            ref several => several[self.queue_stream.below(several.len() as u64) as usize],
+        };
         // Entropy is drawn for every flow, also where it is not used: the streams of two runs stay in step.
         let entropy = self.path_stream.next_u64();
         let path = spec.data_path.unwrap_or(entropy as u32);
@@ -54,10 +58,12 @@ impl Simulation {
             let sender = SenderSlot {
                 sender,
                 armed: Time::MAX,
+                pace_armed: Time::MAX,
                 handle,
                 next_ready: crate::flow::NO_SLOT,
                 is_ready: false,
                 transport: transport_index,
+                priority,
                 explicit_path: explicit,
                 src,
                 dst,
@@ -86,6 +92,12 @@ impl Simulation {
         })?;
         self.offer(slot);
         Ok(())
+    }
+
+    /// The transport of a flow's class, for hosts such as its source.
+    fn transport_of(&self, spec: &FlowSpec) -> u8 {
+        let transport = self.class_transport[usize::from(spec.class)] as usize;
+        (transport * self.kinds + usize::from(self.host_kinds[spec.src as usize])) as u8
     }
 
     fn start_query_flow(&mut self, spec: &FlowSpec) {
@@ -132,6 +144,12 @@ impl Simulation {
     #[inline]
     fn arm_sender(&mut self, slot: Slot) {
         let flow = &mut self.flows.senders[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let wake = flow.sender.wake_at(&transport.tcp, self.now);
+        if wake < flow.pace_armed {
+            flow.pace_armed = wake;
+            self.timers.push(wake, Timer::Pace(slot));
+        }
         let deadline = flow.sender.deadline(self.now);
         if deadline < flow.armed {
             flow.armed = deadline;
@@ -160,6 +178,18 @@ impl Simulation {
         }
     }
 
+    /// A paced sender may send again.
+    pub(crate) fn handle_pace_timer(&mut self, time: Time, slot: Slot) {
+        let flow = &mut self.flows.senders[slot as usize];
+        if flow.pace_armed != time {
+            return;
+        }
+        flow.pace_armed = Time::MAX;
+        if self.flows.infos[slot as usize].is_some() {
+            self.offer(slot);
+        }
+    }
+
     pub(crate) fn handle_delayed_ack_timer(&mut self, time: Time, slot: Slot) -> Result<(), SimError> {
         let flow = &mut self.flows.receivers[slot as usize];
         if flow.armed != time {
@@ -181,6 +211,7 @@ impl Simulation {
                 priority: 0,
             };
             let id = self.packets.insert(template);
+            self.telemetry.begin(id);
             self.flows.senders[slot as usize].in_network += 1;
             self.send_ack(slot, id, &ack);
         } else {
@@ -246,6 +277,7 @@ impl Simulation {
         let packet = data_packet(flow, transport, segment, sent_before, self.now);
         flow.in_network += 1;
         let id = self.packets.insert(packet);
+        self.telemetry.begin(id);
         self.arm_sender(slot);
         Some(id)
     }
@@ -303,7 +335,8 @@ impl Simulation {
                         marked: packet.flags.has(Flags::ECHO),
                     };
                     let transport = &self.transports[usize::from(flow.transport)];
-                    sender.handle_ack(&transport.tcp, self.now, &ack);
+                    let reports = self.telemetry.of(id);
+                    sender.handle_ack_with_telemetry(&transport.tcp, self.now, &ack, reports);
                     if !sender.is_done() {
                         self.offer(slot);
                         return Ok(());
@@ -420,17 +453,25 @@ fn data_packet(
         let payload = if last { flow.last_payload } else { transport.segment };
         (payload as u16 + transport.header, Kind::Data, payload <= transport.control_max_payload)
     };
+    // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the public ns-3 code do).
+    let bytes_before = sent_before * u64::from(transport.segment);
     let flags = if segment.syn {
         control_flags(kind, transport, flow.explicit_path)
     } else {
-        // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the public ns-3 code do).
-        let unscheduled = sent_before * u64::from(transport.segment) < transport.unscheduled_bytes;
         Flags::of_kind(kind)
             .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
             .with_if(flow.explicit_path, Flags::EXPLICIT_PATH)
-            .with_if(unscheduled, Flags::UNSCHEDULED)
+            .with_if(bytes_before < transport.unscheduled_bytes, Flags::UNSCHEDULED)
             .with_if(segment.retransmission, Flags::RETRANSMISSION)
     };
+    let mut notes = 0;
+    if transport.wants_telemetry && !segment.syn {
+        notes |= Packet::WANTS_TELEMETRY;
+    }
+    if bytes_before < transport.small_bytes && !segment.syn {
+        notes |= Packet::SMALL;
+    }
+    let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
     Packet {
         sent: now,
         flow: flow.handle,
@@ -438,10 +479,10 @@ fn data_packet(
         sack_first: 0,
         path: flow.path,
         wire,
-        sack_count: 0,
+        sack_count: notes,
         dst: flow.dst,
         flags,
-        priority: if tiny { transport.control_priority } else { transport.data_priority },
+        priority: if tiny { transport.control_priority } else { flow.priority + passed as u8 },
     }
 }
 

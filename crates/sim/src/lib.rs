@@ -16,6 +16,7 @@
 //! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous events (see `calendar.rs`). A
 //! packet occupies a switch's buffer from its last bit's arrival until its transmission starts (store and forward).
 
+mod base_rtt;
 mod build;
 mod calendar;
 mod error;
@@ -30,8 +31,10 @@ mod routing;
 mod simulation;
 mod switch_node;
 mod switches;
+mod telemetry;
 mod timers;
 mod traffic;
+mod transports;
 
 pub use error::SimError;
 pub use explain::{ExplainRequest, ExplainedEvent};

@@ -64,9 +64,9 @@ impl Flags {
         if condition { Self(self.0 | other.0) } else { self }
     }
 
-    /// The marks that policies may see.
+    /// The marks that policies may see, notes apart.
     #[inline]
-    pub(crate) const fn tags(self) -> Tags {
+    const fn tags(self) -> Tags {
         let mut tags = 0;
         if self.0 & Self::UNSCHEDULED.0 != 0 {
             tags |= Tags::UNSCHEDULED.0;
@@ -96,12 +96,32 @@ pub(crate) struct Packet {
     pub(crate) path: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
-    /// ACK: segments in the SACK block.
+    /// ACK: segments in the SACK block. Data: notes, the flags that found no place in `flags`.
     pub(crate) sack_count: u16,
     /// Host it goes to.
     pub(crate) dst: u16,
     pub(crate) flags: Flags,
     pub(crate) priority: u8,
+}
+
+impl Packet {
+    /// A note on data: switches must report their queues.
+    pub(crate) const WANTS_TELEMETRY: u16 = 1;
+    /// A note on data: it belongs to the first bytes of its flow.
+    pub(crate) const SMALL: u16 = 1 << 1;
+
+    /// Whether this is data with a note.
+    #[inline]
+    pub(crate) const fn has_note(&self, note: u16) -> bool {
+        self.sack_count & note != 0 && matches!(self.flags.kind(), Kind::Data)
+    }
+
+    /// The marks that policies may see.
+    #[inline]
+    pub(crate) const fn tags(&self) -> Tags {
+        let tags = self.flags.tags();
+        if self.has_note(Self::SMALL) { tags.with(Tags::SMALL) } else { tags }
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() == 32, "two packets per cache line");

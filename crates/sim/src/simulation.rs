@@ -9,6 +9,7 @@ use crate::nic::Nic;
 use crate::packet::Slab;
 use crate::routing::Routes;
 use crate::switch_node::SwitchNode;
+use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
 use bufferlab_scenario::{NicQueueing, OutputSpec, Topology};
@@ -43,18 +44,24 @@ pub(crate) enum Control {
     Pace { gap: Time, spacing: Spacing },
 }
 
-/// A transport as the hosts use it.
+/// A transport as hosts of one rate use it.
 #[derive(Debug)]
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
     pub(crate) control: Control,
+    /// Switches must report their queues to its data.
+    pub(crate) wants_telemetry: bool,
     pub(crate) segment: u32,
     pub(crate) header: u16,
     pub(crate) ack: u16,
     pub(crate) unscheduled_bytes: u64,
     pub(crate) control_unscheduled: bool,
     pub(crate) ecn_capable: bool,
-    pub(crate) data_priority: u8,
+    /// A flow draws one of them.
+    pub(crate) data_priorities: Vec<u8>,
+    /// Bytes sent from which on its data is one queue further.
+    pub(crate) pias_thresholds: Vec<u64>,
+    pub(crate) small_bytes: u64,
     pub(crate) control_priority: u8,
     pub(crate) control_max_payload: u32,
 }
@@ -82,6 +89,7 @@ pub struct Simulation {
     pub(crate) now: Time,
     pub(crate) calendar: Calendar,
     pub(crate) packets: Slab,
+    pub(crate) telemetry: Telemetry,
     /// Host h's uplink is link h; then the ports of switch 0, of switch 1 …
     pub(crate) links: Vec<Link>,
     pub(crate) switches: Vec<SwitchNode>,
@@ -89,11 +97,17 @@ pub struct Simulation {
     pub(crate) flows: Flows,
     pub(crate) routes: Routes,
     pub(crate) timers: Timers,
+    /// By transport of the scenario and kind of host: `transport * kinds + kind`.
     pub(crate) transports: Vec<Transport>,
+    /// By host: its kind. Hosts whose links have one rate are of a kind.
+    pub(crate) host_kinds: Vec<u8>,
+    pub(crate) kinds: usize,
     pub(crate) nic_queueing: NicQueueing,
     /// `Some`: every packet draws its path.
     pub(crate) spray: Option<RandomStream>,
     pub(crate) path_stream: RandomStream,
+    /// Draws queues for flows of transports that have several.
+    pub(crate) queue_stream: RandomStream,
     /// Whether queueing delays are recorded.
     pub(crate) measure_delays: bool,
     pub(crate) packet_hops: u64,
@@ -212,6 +226,7 @@ impl Simulation {
             match timer {
                 Timer::Sender(slot) => self.handle_sender_timer(time, slot),
                 Timer::DelayedAck(slot) => self.handle_delayed_ack_timer(time, slot)?,
+                Timer::Pace(slot) => self.handle_pace_timer(time, slot),
                 Timer::Policy(switch) => self.handle_policy_timer(switch)?,
                 Timer::LinkChange(cable) => self.handle_link_change(cable)?,
                 Timer::PhaseEnd => self.close_arrival_phase(),

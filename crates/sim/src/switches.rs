@@ -4,11 +4,12 @@ use crate::SimError;
 use crate::explain::{ExplainedEvent, Sighting};
 use crate::flow::slot_of;
 use crate::link::End;
-use crate::packet::{Flags, PacketId};
+use crate::packet::{self, Flags, PacketId};
 use crate::routing::Routes;
 use crate::simulation::Simulation;
 use crate::switch_node::Evicted;
 use bufferlab_core::{Admission, Ecn, Packet, Transmission};
+use bufferlab_transport::HopReport;
 
 impl Simulation {
     /// A packet's last bit has reached port `ingress_port` of a switch.
@@ -32,7 +33,7 @@ impl Simulation {
             ingress_port,
             egress_port,
             priority: packet.priority,
-            tags: packet.flags.tags(),
+            tags: packet.tags(),
             ecn: match packet.flags {
                 flags if !flags.has(Flags::ECN_CAPABLE) => Ecn::NotCapable,
                 flags if flags.has(Flags::MARKED) => Ecn::Marked,
@@ -99,12 +100,35 @@ impl Simulation {
             if !node.record.evicted.is_empty() {
                 self.collect_evicted(switch);
             }
+            if self.telemetry.is_wanted() {
+                self.report_hop(link, switch, &transmission);
+            }
             self.transmit(link, transmission.packet, more);
             if self.verify {
                 self.verify_switch(switch)?;
             }
         }
         Ok(())
+    }
+
+    /// Tells a packet that leaves now, and asks for it, of its queue and its port.
+    #[cold]
+    fn report_hop(&mut self, link: u32, switch: u32, transmission: &Transmission) {
+        let packet = &self.packets[transmission.packet];
+        if !packet.has_note(packet::Packet::WANTS_TELEMETRY) {
+            return;
+        }
+        let (slice, queue) = self.switches[switch as usize].at(transmission.queue);
+        let left_behind = slice.core.buffer().queue_bytes(queue);
+        let port = &self.links[link as usize];
+        let report = HopReport {
+            queue_bytes: u32::try_from(left_behind).unwrap_or(u32::MAX),
+            port: link,
+            sent_bytes: port.tx_bytes,
+            at: self.now,
+            rate: port.rate,
+        };
+        self.telemetry.add(transmission.packet, report);
     }
 
     /// Counts how long a packet that leaves now was stored.

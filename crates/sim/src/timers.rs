@@ -15,6 +15,8 @@ pub(crate) enum Timer {
     Sender(u32),
     /// A receiver's delayed ACK.
     DelayedAck(u32),
+    /// A paced sender may send again.
+    Pace(u32),
     /// The arrival phase is over.
     PhaseEnd,
     /// Time to sample the chosen switch.

@@ -164,7 +164,9 @@ fn slow_start_takes_its_rounds() {
             let path = hops(length, 10, 10);
             for size in [1_401, 30_000, 100_000, 1_000_000, 10_000_000] {
                 for window in [1, 2, 10, 55] {
-                    for (control, handshake) in [("newreno", false), ("dctcp", true)] {
+                    for (control, handshake) in
+                        [("newreno", false), ("dctcp", true), ("cubic", false), ("ecn-star", true)]
+                    {
                         let (count, _) = frames(size);
                         if count <= window {
                             continue;
@@ -252,4 +254,70 @@ fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
     let (fct, _) = measured(network, keys, 2, 2 * SEGMENT);
     let expected = alone(&path, FULL) + Time::from_us(200).0 + alone(&path, ACK) + alone(&path, FULL);
     assert_eq!(fct, Time(expected).as_ns());
+}
+
+#[test]
+fn flows_that_start_at_line_rate_stay_there_when_alone() {
+    for network in networks(10, 10) {
+        // The longest path's round trip is the base: flows on shorter ones have more window than they need.
+        for &(dst, length) in &network.pairs {
+            let path = hops(length, 10, 10);
+            for size in [1, 1_401, 30_000, 100_000, 300_001, 10_000_000] {
+                let (count, last) = frames(size);
+                let expected = Time(2 * alone(&path, SYN) + train(&path, count, last)).as_ns();
+                for control in ["powertcp", "theta-powertcp", "timely"] {
+                    let (fct, _) = measured(&network, &transport(control, "\"bdp\"", true), dst, size);
+                    assert_eq!(fct, expected, "{size} B over {length} hops, {control}");
+                }
+            }
+        }
+    }
+}
+
+fn assert_within_2_percent(found_ns: u64, expected_ps: u64, what: &str) {
+    let ratio = found_ns as f64 * 1e3 / expected_ps as f64;
+    assert!((0.98..1.02).contains(&ratio), "{what}: {found_ns} ns, {ratio} of what was expected");
+}
+
+#[test]
+fn hpcc_leaves_five_percent_of_an_empty_network_idle() {
+    for network in networks(10, 10) {
+        let longest = network.pairs.iter().map(|pair| pair.1).max().expect("a pair");
+        for &(dst, length) in network.pairs.iter().filter(|pair| pair.1 == longest) {
+            let path = hops(length, 10, 10);
+            let (base, full) = (alone(&path, FULL) + alone(&path, ACK), path[0].rate.serialization(FULL).0);
+            for size in [1, 30_000, 100_000, 300_001, 1_000_000, 10_000_000] {
+                let (count, last) = frames(size);
+                // One round trip at line rate until the first report is back; then the window W with W = eta BDP + W_AI.
+                let first = count.min(base / full);
+                let rest = (count - first) as f64 * full as f64 * (1.0 / (0.95 + 0.05 / 100.0) - 1.0);
+                let expected = train(&path, count, last) + rest as u64;
+                let (fct, _) = measured(&network, &transport("hpcc", "\"bdp\"", false), dst, size);
+                assert_within_2_percent(fct, expected, &format!("{size} B over {length} hops"));
+            }
+        }
+    }
+}
+
+#[test]
+fn swift_adds_one_segment_per_round_trip_up_to_the_rate_of_its_card() {
+    for network in networks(10, 10) {
+        for &(dst, length) in &network.pairs {
+            let path = hops(length, 10, 10);
+            let (base, full) = (alone(&path, FULL) + alone(&path, ACK), path[0].rate.serialization(FULL).0);
+            for size in [1, 30_000, 100_000, 300_001, 1_000_000, 10_000_000] {
+                let (mut left, last) = frames(size);
+                let (mut window, mut sent, mut start) = (10.0_f64, 10, 0);
+                while left > sent && sent * full < base {
+                    (left, start) = (left - sent, start + base);
+                    // Each of `sent` ACKs adds 1/W to W: W² grows by 2. Whole segments more than before are sent.
+                    let grown = (window * window + 2.0 * sent as f64).sqrt();
+                    (sent, window) = (sent + grown as u64 - window as u64, grown);
+                }
+                let expected = start + train(&path, left, last);
+                let (fct, _) = measured(&network, &transport("swift", "10", false), dst, size);
+                assert_within_2_percent(fct, expected, &format!("{size} B over {length} hops"));
+            }
+        }
+    }
 }

@@ -1,16 +1,43 @@
 //! Congestion control: the interface and the registry.
 
+mod cubic;
 mod dctcp;
+mod ecn_star;
+mod hpcc;
+mod hystart;
 mod new_reno;
+mod power_tcp;
+mod rate;
+mod swift;
+mod theta_power_tcp;
+mod timely;
 
 use crate::TcpConfig;
+use crate::telemetry::HopReport;
 use bufferlab_units::Time;
 
+pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use hpcc::Hpcc;
+pub use hystart::HyStart;
 pub use new_reno::NewReno;
+pub use power_tcp::PowerTcp;
+pub use swift::Swift;
+pub use theta_power_tcp::ThetaPowerTcp;
+pub use timely::Timely;
 
 /// Every congestion control, for scenario files, schema, documentation and reports.
-pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[&new_reno::INFO, &dctcp::INFO];
+pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
+    &new_reno::INFO,
+    &cubic::INFO,
+    &dctcp::INFO,
+    &ecn_star::INFO,
+    &timely::INFO,
+    &swift::INFO,
+    &hpcc::INFO,
+    &power_tcp::INFO,
+    &theta_power_tcp::INFO,
+];
 
 /// The registered congestion control called `name`.
 #[must_use]
@@ -31,24 +58,35 @@ pub struct CongestionControlInfo {
     pub source: &'static str,
     /// Whether it wants its packets marked rather than dropped.
     pub uses_ecn: bool,
-    /// Its state at the start of a flow.
-    pub build: fn(&TcpConfig) -> CongestionControl,
+    /// Whether every switch on the way must report its queue ([`HopReport`]).
+    pub wants_telemetry: bool,
+    /// Whether it alone sets the window: losses change it only as far as the control wants, and no proportional rate reduction
+    /// takes place. A timeout still leaves one segment until the next ACK.
+    pub governs_window: bool,
+    /// Whether a flow begins with one bandwidth-delay product in flight, where the scenario does not say otherwise.
+    pub starts_at_line_rate: bool,
+    /// Its state at the start of a flow; may change the first window.
+    pub build: fn(&TcpConfig, &mut Window) -> CongestionControl,
 }
 
-/// A congestion window and its slow-start threshold, in segments.
+/// What a sender may send: a window and, for some, a pace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// The congestion window, at least 1.
+    /// The congestion window (segments), at least 1.
     pub size: f64,
-    /// Below it the window grows exponentially.
+    /// Below it the window grows exponentially (segments).
     pub slow_start_threshold: f64,
+    /// Least time between two segments; zero: as fast as the card takes them.
+    pub pacing_gap: Time,
 }
 
 /// What an ACK tells.
 #[derive(Clone, Copy, Debug)]
-pub struct AckEvent {
+pub struct AckEvent<'a> {
     /// When it came.
     pub now: Time,
+    /// The round trip of the segment that caused it: time of arrival less the echoed time of sending (RFC 7323).
+    pub rtt: Time,
     /// Segments that it reports as arrived for the first time.
     pub delivered: u32,
     /// It echoes a congestion mark.
@@ -57,9 +95,13 @@ pub struct AckEvent {
     pub acknowledged: u32,
     /// Next new segment.
     pub next: u32,
-    /// The window may grow: no recovery, no reduction by a mark is under way, and the sender was not limited by the
-    /// application.
+    /// Segments in the network just before it came.
+    pub in_flight: u32,
+    /// The window may grow: no recovery, no reduction by a mark is under way, and the window was full at some time in the last
+    /// round trip: what held the sender back was neither the application nor the card (RFC 7661, RFC 9438 section 5.8).
     pub may_grow: bool,
+    /// What the switches on the way of that segment reported, in their order. Empty unless the control asks for it.
+    pub telemetry: &'a [HopReport],
 }
 
 /// A reason to slow down.
@@ -73,29 +115,56 @@ pub enum CongestionEvent {
     Timeout,
 }
 
-/// State of a flow's congestion control. An enum: its size is bounded, and the hot path branches instead of calling
-/// through a pointer.
-#[derive(Clone, Copy, Debug)]
+/// State of a flow's congestion control. An enum: the hot path branches instead of calling through a pointer. All but the
+/// smallest states are boxed, so that flows of NewReno and DCTCP do not carry the space of others.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CongestionControl {
-    /// NewReno.
+    /// NewReno, and ECN*.
     NewReno(NewReno),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// Cubic.
+    Cubic(Box<Cubic>),
+    /// TIMELY.
+    Timely(Box<Timely>),
+    /// Swift.
+    Swift(Box<Swift>),
+    /// HPCC.
+    Hpcc(Box<Hpcc>),
+    /// PowerTCP.
+    PowerTcp(Box<PowerTcp>),
+    /// θ-PowerTCP.
+    ThetaPowerTcp(Box<ThetaPowerTcp>),
 }
 
 impl CongestionControl {
     /// An ACK has come.
     #[inline]
-    pub fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent) {
+    pub fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         match self {
             Self::NewReno(state) => state.on_ack(window, ack),
             Self::Dctcp(state) => state.on_ack(config, window, ack),
+            other => other.on_ack_boxed(config, window, ack),
         }
     }
 
-    /// The flow must slow down: sets the slow-start threshold. The caller sets the window itself, as the recovery
-    /// demands.
+    /// The larger controls, out of the way of the smaller ones.
+    #[inline(never)]
+    fn on_ack_boxed(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        match self {
+            Self::NewReno(_) | Self::Dctcp(_) => {}
+            Self::Cubic(state) => state.on_ack(config, window, ack),
+            Self::Timely(state) => state.on_ack(config, window, ack),
+            Self::Swift(state) => state.on_ack(config, window, ack),
+            Self::Hpcc(state) => state.on_ack(config, window, ack),
+            Self::PowerTcp(state) => state.on_ack(config, window, ack),
+            Self::ThetaPowerTcp(state) => state.on_ack(config, window, ack),
+        }
+    }
+
+    /// The flow must slow down at `now`, with `flight` segments in the network: sets the slow-start threshold. The caller sets
+    /// the window itself, as the recovery demands, unless the control governs its window.
     #[inline]
     pub fn on_congestion(
         &mut self,
@@ -103,10 +172,15 @@ impl CongestionControl {
         window: &mut Window,
         event: CongestionEvent,
         flight: u32,
+        now: Time,
     ) {
         match self {
             Self::NewReno(state) => state.on_congestion(window, event, flight),
             Self::Dctcp(state) => state.on_congestion(config, window, event, flight),
+            Self::Cubic(state) => state.on_congestion(config, window, event, flight),
+            Self::Swift(state) => state.on_congestion(window, event, now),
+            // Their signals are queues, rates and delays; the papers give no answer to a loss.
+            Self::Timely(_) | Self::Hpcc(_) | Self::PowerTcp(_) | Self::ThetaPowerTcp(_) => {}
         }
     }
 }

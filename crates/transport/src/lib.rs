@@ -6,6 +6,7 @@
 //!   poll_transmit(now) --> Segment --(network)--> Receiver::handle_data(now) --> Option<Ack>
 //!   handle_ack(now, &ack) <--------------(network)------------------------------------'
 //!   deadline() / handle_timeout(now)      both ends have at most one timer each
+//!   wake_at(now)                          a paced sender: when to poll again
 //! ```
 //!
 //! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full payload. Congestion
@@ -40,18 +41,20 @@ mod ranges;
 mod receiver;
 mod rtt;
 mod sender;
+mod telemetry;
 
 pub use congestion::{
     AckEvent, CONGESTION_CONTROLS, CongestionControl, CongestionControlInfo, CongestionEvent, Window,
     find_congestion_control,
 };
-pub use congestion::{Dctcp, NewReno};
+pub use congestion::{Cubic, Dctcp, Hpcc, HyStart, NewReno, PowerTcp, Swift, ThetaPowerTcp, Timely};
 pub use paced::{PacedSender, Spacing};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sender::{Phase, Segment, Sender, SenderCounters};
+pub use telemetry::{HopReport, MAX_HOPS};
 
-use bufferlab_units::Time;
+use bufferlab_units::{BitRate, Time};
 
 /// The word for no congestion control at all in scenarios: packets at a rate, whatever becomes of them ([`PacedSender`]).
 pub const UNRESPONSIVE: &str = "none";
@@ -90,6 +93,34 @@ pub struct TcpConfig {
     pub dctcp_gain: f64,
     /// DCTCP's first estimate of the marked fraction (RFC 8257: 1).
     pub dctcp_initial_alpha: f64,
+    /// Rate of the sender's own link: controls that set a rate start with it and never exceed it.
+    pub line_rate: BitRate,
+    /// T, or τ: the round trip on an empty network, of a full segment and its ACK.
+    pub base_rtt: Time,
+    /// A full segment on the wire (bytes).
+    pub segment_wire_bytes: u32,
+    /// How Cubic's slow start may end before a loss.
+    pub cubic_hystart: HyStart,
+    /// TIMELY's T_low: below it the rate grows whatever the gradient (section 4.3.1).
+    pub timely_low: Time,
+    /// TIMELY's T_high: above it the rate falls whatever the gradient.
+    pub timely_high: Time,
+    /// TIMELY's δ, the additive increase per update.
+    pub timely_increment: BitRate,
+    /// The same in hyperactive increase (the paper: 5 δ).
+    pub timely_fast_increment: BitRate,
+    /// Swift's base target delay.
+    pub swift_target: Time,
+    /// HPCC's η, in (0, 1]: the wanted utilisation.
+    pub hpcc_utilisation: f64,
+    /// HPCC's maxStage: round trips of additive increase before a multiplicative one.
+    pub hpcc_max_stage: u32,
+    /// HPCC's N: the additive increase is W_init (1 − η)/N (section 3.3).
+    pub hpcc_flows: u32,
+    /// PowerTCP's γ, in (0, 1]: weight of a new window.
+    pub powertcp_gamma: f64,
+    /// PowerTCP's N: the additive increase β is one bandwidth-delay product by N (section 3.3).
+    pub powertcp_flows: u32,
 }
 
 /// How far a recovery speculates when the window has room, no segment counts as lost and no new data is left.
@@ -143,6 +174,20 @@ impl Default for TcpConfig {
             delayed_ack_timeout: Time::from_us(500),
             dctcp_gain: 1.0 / 16.0,
             dctcp_initial_alpha: 1.0,
+            line_rate: BitRate::gbps(10),
+            base_rtt: Time::from_us(80),
+            segment_wire_bytes: 1_454,
+            cubic_hystart: HyStart::Rfc9406,
+            timely_low: Time::from_us(50),
+            timely_high: Time::from_us(500),
+            timely_increment: BitRate::mbps(10),
+            timely_fast_increment: BitRate::mbps(50),
+            swift_target: Time::from_us(100),
+            hpcc_utilisation: 0.95,
+            hpcc_max_stage: 5,
+            hpcc_flows: 100,
+            powertcp_gamma: 0.9,
+            powertcp_flows: 10,
         }
     }
 }

@@ -14,6 +14,7 @@ mod ns3;
 use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
+use crate::telemetry::HopReport;
 use crate::{Ack, CongestionStates, LastResort, TcpConfig};
 use bufferlab_units::Time;
 
@@ -69,11 +70,17 @@ pub struct Sender {
     recovery_point: u32,
     /// No second reduction by a mark, and no growth, until this segment is acknowledged.
     mark_point: u32,
+    /// The window was full when this was the next new segment: what was sent before then may let it grow.
+    full_at: u32,
     phase: Phase,
     /// Segments that were sent again without being lost for certain count twice in flight.
     copies_count: bool,
+    /// The congestion control alone sets the window.
+    is_governed: bool,
     backoff: u8,
     window: Window,
+    /// A paced sender sends nothing before.
+    next_send_at: Time,
     deadline: Time,
     rtt: RttEstimator,
     congestion: CongestionControl,
@@ -90,6 +97,17 @@ struct Reduction {
     flight_at_start: u32,
 }
 
+/// What an ACK brings besides what it acknowledges.
+#[derive(Clone, Copy, Debug)]
+struct News<'a> {
+    now: Time,
+    rtt: Time,
+    marked: bool,
+    /// Segments in the network before it.
+    in_flight: u32,
+    telemetry: &'a [HopReport],
+}
+
 impl Sender {
     /// A flow of `total` segments.
     ///
@@ -98,6 +116,12 @@ impl Sender {
     #[must_use]
     pub fn new(config: &TcpConfig, congestion: &CongestionControlInfo, total: u32) -> Self {
         assert!(total > 0, "a flow carries at least one segment");
+        let mut window = Window {
+            size: f64::from(config.initial_window.clamp(1, total)),
+            slow_start_threshold: f64::INFINITY,
+            pacing_gap: Time::ZERO,
+        };
+        let control = (congestion.build)(config, &mut window);
         Self {
             una: 0,
             next: 0,
@@ -107,16 +131,16 @@ impl Sender {
             pending_loss: 0,
             recovery_point: 0,
             mark_point: 0,
+            full_at: 0,
             phase: if config.handshake { Phase::Closed } else { Phase::Open },
             copies_count: config.states == CongestionStates::Ns3,
+            is_governed: congestion.governs_window,
             backoff: 0,
-            window: Window {
-                size: f64::from(config.initial_window.clamp(1, total)),
-                slow_start_threshold: f64::INFINITY,
-            },
+            window,
+            next_send_at: Time::ZERO,
             deadline: Time::MAX,
             rtt: RttEstimator::default(),
-            congestion: (congestion.build)(config),
+            congestion: control,
             sacked: Ranges::default(),
             reduction: Reduction::default(),
             counters: SenderCounters::default(),
@@ -144,7 +168,20 @@ impl Sender {
     /// Whether [`Self::poll_transmit`] would return a segment.
     #[inline]
     #[must_use]
-    pub fn wants_to_send(&self, config: &TcpConfig) -> bool {
+    pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
+        self.next_send_at <= now && self.could_send(config)
+    }
+
+    /// When a paced sender must be polled again though nothing else happens; [`Time::MAX`] if the pace is not what holds it back.
+    #[inline]
+    #[must_use]
+    pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
+        if self.next_send_at <= now || !self.could_send(config) { Time::MAX } else { self.next_send_at }
+    }
+
+    /// Whether there is something to send and the window allows it.
+    #[inline]
+    fn could_send(&self, config: &TcpConfig) -> bool {
         match self.phase {
             Phase::Closed => true,
             Phase::Opening => false,
@@ -188,7 +225,7 @@ impl Sender {
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
-        if !self.wants_to_send(config) {
+        if !self.wants_to_send(config, now) {
             return None;
         }
         if self.phase == Phase::Closed {
@@ -213,10 +250,22 @@ impl Sender {
         self.counters.retransmitted += u32::from(retransmission);
         self.counters.sent += 1;
         self.reduction.sent += 1;
+        if self.window.pacing_gap != Time::ZERO {
+            self.keep_pace(now);
+        }
         if self.deadline == Time::MAX {
             self.deadline = now + self.timeout(config);
         }
         Some(Segment { seq, retransmission, syn: false })
+    }
+
+    /// A segment leaves: when may the next one? A segment that waited for its turn at the card does not delay those after it, by up
+    /// to one gap.
+    #[cold]
+    fn keep_pace(&mut self, now: Time) {
+        let gap = self.window.pacing_gap;
+        let was_due = if now.saturating_sub(self.next_send_at) < gap { self.next_send_at } else { now };
+        self.next_send_at = was_due + gap;
     }
 
     fn timeout(&self, config: &TcpConfig) -> Time {
@@ -234,13 +283,30 @@ impl Sender {
         }
     }
 
-    /// An ACK has arrived. Poll [`Self::poll_transmit`] and [`Self::deadline`] afterwards.
+    /// An ACK has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`] afterwards.
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
+        self.handle_ack_with_telemetry(config, now, ack, &[]);
+    }
+
+    /// The same, with what the switches reported that the acknowledged segment passed, in their order.
+    #[inline]
+    pub fn handle_ack_with_telemetry(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        ack: &Ack,
+        telemetry: &[HopReport],
+    ) {
         if config.states == CongestionStates::Ns3 {
-            self.handle_ack_ns3(config, now, ack);
+            self.handle_ack_ns3(config, now, ack, telemetry);
             return;
         }
+        let in_flight = self.in_flight();
+        if f64::from(in_flight + 1) > self.window.size {
+            self.full_at = self.next;
+        }
+        let news = News { now, rtt: now.saturating_sub(ack.echo), marked: ack.marked, in_flight, telemetry };
         let before = self.una;
         let mut delivered = 0;
         if ack.cumulative > self.una {
@@ -253,35 +319,45 @@ impl Sender {
             return;
         }
         if !self.sacked.is_empty() {
-            self.detect_loss(config);
+            self.detect_loss(config, now);
         }
         if matches!(self.phase, Phase::Recovery | Phase::Loss) && self.una >= self.recovery_point {
             self.end_recovery();
         }
         if ack.marked && self.phase == Phase::Open && self.una >= self.mark_point {
-            self.observe(config, now, delivered, true, false);
+            self.observe(config, &news, delivered, false);
             let flight = self.in_flight();
-            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Mark, flight);
-            self.window.size = self.window.slow_start_threshold;
+            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Mark, flight, now);
+            self.set_window(self.window.slow_start_threshold);
             self.mark_point = self.next;
             return;
         }
         let may_grow = match self.phase {
-            Phase::Open => self.una >= self.mark_point && self.una > before,
-            Phase::Loss => self.una > before,
+            Phase::Open => self.una >= self.mark_point && self.una > before && self.una <= self.full_at,
+            Phase::Loss => self.una > before && self.una <= self.full_at,
             _ => false,
         };
-        self.observe(config, now, delivered, ack.marked, may_grow);
+        self.observe(config, &news, delivered, may_grow);
         if self.phase == Phase::Recovery {
             self.reduce(config, delivered);
         }
     }
 
     #[inline]
-    fn observe(&mut self, config: &TcpConfig, now: Time, delivered: u32, marked: bool, may_grow: bool) {
+    fn observe(&mut self, config: &TcpConfig, news: &News<'_>, delivered: u32, may_grow: bool) {
+        let News { now, rtt, marked, in_flight, telemetry } = *news;
         let (acknowledged, next) = (self.una, self.next);
-        let event = AckEvent { now, delivered, marked, acknowledged, next, may_grow };
+        let event =
+            AckEvent { now, rtt, delivered, marked, acknowledged, next, in_flight, may_grow, telemetry };
         self.congestion.on_ack(config, &mut self.window, &event);
+    }
+
+    /// Sets the window as a recovery demands, unless that is the congestion control's business.
+    #[inline]
+    fn set_window(&mut self, size: f64) {
+        if !self.is_governed {
+            self.window.size = size;
+        }
     }
 
     /// Takes the cumulative part; returns how many segments it reports for the first time.
@@ -333,21 +409,21 @@ impl Sender {
 
     /// Enters recovery on the first loss.
     #[cold]
-    fn detect_loss(&mut self, config: &TcpConfig) {
+    fn detect_loss(&mut self, config: &TcpConfig, now: Time) {
         self.note_losses(config);
         if self.pending_loss > 0 && self.phase == Phase::Open {
             self.phase = Phase::Recovery;
             self.recovery_point = self.next;
             let flight = self.next - self.una;
-            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Loss, flight);
-            self.window.size = self.window.slow_start_threshold;
+            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Loss, flight, now);
+            self.set_window(self.window.slow_start_threshold);
             self.reduction = Reduction { delivered: 0, sent: 0, flight_at_start: flight };
         }
     }
 
     /// Proportional rate reduction with the slow-start bound (RFC 6937 section 3).
     fn reduce(&mut self, config: &TcpConfig, delivered: u32) {
-        if !config.proportional_rate_reduction {
+        if !config.proportional_rate_reduction || self.is_governed {
             return;
         }
         let target = self.window.slow_start_threshold;
@@ -368,7 +444,7 @@ impl Sender {
 
     fn end_recovery(&mut self) {
         if self.phase == Phase::Recovery {
-            self.window.size = self.window.slow_start_threshold;
+            self.set_window(self.window.slow_start_threshold);
         }
         self.phase = Phase::Open;
     }
@@ -396,7 +472,7 @@ impl Sender {
         if self.phase != Phase::Loss || self.backoff == 0 || config.states == CongestionStates::Ns3 {
             // RFC 5681: the threshold is set at the first timeout for a segment, not at its repetitions.
             let flight = self.in_flight().max(1);
-            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight);
+            self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight, now);
         }
         self.backoff = (self.backoff + 1).min(30);
         self.phase = Phase::Loss;

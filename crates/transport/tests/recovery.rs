@@ -1,12 +1,15 @@
 //! Loss recovery on a virtual wire: whatever is lost, every segment is delivered once and no flow stalls.
 
 use bufferlab_transport::{
-    Ack, Receiver, Segment, Sender, SenderCounters, TcpConfig, find_congestion_control,
+    Ack, CONGESTION_CONTROLS, HopReport, Receiver, Segment, Sender, SenderCounters, TcpConfig,
+    find_congestion_control,
 };
-use bufferlab_units::{RandomStream, Time};
+use bufferlab_units::{BitRate, RandomStream, Time};
 
 const ONE_WAY: Time = Time::from_us(40);
 const SERIALIZATION: Time = Time::from_ns(1_200);
+/// What 10 Gb/s serialize in that time (bytes).
+const FRAME: u32 = 1_500;
 
 /// What the wire does to the n-th transmission of a direction.
 type Fate<'a> = dyn FnMut(u32, Segment) -> bool + 'a;
@@ -23,8 +26,8 @@ struct Outcome {
 enum InFlight {
     Syn(Time),
     SynAck(Time),
-    Data(u32, Time),
-    Ack(Ack),
+    Data(u32, Time, HopReport),
+    Ack(Ack, HopReport),
 }
 
 /// Runs one flow over a link of 10 Gb/s and 80 us; `lose(n, segment)` decides on the n-th data packet and `lose_ack(n)`
@@ -35,7 +38,18 @@ fn run(
     lose: &mut Fate<'_>,
     lose_ack: &mut dyn FnMut(u32) -> bool,
 ) -> Outcome {
-    let congestion = find_congestion_control("newreno").expect("registered");
+    run_control("newreno", config, total, lose, lose_ack)
+}
+
+/// The same under any congestion control. The link is a port that reports its queue.
+fn run_control(
+    control: &str,
+    config: &TcpConfig,
+    total: u32,
+    lose: &mut Fate<'_>,
+    lose_ack: &mut dyn FnMut(u32) -> bool,
+) -> Outcome {
+    let congestion = find_congestion_control(control).expect("registered");
     let mut sender = Sender::new(config, congestion, total);
     let mut receiver = Receiver::new(total);
     let mut wire: Vec<(Time, u32, InFlight)> = Vec::new();
@@ -44,11 +58,19 @@ fn run(
         while let Some(segment) = sender.poll_transmit(config, now) {
             let start = now.max(busy);
             busy = start + SERIALIZATION;
+            let report = HopReport {
+                queue_bytes: ((start - now).0 / SERIALIZATION.0) as u32 * FRAME,
+                port: 0,
+                sent_bytes: u64::from(sent) * u64::from(FRAME),
+                at: start,
+                rate: BitRate::gbps(10),
+            };
             let lost = lose(sent, segment);
             sent += 1;
             order += 1;
             if !lost {
-                let what = if segment.syn { InFlight::Syn(now) } else { InFlight::Data(segment.seq, now) };
+                let what =
+                    if segment.syn { InFlight::Syn(now) } else { InFlight::Data(segment.seq, now, report) };
                 wire.push((busy + ONE_WAY, order, what));
             }
         }
@@ -59,13 +81,13 @@ fn run(
         }
         let next = (0..wire.len()).min_by_key(|&i| (wire[i].0, wire[i].1));
         let arrival = next.map_or(Time::MAX, |i| wire[i].0);
-        let timer = sender.deadline().min(receiver.deadline());
+        let timer = sender.deadline().min(receiver.deadline()).min(sender.wake_at(config, now));
         assert!(arrival.min(timer) != Time::MAX, "nothing will ever happen again: the flow is stuck");
         now = arrival.min(timer).max(now);
         if arrival > timer {
             if let Some(ack) = receiver.handle_timeout(now) {
                 order += 1;
-                wire.push((now + ONE_WAY, order, InFlight::Ack(ack)));
+                wire.push((now + ONE_WAY, order, InFlight::Ack(ack, HopReport::default())));
             }
             sender.handle_timeout(config, now);
             continue;
@@ -75,10 +97,11 @@ fn run(
         match what {
             InFlight::Syn(echo) => answer = Some(InFlight::SynAck(echo)),
             InFlight::SynAck(echo) => sender.handle_syn_ack(now, echo),
-            InFlight::Data(seq, echo) => {
-                answer = receiver.handle_data(config, now, seq, echo, false).map(InFlight::Ack);
+            InFlight::Data(seq, echo, report) => {
+                let ack = receiver.handle_data(config, now, seq, echo, false);
+                answer = ack.map(|ack| InFlight::Ack(ack, report));
             }
-            InFlight::Ack(ack) => sender.handle_ack(config, now, &ack),
+            InFlight::Ack(ack, report) => sender.handle_ack_with_telemetry(config, now, &ack, &[report]),
         }
         if let Some(answer) = answer {
             acks += 1;
@@ -164,16 +187,6 @@ fn timeouts_back_off_exponentially() {
 }
 
 #[test]
-fn bursts_of_losses_need_one_timeout_at_most_when_the_window_survives() {
-    for burst in 1..=30 {
-        let config = TcpConfig { initial_window: 64, ..config() };
-        let outcome = run(&config, 200, &mut |n, _| (10..10 + burst).contains(&n), &mut keep_all);
-        assert_eq!(outcome.counters.retransmitted, burst, "burst of {burst}");
-        assert_eq!(outcome.counters.timeouts, 0, "burst of {burst}");
-    }
-}
-
-#[test]
 fn lost_acks_cost_nothing_while_later_ones_arrive() {
     let outcome = run(&config(), 300, &mut |_, _| false, &mut |n| n % 3 == 1);
     assert_eq!((outcome.counters.retransmitted, outcome.counters.timeouts), (0, 0));
@@ -202,6 +215,81 @@ fn limited_transmit_lets_small_windows_recover_without_a_timeout() {
     assert_eq!(without.counters.timeouts, 1);
 }
 
+fn names() -> impl Iterator<Item = &'static str> {
+    CONGESTION_CONTROLS.iter().map(|info| info.name)
+}
+
+/// `total` segments whose data packets `lose(n, segment)` loses: all are delivered once, and sent as often as they were lost or
+/// not much more.
+fn check_delivery(
+    control: &str,
+    what: &str,
+    total: u32,
+    lose: &mut Fate<'_>,
+    lose_ack: &mut dyn FnMut(u32) -> bool,
+) -> SenderCounters {
+    let outcome = run_control(control, &config(), total, lose, lose_ack);
+    assert_eq!(outcome.delivered, total, "{control}, {what}");
+    assert_eq!(outcome.counters.sent, total + outcome.counters.retransmitted, "{control}, {what}");
+    outcome.counters
+}
+
+#[test]
+fn every_control_delivers_everything_when_the_first_the_last_or_a_retransmission_is_lost() {
+    for control in names() {
+        for total in [1, 3, 20, 150] {
+            let first = check_delivery(control, "first", total, &mut |n, _| n == 1, &mut keep_all);
+            assert!(
+                first.retransmitted >= 1 && first.timeouts <= 1,
+                "{control}, first of {total}: {first:?}"
+            );
+            let mut seen = false;
+            let mut lose = |_: u32, segment: Segment| {
+                let hit = segment.seq + 1 == total && !segment.syn && !seen;
+                seen |= hit;
+                hit
+            };
+            let last = check_delivery(control, "last", total, &mut lose, &mut keep_all);
+            assert_eq!((last.retransmitted, last.timeouts), (1, 1), "{control}, last of {total}");
+            let mut copies = 0;
+            let mut lose = |_: u32, segment: Segment| {
+                let hit = segment.seq == total / 2 && !segment.syn;
+                copies += u32::from(hit);
+                hit && copies <= 2
+            };
+            let again = check_delivery(control, "retransmission", total, &mut lose, &mut keep_all);
+            assert!(again.retransmitted >= 2 && again.timeouts >= 1, "{control}, {total}: {again:?}");
+        }
+    }
+}
+
+#[test]
+fn every_control_repairs_bursts_without_a_timeout_when_the_window_survives() {
+    for control in names() {
+        for burst in 1..=30 {
+            let config = TcpConfig { initial_window: 64, ..config() };
+            let mut lose = |n: u32, _: Segment| (10..10 + burst).contains(&n);
+            let outcome = run_control(control, &config, 200, &mut lose, &mut keep_all);
+            assert_eq!(outcome.delivered, 200, "{control}, burst of {burst}");
+            assert_eq!(outcome.counters.timeouts, 0, "{control}, burst of {burst}");
+            assert_eq!(outcome.counters.retransmitted, burst, "{control}, burst of {burst}");
+        }
+    }
+}
+
+#[test]
+fn no_control_needs_every_ack() {
+    for control in names() {
+        let third = check_delivery(control, "ACKs", 300, &mut |_, _| false, &mut |n| n % 3 == 1);
+        assert_eq!((third.retransmitted, third.timeouts), (0, 0), "{control}");
+        let mut acks = 0;
+        check_delivery(control, "ACK bursts", 300, &mut |_, _| false, &mut |_| {
+            acks += 1;
+            (40..70).contains(&acks)
+        });
+    }
+}
+
 #[test]
 fn ten_thousand_random_loss_patterns_end_with_every_segment_delivered_once() {
     for seed in 0..10_000 {
@@ -218,10 +306,11 @@ fn ten_thousand_random_loss_patterns_end_with_every_segment_delivered_once() {
         };
         let loss = [0.0, 0.01, 0.1, 0.4][stream.below(4) as usize];
         let ack_loss = [0.0, 0.05, 0.3][stream.below(3) as usize];
-        let outcome = run(&config, total, &mut move |_, _| stream.next_f64() < loss, &mut move |_| {
-            acks.next_f64() < ack_loss
-        });
-        assert_eq!(outcome.delivered, total, "seed {seed}");
-        assert_eq!(outcome.counters.sent, total + outcome.counters.retransmitted, "seed {seed}");
+        let control = CONGESTION_CONTROLS[seed as usize % CONGESTION_CONTROLS.len()].name;
+        let mut lose = move |_: u32, _: Segment| stream.next_f64() < loss;
+        let mut lose_ack = move |_: u32| acks.next_f64() < ack_loss;
+        let outcome = run_control(control, &config, total, &mut lose, &mut lose_ack);
+        assert_eq!(outcome.delivered, total, "seed {seed}, {control}");
+        assert_eq!(outcome.counters.sent, total + outcome.counters.retransmitted, "seed {seed}, {control}");
     }
 }

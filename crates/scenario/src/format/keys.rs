@@ -575,11 +575,12 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "Headers of a data segment on the wire. Default: Ethernet 14 + IPv4 20 + TCP 20, no options.",
         ),
         default("ack_bytes", SMALL_SIZE, "\"54 B\"", "A pure ACK on the wire. Default: as `header_bytes`."),
-        default(
+        computed(
             "initial_window",
             Kind::Window,
+            "10 (RFC 6928); `\"bdp\"` for congestion controls that start at line rate: hpcc, powertcp, theta-powertcp, timely",
             "10",
-            "Segments before the first ACK, or `\"whole\"`: the whole flow at once. Default: RFC 6928.",
+            "Segments before the first ACK; `\"whole\"`: the whole flow at once; `\"bdp\"`: what the host's link sends in `base_rtt`.",
         ),
         default(
             "min_rto",
@@ -631,6 +632,95 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "1.0",
             "First estimate of the marked fraction. Default: Linux (`dctcp_alpha_on_init`).",
         ),
+        computed(
+            "base_rtt",
+            SPAN,
+            "the longest unloaded round trip of the network, of a full segment and its ACK",
+            "\"82 us\"",
+            "The round trip that bandwidth-delay products and delays are compared with: T of HPCC, τ of PowerTCP, the minimum RTT \
+             of TIMELY.",
+        ),
+        computed(
+            "cubic_hystart",
+            Kind::Choice(&[
+                ("off", "slow start ends by a loss or mark only"),
+                ("rfc9406", "HyStart++, by a rise of the round trip of 4 ms or more"),
+                ("classic", "as in ns-3: also when a train of ACKs lasts longer than the least round trip"),
+            ]),
+            "`rfc9406` with cubic, which alone has it; profile `artifact`: `classic`",
+            "\"rfc9406\"",
+            "How Cubic's first slow start may end before a loss.",
+        ),
+        computed(
+            "timely_low",
+            SPAN,
+            "50 us with timely, which alone has it (its paper); profile `artifact`: 200 us",
+            "\"50 us\"",
+            "T_low: below it the rate grows whatever the gradient.",
+        ),
+        computed(
+            "timely_high",
+            SPAN,
+            "500 us with timely (its paper)",
+            "\"500 us\"",
+            "T_high: above it the rate falls whatever the gradient.",
+        ),
+        computed(
+            "timely_increment",
+            Kind::Rate,
+            "a thousandth of the host's rate (TIMELY's paper: 10 Mb/s at 10 Gb/s); profile `artifact`: 100 Mb/s",
+            "\"10 Mb/s\"",
+            "δ, the additive increase of the rate, once per round trip.",
+        ),
+        computed(
+            "timely_fast_increment",
+            Kind::Rate,
+            "five times as much (TIMELY's paper); profile `artifact`: 150 Mb/s",
+            "\"50 Mb/s\"",
+            "The additive increase after five round trips without a positive gradient.",
+        ),
+        computed(
+            "swift_target",
+            SPAN,
+            "1.25 `base_rtt` with swift, which alone has it (our choice)",
+            "\"100 us\"",
+            "Base target delay of a large window; small windows have a larger one.",
+        ),
+        computed(
+            "hpcc_utilisation",
+            Kind::Ratio { min: 0.0, max: 1.0, open: true },
+            "0.95 with hpcc, which alone has it (its paper)",
+            "0.95",
+            "η: the wanted utilisation of the most loaded link.",
+        ),
+        computed(
+            "hpcc_max_stage",
+            count(0, u32::MAX as u64),
+            "5 with hpcc (its paper)",
+            "5",
+            "Round trips of additive increase before a multiplicative one.",
+        ),
+        computed(
+            "hpcc_flows",
+            count(1, u32::MAX as u64),
+            "100 with hpcc (80 B at 100 Gb/s and 13 us, as in its paper)",
+            "100",
+            "N: the window grows by (1 - η)/N of the bandwidth-delay product per round trip.",
+        ),
+        computed(
+            "powertcp_gamma",
+            Kind::Ratio { min: 0.0, max: 1.0, open: true },
+            "0.9 with powertcp and theta-powertcp, which alone have it (their paper)",
+            "0.9",
+            "γ: weight of a new window against the present one.",
+        ),
+        computed(
+            "powertcp_flows",
+            count(1, u32::MAX as u64),
+            "10 with powertcp and theta-powertcp (their public kernel module); profile `artifact`: 100",
+            "10",
+            "N: the window grows by 1/N of the bandwidth-delay product per round trip, so that N flows share a host's link.",
+        ),
         default(
             "unscheduled_bytes",
             SIZE_OR_ZERO,
@@ -644,6 +734,26 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "1 where every port has two queues or more, else 0",
             "1",
             "Queue of data packets. Default: ABM's artifact, which keeps queue 0 for ACKs.",
+        ),
+        optional(
+            "data_priorities",
+            PRIORITIES,
+            "[1, 2, 3]",
+            "Instead of `data_priority`: every flow draws one of these queues, each with the same probability (ABM, figures 10 and 12).",
+        ),
+        optional(
+            "pias_thresholds",
+            Kind::Sizes,
+            "[\"1 MB\"]",
+            "A flow begins in its queue and moves to the next one whenever it has sent so many bytes, retransmissions included; ascending \
+             (PIAS, NSDI 2015; LossPass: one threshold of 1 MB).",
+        ),
+        default(
+            "small_bytes",
+            SIZE_OR_ZERO,
+            "\"0 B\"",
+            "The first so many bytes that a flow sends carry the tag `small`, for policies that spare small flows by tag (LossPass, \
+             FAB, Intelligent Buffer, Plasticine) and not by a trap of their own. Default: none are tagged.",
         ),
         default(
             "control_priority",

@@ -79,7 +79,7 @@ pub(crate) enum Kind {
     Words(&'static [&'static str]),
     /// A registered congestion control.
     CongestionControl,
-    /// A number of segments, or `"whole"`.
+    /// A number of segments, `"bdp"` or `"whole"`.
     Window,
     /// A table.
     Table(&'static TableSpec),
@@ -140,7 +140,7 @@ impl Kind {
                 format!("{}, or a list with one per priority", ratio_bounds(min, max, false))
             }
             Self::CongestionControl => "the name of a congestion control".to_owned(),
-            Self::Window => "a number of segments, or \"whole\"".to_owned(),
+            Self::Window => "a number of segments, \"bdp\" or \"whole\"".to_owned(),
             Self::Table(spec) => format!("a table ({})", spec.title),
             Self::Tables(_) => "a list of tables".to_owned(),
             Self::Texts => "a string, or a list of strings".to_owned(),

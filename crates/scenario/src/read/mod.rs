@@ -1,6 +1,7 @@
 //! The merged file as a [`Scenario`]: section by section, with every check that needs more than one value.
 
 mod changes;
+mod congestion;
 mod files;
 mod graph;
 mod hardware;
@@ -8,6 +9,7 @@ mod on_off;
 mod output;
 mod overrides;
 mod policy;
+mod priority;
 mod scheduler;
 mod switch;
 mod topology;
@@ -58,7 +60,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
 
     let networks = topology::read(&mut reader);
     let groups = switch::read_groups(&mut reader, networks.as_ref(), profile);
-    let mut transports = transport::read(&mut reader, groups.as_deref());
+    let mut transports = transport::read(&mut reader, groups.as_deref(), profile);
     let switches = match (&networks, &groups) {
         (Some(networks), Some(groups)) => {
             let seed = seed.unwrap_or(0);

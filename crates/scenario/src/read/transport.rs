@@ -1,14 +1,18 @@
 //! `[[transport]]`: how flows are carried.
 
-use super::scheduler::queue_numbers;
 use super::switch::Group;
+use super::{congestion, priority};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
-use crate::model::{Pacing, SwitchSpec, TransportSpec};
+use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
 use crate::reader::Reader;
 use crate::resolved::quote;
 use crate::tree::{Origin, Value};
+use bufferlab_core::Profile;
 use bufferlab_transport::{Spacing, UNRESPONSIVE, find_congestion_control};
+
+/// Segments before the first ACK (RFC 6928).
+const DEFAULT_WINDOW: u32 = 10;
 
 /// All entries, some of them perhaps wrong.
 pub(crate) struct Transports {
@@ -98,12 +102,12 @@ impl Transports {
     }
 }
 
-pub(crate) fn read(root: &mut Reader<'_>, groups: Option<&[Group]>) -> Transports {
+pub(crate) fn read(root: &mut Reader<'_>, groups: Option<&[Group]>, profile: Profile) -> Transports {
     let queues_per_port = groups.and_then(|groups| groups.iter().map(|group| group.queues_per_port).min());
     let mut entries: Vec<Entry> = Vec::new();
     let (mut resolved, mut ambiguous) = (Vec::new(), false);
     for mut reader in root.tables("transport") {
-        let (name, spec) = transport(&mut reader, queues_per_port);
+        let (name, spec) = transport(&mut reader, queues_per_port, profile);
         if let Some(twin) = entries.iter().find(|entry| entry.name == name && !name.is_empty()) {
             let complaint = Complaint::new(format!("two transports are called \"{name}\""), "the second one");
             let complaint = complaint.also(twin.name_origin, "the first one");
@@ -122,14 +126,18 @@ pub(crate) fn read(root: &mut Reader<'_>, groups: Option<&[Group]>) -> Transport
     Transports { entries, ambiguous }
 }
 
-fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, Option<TransportSpec>) {
+fn transport(
+    reader: &mut Reader<'_>,
+    queues_per_port: Option<u8>,
+    profile: Profile,
+) -> (String, Option<TransportSpec>) {
     let congestion_control = reader.choice("congestion_control");
     let name = reader.text_or("name", congestion_control.unwrap_or_default());
     let pacing = pacing(reader, congestion_control);
     let segment_bytes = reader.small_size("segment_bytes");
     let header_bytes = reader.small_size("header_bytes");
     let ack_bytes = reader.small_size("ack_bytes");
-    let initial_window = window(reader);
+    let initial_window = window(reader, congestion_control);
     let min_rto = reader.time("min_rto");
     let initial_rto = reader.time("initial_rto");
     let ack_every = reader.small_count("ack_every");
@@ -139,30 +147,16 @@ fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, O
     reader.out.set("ecn_capable", ecn_capable.to_string());
     let dctcp_gain = reader.ratio("dctcp_gain");
     let dctcp_initial_alpha = reader.ratio("dctcp_initial_alpha");
+    let control = congestion::read(reader, congestion_control, initial_window, profile);
     let unscheduled_bytes = reader.size("unscheduled_bytes");
-    let default_priority = u32::from(queues_per_port.is_some_and(|queues| queues > 1));
-    let data_priority = reader.small_count("data_priority").unwrap_or(default_priority);
-    reader.out.set("data_priority", data_priority.to_string());
-    let control_priority = reader.small_count("control_priority");
+    let small_bytes = reader.size("small_bytes");
+    let priorities = priority::read(reader, queues_per_port);
     let control_max_payload_bytes = reader.small_size("control_max_payload_bytes");
-    if let Some(queues) = queues_per_port {
-        for (key, priority) in
-            [("data_priority", Some(data_priority)), ("control_priority", control_priority)]
-        {
-            if let Some(priority) = priority.filter(|&priority| priority >= u32::from(queues)) {
-                let complaint =
-                    Complaint::new(format!("no port has a queue {priority}"), queue_numbers(queues));
-                let help = format!(
-                    "the smallest queues_per_port of any switch is {queues}; queues are numbered from 0"
-                );
-                reader.error(key, complaint.help(help));
-            }
-        }
-    }
     if congestion_control == Some(UNRESPONSIVE) {
         leave_out_tcp(reader);
     }
     let spec = || {
+        let (control, priorities) = (control?, priorities?);
         Some(TransportSpec {
             name: name.clone(),
             congestion_control: congestion_control?.to_owned(),
@@ -179,9 +173,17 @@ fn transport(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> (String, O
             ecn_capable,
             dctcp_gain: dctcp_gain?,
             dctcp_initial_alpha: dctcp_initial_alpha?,
+            base_rtt: control.base_rtt,
+            cubic_hystart: control.cubic_hystart,
+            timely: control.timely,
+            swift_target: control.swift_target,
+            hpcc: control.hpcc,
+            powertcp: control.powertcp,
             unscheduled_bytes: unscheduled_bytes?,
-            data_priority: data_priority as u8,
-            control_priority: control_priority? as u8,
+            data_priorities: priorities.data,
+            pias_thresholds_bytes: priorities.thresholds_bytes,
+            small_bytes: small_bytes?,
+            control_priority: priorities.control,
             control_max_payload_bytes: control_max_payload_bytes?,
         })
     };
@@ -247,15 +249,26 @@ fn leave_out_tcp(reader: &mut Reader<'_>) {
     }
 }
 
-fn window(reader: &mut Reader<'_>) -> Option<u32> {
-    reader.read("initial_window", |item, wanted| match &item.value {
-        Value::String(word) if word == "whole" => Ok((u32::MAX, quote("whole"))),
+fn window(reader: &mut Reader<'_>, congestion_control: Option<&str>) -> Option<InitialWindow> {
+    let window = reader.read("initial_window", |item, wanted| match &item.value {
+        Value::String(word) if word == "whole" => Ok((InitialWindow::Whole, quote("whole"))),
+        Value::String(word) if word == "bdp" => Ok((InitialWindow::BandwidthDelay, quote("bdp"))),
         Value::Integer(_) => {
             let segments = convert::count(item, wanted, 1, u64::from(u32::MAX) - 1)?;
-            Ok((segments as u32, segments.to_string()))
+            Ok((InitialWindow::Segments(segments as u32), segments.to_string()))
         }
         _ => Err(convert::wrong_kind(item, wanted)),
-    })
+    });
+    if window.is_some() || reader.has("initial_window") {
+        return window;
+    }
+    let info = congestion_control.and_then(find_congestion_control);
+    if info.is_some_and(|info| info.starts_at_line_rate) {
+        reader.out.set("initial_window", quote("bdp"));
+        return Some(InitialWindow::BandwidthDelay);
+    }
+    reader.out.set("initial_window", DEFAULT_WINDOW.to_string());
+    Some(InitialWindow::Segments(DEFAULT_WINDOW))
 }
 
 /// A transport that nobody uses is probably a misunderstanding.

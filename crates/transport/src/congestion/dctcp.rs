@@ -10,7 +10,10 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     summary: "Cuts the window by half the smoothed fraction of marked packets, once per round trip.",
     source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
     uses_ecn: true,
-    build: |config| CongestionControl::Dctcp(Dctcp::new(config)),
+    wants_telemetry: false,
+    governs_window: false,
+    starts_at_line_rate: false,
+    build: |config, _| CongestionControl::Dctcp(Dctcp::new(config)),
 };
 
 /// State of DCTCP.
@@ -38,7 +41,7 @@ impl Dctcp {
     }
 
     #[inline]
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent) {
+    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         self.delivered += ack.delivered;
         if ack.marked {
             self.marked += ack.delivered;

@@ -9,7 +9,10 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     summary: "One segment per round trip more, half the window on loss or mark.",
     source: "RFC 5681, RFC 6582; marks as losses, once per round trip: RFC 3168",
     uses_ecn: false,
-    build: |_| CongestionControl::NewReno(NewReno),
+    wants_telemetry: false,
+    governs_window: false,
+    starts_at_line_rate: false,
+    build: |_, _| CongestionControl::NewReno(NewReno),
 };
 
 /// NewReno has no state beyond the window.
@@ -18,7 +21,7 @@ pub struct NewReno;
 
 impl NewReno {
     #[inline]
-    pub(super) fn on_ack(&self, window: &mut Window, ack: &AckEvent) {
+    pub(super) fn on_ack(&self, window: &mut Window, ack: &AckEvent<'_>) {
         if ack.may_grow {
             grow(window, ack.delivered);
         }

@@ -10,14 +10,23 @@
 //!
 //! The order of steps within one ACK matters and is ns-3's: leave a reduction, enter one, SACKs, cumulative part.
 
-use super::{Phase, Reduction, Sender};
-use crate::congestion::{AckEvent, CongestionEvent};
+use super::{News, Phase, Reduction, Sender};
+use crate::congestion::CongestionEvent;
+use crate::telemetry::HopReport;
 use crate::{Ack, TcpConfig};
 use bufferlab_units::Time;
 
 impl Sender {
     /// [`Sender::handle_ack`] with ns-3's states.
-    pub(super) fn handle_ack_ns3(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
+    pub(super) fn handle_ack_ns3(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        ack: &Ack,
+        telemetry: &[HopReport],
+    ) {
+        let rtt = now.saturating_sub(ack.echo);
+        let news = News { now, rtt, marked: ack.marked, in_flight: self.in_flight(), telemetry };
         let before = self.una;
         let sacked = if ack.sack.1 > ack.sack.0 { self.note_sack(ack.sack) } else { 0 };
         // An ACK of a retransmission, below the recovery point, lets a recovery grow.
@@ -34,26 +43,24 @@ impl Sender {
             return;
         }
         if self.phase == Phase::Reduction && self.una > self.recovery_point {
-            self.window.size = self.window.slow_start_threshold;
+            self.set_window(self.window.slow_start_threshold);
             self.phase = Phase::Open;
         }
         if advanced && ack.marked && self.phase != Phase::Reduction {
-            self.begin(config, Phase::Reduction, CongestionEvent::Mark, delivered);
+            self.begin(config, now, CongestionEvent::Mark, delivered);
         }
         if sacked > 0 {
             self.note_losses(config);
             match self.phase {
                 Phase::Open if self.pending_loss > 0 => {
-                    self.begin(config, Phase::Recovery, CongestionEvent::Loss, delivered);
+                    self.begin(config, now, CongestionEvent::Loss, delivered);
                 }
                 Phase::Recovery => self.reduce_ns3(delivered, good_progress),
                 _ => {}
             }
         }
         let may_grow = advanced && self.note_advance(delivered, good_progress);
-        let (acknowledged, next) = (self.una, self.next);
-        let event = AckEvent { now, delivered, marked: ack.marked, acknowledged, next, may_grow };
-        self.congestion.on_ack(config, &mut self.window, &event);
+        self.observe(config, &news, delivered, may_grow);
     }
 
     /// The cumulative part; whether the window may grow.
@@ -63,12 +70,12 @@ impl Sender {
                 self.reduce_ns3(delivered, good_progress);
                 if self.resent_below <= self.una {
                     // The first hole that is left goes out whatever the window says.
-                    self.window.size = self.window.size.max(f64::from(self.in_flight() + 1));
+                    self.set_window(self.window.size.max(f64::from(self.in_flight() + 1)));
                 }
                 false
             }
             Phase::Recovery => {
-                self.window.size = self.window.slow_start_threshold;
+                self.set_window(self.window.slow_start_threshold);
                 self.phase = Phase::Open;
                 true
             }
@@ -86,10 +93,11 @@ impl Sender {
         }
     }
 
-    fn begin(&mut self, config: &TcpConfig, phase: Phase, event: CongestionEvent, delivered: u32) {
+    /// A mark begins a reduction, a loss a recovery.
+    fn begin(&mut self, config: &TcpConfig, now: Time, event: CongestionEvent, delivered: u32) {
         let flight = self.in_flight();
-        self.congestion.on_congestion(config, &mut self.window, event, flight);
-        self.phase = phase;
+        self.congestion.on_congestion(config, &mut self.window, event, flight, now);
+        self.phase = if event == CongestionEvent::Mark { Phase::Reduction } else { Phase::Recovery };
         self.recovery_point = self.next;
         self.reduction = Reduction { delivered: 0, sent: 0, flight_at_start: self.next - self.una };
         self.reduce_ns3(delivered, false);
@@ -113,6 +121,6 @@ impl Sender {
             f64::from(limit).min(target - f64::from(pipe))
         };
         let at_least = if sent == 0 { 1.0 } else { 0.0 };
-        self.window.size = f64::from(pipe) + allowance.max(at_least);
+        self.set_window(f64::from(pipe) + allowance.max(at_least));
     }
 }

@@ -1,0 +1,100 @@
+//! `[[transport]]`: in which queues its packets travel.
+
+use super::scheduler::queue_numbers;
+use crate::context::Complaint;
+use crate::convert;
+use crate::quantity::format_size;
+use crate::reader::Reader;
+use crate::resolved::{list, quote};
+
+/// Queues of a transport's packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Priorities {
+    /// A flow draws one of them.
+    pub(crate) data: Vec<u8>,
+    /// Bytes sent from which on a flow's data is one queue further.
+    pub(crate) thresholds_bytes: Vec<u64>,
+    pub(crate) control: u8,
+}
+
+/// Reads them. `queues_per_port` is the smallest of any switch, where known.
+pub(crate) fn read(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Priorities> {
+    let one = reader.small_count("data_priority");
+    let several = reader.counts("data_priorities");
+    let control = reader.small_count("control_priority");
+    let thresholds_bytes = thresholds(reader);
+    if reader.has("data_priority") && reader.has("data_priorities") {
+        let complaint =
+            Complaint::new("`data_priority` and `data_priorities` exclude each other", "the second one");
+        reader.error(
+            "data_priorities",
+            complaint.help("remove one of them: a flow uses one queue, or draws one"),
+        );
+    }
+    let data = match several {
+        Some(several) if several.is_empty() => {
+            let complaint = Complaint::new("the list is empty", "expected at least one queue");
+            reader.error("data_priorities", complaint.help("for example data_priorities = [1, 2, 3]"));
+            return None;
+        }
+        Some(several) => {
+            reader.out.remove("data_priority");
+            several
+        }
+        None => {
+            let default = u32::from(queues_per_port.is_some_and(|queues| queues > 1));
+            let one = one.unwrap_or(default);
+            reader.out.set("data_priority", one.to_string());
+            vec![u64::from(one)]
+        }
+    };
+    let key = if reader.has("data_priorities") { "data_priorities" } else { "data_priority" };
+    check(reader, queues_per_port, key, data.iter().copied().max());
+    check(reader, queues_per_port, "control_priority", control.map(u64::from));
+    let thresholds_bytes = thresholds_bytes?;
+    if !thresholds_bytes.is_empty() {
+        let last = data.iter().copied().max().unwrap_or(0) + thresholds_bytes.len() as u64;
+        check(reader, queues_per_port, "pias_thresholds", Some(last));
+    }
+    Some(Priorities {
+        data: data.into_iter().map(|priority| priority as u8).collect(),
+        thresholds_bytes,
+        control: control? as u8,
+    })
+}
+
+/// The thresholds; an empty list where none are written.
+fn thresholds(reader: &mut Reader<'_>) -> Option<Vec<u64>> {
+    let thresholds = reader.read("pias_thresholds", |item, wanted| {
+        let sizes = convert::elements(item, wanted)?.iter();
+        let sizes: Vec<u64> =
+            sizes.map(|size| convert::size(size, wanted, 1, u64::MAX)).collect::<Result<_, _>>()?;
+        if !sizes.is_sorted_by(|a, b| a < b) {
+            let complaint =
+                Complaint::new("thresholds must ascend", "a later one is not above an earlier one");
+            return Err(complaint.help("a flow passes them in this order"));
+        }
+        let text = list(sizes.iter().map(|&size| quote(&format_size(size))));
+        Ok((sizes, text))
+    });
+    match thresholds {
+        None if reader.has("pias_thresholds") => None,
+        written => Some(written.unwrap_or_default()),
+    }
+}
+
+fn check(reader: &Reader<'_>, queues_per_port: Option<u8>, key: &str, largest: Option<u64>) {
+    let (Some(queues), Some(priority)) = (queues_per_port, largest) else { return };
+    if priority >= u64::from(queues) {
+        let complaint = Complaint::new(format!("no port has a queue {priority}"), queue_numbers(queues));
+        let help = match key {
+            "pias_thresholds" => format!(
+                "every threshold needs a queue below the flow's; the smallest queues_per_port is {queues}"
+            ),
+            _ => {
+                format!("the smallest queues_per_port of any switch is {queues}; queues are numbered from 0")
+            }
+        };
+        reader.error(key, complaint.help(help));
+    }
+}

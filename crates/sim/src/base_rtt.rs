@@ -1,0 +1,65 @@
+//! How long does a full segment and its ACK take on an empty network?
+
+use crate::link::{End, Link};
+use crate::routing::Routes;
+use bufferlab_units::Time;
+
+/// No path is longer: guards against routes that run in circles.
+const LONGEST_PATH: u32 = 1_000;
+
+/// A network as far as a lonely packet sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paths<'a> {
+    pub(crate) links: &'a [Link],
+    /// By switch: the link of its port 0.
+    pub(crate) first_links: &'a [u32],
+    pub(crate) routes: &'a Routes,
+    pub(crate) hosts: u32,
+}
+
+impl Paths<'_> {
+    /// The longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes, along one of the shortest
+    /// paths. `None` if no host reaches another.
+    pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
+        // Hosts of one switch with one kind of cable are alike: one of each kind is enough.
+        let mut kinds: Vec<u32> = Vec::new();
+        for host in 0..self.hosts {
+            let alike = |&&other: &&u32| {
+                let (a, b) = (&self.links[host as usize], &self.links[other as usize]);
+                let (End::Switch(one, _), End::Switch(two, _)) = (a.to, b.to) else { return false };
+                (one, a.rate, a.delay) == (two, b.rate, b.delay)
+            };
+            // Two of a kind stay: they may be the only pair of a single switch.
+            if kinds.iter().filter(alike).count() < 2 {
+                kinds.push(host);
+            }
+        }
+        let mut longest = None;
+        for &src in &kinds {
+            for &dst in kinds.iter().filter(|&&dst| dst != src) {
+                if let (Some(there), Some(back)) = (self.one_way(src, dst, data), self.one_way(dst, src, ack))
+                {
+                    longest = longest.max(Some(there + back));
+                }
+            }
+        }
+        longest
+    }
+
+    /// Serialization and propagation of a packet that waits for nobody; `None` if there is no path.
+    fn one_way(&self, src: u32, dst: u32, bytes: u32) -> Option<Time> {
+        let mut link = &self.links[src as usize];
+        let mut time = Time::ZERO;
+        for _ in 0..LONGEST_PATH {
+            time += link.serializer.time(bytes) + link.delay;
+            match link.to {
+                End::Host(_) => return Some(time),
+                End::Switch(switch, _) => {
+                    let port = self.routes.port(switch, dst as u16, &mut 0, false)?;
+                    link = &self.links[(self.first_links[switch as usize] + u32::from(port)) as usize];
+                }
+            }
+        }
+        None
+    }
+}

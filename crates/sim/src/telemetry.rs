@@ -1,0 +1,66 @@
+//! What do switches report to packets of transports that ask (in-band network telemetry)?
+//!
+//! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet stays small and runs without
+//! telemetry have no table at all. Data turns into its ACK in place, and so do the reports.
+
+use crate::packet::PacketId;
+use bufferlab_transport::{HopReport, MAX_HOPS};
+
+/// The reports that live packets carry.
+#[derive(Debug, Default)]
+pub(crate) struct Telemetry {
+    rows: Vec<Row>,
+    is_wanted: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    hops: [HopReport; MAX_HOPS],
+    count: u8,
+}
+
+impl Telemetry {
+    /// `is_wanted`: some transport of the run asks for reports.
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        Self { rows: Vec::new(), is_wanted }
+    }
+
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+
+    /// A packet has come into being: it carries no reports.
+    #[inline]
+    pub(crate) fn begin(&mut self, packet: PacketId) {
+        if self.is_wanted {
+            self.clear(packet as usize);
+        }
+    }
+
+    fn clear(&mut self, index: usize) {
+        if index >= self.rows.len() {
+            self.rows.resize(index + 1, Row::default());
+        }
+        self.rows[index].count = 0;
+    }
+
+    /// Adds a report; beyond the limit of a packet's header, nothing.
+    pub(crate) fn add(&mut self, packet: PacketId, report: HopReport) {
+        let row = &mut self.rows[packet as usize];
+        if let Some(place) = row.hops.get_mut(usize::from(row.count)) {
+            *place = report;
+            row.count += 1;
+        }
+    }
+
+    /// What a packet carries.
+    #[inline]
+    pub(crate) fn of(&self, packet: PacketId) -> &[HopReport] {
+        if !self.is_wanted {
+            return &[];
+        }
+        let row = &self.rows[packet as usize];
+        &row.hops[..usize::from(row.count)]
+    }
+}

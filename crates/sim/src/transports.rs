@@ -1,0 +1,163 @@
+//! From a scenario's transports to what hosts use.
+
+use crate::SimError;
+use crate::base_rtt::Paths;
+use crate::build::check_size;
+use crate::simulation::{Control, Transport};
+use bufferlab_core::Profile;
+use bufferlab_scenario::{InitialWindow, Scenario, TransportSpec};
+use bufferlab_transport::{CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control};
+use bufferlab_units::{BitRate, Time};
+
+/// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
+const UNSCALED_WINDOW_BYTES: u32 = 65_535;
+/// Swift's base target relative to the base round trip. Our choice: the paper's 25 us are for its own network.
+const SWIFT_TARGET: (u64, u64) = (5, 4);
+/// TIMELY's δ relative to the line rate, and how much more its hyperactive increase is (SIGCOMM 2015, section 6: 10 Mb/s at
+/// 10 Gb/s, N = 5).
+const TIMELY_INCREMENT: u64 = 1_000;
+const TIMELY_HYPERACTIVE: u64 = 5;
+
+/// Every transport of the scenario, then those that carry traces (`replayed`: transport and priority), each for every kind of host
+/// (`transport * kinds + kind`); the kind of every host, which is its rate; and how many kinds there are.
+pub(crate) fn build_transports(
+    scenario: &Scenario,
+    replayed: &[(u32, Option<u8>)],
+    paths: &Paths<'_>,
+) -> Result<(Vec<Transport>, Vec<u8>, usize), SimError> {
+    let rates: Vec<BitRate> = paths.links[..paths.hosts as usize].iter().map(|link| link.rate).collect();
+    let mut kinds = rates.clone();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let count = (scenario.transports.len() + replayed.len()) * kinds.len();
+    check_size("transports times rates of hosts", count, usize::from(u8::MAX) + 1)?;
+    let mut transports = Vec::with_capacity(count);
+    for spec in &scenario.transports {
+        let base_rtt = match (spec.base_rtt, control_of(spec)?) {
+            (Some(given), _) => given,
+            (None, Control::Window(info))
+                if info.governs_window || spec.initial_window == InitialWindow::BandwidthDelay =>
+            {
+                let wire = spec.segment_bytes + spec.header_bytes;
+                paths.longest_round_trip(wire, spec.ack_bytes).unwrap_or(TcpConfig::default().base_rtt)
+            }
+            // Nobody asks for it.
+            (None, _) => TcpConfig::default().base_rtt,
+        };
+        for &line_rate in &kinds {
+            transports.push(build_transport(spec, scenario.profile, line_rate, base_rtt)?);
+        }
+    }
+    for &(transport, priority) in replayed {
+        let spec = &scenario.transports[transport as usize];
+        for &line_rate in &kinds {
+            transports.push(replaying(spec, priority, scenario.profile, line_rate)?);
+        }
+    }
+    let kind_of = |rate| kinds.binary_search(rate).expect("every rate is of a kind") as u8;
+    Ok((transports, rates.iter().map(kind_of).collect(), kinds.len()))
+}
+
+/// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its size is that on the wire.
+fn replaying(
+    spec: &TransportSpec,
+    priority: Option<u8>,
+    profile: Profile,
+    line_rate: BitRate,
+) -> Result<Transport, SimError> {
+    let transport = build_transport(spec, profile, line_rate, TcpConfig::default().base_rtt)?;
+    Ok(Transport {
+        control: Control::Pace { gap: Time::ZERO, spacing: Spacing::Constant },
+        segment: spec.segment_bytes + spec.header_bytes,
+        header: 0,
+        wants_telemetry: false,
+        data_priorities: priority.map_or(transport.data_priorities, |priority| vec![priority]),
+        control_max_payload: 0,
+        ..transport
+    })
+}
+
+fn control_of(spec: &TransportSpec) -> Result<Control, SimError> {
+    Ok(match &spec.pacing {
+        Some(pacing) => Control::Pace {
+            gap: pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes)),
+            spacing: pacing.spacing,
+        },
+        None => Control::Window(
+            find_congestion_control(&spec.congestion_control)
+                .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?,
+        ),
+    })
+}
+
+fn build_transport(
+    spec: &TransportSpec,
+    profile: Profile,
+    line_rate: BitRate,
+    base_rtt: Time,
+) -> Result<Transport, SimError> {
+    let control = control_of(spec)?;
+    let wire = spec.segment_bytes + spec.header_bytes;
+    let increment = spec.timely.increment.unwrap_or(BitRate(line_rate.0 / TIMELY_INCREMENT));
+    let fast_increment = spec.timely.fast_increment.unwrap_or(BitRate(increment.0 * TIMELY_HYPERACTIVE));
+    Ok(Transport {
+        tcp: TcpConfig {
+            initial_window: match spec.initial_window {
+                InitialWindow::Segments(segments) => segments,
+                InitialWindow::Whole => u32::MAX,
+                InitialWindow::BandwidthDelay => {
+                    let segments = line_rate.bytes_in(base_rtt).div_ceil(u64::from(wire));
+                    segments.clamp(1, u64::from(u32::MAX - 1)) as u32
+                }
+            },
+            last_resort: match profile {
+                Profile::Paper => LastResort::BelowHighestSack,
+                Profile::Artifact => LastResort::Everything,
+            },
+            states: match profile {
+                Profile::Paper => CongestionStates::Rfc,
+                Profile::Artifact => CongestionStates::Ns3,
+            },
+            first_flight_limit: match profile {
+                Profile::Paper => u32::MAX,
+                Profile::Artifact => UNSCALED_WINDOW_BYTES / spec.segment_bytes,
+            },
+            min_rto: spec.min_rto,
+            initial_rto: spec.initial_rto,
+            handshake: spec.handshake,
+            ack_every: spec.ack_every,
+            delayed_ack_timeout: spec.delayed_ack_timeout,
+            dctcp_gain: spec.dctcp_gain,
+            dctcp_initial_alpha: spec.dctcp_initial_alpha,
+            line_rate,
+            base_rtt,
+            segment_wire_bytes: wire,
+            cubic_hystart: spec.cubic_hystart,
+            timely_low: spec.timely.low,
+            timely_high: spec.timely.high,
+            timely_increment: increment,
+            timely_fast_increment: fast_increment,
+            swift_target: spec.swift_target.unwrap_or(Time(base_rtt.0 * SWIFT_TARGET.0 / SWIFT_TARGET.1)),
+            hpcc_utilisation: spec.hpcc.utilisation,
+            hpcc_max_stage: spec.hpcc.max_stage,
+            hpcc_flows: spec.hpcc.flows,
+            powertcp_gamma: spec.powertcp.gamma,
+            powertcp_flows: spec.powertcp.flows,
+            ..TcpConfig::default()
+        },
+        wants_telemetry: matches!(control, Control::Window(info) if info.wants_telemetry),
+        control,
+        segment: spec.segment_bytes,
+        header: spec.header_bytes as u16,
+        ack: spec.ack_bytes as u16,
+        unscheduled_bytes: spec.unscheduled_bytes,
+        // In the artifact a receiver has never sent data, so that every ACK and SYN counts as unscheduled.
+        control_unscheduled: profile == Profile::Artifact && spec.unscheduled_bytes > 0,
+        ecn_capable: spec.ecn_capable,
+        data_priorities: spec.data_priorities.clone(),
+        pias_thresholds: spec.pias_thresholds_bytes.clone(),
+        small_bytes: spec.small_bytes,
+        control_priority: spec.control_priority,
+        control_max_payload: spec.control_max_payload_bytes,
+    })
+}

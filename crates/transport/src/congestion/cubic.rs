@@ -1,0 +1,156 @@
+//! Cubic: the window is a cubic function of the time since the last reduction (RFC 9438).
+
+use super::hystart::SlowStart;
+use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, HyStart, Window};
+use crate::{CongestionStates, TcpConfig};
+use bufferlab_units::Time;
+
+/// Registry entry.
+pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
+    name: "cubic",
+    title: "TCP Cubic",
+    summary: "Grows as a cubic function of the time since the last loss, at least as fast as NewReno.",
+    source: "RFC 9438; slow start: RFC 9406, or Ha and Rhee 2011 as in ns-3",
+    uses_ecn: false,
+    wants_telemetry: false,
+    governs_window: false,
+    starts_at_line_rate: false,
+    build: |config, _| CongestionControl::Cubic(Box::new(Cubic::new(config))),
+};
+
+/// C (segments per s³) and β, RFC 9438 section 5.
+const SCALE: f64 = 0.4;
+const DECREASE: f64 = 0.7;
+/// α_cubic = 3 (1 − β)/(1 + β): with it the Reno-friendly window is NewReno's on average (section 4.3).
+const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
+/// No round trip adds more than half of the window (section 4.4).
+const STEEPEST: f64 = 1.5;
+/// ns-3 (CntClamp): before any loss a window grows by one segment per so many at least.
+const ARTIFACT_SLOWEST: f64 = 20.0;
+
+/// State of Cubic.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    /// W_max: where the cubic function is flat (segments); zero before the first reduction.
+    plateau: f64,
+    /// K: when it gets there (s).
+    flat_at: f64,
+    /// When congestion avoidance began, less the time in which the window could not grow.
+    epoch: Option<Time>,
+    /// W_est: what NewReno would have (segments).
+    friendly: f64,
+    /// cwnd_prior: the window before the last reduction (segments).
+    prior: f64,
+    after_timeout: bool,
+    last_ack: Time,
+    /// `None` once a loss or a mark has ended the first slow start.
+    slow_start: Option<SlowStart>,
+}
+
+impl Cubic {
+    pub(super) fn new(config: &TcpConfig) -> Self {
+        Self {
+            plateau: 0.0,
+            flat_at: 0.0,
+            epoch: None,
+            friendly: 0.0,
+            prior: 0.0,
+            after_timeout: false,
+            last_ack: Time::ZERO,
+            slow_start: Some(SlowStart::new(config.cubic_hystart)),
+        }
+    }
+
+    /// W_max and K: the plateau (segments) and how long after the last reduction it is reached (s).
+    #[must_use]
+    pub fn plateau(&self) -> (f64, f64) {
+        (self.plateau, self.flat_at)
+    }
+
+    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        let passed = ack.now.saturating_sub(self.last_ack);
+        self.last_ack = ack.now;
+        if !ack.may_grow {
+            // Time in which the window may not grow does not count (section 4.2).
+            self.epoch = self.epoch.map(|epoch| epoch + passed);
+            return;
+        }
+        let acked = f64::from(ack.delivered);
+        if window.size < window.slow_start_threshold {
+            match &mut self.slow_start {
+                None => window.size += acked,
+                Some(slow_start) => match slow_start.growth(window.size, ack) {
+                    Some(growth) => window.size += acked * growth,
+                    None => window.slow_start_threshold = window.size,
+                },
+            }
+            return;
+        }
+        self.avoid_congestion(config, window, ack, acked);
+    }
+
+    /// Sections 4.2 to 4.5.
+    fn avoid_congestion(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>, acked: f64) {
+        let epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => self.begin_epoch(window.size, ack.now),
+        };
+        let elapsed = ack.now.saturating_sub(epoch).as_secs_f64();
+        let slope = if self.friendly >= self.prior { 1.0 } else { FRIENDLY };
+        self.friendly += slope * acked / window.size;
+        let target = self.at(elapsed + ack.rtt.as_secs_f64()).clamp(window.size, STEEPEST * window.size);
+        let mut growth = (target - window.size) / window.size * acked;
+        if config.states == CongestionStates::Ns3 && self.prior == 0.0 {
+            growth = growth.max(acked / ARTIFACT_SLOWEST);
+        }
+        window.size = if self.at(elapsed) < self.friendly {
+            // The Reno-friendly region.
+            self.friendly.max(window.size)
+        } else {
+            window.size + growth
+        };
+    }
+
+    fn begin_epoch(&mut self, size: f64, now: Time) -> Time {
+        self.epoch = Some(now);
+        self.friendly = size;
+        if self.after_timeout || size >= self.plateau {
+            // Section 4.8, or no reduction yet, or a window beyond the plateau: convex from here.
+            (self.plateau, self.flat_at) = (size, 0.0);
+        } else {
+            self.flat_at = ((self.plateau - size) / SCALE).cbrt();
+        }
+        self.after_timeout = false;
+        now
+    }
+
+    /// W_cubic(t), Eq. 1.
+    fn at(&self, seconds: f64) -> f64 {
+        SCALE * (seconds - self.flat_at).powi(3) + self.plateau
+    }
+
+    pub(super) fn on_congestion(
+        &mut self,
+        config: &TcpConfig,
+        window: &mut Window,
+        event: CongestionEvent,
+        flight: u32,
+    ) {
+        // Fast convergence (section 4.7): a second reduction below the first plateau leaves room for others.
+        self.plateau =
+            if window.size < self.plateau { window.size * (1.0 + DECREASE) / 2.0 } else { window.size };
+        self.prior = window.size;
+        self.epoch = None;
+        self.after_timeout = event == CongestionEvent::Timeout;
+        let is_artifact = config.states == CongestionStates::Ns3;
+        // Section 4.6: the flight after a loss, as in RFC 5681; ns-3 takes the window.
+        let base =
+            if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };
+        window.slow_start_threshold = (base * DECREASE).max(2.0);
+        self.slow_start = match (is_artifact, event, config.cubic_hystart) {
+            // ns-3 starts over after a timeout; RFC 9406 is for the first slow start only.
+            (true, CongestionEvent::Timeout, kind @ HyStart::Classic) => Some(SlowStart::new(kind)),
+            _ => None,
+        };
+    }
+}

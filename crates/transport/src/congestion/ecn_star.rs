@@ -1,0 +1,17 @@
+//! ECN*: NewReno whose packets are marked instead of dropped.
+
+use super::{CongestionControl, CongestionControlInfo, NewReno};
+
+/// Registry entry. The reaction is NewReno's: marks halve the window, once per round trip. What makes it ECN* is the switch, which
+/// marks by the instantaneous queue with K near one bandwidth-delay product.
+pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
+    name: "ecn-star",
+    title: "ECN*",
+    summary: "NewReno with ECN: half the window on a mark, once per round trip.",
+    source: "Wu et al., CoNEXT 2012; LossPass section 5; RFC 3168",
+    uses_ecn: true,
+    wants_telemetry: false,
+    governs_window: false,
+    starts_at_line_rate: false,
+    build: |_, _| CongestionControl::NewReno(NewReno),
+};

@@ -1,0 +1,140 @@
+//! When does Cubic leave its slow start before a loss does it?
+
+use super::AckEvent;
+use bufferlab_units::Time;
+
+/// How slow start may end before the first loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum HyStart {
+    /// Not at all.
+    Off,
+    /// HyStart++ (RFC 9406): by a rise of the round trip, with a conservative slow start in between.
+    #[default]
+    Rfc9406,
+    /// The original (Ha and Rhee 2011) as ns-3 has it: by a rise of the round trip, or when ACKs came without a gap for longer
+    /// than the least round trip.
+    Classic,
+}
+
+impl HyStart {
+    /// Name in scenario files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Rfc9406 => "rfc9406",
+            Self::Classic => "classic",
+        }
+    }
+}
+
+/// RFC 9406 section 4.3: MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR, N_RTT_SAMPLE, CSS_GROWTH_DIVISOR, CSS_ROUNDS.
+const LEAST_RISE: Time = Time::from_ms(4);
+const MOST_RISE: Time = Time::from_ms(16);
+const RISE_DIVISOR: u64 = 8;
+const SAMPLES: u32 = 8;
+const CONSERVATIVE_DIVISOR: f64 = 4.0;
+const CONSERVATIVE_ROUNDS: u32 = 5;
+/// ns-3: HystartLowWindow (segments), HystartAckDelta, HystartDelayMax.
+const CLASSIC_LEAST_WINDOW: f64 = 16.0;
+const CLASSIC_ACK_GAP: Time = Time::from_ms(2);
+const CLASSIC_MOST_RISE: Time = Time::from_ms(1_000);
+
+/// What a slow start observes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlowStart {
+    kind: HyStart,
+    /// A round ends when more than this is acknowledged.
+    round_end: u32,
+    round_start: Time,
+    last_ack: Time,
+    /// ACKs measured in this round.
+    samples: u32,
+    /// Least round trip of this round; [`Time::MAX`] before the first.
+    least_now: Time,
+    least_before: Time,
+    /// Of all rounds.
+    least_ever: Time,
+    /// In a conservative slow start: its baseline, and how many rounds it has lasted.
+    conservative: Option<(Time, u32)>,
+}
+
+impl SlowStart {
+    pub(super) fn new(kind: HyStart) -> Self {
+        Self {
+            kind,
+            round_end: 0,
+            round_start: Time::ZERO,
+            last_ack: Time::ZERO,
+            samples: 0,
+            least_now: Time::MAX,
+            least_before: Time::MAX,
+            least_ever: Time::MAX,
+            conservative: None,
+        }
+    }
+
+    /// Takes an ACK of a slow start with a window of `size` segments: how much of the usual growth is left, and `None` if slow
+    /// start is over.
+    pub(super) fn growth(&mut self, size: f64, ack: &AckEvent<'_>) -> Option<f64> {
+        if self.kind == HyStart::Off {
+            return Some(1.0);
+        }
+        if ack.acknowledged > self.round_end {
+            self.begin_round(ack);
+            if let Some((_, rounds)) = &mut self.conservative {
+                *rounds += 1;
+                if *rounds > CONSERVATIVE_ROUNDS {
+                    return None;
+                }
+            }
+        }
+        self.samples += 1;
+        self.least_now = self.least_now.min(ack.rtt);
+        self.least_ever = self.least_ever.min(ack.rtt);
+        match self.kind {
+            HyStart::Classic => (!self.classic_says_stop(size, ack)).then_some(1.0),
+            _ => Some(self.growth_rfc9406()),
+        }
+    }
+
+    fn begin_round(&mut self, ack: &AckEvent<'_>) {
+        self.round_end = ack.next;
+        (self.round_start, self.last_ack) = (ack.now, ack.now);
+        self.least_before = self.least_now;
+        self.least_now = Time::MAX;
+        self.samples = 0;
+    }
+
+    /// RFC 9406 section 4.2.
+    fn growth_rfc9406(&mut self) -> f64 {
+        if self.samples >= SAMPLES {
+            match self.conservative {
+                Some((baseline, _)) if self.least_now < baseline => self.conservative = None,
+                Some(_) => {}
+                None if self.least_before != Time::MAX => {
+                    let rise = Time(self.least_before.0 / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE);
+                    if self.least_now >= self.least_before + rise {
+                        self.conservative = Some((self.least_now, 1));
+                    }
+                }
+                None => {}
+            }
+        }
+        if self.conservative.is_some() { 1.0 / CONSERVATIVE_DIVISOR } else { 1.0 }
+    }
+
+    fn classic_says_stop(&mut self, size: f64, ack: &AckEvent<'_>) -> bool {
+        if size < CLASSIC_LEAST_WINDOW {
+            return false;
+        }
+        let train = if ack.now.saturating_sub(self.last_ack) <= CLASSIC_ACK_GAP {
+            self.last_ack = ack.now;
+            ack.now.saturating_sub(self.round_start) > self.least_ever
+        } else {
+            false
+        };
+        let rise = Time(self.least_ever.0 / RISE_DIVISOR).clamp(LEAST_RISE, CLASSIC_MOST_RISE);
+        train || (self.samples >= SAMPLES && self.least_now >= self.least_ever + rise)
+    }
+}

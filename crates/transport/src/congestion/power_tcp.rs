@@ -1,0 +1,132 @@
+//! PowerTCP: window by power, the product of a queue's voltage and current (Addanki et al., NSDI 2022).
+
+use super::{AckEvent, CongestionControl, CongestionControlInfo, Window, rate};
+use crate::telemetry::LastReports;
+use crate::{CongestionStates, TcpConfig};
+
+/// Registry entry.
+pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
+    name: "powertcp",
+    title: "PowerTCP",
+    summary: "Divides the window by the power of the most loaded port: its arrival rate times queue and pipe.",
+    source: "Addanki et al., NSDI 2022, algorithm 1",
+    uses_ecn: false,
+    wants_telemetry: true,
+    governs_window: true,
+    starts_at_line_rate: true,
+    build: |config, window| CongestionControl::PowerTcp(Box::new(PowerTcp::new(config, window))),
+};
+
+/// The public ns-3 code aims at this fraction of the base power.
+const ARTIFACT_TARGET: f64 = 0.95;
+/// There, an arrival rate below this fraction of the link's counts as this.
+const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
+/// There, the moving average is left out up to this power.
+const ARTIFACT_EASY_POWER: f64 = 0.5;
+
+/// State of PowerTCP.
+#[derive(Clone, Debug)]
+pub struct PowerTcp {
+    /// Γ: the smoothed normalised power; 1 at the wanted equilibrium without additive increase.
+    power: f64,
+    law: PowerLaw,
+    last: LastReports,
+}
+
+/// The window's law (Eq. 7), which PowerTCP and θ-PowerTCP share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PowerLaw {
+    /// The window now (segments).
+    window: f64,
+    /// The window one round trip ago (segments).
+    old: f64,
+    /// It is renewed when a segment beyond this one is acknowledged.
+    renewed_at: u32,
+}
+
+impl PowerLaw {
+    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+        let size = rate::begin(config, window);
+        Self { window: size, old: size, renewed_at: 0 }
+    }
+
+    /// A segment that was sent since the old window was remembered is acknowledged.
+    pub(super) fn is_due(&self, ack: &AckEvent<'_>) -> bool {
+        ack.acknowledged > self.renewed_at
+    }
+
+    /// Eq. 7: w = γ(w_old/Γ + β) + (1 − γ)w.
+    pub(super) fn update(&mut self, config: &TcpConfig, gamma: f64, power: f64) {
+        let increase = rate::segments(config, config.line_rate) / f64::from(config.powertcp_flows);
+        let now = match config.states {
+            CongestionStates::Rfc => self.window,
+            // The public ns-3 code averages with the window of one round trip ago.
+            CongestionStates::Ns3 => self.old,
+        };
+        self.window = gamma * (self.old / power + increase) + (1.0 - gamma) * now;
+    }
+
+    /// Sets the window and the pace; remembers the window once per round trip.
+    pub(super) fn apply(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        self.window = rate::apply(config, window, self.window);
+        if self.is_due(ack) {
+            self.old = self.window;
+            self.renewed_at = ack.next;
+        }
+    }
+}
+
+impl PowerTcp {
+    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+        Self { power: 1.0, law: PowerLaw::new(config, window), last: LastReports::default() }
+    }
+
+    /// Γ, the smoothed normalised power of the most loaded port.
+    #[must_use]
+    pub fn power(&self) -> f64 {
+        self.power
+    }
+
+    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        if self.measure(config, ack) {
+            let (gamma, power) = match config.states {
+                CongestionStates::Rfc => (config.powertcp_gamma, self.power),
+                CongestionStates::Ns3 => {
+                    let power = self.power / ARTIFACT_TARGET;
+                    (if power <= ARTIFACT_EASY_POWER { 1.0 } else { config.powertcp_gamma }, power)
+                }
+            };
+            self.law.update(config, gamma, power);
+        }
+        self.law.apply(config, window, ack);
+    }
+
+    /// Algorithm 1, NormPower; false if nothing could be compared.
+    fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
+        let base = config.base_rtt.as_secs_f64();
+        let is_artifact = config.states == CongestionStates::Ns3;
+        let (mut most, mut over) = (f64::NEG_INFINITY, 0.0);
+        self.last.update(ack.telemetry, |now, before, gap| {
+            let gap = gap.as_secs_f64();
+            let rate = now.rate.0 as f64 / 8.0;
+            let gradient = (f64::from(now.queue_bytes) - f64::from(before.queue_bytes)) / gap;
+            let mut current = gradient + (now.sent_bytes - before.sent_bytes) as f64 / gap;
+            if is_artifact {
+                current = current.max(ARTIFACT_LEAST_CURRENT * rate);
+            }
+            let voltage = f64::from(now.queue_bytes) + rate * base;
+            let power = current * voltage / (rate * rate * base);
+            if power > most {
+                (most, over) = (power, gap);
+            }
+        });
+        if over == 0.0 {
+            return false;
+        }
+        let weight = f64::min(over / base, 1.0);
+        self.power += weight * (most - self.power);
+        // A queue that drains faster than its link sends (packets were evicted) has negative power: the window would change its sign.
+        self.power = self.power.max(f64::MIN_POSITIVE);
+        true
+    }
+}

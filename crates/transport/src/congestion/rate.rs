@@ -1,0 +1,35 @@
+//! What do controls share whose window is a rate times the base round trip?
+
+use super::Window;
+use crate::{CongestionStates, TcpConfig};
+use bufferlab_units::{BitRate, Time};
+
+/// In the artifacts no flow slows below this.
+const ARTIFACT_FLOOR: BitRate = BitRate::mbps(100);
+/// Elsewhere not below this fraction of the line rate. Our choice: the papers name no floor, and a flow that waits for seconds
+/// between two packets no longer hears of the network.
+const FLOOR: f64 = 0.001;
+
+/// Segments in `rate` times the base round trip.
+pub(super) fn segments(config: &TcpConfig, rate: BitRate) -> f64 {
+    rate.0 as f64 * config.base_rtt.as_secs_f64() / (8.0 * f64::from(config.segment_wire_bytes))
+}
+
+/// A window W (segments), at most one bandwidth-delay product of the sender's own link, sent at the rate W/T.
+pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64 {
+    let most = segments(config, config.line_rate);
+    let least = match config.states {
+        CongestionStates::Rfc => most * FLOOR,
+        CongestionStates::Ns3 => segments(config, ARTIFACT_FLOOR),
+    };
+    let size = wanted.min(most).max(least.min(most));
+    // HPCC sends while fewer bytes than W are in flight: the last segment may reach beyond it.
+    window.size = size.ceil().max(1.0);
+    window.pacing_gap = Time((config.base_rtt.0 as f64 / size) as u64);
+    size
+}
+
+/// The first window: that of the scenario, at most one bandwidth-delay product.
+pub(super) fn begin(config: &TcpConfig, window: &mut Window) -> f64 {
+    apply(config, window, f64::from(config.initial_window))
+}

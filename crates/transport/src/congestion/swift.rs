@@ -1,0 +1,122 @@
+//! Swift: window by the delay's distance from a target (Kumar et al., SIGCOMM 2020).
+
+use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
+use crate::TcpConfig;
+use bufferlab_units::Time;
+
+/// Registry entry.
+pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
+    name: "swift",
+    title: "Swift",
+    summary: "Additive increase below a target delay, decrease in proportion to the excess above; paces below one packet.",
+    source: "Kumar et al., SIGCOMM 2020, algorithm 1; constants of the public htsim code, which calls them guesses",
+    uses_ecn: false,
+    wants_telemetry: false,
+    governs_window: true,
+    starts_at_line_rate: false,
+    build: |config, window| CongestionControl::Swift(Box::new(Swift::new(config, window))),
+};
+
+/// ai: segments per round trip.
+const INCREASE: f64 = 1.0;
+/// β: weight of the relative excess of the delay.
+const DECREASE: f64 = 0.8;
+/// max_mdf: no single decrease is deeper.
+const DEEPEST: f64 = 0.5;
+/// fs_min, fs_max: windows between which the target scales (segments).
+const SCALING: (f64, f64) = (0.1, 100.0);
+/// fs_range relative to the base target.
+const SCALING_RANGE: f64 = 5.0;
+/// Smallest window (segments). Our choice: the paper names none.
+const SMALLEST: f64 = 0.001;
+/// Timeouts in a row that reset the window to the smallest (RETX_RESET_THRESHOLD).
+const TIMEOUTS_TO_RESET: u32 = 5;
+
+/// State of Swift.
+#[derive(Clone, Debug)]
+pub struct Swift {
+    /// The window (segments), down to fractions of one.
+    window: f64,
+    last_decrease: Time,
+    last_rtt: Time,
+    timeouts: u32,
+}
+
+impl Swift {
+    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+        let mut this = Self {
+            window: f64::from(config.initial_window).min(window.size.max(1.0)),
+            last_decrease: Time::ZERO,
+            last_rtt: config.base_rtt,
+            timeouts: 0,
+        };
+        this.apply(window);
+        this
+    }
+
+    /// The window (segments), below 1 where the flow is paced.
+    #[must_use]
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// The delay that it aims at: the base target, and more the smaller the window is, so that many small flows do not fight
+    /// for a queue that cannot be kept short (section 3.5). The paper's term per hop is left out: a path's base round trip
+    /// is part of the base target.
+    #[must_use]
+    pub fn target(&self, config: &TcpConfig) -> Time {
+        let range = SCALING_RANGE * config.swift_target.0 as f64;
+        let (least, most) = SCALING;
+        let slope = range / (1.0 / least.sqrt() - 1.0 / most.sqrt());
+        let more = (slope / self.window.sqrt() - slope / most.sqrt()).clamp(0.0, range);
+        config.swift_target + Time(more as u64)
+    }
+
+    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        self.timeouts = 0;
+        self.last_rtt = ack.rtt;
+        let target = self.target(config);
+        let acked = f64::from(ack.delivered);
+        if ack.rtt < target {
+            if ack.may_grow {
+                self.window +=
+                    if self.window >= 1.0 { INCREASE * acked / self.window } else { INCREASE * acked };
+            }
+        } else if self.may_decrease(ack.now) {
+            let excess = (ack.rtt - target).0 as f64 / ack.rtt.0 as f64;
+            self.decrease((1.0 - DECREASE * excess).max(1.0 - DEEPEST), ack.now);
+        }
+        self.apply(window);
+    }
+
+    pub(super) fn on_congestion(&mut self, window: &mut Window, event: CongestionEvent, now: Time) {
+        match event {
+            // Swift knows no marks.
+            CongestionEvent::Mark => return,
+            CongestionEvent::Timeout if self.timeouts + 1 >= TIMEOUTS_TO_RESET => self.window = SMALLEST,
+            CongestionEvent::Loss | CongestionEvent::Timeout if self.may_decrease(now) => {
+                self.decrease(1.0 - DEEPEST, now);
+            }
+            _ => {}
+        }
+        self.timeouts += u32::from(event == CongestionEvent::Timeout);
+        self.apply(window);
+    }
+
+    /// At most one decrease per round trip.
+    fn may_decrease(&self, now: Time) -> bool {
+        now.saturating_sub(self.last_decrease) >= self.last_rtt
+    }
+
+    fn decrease(&mut self, factor: f64, now: Time) {
+        self.window *= factor;
+        self.last_decrease = now;
+    }
+
+    fn apply(&mut self, window: &mut Window) {
+        self.window = self.window.max(SMALLEST);
+        window.size = self.window.max(1.0);
+        window.pacing_gap =
+            if self.window < 1.0 { Time((self.last_rtt.0 as f64 / self.window) as u64) } else { Time::ZERO };
+    }
+}

@@ -1,0 +1,88 @@
+//! θ-PowerTCP: PowerTCP without help of switches, by the round trip and its gradient (Addanki et al., NSDI 2022).
+
+use super::power_tcp::PowerLaw;
+use super::{AckEvent, CongestionControl, CongestionControlInfo, Window};
+use crate::{CongestionStates, TcpConfig};
+use bufferlab_units::Time;
+
+/// Registry entry.
+pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
+    name: "theta-powertcp",
+    title: "θ-PowerTCP",
+    summary: "PowerTCP by the round-trip time and its gradient, once per round trip.",
+    source: "Addanki et al., NSDI 2022, Eq. 8 and algorithm 2",
+    uses_ecn: false,
+    wants_telemetry: false,
+    governs_window: true,
+    starts_at_line_rate: true,
+    build: |config, window| CongestionControl::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(config, window))),
+};
+
+/// The public ns-3 code: least current, and γ above and below half of the base power.
+const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
+const ARTIFACT_GAMMA: f64 = 0.7;
+const ARTIFACT_EASY_GAMMA: f64 = 0.9;
+
+/// State of θ-PowerTCP.
+#[derive(Clone, Debug)]
+pub struct ThetaPowerTcp {
+    /// Γ: the smoothed normalised power.
+    power: f64,
+    law: PowerLaw,
+    /// Round trip and time of the ACK before.
+    last: Option<(Time, Time)>,
+}
+
+impl ThetaPowerTcp {
+    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+        Self { power: 1.0, law: PowerLaw::new(config, window), last: None }
+    }
+
+    /// Γ, the smoothed normalised power.
+    #[must_use]
+    pub fn power(&self) -> f64 {
+        self.power
+    }
+
+    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        let is_artifact = config.states == CongestionStates::Ns3;
+        // The paper measures with every ACK and updates once per round trip; the public ns-3 code does both once per round trip.
+        let measures = !is_artifact || self.law.is_due(ack);
+        if measures && self.measure(config, ack) && self.law.is_due(ack) {
+            let gamma = match config.states {
+                CongestionStates::Rfc => config.powertcp_gamma,
+                CongestionStates::Ns3 if self.power < 0.5 => ARTIFACT_EASY_GAMMA,
+                CongestionStates::Ns3 => ARTIFACT_GAMMA,
+            };
+            self.law.update(config, gamma, self.power);
+        }
+        self.law.apply(config, window, ack);
+    }
+
+    /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ; false for the first sample and where no time has passed.
+    fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
+        let Some((before, at)) = self.last else {
+            self.last = Some((ack.rtt, ack.now));
+            return false;
+        };
+        if ack.now == at {
+            return false;
+        }
+        self.last = Some((ack.rtt, ack.now));
+        let base = config.base_rtt.as_secs_f64();
+        let mut gap = (ack.now - at).as_secs_f64();
+        if config.states == CongestionStates::Ns3 {
+            gap = gap.min(base);
+        }
+        let gradient = (ack.rtt.as_secs_f64() - before.as_secs_f64()) / gap;
+        let mut current = gradient + 1.0;
+        if config.states == CongestionStates::Ns3 {
+            current = current.max(ARTIFACT_LEAST_CURRENT);
+        }
+        let weight = f64::min(gap / base, 1.0);
+        self.power += weight * (current * ack.rtt.as_secs_f64() / base - self.power);
+        // ACKs that were held up together shrink the round trip faster than time passes.
+        self.power = self.power.max(f64::MIN_POSITIVE);
+        true
+    }
+}

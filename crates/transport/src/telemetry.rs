@@ -1,0 +1,86 @@
+//! What switches report to transports that ask: in-band network telemetry.
+
+use bufferlab_units::{BitRate, Time};
+
+/// More switches than this on a path are not reported. HPCC's header has room for five; a three-tier network has five.
+pub const MAX_HOPS: usize = 8;
+
+/// What one switch reported when it began to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP, NSDI 2022, section 3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopReport {
+    /// What the packet left behind in its egress queue (bytes).
+    pub queue_bytes: u32,
+    /// Names the egress port in the whole network: reports of different ports cannot be compared.
+    pub port: u32,
+    /// Bytes that the port had sent before.
+    pub sent_bytes: u64,
+    /// When.
+    pub at: Time,
+    /// The port's rate.
+    pub rate: BitRate,
+}
+
+/// The reports of the previous ACK, to compare the next ones with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastReports {
+    hops: [HopReport; MAX_HOPS],
+    count: u8,
+}
+
+impl LastReports {
+    /// Calls `compare` with every hop's rate of change since the last ACK and remembers `reports`. Hops that were not on the
+    /// path then, and those without a departure in between, are left out.
+    pub(crate) fn update(
+        &mut self,
+        reports: &[HopReport],
+        mut compare: impl FnMut(&HopReport, &HopReport, Time),
+    ) {
+        let reports = &reports[..reports.len().min(MAX_HOPS)];
+        for (now, before) in reports.iter().zip(&self.hops[..usize::from(self.count)]) {
+            if now.port == before.port && now.at > before.at {
+                compare(now, before, now.at - before.at);
+            }
+        }
+        // An older report (its ACK was overtaken) must not replace a newer one of the same port.
+        for (index, &report) in reports.iter().enumerate() {
+            let kept = &mut self.hops[index];
+            if index >= usize::from(self.count) || kept.port != report.port || kept.at < report.at {
+                *kept = report;
+            }
+        }
+        self.count = reports.len() as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(port: u32, at_us: u64) -> HopReport {
+        HopReport { port, at: Time::from_us(at_us), rate: BitRate::gbps(10), ..HopReport::default() }
+    }
+
+    fn compared(last: &mut LastReports, reports: &[HopReport]) -> Vec<(u32, Time)> {
+        let mut found = Vec::new();
+        last.update(reports, |now, _, gap| found.push((now.port, gap)));
+        found
+    }
+
+    #[test]
+    fn only_reports_of_one_port_in_the_order_of_time_are_compared() {
+        let mut last = LastReports::default();
+        assert_eq!(compared(&mut last, &[report(1, 10), report(2, 20)]), []);
+        assert_eq!(compared(&mut last, &[report(1, 13), report(3, 25)]), [(1, Time::from_us(3))]);
+        // An ACK that was overtaken: nothing to compare, and nothing forgotten.
+        assert_eq!(compared(&mut last, &[report(1, 11), report(3, 22)]), []);
+        assert_eq!(compared(&mut last, &[report(1, 14)]), [(1, Time::from_us(1))]);
+    }
+
+    #[test]
+    fn hops_beyond_the_limit_are_left_out() {
+        let many = |at| (0..12).map(|port| report(port, at)).collect::<Vec<_>>();
+        let mut last = LastReports::default();
+        assert_eq!(compared(&mut last, &many(1)), []);
+        assert_eq!(compared(&mut last, &many(2)).len(), MAX_HOPS);
+    }
+}
