@@ -4,9 +4,7 @@ use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load, warn};
 use crate::progress::Board;
 use crate::{error, print};
-use bufferlab_metrics::{
-    DropRow, Explanation, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, SeriesRow,
-};
+use bufferlab_metrics::{Explanation, RunSink};
 use bufferlab_report::format::number;
 use bufferlab_results::{ExplanationRecord, SCENARIO_FILE};
 use bufferlab_scenario::format_time;
@@ -21,27 +19,6 @@ use std::io;
 struct Explanations(Vec<Explanation>);
 
 impl RunSink for Explanations {
-    fn flow(&mut self, _: &FlowRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn series(&mut self, _: &SeriesRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn queue(&mut self, _: &QueueRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn drops(&mut self, _: &DropRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn link(&mut self, _: &LinkRow) -> io::Result<()> {
-        Ok(())
-    }
     fn explanation(&mut self, explanation: &Explanation) -> io::Result<()> {
         self.0.push(explanation.clone());
         Ok(())

@@ -3,40 +3,15 @@
 use crate::args::BenchArgs;
 use crate::execute::load;
 use crate::{error, print};
-use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, SeriesRow,
-};
+use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
-use std::io;
 
 /// Takes rows and forgets them.
 #[derive(Debug, Default)]
 struct Forget;
 
-impl RunSink for Forget {
-    fn flow(&mut self, _: &FlowRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn series(&mut self, _: &SeriesRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn queue(&mut self, _: &QueueRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn drops(&mut self, _: &DropRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn link(&mut self, _: &LinkRow) -> io::Result<()> {
-        Ok(())
-    }
-}
+impl RunSink for Forget {}
 
 /// `bench`.
 pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {

@@ -17,34 +17,48 @@ pub use rows::{
     Scope, SeriesRow,
 };
 
-/// Receives rows in the order in which a driver produces them, which is deterministic.
+/// Receives rows in the order in which a driver produces them, which is deterministic. A sink says what it wants and ignores the rest.
 ///
 /// # Errors
 /// Every method may fail with the sink's I/O error; a driver stops at the first one.
 pub trait RunSink {
     /// A flow ended, or the run did while it was unfinished.
-    fn flow(&mut self, row: &FlowRow) -> std::io::Result<()>;
-    /// All flows of a query ended, or the run did.
-    fn query(&mut self, row: &QueryRow) -> std::io::Result<()>;
-    /// One sample of one queue, port or switch.
-    fn series(&mut self, row: &SeriesRow) -> std::io::Result<()>;
-    /// One bin of an occupancy histogram; at the end of the run.
-    fn histogram(&mut self, row: &HistogramRow) -> std::io::Result<()>;
-    /// Counters of a switch queue; at the end of the run.
-    fn queue(&mut self, row: &QueueRow) -> std::io::Result<()>;
-    /// Lost packets by reason; at the end of the run.
-    fn drops(&mut self, row: &DropRow) -> std::io::Result<()>;
-    /// Counters of a link direction; at the end of the run.
-    fn link(&mut self, row: &LinkRow) -> std::io::Result<()>;
-    /// An event that the driver was asked to explain; at the end of the run. Ignored by default.
-    fn explanation(&mut self, _: &Explanation) -> std::io::Result<()> {
+    fn flow(&mut self, _row: &FlowRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// One internal value of a policy. Sinks that do not want it need not do anything.
+    /// All flows of a query ended, or the run did.
+    fn query(&mut self, _row: &QueryRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// One sample of one queue, port or switch.
+    fn series(&mut self, _row: &SeriesRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// One bin of an occupancy histogram; at the end of the run.
+    fn histogram(&mut self, _row: &HistogramRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Counters of a switch queue; at the end of the run.
+    fn queue(&mut self, _row: &QueueRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Lost packets by reason; at the end of the run.
+    fn drops(&mut self, _row: &DropRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Counters of a link direction; at the end of the run.
+    fn link(&mut self, _row: &LinkRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// An event that the driver was asked to explain; at the end of the run.
+    fn explanation(&mut self, _row: &Explanation) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// One internal value of a policy.
     fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// One bin of queueing delays; at the end of the run, where delays are measured. Sinks that do not want it need not do anything.
+    /// One bin of queueing delays; at the end of the run, where delays are measured.
     fn delay(&mut self, _row: &DelayRow) -> std::io::Result<()> {
         Ok(())
     }

@@ -2,9 +2,7 @@
 
 mod support;
 
-use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, SeriesRow,
-};
+use bufferlab_metrics::{DropRow, RunSink, RunTotals};
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::{BYTES_PER_FLOW, BYTES_PER_PACKET, Simulation};
 use bufferlab_units::Time;
@@ -24,26 +22,8 @@ struct Forget {
 }
 
 impl RunSink for Forget {
-    fn flow(&mut self, _: &FlowRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn series(&mut self, _: &SeriesRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn queue(&mut self, _: &QueueRow) -> io::Result<()> {
-        Ok(())
-    }
     fn drops(&mut self, row: &DropRow) -> io::Result<()> {
         self.lost_packets += row.packets;
-        Ok(())
-    }
-    fn link(&mut self, _: &LinkRow) -> io::Result<()> {
         Ok(())
     }
 }

@@ -4,10 +4,7 @@
 
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
-use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals,
-    SeriesRow,
-};
+use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow, RunSink, RunTotals};
 use bufferlab_scenario::load;
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
@@ -34,21 +31,6 @@ impl RunSink for Run {
         if let (Some(length), true) = (row.sending_ns, known) {
             self.flows.push((row.class, length, row.sent_packets, row.dropped_packets));
         }
-        Ok(())
-    }
-    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn series(&mut self, _: &SeriesRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn queue(&mut self, _: &QueueRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn drops(&mut self, _: &DropRow) -> io::Result<()> {
         Ok(())
     }
     fn link(&mut self, row: &LinkRow) -> io::Result<()> {

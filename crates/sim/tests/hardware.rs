@@ -2,10 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p bufferlab-sim --test hardware` rewrites the table of `docs/hardware.md`.
 
-use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals,
-    SeriesRow,
-};
+use bufferlab_metrics::{DelayRow, DropRow, FlowRow, FlowState, RunSink, RunTotals};
 use bufferlab_scenario::{HardwareSpec, load};
 use bufferlab_sim::Simulation;
 use std::fmt::Write;
@@ -25,23 +22,8 @@ impl RunSink for Rows {
         self.flows.push(row.clone());
         Ok(())
     }
-    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn series(&mut self, _: &SeriesRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
-        Ok(())
-    }
-    fn queue(&mut self, _: &QueueRow) -> io::Result<()> {
-        Ok(())
-    }
     fn drops(&mut self, row: &DropRow) -> io::Result<()> {
         self.drops.push(row.clone());
-        Ok(())
-    }
-    fn link(&mut self, _: &LinkRow) -> io::Result<()> {
         Ok(())
     }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {

@@ -1,8 +1,7 @@
 //! Does traffic without congestion control do what its arithmetic says, all the way through the simulator?
 
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink,
-    RunTotals, SeriesRow,
+    DelayRow, FlowRow, FlowState, LinkRow, ProbeRow, QueueRow, RunSink, RunTotals, SeriesRow,
 };
 use bufferlab_scenario::load_text;
 use bufferlab_sim::Simulation;
@@ -25,21 +24,12 @@ impl RunSink for Rows {
         self.flows.push(row.clone());
         Ok(())
     }
-    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
-        Ok(())
-    }
     fn series(&mut self, row: &SeriesRow) -> io::Result<()> {
         self.series.push(row.clone());
         Ok(())
     }
-    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
-        Ok(())
-    }
     fn queue(&mut self, row: &QueueRow) -> io::Result<()> {
         self.queues.push(row.clone());
-        Ok(())
-    }
-    fn drops(&mut self, _: &DropRow) -> io::Result<()> {
         Ok(())
     }
     fn link(&mut self, row: &LinkRow) -> io::Result<()> {

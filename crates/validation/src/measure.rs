@@ -4,9 +4,7 @@
 //! occupancy as samples and not as time-weighted mean, losses and marks by tier.
 
 use crate::ValidationError;
-use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, Scope, SeriesRow,
-};
+use bufferlab_metrics::{DropRow, FlowRow, LinkRow, QueueRow, RunSink, Scope, SeriesRow};
 use bufferlab_scenario::{Node, Scenario, Topology};
 use bufferlab_sim::Simulation;
 use std::io;
@@ -185,19 +183,11 @@ impl RunSink for Recorder {
         Ok(())
     }
 
-    fn query(&mut self, _: &QueryRow) -> io::Result<()> {
-        Ok(())
-    }
-
     fn series(&mut self, row: &SeriesRow) -> io::Result<()> {
         if row.scope == Scope::Switch {
             let percent = row.occupancy_bytes as f64 * 100.0 / self.buffer_bytes as f64;
             self.outcome.occupancy.push((row.time_ns, percent));
         }
-        Ok(())
-    }
-
-    fn histogram(&mut self, _: &HistogramRow) -> io::Result<()> {
         Ok(())
     }
 
