@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::svg::{self, Axis, Chart, Mark, Point, Series};
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::html;
 
 /// How an axis is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,33 +40,22 @@ pub struct CurvePanel {
 /// A self-contained HTML page with these charts.
 #[must_use]
 pub fn curves_page(title: &str, panels: &[CurvePanel]) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) " – bufferlab" }
-                style { (PreEscaped(crate::html::STYLE)) }
-            }
-            body { main {
-                h1 { (title) }
-                @for panel in panels {
-                    section {
-                        ul.legend {
-                            @for (number, (name, _)) in panel.lines.iter().enumerate() {
-                                li { (svg::sample(&svg::style_class(number), Mark::Line)) (name) }
-                            }
-                        }
-                        (chart(panel).markup())
-                        p.soft { (panel.note) }
+    let body = html! {
+        h1 { (title) }
+        @for panel in panels {
+            section {
+                ul.legend {
+                    @for (number, (name, _)) in panel.lines.iter().enumerate() {
+                        li { (svg::sample(&svg::style_class(number), Mark::Line)) (name) }
                     }
                 }
-                footer { "bufferlab " (env!("CARGO_PKG_VERSION")) }
-            } }
+                (chart(panel).markup())
+                p.soft { (panel.note) }
+            }
         }
+        footer { "bufferlab " (env!("CARGO_PKG_VERSION")) }
     };
-    page.into_string()
+    crate::html::document(title, &body).into_string()
 }
 
 fn chart(panel: &CurvePanel) -> Chart {

@@ -15,7 +15,7 @@ use crate::svg::{self, Mark};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Written by this crate, free of user data: the one thing that is not escaped.
-pub(crate) const STYLE: &str = include_str!("style.css");
+const STYLE: &str = include_str!("style.css");
 
 pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
     let title = title(report);
@@ -33,7 +33,31 @@ pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
         Some(("runs", "Runs", runs(report)?)),
     ];
     let sections: Vec<_> = sections.into_iter().flatten().collect();
-    let page = html! {
+    let body = html! {
+        h1 { (title) }
+        (what(report))
+        (caveats(&report.caveats))
+        nav aria-label="Sections" {
+            @for (id, heading, _) in &sections { a href=(format!("#{id}")) { (heading) } }
+        }
+        @for (id, heading, body) in &sections {
+            section {
+                h2 id=(id) { (heading) }
+                (body)
+            }
+        }
+        footer {
+            "bufferlab " (report.runs[0].summary.bufferlab_version)
+            ". Percentiles are by nearest rank: the smallest sample that at least that fraction of the samples does not exceed. "
+            "Sizes are decimal: 1 KB is 1,000 bytes."
+        }
+    };
+    Ok(document(&title, &body).into_string())
+}
+
+/// A page that needs nothing but itself.
+pub(crate) fn document(title: &str, body: &Markup) -> Markup {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -42,30 +66,9 @@ pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
                 title { (title) " – bufferlab" }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
-                main {
-                    h1 { (title) }
-                    (what(report))
-                    (caveats(&report.caveats))
-                    nav aria-label="Sections" {
-                        @for (id, heading, _) in &sections { a href=(format!("#{id}")) { (heading) } }
-                    }
-                    @for (id, heading, body) in &sections {
-                        section {
-                            h2 id=(id) { (heading) }
-                            (body)
-                        }
-                    }
-                    footer {
-                        "bufferlab " (report.runs[0].summary.bufferlab_version)
-                        ". Percentiles are by nearest rank: the smallest sample that at least that fraction of the samples does not exceed. "
-                        "Sizes are decimal: 1 KB is 1,000 bytes."
-                    }
-                }
-            }
+            body { main { (body) } }
         }
-    };
-    Ok(page.into_string())
+    }
 }
 
 fn title(report: &Report) -> String {
