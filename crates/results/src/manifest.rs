@@ -107,7 +107,7 @@ pub struct Manifest {
     pub scenario_name: String,
     /// What the scenario shows.
     pub scenario_description: String,
-    /// SHA-256 of `scenario.toml`, in hexadecimal ([`scenario_hash`]).
+    /// SHA-256 of `scenario.toml` and of the files that it refers to, in hexadecimal ([`scenario_hash`]).
     pub scenario_sha256: String,
     /// Files that `scenario.toml` refers to and that lie beside it.
     #[serde(default)]
@@ -143,7 +143,7 @@ impl Manifest {
         Self {
             format: FORMAT.to_owned(),
             format_version: FORMAT_VERSION,
-            scenario_sha256: scenario_hash(&head.scenario_toml),
+            scenario_sha256: scenario_hash(&head.scenario_toml, &head.inputs),
             inputs: head.inputs.into_iter().map(|(name, _)| name).collect(),
             bufferlab_version: head.bufferlab_version,
             git_commit: head.git_commit,
@@ -266,11 +266,20 @@ pub struct Timing {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// SHA-256 of a resolved scenario, in lower-case hexadecimal. Two runs with equal hash, version and seed have
-/// equal results, which is how a sweep knows what it may skip.
+/// SHA-256 of a resolved scenario and of its input files (name and content), in lower-case hexadecimal; without inputs that of the text
+/// alone. Two runs with equal hash, version and seed have equal results, which is how a sweep knows what it may skip.
 #[must_use]
-pub fn scenario_hash(scenario_toml: &str) -> String {
-    Sha256::digest(scenario_toml.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
+pub fn scenario_hash<C: AsRef<[u8]>>(scenario_toml: &str, inputs: &[(String, C)]) -> String {
+    let mut hash = Sha256::new_with_prefix(scenario_toml.as_bytes());
+    for (name, content) in inputs {
+        let content = content.as_ref();
+        // Lengths keep apart what would read the same one after the other.
+        hash.update((name.len() as u64).to_le_bytes());
+        hash.update(name.as_bytes());
+        hash.update((content.len() as u64).to_le_bytes());
+        hash.update(content);
+    }
+    hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
         // Writing into a string cannot fail.
         let _ = write!(hex, "{byte:02x}");
         hex
@@ -284,6 +293,17 @@ mod tests {
     #[test]
     fn the_hash_is_sha_256() {
         // FIPS 180-2, appendix B.1.
-        assert_eq!(scenario_hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let none: &[(String, Vec<u8>)] = &[];
+        assert_eq!(
+            scenario_hash("abc", none),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+
+    #[test]
+    fn another_content_or_name_of_an_input_is_another_scenario() {
+        let hash = |name: &str, content: &str| scenario_hash("abc", &[(name.to_owned(), content.as_bytes())]);
+        let all = [hash("a", "bc"), hash("ab", "c"), hash("a", "bd"), hash("b", "bc")];
+        assert!((0..4).all(|i| all[i + 1..].iter().all(|other| *other != all[i])), "{all:?}");
     }
 }

@@ -229,7 +229,7 @@ fn the_manifest_says_what_was_run_and_what_there_is() {
     let manifest = run.manifest();
     assert_eq!((manifest.seed, manifest.policy.name.as_str(), manifest.profile.as_str()), (9, "dt", "paper"));
     assert_eq!(manifest.policy.params, [("alpha".to_owned(), "0.5".to_owned())]);
-    assert_eq!(manifest.scenario_sha256, scenario_hash("seed = 9\n"));
+    assert_eq!(manifest.scenario_sha256, scenario_hash("seed = 9\n", &head(9).inputs));
     assert_eq!(run.scenario_toml().unwrap(), "seed = 9\n");
     assert_eq!(manifest.rows(Table::Flows), FLOWS);
     assert_eq!(manifest.rows(Table::Series), 3);
