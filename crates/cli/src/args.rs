@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::sweep::Vary;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
 use bufferlab_sim::ExplainedEvent;
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Compare buffer policies on the same traffic, paired by seed: table on stdout, report in a folder
     Compare(CompareArgs),
+    /// Run a grid over keys of a scenario, for several policies and seeds; what is there already is not run again
+    Sweep(SweepArgs),
     /// Check a scenario and print what would run
     Check(CheckArgs),
     /// Make report.html for a folder of results
@@ -119,6 +122,23 @@ pub(crate) enum PolicyChoice {
 
 /// The word for every policy.
 const ALL: &str = "all";
+
+/// `sweep`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// A key and its values, several times for a grid: --vary workload.0.load=0.2,0.4,0.6; values with commas go into a list:
+    /// --vary 'switch.buffer=["1 MB", "2 MB"]'
+    #[arg(long, required = true, value_name = "KEY=VALUES", value_parser = parse_vary)]
+    pub(crate) vary: Vec<Vary>,
+    /// Policies, separated by commas, the baseline first [default: the scenario's]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(ignore_case = true, value_parser = choice_parser())]
+    pub(crate) policies: Vec<PolicyChoice>,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
 
 /// `check`.
 #[derive(Clone, Debug, clap::Args)]
@@ -221,6 +241,24 @@ fn choice_parser() -> impl TypedValueParser<Value = PolicyChoice> {
 /// A number of things, at least one.
 pub(crate) fn count<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "expected a whole number, at least 1".to_owned())
+}
+
+fn parse_vary(text: &str) -> Result<Vary, String> {
+    let (key, values) = parse_override(text)
+        .map_err(|_| "expected a key, = and values, such as workload.0.load=0.2,0.4".to_owned())?;
+    let list = match toml::from_str::<toml::Table>(&format!("values = {values}")) {
+        Ok(table) => match table.get("values") {
+            Some(toml::Value::Array(list)) => Some(list.iter().map(ToString::to_string).collect::<Vec<_>>()),
+            _ => None,
+        },
+        Err(_) => None,
+    };
+    let values =
+        list.unwrap_or_else(|| values.split(',').map(|value| value.trim().to_owned()).collect::<Vec<_>>());
+    if values.iter().any(String::is_empty) {
+        return Err("one of the values is empty".to_owned());
+    }
+    Ok(Vary { key, values })
 }
 
 fn parse_override(text: &str) -> Result<(String, String), String> {

@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// One run to be done.
-struct Job {
-    loaded: Loaded,
-    dir: PathBuf,
+pub(crate) struct Job {
+    pub(crate) loaded: Loaded,
+    pub(crate) dir: PathBuf,
     /// To be checked before trusting its numbers.
-    caveats: Vec<RunCaveat>,
+    pub(crate) caveats: Vec<RunCaveat>,
 }
 
 /// `run`.
@@ -89,7 +89,7 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
 
 /// The policies that the command line names, and whether that is all of them: then the scenario's own is the baseline, which keeps the
 /// parameters that the scenario gives it.
-fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<String>, bool) {
+pub(crate) fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<String>, bool) {
     if !choices.iter().any(|choice| matches!(choice, PolicyChoice::All)) {
         let one = |choice: &PolicyChoice| match choice {
             PolicyChoice::One(info) => Some(info.name.to_owned()),
@@ -155,7 +155,7 @@ fn overridden(scenario: &Scenario, policy: &str) -> miette::Result<Option<RunCav
 }
 
 /// The folder of the results: what the user says, or `results/`, the scenario's name and `ending`.
-fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
+pub(crate) fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
     let default = || Path::new("results").join(format!("{}{ending}", scenario.name));
     args.out.clone().unwrap_or_else(default)
 }
@@ -198,7 +198,7 @@ fn repeated(names: &[String]) -> Option<&str> {
     (1..names.len()).find(|&i| names[..i].contains(&names[i])).map(|i| names[i].as_str())
 }
 
-fn seeds(scenario: &Scenario, execution: &ExecutionArgs) -> Vec<u64> {
+pub(crate) fn seeds(scenario: &Scenario, execution: &ExecutionArgs) -> Vec<u64> {
     (0..u64::from(execution.seeds.get())).map(|offset| scenario.seed + offset).collect()
 }
 
@@ -217,6 +217,15 @@ pub(crate) fn warn(loaded: &Loaded) {
 
 /// Does all jobs, several at a time. Each job's result depends on the job alone, not on its company.
 fn execute(scenario: &Path, jobs: &[Job], args: &ExecutionArgs) -> miette::Result<()> {
+    execute_each(scenario, jobs, args)?.into_iter().collect()
+}
+
+/// The same; what became of each job, in their order.
+pub(crate) fn execute_each(
+    scenario: &Path,
+    jobs: &[Job],
+    args: &ExecutionArgs,
+) -> miette::Result<Vec<miette::Result<()>>> {
     let threads = args.jobs.map_or(0, |jobs| jobs.get());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?;
     let board = Board::new(jobs.len());
@@ -225,7 +234,7 @@ fn execute(scenario: &Path, jobs: &[Job], args: &ExecutionArgs) -> miette::Resul
         jobs.par_iter().enumerate().map(work).collect()
     });
     board.clear();
-    results.into_iter().collect()
+    Ok(results)
 }
 
 fn execute_one(

@@ -81,7 +81,7 @@ pub(crate) fn check(
 }
 
 /// Whether the run at `dir` ran what `loaded` says.
-fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
+pub(crate) fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
     let is = |name: &str, content: &[u8]| fs::read(dir.join(name)).is_ok_and(|stored| stored == content);
     is(bufferlab_results::SCENARIO_FILE, loaded.resolved.as_bytes())
         && loaded.inputs.iter().all(|input| is(&input.name, &input.content))

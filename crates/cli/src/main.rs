@@ -13,6 +13,7 @@ mod group;
 mod policy;
 mod progress;
 mod speed;
+mod sweep;
 mod theory;
 mod theory_args;
 
@@ -39,6 +40,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
     match args.command {
         Command::Run(args) => execute::run(&args),
         Command::Compare(args) => execute::compare(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => execute::report(&args),
         Command::Explain(args) => explain::explain(&args),
