@@ -274,7 +274,8 @@ fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String 
                 }
             }
             lines.iter_mut().for_each(|(_, points)| points.sort_by(|a, b| a.0.total_cmp(&b.0)));
-            if lines.iter().all(|(_, points)| points.len() < 2) {
+            let flat = lines.iter().all(|(_, points)| points.iter().all(|point| point.1 == 0.0));
+            if flat || lines.iter().all(|(_, points)| points.len() < 2) {
                 continue;
             }
             let fixed: Vec<_> =

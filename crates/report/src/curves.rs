@@ -42,15 +42,17 @@ pub struct CurvePanel {
 pub fn curves_page(title: &str, panels: &[CurvePanel]) -> String {
     let body = html! {
         h1 { (title) }
-        @for panel in panels {
-            section {
-                ul.legend {
-                    @for (number, (name, _)) in panel.lines.iter().enumerate() {
-                        li { (svg::sample(&svg::style_class(number), Mark::Line)) (name) }
+        div.charts {
+            @for panel in panels {
+                div {
+                    (chart(panel).markup())
+                    ul.legend {
+                        @for (number, (name, _)) in panel.lines.iter().enumerate() {
+                            li { (svg::sample(&svg::style_class(number), Mark::Line)) (name) }
+                        }
                     }
+                    @if !panel.note.is_empty() { p.soft { (panel.note) } }
                 }
-                (chart(panel).markup())
-                p.soft { (panel.note) }
             }
         }
         footer { "bufferlab " (env!("CARGO_PKG_VERSION")) }
