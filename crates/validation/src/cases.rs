@@ -34,21 +34,11 @@ const THREE_QUARTERS: Pair = ("L0.0001_R0.75_Q1_W0.2", "0.75");
 const AS_WRITTEN: Changes = &[];
 const CUBIC: Changes = &[("transport.0.congestion_control", "cubic")];
 /// The artifact's constant in place of the longest round trip of a full segment.
-const POWERTCP: Changes = &[
-    ("transport.0.congestion_control", "powertcp"),
-    ("transport.0.initial_window", "bdp"),
-    ("transport.0.base_rtt", "80 us"),
-];
-const THETA_POWERTCP: Changes = &[
-    ("transport.0.congestion_control", "theta-powertcp"),
-    ("transport.0.initial_window", "bdp"),
-    ("transport.0.base_rtt", "80 us"),
-];
-const TIMELY: Changes = &[
-    ("transport.0.congestion_control", "timely"),
-    ("transport.0.initial_window", "bdp"),
-    ("transport.0.base_rtt", "80 us"),
-];
+const POWERTCP: Changes =
+    &[("transport.0.congestion_control", "powertcp"), ("transport.0.base_rtt", "80 us")];
+const THETA_POWERTCP: Changes =
+    &[("transport.0.congestion_control", "theta-powertcp"), ("transport.0.base_rtt", "80 us")];
+const TIMELY: Changes = &[("transport.0.congestion_control", "timely"), ("transport.0.base_rtt", "80 us")];
 
 /// What carries the flows: as they call it, and as we do.
 type Transport = (&'static str, Changes);
