@@ -63,6 +63,8 @@ pub struct Scatter {
     pub within_one_percent: usize,
     /// Flows within 3 %.
     pub within_three_percent: usize,
+    /// Flows within 5 %.
+    pub within_five_percent: usize,
 }
 
 /// A case, compared.
@@ -138,6 +140,7 @@ fn scatter(ours: &[Flow], theirs: &[Flow]) -> Result<Scatter, ValidationError> {
         largest: deviations.last().copied().unwrap_or(0.0),
         within_one_percent: within(0.01),
         within_three_percent: within(0.03),
+        within_five_percent: within(0.05),
     })
 }
 
