@@ -131,7 +131,11 @@ fn build_transport(
             dctcp_initial_alpha: spec.dctcp_initial_alpha,
             line_rate,
             base_rtt,
-            segment_wire_bytes: wire,
+            segment_wire_bytes: match profile {
+                Profile::Paper => wire,
+                // ns-3 paces and counts a window by payload.
+                Profile::Artifact => spec.segment_bytes,
+            },
             cubic_hystart: spec.cubic_hystart,
             timely_low: spec.timely.low,
             timely_high: spec.timely.high,

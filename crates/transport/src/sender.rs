@@ -187,7 +187,7 @@ impl Sender {
             Phase::Opening => false,
             _ => {
                 let something = self.pending_loss > 0
-                    || self.next < self.total
+                    || self.may_send_new(config)
                     || self.speculative_hole(config).is_some();
                 something && self.window_allows(config)
             }
@@ -217,7 +217,15 @@ impl Sender {
         } else {
             self.next - self.una
         };
-        f64::from(used + 1) <= self.window.size && (self.una > 0 || self.next < config.first_flight_limit)
+        f64::from(used + 1) <= self.window.size
+    }
+
+    /// Whether there is a segment left that was never sent, and the receiver's window has room for it. The first ACK of any kind
+    /// tells the scaled window; until then only new segments are held back, never those that are sent again.
+    #[inline]
+    fn may_send_new(&self, config: &TcpConfig) -> bool {
+        self.next < self.total
+            && (self.una > 0 || self.next < config.first_flight_limit || !self.sacked.is_empty())
     }
 
     /// The next segment to send, if the window allows one. Poll again after each segment, ACK and timeout, until
@@ -233,13 +241,13 @@ impl Sender {
             self.deadline = now + self.timeout(config);
             return Some(Segment { seq: 0, retransmission: self.backoff > 0, syn: true });
         }
-        let retransmission = self.pending_loss > 0 || self.next == self.total;
+        let is_new = self.pending_loss == 0 && self.may_send_new(config);
         let seq = if self.pending_loss > 0 {
             let seq = self.sacked.next_hole(self.resent_below);
             self.resent_below = seq + 1;
             self.pending_loss -= 1;
             seq
-        } else if self.next < self.total {
+        } else if is_new {
             self.next += 1;
             self.next - 1
         } else {
@@ -247,7 +255,7 @@ impl Sender {
             self.resent_below = seq + 1;
             seq
         };
-        self.counters.retransmitted += u32::from(retransmission);
+        self.counters.retransmitted += u32::from(!is_new);
         self.counters.sent += 1;
         self.reduction.sent += 1;
         if self.window.pacing_gap != Time::ZERO {
@@ -256,7 +264,7 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.deadline = now + self.timeout(config);
         }
-        Some(Segment { seq, retransmission, syn: false })
+        Some(Segment { seq, retransmission: !is_new, syn: false })
     }
 
     /// A segment leaves: when may the next one? A segment that waited for its turn at the card does not delay those after it, by up

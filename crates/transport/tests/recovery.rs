@@ -1,10 +1,11 @@
 //! Loss recovery on a virtual wire: whatever is lost, every segment is delivered once and no flow stalls.
 
 use bufferlab_transport::{
-    Ack, CONGESTION_CONTROLS, HopReport, Receiver, Segment, Sender, SenderCounters, TcpConfig,
-    find_congestion_control,
+    Ack, CONGESTION_CONTROLS, CongestionStates, HopReport, Receiver, Segment, Sender, SenderCounters,
+    TcpConfig, find_congestion_control,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
+use std::collections::HashSet;
 
 const ONE_WAY: Time = Time::from_us(40);
 const SERIALIZATION: Time = Time::from_ns(1_200);
@@ -213,6 +214,21 @@ fn limited_transmit_lets_small_windows_recover_without_a_timeout() {
     let without = TcpConfig { limited_transmit: false, ..small };
     let without = run(&without, 30, &mut { lose }, &mut keep_all);
     assert_eq!(without.counters.timeouts, 1);
+}
+
+#[test]
+fn a_first_flight_that_the_receivers_window_ended_is_repaired() {
+    for states in [CongestionStates::Rfc, CongestionStates::Ns3] {
+        for lost in [1, 2, 4] {
+            let config = TcpConfig { first_flight_limit: 4, states, ..config() };
+            let mut first: HashSet<u32> = (0..lost).collect();
+            let outcome =
+                run(&config, 30, &mut |_, segment| !segment.syn && first.remove(&segment.seq), &mut keep_all);
+            assert_eq!(outcome.delivered, 30, "{states:?}, {lost} of the first four lost");
+            assert!(outcome.counters.retransmitted >= lost, "{states:?}, {lost} of the first four lost");
+            assert!(outcome.finished_at < Time::from_ms(50), "{states:?}, {lost}: {:?}", outcome.finished_at);
+        }
+    }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {

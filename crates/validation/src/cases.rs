@@ -14,50 +14,89 @@ pub struct Case {
     pub scenario: &'static str,
     /// Registry name of the policy.
     pub policy: &'static str,
-    /// File of the flow list, in the reference folder.
-    pub flow_list: &'static str,
+    /// What else differs from the scenario file: keys and values as for `--set`.
+    pub changes: &'static [(&'static str, &'static str)],
     /// The reference's run.
     pub key: RunKey,
 }
 
-const fn incast(
-    name: &'static str,
-    policy: (&'static str, &'static str),
-    traffic: &'static str,
-    flow_list: &'static str,
-    request: &'static str,
-) -> Case {
-    let key =
-        RunKey { variant: "clean", policy: policy.1, transport: "dctcp", traffic, load: "0.0001", request };
-    Case { name, scenario: "artifact-incast.toml", policy: policy.0, flow_list, key }
+/// Two names of one thing: policies as we and as they call them; traffic and its request size.
+type Pair = (&'static str, &'static str);
+/// Keys and values as for `--set`.
+type Changes = &'static [(&'static str, &'static str)];
+
+const DT: Pair = ("dt", "DT");
+const ABM: Pair = ("abm", "ABM");
+const QUARTER: Pair = ("L0.0001_R0.25_Q1_W0.2", "0.25");
+const HALF: Pair = ("L0.0001_R0.5_Q1_W0.2", "0.5");
+const THREE_QUARTERS: Pair = ("L0.0001_R0.75_Q1_W0.2", "0.75");
+
+const AS_WRITTEN: Changes = &[];
+const CUBIC: Changes = &[("transport.0.congestion_control", "cubic")];
+/// The artifact's constant in place of the longest round trip of a full segment.
+const POWERTCP: Changes =
+    &[("transport.0.congestion_control", "powertcp"), ("transport.0.base_rtt", "80 us")];
+const THETA_POWERTCP: Changes =
+    &[("transport.0.congestion_control", "theta-powertcp"), ("transport.0.base_rtt", "80 us")];
+const TIMELY: Changes = &[("transport.0.congestion_control", "timely"), ("transport.0.base_rtt", "80 us")];
+
+/// What carries the flows: as they call it, and as we do.
+type Transport = (&'static str, Changes);
+const WITH_DCTCP: Transport = ("dctcp", AS_WRITTEN);
+const WITH_CUBIC: Transport = ("cubic", CUBIC);
+
+const fn incast(name: &'static str, policy: Pair, (transport, changes): Transport, traffic: Pair) -> Case {
+    let key = RunKey {
+        variant: "clean",
+        policy: policy.1,
+        transport,
+        traffic: traffic.0,
+        load: "0.0001",
+        request: traffic.1,
+    };
+    Case { name, scenario: "artifact-incast.toml", policy: policy.0, changes, key }
 }
 
-const QUARTER: &str = "L0.0001_R0.25_Q1_W0.2";
-const HALF: &str = "L0.0001_R0.5_Q1_W0.2";
-const THREE_QUARTERS: &str = "L0.0001_R0.75_Q1_W0.2";
+const fn unloaded(name: &'static str, transport: &'static str, changes: Changes) -> Case {
+    let traffic = "L0.005_R0_Q0_W1";
+    let key = RunKey { variant: "asis", policy: "DT", transport, traffic, load: "0.005", request: "0.0" };
+    Case { name, scenario: "artifact-unloaded.toml", policy: "dt", changes, key }
+}
+
+const fn loaded(name: &'static str, policy: Pair) -> Case {
+    let traffic = "L0.8_R0.5_Q15_W0.06";
+    let key = RunKey {
+        variant: "clean",
+        policy: policy.1,
+        transport: "cubic",
+        traffic,
+        load: "0.8",
+        request: "0.5",
+    };
+    Case { name, scenario: "artifact-loaded.toml", policy: policy.0, changes: AS_WRITTEN, key }
+}
 
 /// All comparisons.
 pub const CASES: &[Case] = &[
-    incast("DT, R = 0.25", ("dt", "DT"), QUARTER, "flows_L0.0001_R0.25_Q1_W0.2.csv.gz", "0.25"),
-    incast("ABM, R = 0.25", ("abm", "ABM"), QUARTER, "flows_L0.0001_R0.25_Q1_W0.2.csv.gz", "0.25"),
-    incast("ABM, R = 0.5", ("abm", "ABM"), HALF, "flows_L0.0001_R0.5_Q1_W0.2.csv.gz", "0.5"),
-    incast("ABM, R = 0.75", ("abm", "ABM"), THREE_QUARTERS, "flows_L0.0001_R0.75_Q1_W0.2.csv.gz", "0.75"),
-    incast("DT, R = 0.5", ("dt", "DT"), HALF, "flows_L0.0001_R0.5_Q1_W0.2.csv.gz", "0.5"),
-    incast("DT, R = 0.75", ("dt", "DT"), THREE_QUARTERS, "flows_L0.0001_R0.75_Q1_W0.2.csv.gz", "0.75"),
-    Case {
-        name: "unloaded",
-        scenario: "artifact-unloaded.toml",
-        policy: "dt",
-        flow_list: "flows_L0.005_R0_Q0_W1.csv.gz",
-        key: RunKey {
-            variant: "asis",
-            policy: "DT",
-            transport: "dctcp",
-            traffic: "L0.005_R0_Q0_W1",
-            load: "0.005",
-            request: "0.0",
-        },
-    },
+    incast("DT, R = 0.25", DT, WITH_DCTCP, QUARTER),
+    incast("ABM, R = 0.25", ABM, WITH_DCTCP, QUARTER),
+    incast("ABM, R = 0.5", ABM, WITH_DCTCP, HALF),
+    incast("ABM, R = 0.75", ABM, WITH_DCTCP, THREE_QUARTERS),
+    incast("DT, R = 0.5", DT, WITH_DCTCP, HALF),
+    incast("DT, R = 0.75", DT, WITH_DCTCP, THREE_QUARTERS),
+    incast("Cubic, DT, R = 0.25", DT, WITH_CUBIC, QUARTER),
+    incast("Cubic, ABM, R = 0.25", ABM, WITH_CUBIC, QUARTER),
+    incast("Cubic, ABM, R = 0.5", ABM, WITH_CUBIC, HALF),
+    incast("Cubic, ABM, R = 0.75", ABM, WITH_CUBIC, THREE_QUARTERS),
+    incast("Cubic, DT, R = 0.5", DT, WITH_CUBIC, HALF),
+    incast("Cubic, DT, R = 0.75", DT, WITH_CUBIC, THREE_QUARTERS),
+    loaded("Cubic, DT, load 0.8", DT),
+    loaded("Cubic, ABM, load 0.8", ABM),
+    unloaded("unloaded", "dctcp", AS_WRITTEN),
+    unloaded("unloaded, Cubic", "cubic", CUBIC),
+    unloaded("unloaded, PowerTCP", "powertcp", POWERTCP),
+    unloaded("unloaded, θ-PowerTCP", "thetapowertcp", THETA_POWERTCP),
+    unloaded("unloaded, TIMELY", "timely", TIMELY),
 ];
 
 impl Case {
@@ -67,11 +106,22 @@ impl Case {
     /// If the scenario does not load or run.
     pub fn run(&self) -> Result<Outcome, ValidationError> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(self.scenario);
-        let flow_list = folder().join(self.flow_list).display().to_string();
-        let overrides =
-            [("switch.policy".to_owned(), self.policy.to_owned()), ("workload.0.file".to_owned(), flow_list)];
+        let mut changes = vec![("switch.policy", self.policy.to_owned())];
+        let lists = self.flow_lists().map(|list| folder().join(list).display().to_string());
+        let keys = ["workload.0.file", "workload.1.file"];
+        changes.extend(keys.into_iter().zip(lists));
+        changes.extend(self.changes.iter().map(|&(key, value)| (key, value.to_owned())));
+        let overrides: Vec<_> = changes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let loaded = bufferlab_scenario::load(&path, &overrides)
             .map_err(|error| ValidationError::Scenario(format!("{error:?}")))?;
         Outcome::of(&loaded.scenario)
+    }
+
+    /// Files of flows in the reference folder, one per workload of the scenario.
+    fn flow_lists(&self) -> impl Iterator<Item = String> {
+        let traffic = self.key.traffic;
+        let parts: &[_] =
+            if self.scenario == "artifact-loaded.toml" { &["_websearch", "_incast"] } else { &[""] };
+        parts.iter().map(move |part| format!("flows_{traffic}{part}.csv.gz"))
     }
 }

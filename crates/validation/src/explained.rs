@@ -17,6 +17,12 @@ const TIES: &str = "Order of simultaneous packets";
 /// A handful of flows: their number changes with the seed.
 const SECOND_TIMEOUTS: &str = "Second timeouts";
 
+/// Few flows, at the same time on one uplink.
+const MEET: &str = "Flows that meet";
+
+/// Drops at a few moments.
+const FULL: &str = "A full buffer under load";
+
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {
     Explained { case, metric, name }
 }
@@ -28,4 +34,9 @@ pub const EXPLAINED: &[Explained] = &[
     row("DT, R = 0.75", "incast slowdown, mean", TIES),
     row("DT, R = 0.75", "flows with a timeout", TIES),
     row("DT, R = 0.75", "flows with two timeouts", SECOND_TIMEOUTS),
+    row("Cubic, DT, R = 0.75", "flows with a timeout", TIES),
+    row("Cubic, ABM, load 0.8", "incast flows with a timeout", FULL),
+    row("Cubic, ABM, load 0.8", "drops, leaf to host", FULL),
+    row("unloaded, Cubic", "flows with an FCT within 3 %", MEET),
+    row("unloaded, TIMELY", "flows with an FCT within 3 %", MEET),
 ];

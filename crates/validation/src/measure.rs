@@ -5,7 +5,7 @@
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, QueueRow, RunSink, Scope, SeriesRow};
-use bufferlab_scenario::{Node, Scenario, Topology};
+use bufferlab_scenario::{Node, Scenario, Topology, TrafficProcess, WorkloadSpec};
 use bufferlab_sim::Simulation;
 use std::io;
 
@@ -89,12 +89,13 @@ impl Outcome {
     /// If the scenario does not fit the engine, or an identity breaks.
     pub fn of(scenario: &Scenario) -> Result<Self, ValidationError> {
         let simulation = Simulation::new(scenario).map_err(Box::new)?;
-        let classes: Vec<_> = match scenario.workloads.iter().map(|workload| &workload.process).next() {
-            Some(bufferlab_scenario::TrafficProcess::FlowList { classes, .. }) => classes.clone(),
-            _ => return Err(ValidationError::NoFlowList),
-        };
+        let is_list = |workload: &WorkloadSpec| matches!(workload.process, TrafficProcess::FlowList { .. });
+        if !scenario.workloads.iter().any(is_list) {
+            return Err(ValidationError::NoFlowList);
+        }
+        let incast_class = simulation.classes().iter().position(|class| class == "incast");
         let mut recorder = Recorder {
-            incast_class: classes.iter().position(|class| class == "incast").map(|class| class as u16),
+            incast_class: incast_class.map(|class| class as u16),
             tiers: port_tiers(&scenario.topology),
             buffer_bytes: scenario.switches[scenario.output.sample_switch as usize].buffer_bytes,
             outcome: Self::default(),

@@ -19,7 +19,7 @@ pub struct RunKey {
     pub variant: &'static str,
     /// `DT` or `ABM`.
     pub policy: &'static str,
-    /// `dctcp`.
+    /// Their name of the transport: `dctcp`, `cubic`, …
     pub transport: &'static str,
     /// Load, request size, query rate, window: the file names' middle.
     pub traffic: &'static str,

@@ -25,8 +25,21 @@ const DECREASE: f64 = 0.7;
 const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 /// No round trip adds more than half of the window (section 4.4).
 const STEEPEST: f64 = 1.5;
-/// ns-3 (CntClamp): before any loss a window grows by one segment per so many at least.
+/// ns-3 (CntClamp): before any loss, and after a timeout, a window grows by one segment per so many at least.
 const ARTIFACT_SLOWEST: f64 = 20.0;
+/// On the plateau by one segment per so many windows; never by more than one segment per so many.
+const ARTIFACT_FLAT: f64 = 100.0;
+const ARTIFACT_FASTEST: f64 = 2.0;
+
+/// ns-3 measures round trips by timestamps in whole milliseconds, and takes none at all as one microsecond. So in a data center
+/// the first train of ACKs ends slow start.
+fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
+    const TICK: Time = Time::from_ms(1);
+    match now.0 / TICK.0 - now.saturating_sub(rtt).0 / TICK.0 {
+        0 => Time::from_us(1),
+        ticks => Time(ticks * TICK.0),
+    }
+}
 
 /// State of Cubic.
 #[derive(Clone, Debug)]
@@ -68,6 +81,16 @@ impl Cubic {
     }
 
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        match config.states {
+            CongestionStates::Rfc => self.on_timed_ack(config, window, ack),
+            CongestionStates::Ns3 => {
+                let rtt = rtt_by_timestamps(ack.now, ack.rtt);
+                self.on_timed_ack(config, window, &AckEvent { rtt, ..*ack });
+            }
+        }
+    }
+
+    fn on_timed_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let passed = ack.now.saturating_sub(self.last_ack);
         self.last_ack = ack.now;
         if !ack.may_grow {
@@ -96,19 +119,28 @@ impl Cubic {
             None => self.begin_epoch(window.size, ack.now),
         };
         let elapsed = ack.now.saturating_sub(epoch).as_secs_f64();
+        if config.states == CongestionStates::Ns3 {
+            self.friendly += FRIENDLY * acked / window.size;
+            window.size += acked / self.acks_per_segment_ns3(window.size, elapsed + ack.rtt.as_secs_f64());
+            return;
+        }
         let slope = if self.friendly >= self.prior { 1.0 } else { FRIENDLY };
         self.friendly += slope * acked / window.size;
         let target = self.at(elapsed + ack.rtt.as_secs_f64()).clamp(window.size, STEEPEST * window.size);
-        let mut growth = (target - window.size) / window.size * acked;
-        if config.states == CongestionStates::Ns3 && self.prior == 0.0 {
-            growth = growth.max(acked / ARTIFACT_SLOWEST);
-        }
+        let growth = (target - window.size) / window.size * acked;
         window.size = if self.at(elapsed) < self.friendly {
             // The Reno-friendly region.
             self.friendly.max(window.size)
         } else {
             window.size + growth
         };
+    }
+
+    /// How many segments ns-3 wants acknowledged before a window of `size` grows by one.
+    fn acks_per_segment_ns3(&self, size: f64, seconds: f64) -> f64 {
+        let until = |wanted: f64| if wanted > size { size / (wanted - size) } else { f64::INFINITY };
+        let slowest = if self.prior == 0.0 { ARTIFACT_SLOWEST } else { ARTIFACT_FLAT * size };
+        until(self.at(seconds)).min(slowest).min(until(self.friendly)).max(ARTIFACT_FASTEST)
     }
 
     fn begin_epoch(&mut self, size: f64, now: Time) -> Time {
@@ -143,6 +175,10 @@ impl Cubic {
         self.epoch = None;
         self.after_timeout = event == CongestionEvent::Timeout;
         let is_artifact = config.states == CongestionStates::Ns3;
+        if is_artifact && self.after_timeout {
+            // ns-3 forgets everything (CubicReset).
+            (self.plateau, self.prior) = (0.0, 0.0);
+        }
         // Section 4.6: the flight after a loss, as in RFC 5681; ns-3 takes the window.
         let base =
             if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };

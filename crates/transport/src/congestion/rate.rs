@@ -23,13 +23,26 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
         CongestionStates::Ns3 => segments(config, ARTIFACT_FLOOR),
     };
     let size = wanted.min(most).max(least.min(most));
-    // HPCC sends while fewer bytes than W are in flight: the last segment may reach beyond it.
-    window.size = size.ceil().max(1.0);
+    window.size = match config.states {
+        // HPCC sends while fewer bytes than W are in flight: the last segment may reach beyond it.
+        CongestionStates::Rfc => size.ceil().max(1.0),
+        // ns-3 sends a segment only if all of it fits.
+        CongestionStates::Ns3 => size.floor().max(1.0),
+    };
     window.pacing_gap = Time((config.base_rtt.0 as f64 / size) as u64);
     size
 }
 
-/// The first window: that of the scenario, at most one bandwidth-delay product.
+/// The first window: that of the scenario, at most one bandwidth-delay product. ns-3 begins at line rate, held back by the
+/// scenario's window until the control sets one.
 pub(super) fn begin(config: &TcpConfig, window: &mut Window) -> f64 {
-    apply(config, window, f64::from(config.initial_window))
+    match config.states {
+        CongestionStates::Rfc => apply(config, window, f64::from(config.initial_window)),
+        CongestionStates::Ns3 => {
+            let initial = window.size;
+            let size = apply(config, window, f64::INFINITY);
+            window.size = initial;
+            size
+        }
+    }
 }

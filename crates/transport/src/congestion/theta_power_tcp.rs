@@ -31,11 +31,18 @@ pub struct ThetaPowerTcp {
     law: PowerLaw,
     /// Round trip and time of the ACK before.
     last: Option<(Time, Time)>,
+    /// It has set a window of its own.
+    governs: bool,
 }
 
 impl ThetaPowerTcp {
     pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
-        Self { power: 1.0, law: PowerLaw::new(config, window), last: None }
+        Self {
+            power: 1.0,
+            law: PowerLaw::new(config, window),
+            last: None,
+            governs: config.states == CongestionStates::Rfc,
+        }
     }
 
     /// Γ, the smoothed normalised power.
@@ -55,8 +62,13 @@ impl ThetaPowerTcp {
                 CongestionStates::Ns3 => ARTIFACT_GAMMA,
             };
             self.law.update(config, gamma, self.power);
+            self.governs = true;
         }
+        let first = f64::from(config.initial_window);
         self.law.apply(config, window, ack);
+        if !self.governs {
+            window.size = window.size.min(first);
+        }
     }
 
     /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ; false for the first sample and where no time has passed.

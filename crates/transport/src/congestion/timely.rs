@@ -37,6 +37,8 @@ pub struct Timely {
     calm: u32,
     /// The next update follows when a segment beyond this one is acknowledged.
     updated_at: u32,
+    /// It has set a rate of its own.
+    governs: bool,
 }
 
 impl Timely {
@@ -47,6 +49,7 @@ impl Timely {
             last_rtt: Time::ZERO,
             calm: 0,
             updated_at: 0,
+            governs: config.states == CongestionStates::Rfc,
         };
         this.apply(config, window);
         this
@@ -63,6 +66,7 @@ impl Timely {
         if ack.acknowledged > self.updated_at {
             if self.last_rtt != Time::ZERO {
                 self.update(config, ack.rtt);
+                self.governs = true;
             }
             self.last_rtt = ack.rtt;
             self.updated_at = ack.next;
@@ -105,6 +109,7 @@ impl Timely {
         let segments = rate::segments(config, BitRate(self.rate as u64));
         let most = rate::apply(config, window, segments) / rate::segments(config, config.line_rate);
         self.rate = most * config.line_rate.0 as f64;
-        window.size = f64::from(u32::MAX);
+        // ns-3 keeps the first window until the first update.
+        window.size = f64::from(if self.governs { u32::MAX } else { config.initial_window });
     }
 }
