@@ -13,8 +13,8 @@ pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram};
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunTotals,
-    Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
+    RunTotals, Scope, SeriesRow,
 };
 
 /// Receives rows in the order in which a driver produces them, which is deterministic.
@@ -42,6 +42,10 @@ pub trait RunSink {
     }
     /// One internal value of a policy. Sinks that do not want it need not do anything.
     fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// How far a live flow is, where flows are sampled. Sinks that do not want it need not do anything.
+    fn progress(&mut self, _row: &ProgressRow) -> std::io::Result<()> {
         Ok(())
     }
     /// One bin of queueing delays; at the end of the run, where delays are measured. Sinks that do not want it need not do anything.
