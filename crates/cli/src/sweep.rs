@@ -82,7 +82,12 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     }
     let help =
         "the other points are complete; mend the cause and repeat the command: only what is missing will run";
-    Err(miette!(help = help, "{} failed:\n{}", counted(failed.len()).replace(" are", "").replace(" is", ""), failed.join("\n")))
+    Err(miette!(
+        help = help,
+        "{} failed:\n{}",
+        counted(failed.len()).replace(" are", "").replace(" is", ""),
+        failed.join("\n")
+    ))
 }
 
 fn counted(runs: usize) -> String {

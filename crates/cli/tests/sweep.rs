@@ -48,7 +48,16 @@ fn an_interrupted_sweep_ends_with_the_bytes_of_an_uninterrupted_one() {
 fn values_policies_and_seeds_can_be_added_but_no_other_sweep_mixed_in() {
     let desk = desk();
     desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
-    let wider = ["sweep", "tiny.toml", "--vary", "switch.buffer=[\"50 KB\", \"200 KB\"]", "--policies", "dt", "--out", "out"];
+    let wider = [
+        "sweep",
+        "tiny.toml",
+        "--vary",
+        "switch.buffer=[\"50 KB\", \"200 KB\"]",
+        "--policies",
+        "dt",
+        "--out",
+        "out",
+    ];
     let more = desk.output(&wider);
     assert!(text(&more.stderr).contains("1 run is there already"), "{}", text(&more.stderr));
     let other = desk.output(&["sweep", "tiny.toml", "--vary", "seed=1,2", "--out", "out"]);

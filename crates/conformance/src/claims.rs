@@ -127,9 +127,11 @@ fn check_page(page: &Path, name: &str, claims: &[Claim], update: bool) {
 ///     }
 /// }
 /// ```
+///
+/// Attributes before the verdict go to the test: `#[ignore = "takes minutes"]`.
 #[macro_export]
 macro_rules! claims {
-    ($($verdict:ident $id:literal $test:ident ($paper:literal) $body:block)*) => {
+    ($($(#[$attribute:meta])* $verdict:ident $id:literal $test:ident ($paper:literal) $body:block)*) => {
         mod check {
             #[allow(unused_imports, reason = "a list of claims may need nothing")]
             use super::*;
@@ -145,6 +147,7 @@ macro_rules! claims {
         }),*];
 
         $(#[test]
+        $(#[$attribute])*
         fn $test() {
             let claim = CLAIMS.iter().find(|claim| claim.test == stringify!($test));
             claim.expect("every test has its claim").assert();

@@ -13,8 +13,8 @@ pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram};
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunTotals,
-    Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
+    RunTotals, Scope, SeriesRow,
 };
 
 /// Receives rows in the order in which a driver produces them, which is deterministic. A sink says what it wants and ignores the rest.
@@ -56,6 +56,10 @@ pub trait RunSink {
     }
     /// One internal value of a policy.
     fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// How far a live flow is, where flows are sampled.
+    fn progress(&mut self, _row: &ProgressRow) -> std::io::Result<()> {
         Ok(())
     }
     /// One bin of queueing delays; at the end of the run, where delays are measured.

@@ -134,6 +134,20 @@ pub struct SeriesRow {
     pub threshold_bytes: Option<u64>,
 }
 
+/// How far a live flow is (table `progress`): its throughput over time, by differences. A flow that has ended has no more rows; its size
+/// is in `flows`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgressRow {
+    /// Instant.
+    pub time_ns: u64,
+    /// Number of the flow in order of its start ([`FlowRow::flow_id`]).
+    pub flow_id: u64,
+    /// Class, an index into the run's class table ([`RunTotals::classes`]).
+    pub class: u16,
+    /// Payload that the receiving application has so far (bytes): in order, each byte once. Of an open-loop flow: all that arrived.
+    pub delivered_bytes: u64,
+}
+
 /// One internal value of the sampled switch's policy (table `probes`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeRow {

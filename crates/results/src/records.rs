@@ -4,8 +4,8 @@ use crate::cells::{CellReader, CellWriter};
 use crate::table::ColumnKind::{Class, F64, Host, Switch, Text, U8, U16, U32, U64, Word};
 use crate::table::{Column, ColumnKind, Record, Table};
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, Scope,
-    SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
+    Scope, SeriesRow,
 };
 use std::io;
 
@@ -388,6 +388,33 @@ impl Record for ProbeRow {
             priority: from.u8()?,
             name: from.word()?,
             value: from.f64()?,
+        })
+    }
+}
+
+impl Record for ProgressRow {
+    const TABLE: Table = Table::Progress;
+    const COLUMNS: &'static [Column] = &[
+        cell("time_ns", U64, "Instant"),
+        cell("flow_id", U64, "Flow"),
+        cell("class", Class, "Class of the flow"),
+        cell("delivered_bytes", U64, "Payload that the receiving application has so far"),
+    ];
+
+    fn write(&self, to: &mut CellWriter) -> io::Result<()> {
+        to.u64(self.time_ns);
+        to.u64(self.flow_id);
+        to.name(self.class.into())?;
+        to.u64(self.delivered_bytes);
+        Ok(())
+    }
+
+    fn read(from: &mut CellReader<'_>) -> Result<Self, String> {
+        Ok(Self {
+            time_ns: from.u64()?,
+            flow_id: from.u64()?,
+            class: class(from)?,
+            delivered_bytes: from.u64()?,
         })
     }
 }

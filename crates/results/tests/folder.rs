@@ -2,8 +2,8 @@
 //! cost of somebody else's files.
 
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink,
-    RunTotals, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
+    RunSink, RunTotals, Scope, SeriesRow,
 };
 use bufferlab_results::{
     NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Table, Timing,
@@ -172,6 +172,10 @@ fn delay() -> DelayRow {
     DelayRow { switch: 1, port: 2, priority: 0, class: 1, from_ns: 64, to_ns: 127, packets: 3, total_ns: 300 }
 }
 
+fn progress() -> ProgressRow {
+    ProgressRow { time_ns: 100, flow_id: 5, class: 1, delivered_bytes: 14_000 }
+}
+
 /// More rows than a batch, so that encoding happens in the middle too.
 const FLOWS: u64 = 20_000;
 
@@ -189,6 +193,7 @@ fn fill(writer: &mut RunWriter) {
     writer.link(&link()).unwrap();
     writer.probe(&probe()).unwrap();
     writer.delay(&delay()).unwrap();
+    writer.progress(&progress()).unwrap();
 }
 
 fn write(dir: &Path, seed: u64) -> PathBuf {
@@ -220,6 +225,7 @@ fn every_table_comes_back_as_it_was_written() {
     assert_eq!(run.load::<LinkRow>().unwrap(), [link()]);
     assert_eq!(run.load::<ProbeRow>().unwrap(), [probe()]);
     assert_eq!(run.load::<DelayRow>().unwrap(), [delay()]);
+    assert_eq!(run.load::<ProgressRow>().unwrap(), [progress()]);
 }
 
 #[test]
@@ -275,6 +281,7 @@ fn every_column_is_described_and_named_as_its_field() {
         (Table::Links, format!("{:#?}", link())),
         (Table::Probes, format!("{:#?}", probe())),
         (Table::Delays, format!("{:#?}", delay())),
+        (Table::Progress, format!("{:#?}", progress())),
     ];
     for (table, debug) in rows {
         let columns: Vec<_> = table.columns().iter().map(|column| column.name.to_owned()).collect();

@@ -460,6 +460,8 @@ pub struct OutputSpec {
     pub sample_until: Option<Time>,
     /// The ports that are sampled, empty or not; `None`: whatever queue holds a packet.
     pub sample_ports: Option<Vec<u16>>,
+    /// Whether the samples also tell how much every live flow has delivered.
+    pub sample_flows: bool,
     /// Whether queueing delays are recorded, by queue and class.
     pub delays: bool,
     /// How many of the first losses are explained; `None`: none.

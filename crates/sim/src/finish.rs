@@ -1,15 +1,15 @@
 //! From state to rows: flows and queries as they end, samples as they are due, everything else at the end.
 
 use crate::SimError;
-use crate::flow::Slot;
+use crate::flow::{FlowReceiver, Slot};
 use crate::link::{End, Link};
 use crate::simulation::{Control, Query, Simulation};
 use crate::switch_node::QueuePlace;
 use crate::timers::Timer;
 use bufferlab_core::{DropReason, Policy, QueueId, Tags};
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, ProbeRow, QueryRow,
-    QueueRow, RunSink, RunTotals, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, ProbeRow, ProgressRow,
+    QueryRow, QueueRow, RunSink, RunTotals, Scope, SeriesRow,
 };
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
@@ -167,9 +167,32 @@ impl Simulation {
             });
             probed?;
         }
+        if self.output.sample_flows {
+            self.sample_flows(sink)?;
+        }
         let next = self.now + self.output.sample_interval;
         if self.output.sample_until.is_none_or(|until| next < until) {
             self.timers.push(next, Timer::Sample);
+        }
+        Ok(())
+    }
+
+    /// Samples every live flow: what has been delivered of it.
+    fn sample_flows(&self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        for slot in self.flows.live_slots() {
+            let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+            let sender = &self.flows.senders[slot as usize];
+            let segments = match &self.flows.receivers[slot as usize].receiver {
+                FlowReceiver::Tcp(receiver) => receiver.delivered(),
+                FlowReceiver::Counting { missing } => sender.total - missing,
+            };
+            let segment = u64::from(self.transports[usize::from(sender.transport)].segment);
+            sink.progress(&ProgressRow {
+                time_ns: self.now.as_ns(),
+                flow_id: info.number,
+                class: info.spec.class,
+                delivered_bytes: (u64::from(segments) * segment).min(info.spec.size),
+            })?;
         }
         Ok(())
     }

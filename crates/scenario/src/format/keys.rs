@@ -1100,6 +1100,12 @@ pub(crate) static OUTPUT: TableSpec = TableSpec {
             "[0, 1, 2]",
             "The ports of that switch that are sampled, empty or not; numbered from 0 in the order of their cables.",
         ),
+        default(
+            "sample_flows",
+            Kind::Flag,
+            "false",
+            "Whether every sample also notes how much each live flow has delivered (table `progress`): throughput over time.",
+        ),
         computed(
             "delays",
             Kind::Flag,

@@ -39,6 +39,7 @@ pub(crate) fn output(
         reader.error("sample_until", complaint.help("swap them, or leave `sample_until` out"));
     }
     let sample_ports = sample_ports(&mut reader, networks, sample_switch);
+    let sample_flows = reader.flag("sample_flows");
     let delays = reader.flag("delays").unwrap_or(open_loop);
     reader.out.set("delays", delays.to_string());
     let explain_losses = reader.count("explain_losses");
@@ -52,6 +53,7 @@ pub(crate) fn output(
         sample_from: sample_from?,
         sample_until,
         sample_ports,
+        sample_flows: sample_flows?,
         delays,
         explain_losses,
         short_flow_bytes: short_flow_bytes?,
