@@ -65,7 +65,8 @@ impl Desk {
         for entry in fs::read_dir(SCENARIOS).expect("the scenarios are there") {
             let path = entry.expect("readable").path();
             let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-            desk.write(&format!("scenarios/{name}"), &fs::read_to_string(&path).expect("readable"));
+            fs::create_dir_all(desk.path("scenarios")).expect("writable");
+            fs::copy(&path, desk.path(&format!("scenarios/{name}"))).expect("readable");
         }
         desk
     }
