@@ -99,10 +99,9 @@ impl OccupancyHistogram {
 #[inline]
 pub(crate) fn index_of(value: u64) -> usize {
     let units = value >> UNIT_BITS;
-    let octave = (units >> SUB_BITS).checked_ilog2().map_or(0, |top| top + 1);
-    // Octave 0 holds 0..64 units one by one; octave k ≥ 1 holds 64·2^(k−1).. in steps of 2^(k−1).
-    let step = octave.saturating_sub(1);
-    ((octave as usize) << SUB_BITS) + (units >> step) as usize - if octave == 0 { 0 } else { 1 << SUB_BITS }
+    // The first 2·64 units one by one (step 0); from 64·2^k units on in steps of 2^k. No branches: every change passes here.
+    let step = (units | (1 << SUB_BITS)).ilog2() - SUB_BITS;
+    ((step as usize) << SUB_BITS) + (units >> step) as usize
 }
 
 pub(crate) fn range_of(index: usize) -> (u64, u64) {
