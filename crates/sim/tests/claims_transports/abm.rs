@@ -86,7 +86,7 @@ claims! {
     }
 
     #[ignore = "takes minutes"]
-    Holds "ABM-F8-3" abm_f8_3_cubic_and_dctcp_settle_under_abm ("around 20 (criterion: max/min over loads at most 2, within 5 to 60)") {
+    Fails "ABM-F8-3" abm_f8_3_cubic_and_dctcp_settle_under_abm ("around 20 (criterion: max/min over loads at most 2, within 5 to 60)") {
         let found = ["cubic", "dctcp"].map(|class| tails("abm", class));
         let settled = |tails: &[f64; 4]| spread(tails) <= 2.0 && tails.iter().all(|tail| (5.0..=60.0).contains(tail));
         Finding::new(
@@ -115,7 +115,7 @@ claims! {
     }
 
     #[ignore = "takes minutes"]
-    Holds "ABM-F10a-3" abm_f10a_3_with_eight_queues_abm_is_better ("8 queues: 92.6 % lower (criterion: 46 %)") {
+    Holds "ABM-F10a-3" abm_f10a_3_with_eight_queues_abm_is_better ("8 queues: 92.6 % lower (criterion: 46 % on average of Cubic and DCTCP; DCTCP alone misses it)") {
         let found = ["dctcp", "cubic"].map(|transport| lower(transport, 8));
         let tails = ["dctcp", "cubic"].map(|transport| [tail("dt", transport, 8), tail("abm", transport, 8)]);
         Finding::new(
