@@ -63,7 +63,7 @@ fn lower(transport: &str, count: u64) -> f64 {
 
 claims! {
     #[ignore = "takes minutes"]
-    Holds "ABM-F8-1" abm_f8_1_dt_does_not_isolate ("under DT the tails of DCTCP and θ-PowerTCP rise with Cubic's load (criterion: rising, at least 2x)") {
+    Fails "ABM-F8-1" abm_f8_1_dt_does_not_isolate ("under DT the tails of DCTCP and θ-PowerTCP rise with Cubic's load (criterion: rising, at least 2x)") {
         let (dctcp, theta) = (tails("dt", "dctcp"), tails("dt", "theta"));
         let harmed = |tails: &[f64; 4]| rising(tails) && tails[3] >= 2.0 * tails[0];
         Finding::new(
@@ -86,7 +86,7 @@ claims! {
     }
 
     #[ignore = "takes minutes"]
-    Holds "ABM-F8-3" abm_f8_3_cubic_and_dctcp_settle_under_abm ("around 20 (criterion: max/min over loads at most 2, within 5 to 60)") {
+    Fails "ABM-F8-3" abm_f8_3_cubic_and_dctcp_settle_under_abm ("around 20 (criterion: max/min over loads at most 2, within 5 to 60)") {
         let found = ["cubic", "dctcp"].map(|class| tails("abm", class));
         let settled = |tails: &[f64; 4]| spread(tails) <= 2.0 && tails.iter().all(|tail| (5.0..=60.0).contains(tail));
         Finding::new(
@@ -103,7 +103,7 @@ claims! {
     }
 
     #[ignore = "takes minutes"]
-    Holds "ABM-F10a-1" abm_f10a_1_up_to_four_queues_abm_and_dt_are_alike ("DCTCP, up to 4 queues: similar, 10 % better at 4 (criterion: difference at most 25 %)") {
+    Fails "ABM-F10a-1" abm_f10a_1_up_to_four_queues_abm_and_dt_are_alike ("DCTCP, up to 4 queues: similar, 10 % better at 4 (criterion: difference at most 25 %)") {
         let found = [1, 2, 3, 4].map(|count| lower("dctcp", count));
         Finding::new(found.iter().all(|gain| gain.abs() <= 25.0), format!("ABM lower by {} % with 1 to 4", list(found, 0)))
     }
@@ -115,7 +115,7 @@ claims! {
     }
 
     #[ignore = "takes minutes"]
-    Holds "ABM-F10a-3" abm_f10a_3_with_eight_queues_abm_is_better ("8 queues: 92.6 % lower (criterion: 46 %)") {
+    Holds "ABM-F10a-3" abm_f10a_3_with_eight_queues_abm_is_better ("8 queues: 92.6 % lower (criterion: 46 % on average of Cubic and DCTCP; DCTCP alone misses it)") {
         let found = ["dctcp", "cubic"].map(|transport| lower(transport, 8));
         let tails = ["dctcp", "cubic"].map(|transport| [tail("dt", transport, 8), tail("abm", transport, 8)]);
         Finding::new(
@@ -131,7 +131,7 @@ claims! {
     }
 
     #[ignore = "takes minutes"]
-    Holds "ABM-F10b-1" abm_f10b_1_dt_lets_the_buffer_fill ("DCTCP: p99 buffer grows with the queues under DT, stays low under ABM (criterion: DT(8)/DT(2) at least 1.5, ABM(8) at most 0.6 DT(8))") {
+    Fails "ABM-F10b-1" abm_f10b_1_dt_lets_the_buffer_fill ("DCTCP: p99 buffer grows with the queues under DT, stays low under ABM (criterion: DT(8)/DT(2) at least 1.5, ABM(8) at most 0.6 DT(8))") {
         let counts = [1, 2, 3, 4, 5, 6, 7, 8];
         let [dt, abm] = ["dt", "abm"].map(|policy| counts.map(|count| queues(policy, "dctcp", count).occupancy_p99_kb()));
         Finding::new(
