@@ -13,8 +13,8 @@ pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram};
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunTotals,
-    Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseCycleRow, PauseRow, ProbeRow,
+    QueryRow, QueueRow, RunTotals, Scope, SeriesRow,
 };
 
 /// Receives rows in the order in which a driver produces them, which is deterministic.
@@ -42,6 +42,14 @@ pub trait RunSink {
     }
     /// One internal value of a policy. Sinks that do not want it need not do anything.
     fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Pauses of one priority of one port; at the end of the run, where there is flow control. Sinks that do not want it need not do anything.
+    fn pause(&mut self, _row: &PauseRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// A circle of pauses; at the end of the run. Sinks that do not want it need not do anything.
+    fn pause_cycle(&mut self, _row: &PauseCycleRow) -> std::io::Result<()> {
         Ok(())
     }
     /// One bin of queueing delays; at the end of the run, where delays are measured. Sinks that do not want it need not do anything.

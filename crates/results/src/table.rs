@@ -27,11 +27,13 @@ pub enum Table {
     Probes,
     /// Queueing delays by queue and class.
     Delays,
+    /// Pauses by port and priority.
+    Pauses,
 }
 
 impl Table {
     /// Every table, in the order of the manifest.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Flows,
         Self::Queries,
         Self::Series,
@@ -41,6 +43,7 @@ impl Table {
         Self::Links,
         Self::Probes,
         Self::Delays,
+        Self::Pauses,
     ];
 
     /// Name in the manifest and of the file.
@@ -56,6 +59,7 @@ impl Table {
             Self::Links => "links",
             Self::Probes => "probes",
             Self::Delays => "delays",
+            Self::Pauses => "pauses",
         }
     }
 
@@ -69,7 +73,8 @@ impl Table {
     #[must_use]
     pub fn columns(self) -> &'static [Column] {
         use bufferlab_metrics::{
-            DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, SeriesRow,
+            DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PauseRow, ProbeRow, QueryRow, QueueRow,
+            SeriesRow,
         };
         match self {
             Self::Flows => FlowRow::COLUMNS,
@@ -81,6 +86,7 @@ impl Table {
             Self::Links => LinkRow::COLUMNS,
             Self::Probes => ProbeRow::COLUMNS,
             Self::Delays => DelayRow::COLUMNS,
+            Self::Pauses => PauseRow::COLUMNS,
         }
     }
 

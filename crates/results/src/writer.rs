@@ -8,8 +8,8 @@ use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::table::{Record, Table};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, ProbeRow, QueryRow, QueueRow, RunSink,
-    RunTotals, SeriesRow,
+    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseRow, ProbeRow, QueryRow, QueueRow,
+    RunSink, RunTotals, SeriesRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -120,6 +120,9 @@ impl RunSink for RunWriter {
         self.push(row)
     }
     fn probe(&mut self, row: &ProbeRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn pause(&mut self, row: &PauseRow) -> io::Result<()> {
         self.push(row)
     }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {

@@ -54,6 +54,9 @@ impl Simulation {
                 if !node.record.evicted.is_empty() {
                     self.collect_evicted(switch);
                 }
+                if !self.switches[switch as usize].record.pauses.is_empty() {
+                    self.send_pauses(switch);
+                }
                 self.set_policy_timer(switch);
                 if self.verify {
                     self.verify_switch(switch)?;
@@ -74,6 +77,9 @@ impl Simulation {
                 self.lose(id);
                 self.collect_evicted(switch);
                 self.set_policy_timer(switch);
+                if !self.switches[switch as usize].record.pauses.is_empty() {
+                    self.send_pauses(switch);
+                }
                 if self.verify {
                     self.verify_switch(switch)?;
                 }
@@ -100,6 +106,10 @@ impl Simulation {
                 self.collect_evicted(switch);
             }
             self.transmit(link, transmission.packet, more);
+            // Behind the packet, if it goes the same way.
+            if !self.switches[switch as usize].record.pauses.is_empty() {
+                self.send_pauses(switch);
+            }
             if self.verify {
                 self.verify_switch(switch)?;
             }

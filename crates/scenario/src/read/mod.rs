@@ -7,6 +7,7 @@ mod hardware;
 mod on_off;
 mod output;
 mod overrides;
+mod pfc;
 mod policy;
 mod scheduler;
 mod switch;
