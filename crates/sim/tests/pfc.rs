@@ -15,10 +15,14 @@ fn open_loop(rate: &str, wire: u64) -> String {
     format!("congestion_control = \"none\"\nrate = \"{rate}\"\nsegment_bytes = \"{} B\"", wire - 54)
 }
 
-fn burst(src: &str, dst: &str, duration: &str) -> String {
-    format!(
-        "[[workload]]\nkind = \"bursts\"\ntransport = \"t0\"\nbursts = [{{ src = \"{src}\", dst = \"{dst}\", start = \"0 s\", duration = \"{duration}\" }}]\n"
-    )
+fn bursts(pairs: &[(usize, usize)], duration: &str) -> String {
+    let list: Vec<_> = pairs
+        .iter()
+        .map(|(src, dst)| {
+            format!("{{ src = \"h{src}\", dst = \"h{dst}\", start = \"0 s\", duration = \"{duration}\" }}")
+        })
+        .collect();
+    format!("[[workload]]\nkind = \"bursts\"\ntransport = \"t0\"\nbursts = [{}]\n", list.join(", "))
 }
 
 fn pauses(rows: &Rows, switch: u32, port: u16) -> &PauseRow {
@@ -40,7 +44,7 @@ fn chain(pfc: &str, duration: &str) -> Rows {
     let policy = r#"{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "15 KB", xon_offset = "4.5 KB" }"#;
     run(&Lab::new(topology, &switch(policy, pfc), &open_loop("10 Gb/s", 1_500))
         .times("2 ms", "10 ms")
-        .workloads(&burst("h0", "h1", duration)))
+        .workloads(&bursts(&[(0, 1)], duration)))
 }
 
 /// By hand. At s1 a packet comes every 1.2 us and one leaves every 2.4 us. The 22nd packet is the 11th stored, and T is 10: pause at `t`. The frame of
@@ -98,7 +102,7 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     let rows =
         run(&Lab::new(&topology, &switch(&policy, &reaction), &open_loop(&format!("{rate} Gb/s"), wire))
             .times("300 us", "0 s")
-            .workloads(&burst("h0", "h1", "300 us")));
+            .workloads(&bursts(&[(0, 1)], "300 us")));
     let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
     assert!(port.is_some(), "nobody was paused");
     for row in &rows.drops {
@@ -151,11 +155,10 @@ fn ring(senders: usize) -> Rows {
     }
     let topology = format!("kind = \"graph\"\nhosts = 5\nswitches = 5\nlinks = [{links}]");
     let policy = r#"{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "15 KB" }"#;
-    let flows: String =
-        (0..senders).map(|i| burst(&format!("h{i}"), &format!("h{}", (i + 2) % 5), "2 ms")).collect();
+    let pairs: Vec<_> = (0..senders).map(|host| (host, (host + 2) % 5)).collect();
     run(&Lab::new(&topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
         .times("3 ms", "20 ms")
-        .workloads(&flows))
+        .workloads(&bursts(&pairs, "2 ms")))
 }
 
 #[test]
