@@ -24,7 +24,7 @@
 //! | `name`, `source` | The claim in plain words; the paper's example or the calculation. |
 //! | `policy`, `params` | Registry name; parameters that differ from the defaults. Times are texts such as `"80 us"`, sizes bytes. |
 //! | `profile` | `"paper"` (default) or `"artifact"`. |
-//! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500). |
+//! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500), `lossless` priorities (none; all packets come from port 0). |
 //! | `scheduler` | `"round-robin"` (default), `"fifo"`, `"strict-priority"`. |
 //! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked; or a list, by priority. |
 //! | `steps` | See below. |

@@ -339,7 +339,6 @@ impl Buffer {
         let size = u64::from(stored.size);
         slot.bytes -= size;
         self.occupancy -= size;
-        self.used[stored.account as usize] -= size;
         if let Some(pool) = &mut self.pool {
             pool.change(port, slot.bytes + size, slot.bytes);
         }
@@ -348,9 +347,19 @@ impl Buffer {
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes -= size;
         match stored.account {
-            Account::Shared | Account::Minimum => {}
-            Account::Reserved => port.reserved -= size,
-            Account::Headroom => ingress.headroom -= size,
+            // Headroom is given back first, whichever packet of its ingress queue leaves (SONiC; Reverie section 2.2).
+            Account::Shared | Account::Headroom if ingress.headroom > 0 => {
+                let headroom = size.min(ingress.headroom);
+                ingress.headroom -= headroom;
+                self.used[Account::Headroom as usize] -= headroom;
+                self.used[Account::Shared as usize] -= size - headroom;
+            }
+            Account::Shared | Account::Headroom => self.used[Account::Shared as usize] -= size,
+            Account::Minimum => self.used[Account::Minimum as usize] -= size,
+            Account::Reserved => {
+                port.reserved -= size;
+                self.used[Account::Reserved as usize] -= size;
+            }
         }
         Some(stored)
     }
@@ -374,14 +383,21 @@ impl Buffer {
                 let to = &mut ports[index / self.queues_per_port as usize];
                 to.bytes += size;
                 match stored.account {
-                    Account::Shared | Account::Minimum => {}
+                    Account::Minimum => {}
                     Account::Reserved => to.reserved += size,
-                    Account::Headroom => from.headroom += size,
+                    // What could be in headroom: which of it is, follows from the order of departures.
+                    Account::Shared | Account::Headroom => from.headroom += size,
                 }
             }
             compare(format_args!("queue {index}"), queue.bytes, bytes)?;
         }
         compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
+        // A packet stored in headroom moves to the pool when another one of its ingress queue leaves first.
+        let (shared, headroom) = (Account::Shared as usize, Account::Headroom as usize);
+        used[shared] = (used[shared] + used[headroom]).checked_sub(self.used[headroom]).ok_or_else(|| {
+            LedgerError(format!("account {headroom}: {} B are too many", self.used[headroom]))
+        })?;
+        used[headroom] = self.ingress.iter().map(|account| account.headroom).sum();
         for (account, (ledger, content)) in self.used.iter().zip(used).enumerate() {
             compare(format_args!("account {account}"), *ledger, content)?;
         }
@@ -391,7 +407,10 @@ impl Buffer {
         }
         for (index, (ledger, content)) in self.ingress.iter().zip(ingress).enumerate() {
             compare(format_args!("ingress queue {index}"), ledger.bytes, content.bytes)?;
-            compare(format_args!("headroom of {index}"), ledger.headroom, content.headroom)?;
+            if ledger.headroom > content.headroom {
+                let (found, most) = (ledger.headroom, content.headroom);
+                return Err(LedgerError(format!("headroom of {index}: {found} B of {most} B stored")));
+            }
         }
         if let Some(pool) = &self.pool {
             self.verify_pool(pool)?;
@@ -478,17 +497,36 @@ mod tests {
     }
 
     #[test]
+    fn headroom_is_given_back_first_whichever_packet_leaves() {
+        let mut buffer = Buffer::new(10_000, 2, 2);
+        buffer.store(QueueId(1), 0, stored(1_000, Account::Shared));
+        buffer.store(QueueId(1), 0, stored(700, Account::Headroom));
+        buffer.store(QueueId(1), 0, stored(800, Account::Headroom));
+        let mut seen = Vec::new();
+        while buffer.remove(QueueId(1), 0, End::Head).is_some() {
+            buffer.verify().expect("the ledger is right");
+            seen.push((buffer.ingress_headroom_bytes(IngressId(3)), buffer.used(Account::Shared)));
+            assert_eq!(buffer.used(Account::Headroom), buffer.ingress_headroom_bytes(IngressId(3)));
+        }
+        assert_eq!(seen, [(500, 1_000), (0, 800), (0, 0)]);
+    }
+
+    #[test]
     fn every_account_of_the_ledger_is_compared_with_the_content() {
         type Corruption = fn(&mut Buffer);
-        let corruptions: [(&str, Corruption); 9] = [
+        let corruptions: [(&str, Corruption); 11] = [
             ("queue 1:", |b| b.queues[1].bytes += 1),
             ("the total:", |b| b.occupancy -= 1),
             ("account 0:", |b| b.used[0] += 1),
-            ("account 2:", |b| b.used[2] -= 1),
+            ("account 2: 2000 B", |b| b.used[2] = 2_000),
+            ("account 2:", |b| (b.used[2], b.used[0]) = (b.used[2] - 1, b.used[0] + 1)),
             ("port 1:", |b| b.ports[1].bytes += 1),
             ("reserve of port 1:", |b| b.ports[1].reserved -= 1),
             ("ingress queue 3:", |b| b.ingress[3].bytes += 1),
-            ("headroom of 3:", |b| b.ingress[3].headroom -= 1),
+            ("account 2:", |b| b.ingress[3].headroom -= 1),
+            ("headroom of 0: 300 B of 0 B", |b| {
+                (b.ingress[0].headroom, b.ingress[3].headroom) = (300, 0);
+            }),
             ("1800 B stored in a buffer of 1799 B", |b| b.capacity = 1_799),
         ];
         for (message, corrupt) in corruptions {

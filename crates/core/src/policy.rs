@@ -21,12 +21,17 @@ mod intelligent_buffer;
 mod l2bm_like;
 mod longest;
 mod longest_queue_drop;
+mod lossless;
 mod losspass;
 mod maximum_queue;
 mod occamy;
 mod plasticine;
 mod plasticine_pisa;
+mod reverie;
 mod short_flows;
+mod sonic;
+mod sonic_abm;
+mod sonic_dt;
 mod static_partition;
 mod traffic_aware;
 mod virtual_lqd;
@@ -54,6 +59,9 @@ pub use losspass::LossPass;
 pub use occamy::Occamy;
 pub use plasticine::Plasticine;
 pub use plasticine_pisa::{PlasticinePisa, shift};
+pub use reverie::Reverie;
+pub use sonic_abm::SonicAbm;
+pub use sonic_dt::SonicDt;
 pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
 
@@ -82,6 +90,9 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &plasticine::SINGLE_QUEUE,
     &plasticine_pisa::INFO,
     &maximum_queue::INFO,
+    &sonic_dt::INFO,
+    &reverie::INFO,
+    &sonic_abm::INFO,
 ];
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
@@ -195,6 +206,8 @@ pub struct SwitchShape {
     pub profile: Profile,
     /// Seed for a policy that draws random numbers.
     pub seed: u64,
+    /// Bit p: priority p is lossless (PFC).
+    pub lossless: u32,
 }
 
 impl SwitchShape {
@@ -307,6 +320,8 @@ pub struct Departure {
     pub size: u32,
     /// Its flow.
     pub flow: u32,
+    /// The ingress queue that it was charged to.
+    pub ingress: IngressId,
     /// When it had been admitted.
     pub enqueued_at: Time,
 }
@@ -318,7 +333,7 @@ pub enum Account {
     Shared,
     /// Space set aside for the packet's egress port or queue.
     Reserved,
-    /// Headroom of the packet's ingress queue (lossless classes).
+    /// Headroom of the packet's ingress queue (lossless classes). It is given back first, whichever packet of that ingress queue leaves.
     Headroom,
     /// What the switch itself sets aside for every queue and port ([`crate::Reserves`]): the policy was not asked.
     Minimum,

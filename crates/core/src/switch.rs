@@ -133,6 +133,8 @@ pub struct SwitchConfig {
     pub hardware: Hardware,
     /// Ports that packets may come from beyond [`Self::port_rates`]: where this is one of several memories of a chip, the ports of the others.
     pub foreign_ports: usize,
+    /// Bit p: priority p is lossless; policies that know of PFC pause its senders.
+    pub lossless: u32,
 }
 
 impl SwitchConfig {
@@ -150,6 +152,7 @@ impl SwitchConfig {
             seed: 0,
             hardware: Hardware::IDEAL,
             foreign_ports: 0,
+            lossless: 0,
         }
     }
 
@@ -170,6 +173,7 @@ impl SwitchConfig {
             max_packet: u64::from(self.hardware.charged(self.max_packet as u32)),
             profile: self.profile,
             seed: self.seed,
+            lossless: self.lossless,
         }
     }
 
@@ -194,6 +198,16 @@ impl SwitchConfig {
         if reserved > 0 && reserved + self.max_packet > self.capacity {
             let message = format!("{reserved} B set aside leave no room for a packet in {} B", self.capacity);
             return Err(BuildError { param: "hardware", message });
+        }
+        let queues = self.queues_per_port;
+        if self.lossless.checked_shr(queues as u32).unwrap_or(0) != 0 {
+            let message = format!("a lossless priority is beyond the {queues} queues of a port");
+            return Err(BuildError { param: "lossless", message });
+        }
+        if self.lossless != 0 && self.foreign_ports > 0 {
+            let message =
+                "a memory in slices cannot pause: no slice knows what an ingress queue holds".to_owned();
+            return Err(BuildError { param: "lossless", message });
         }
         let params = self.hardware.apply(info.params, params);
         Ok(Switch::new(self, info.construct(&params, &self.shape())?))
@@ -520,6 +534,7 @@ impl<P: Policy> Switch<P> {
             priority,
             size: stored.size,
             flow: stored.flow,
+            ingress: stored.ingress,
             enqueued_at: stored.enqueued_at,
         };
         if self.hooks != Hooks::NONE {

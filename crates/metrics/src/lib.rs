@@ -13,8 +13,8 @@ pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram};
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
-    RunTotals, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseCycleRow, PauseRow, ProbeRow,
+    ProgressRow, QueryRow, QueueRow, RunTotals, Scope, SeriesRow,
 };
 
 /// Receives rows in the order in which a driver produces them, which is deterministic. A sink says what it wants and ignores the rest.
@@ -60,6 +60,14 @@ pub trait RunSink {
     }
     /// How far a live flow is, where flows are sampled.
     fn progress(&mut self, _row: &ProgressRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Pauses of one priority of one port; at the end of the run, where there is flow control.
+    fn pause(&mut self, _row: &PauseRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// A circle of pauses; at the end of the run.
+    fn pause_cycle(&mut self, _row: &PauseCycleRow) -> std::io::Result<()> {
         Ok(())
     }
     /// One bin of queueing delays; at the end of the run, where delays are measured.

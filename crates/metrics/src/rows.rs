@@ -251,6 +251,45 @@ pub struct DropRow {
     pub bytes: u64,
 }
 
+/// Pauses of one priority of one port of a switch (table `pauses`); only where there were some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseRow {
+    /// Switch index.
+    pub switch: u32,
+    /// Port.
+    pub port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Pause frames sent to the neighbour behind the port, repetitions included.
+    pub sent_pauses: u64,
+    /// Resume frames sent to it.
+    pub sent_resumes: u64,
+    /// How long the policy wanted the neighbour to be silent (ns).
+    pub demanded_ns: u64,
+    /// Pause frames of the neighbour that took effect on this port, repetitions included.
+    pub received_pauses: u64,
+    /// Resume frames that did.
+    pub received_resumes: u64,
+    /// How long this port was paused (ns).
+    pub paused_ns: u64,
+    /// How long the neighbour's port towards this one was paused (ns); of hosts this is the only record.
+    pub neighbour_paused_ns: u64,
+}
+
+/// Paused links that wait for each other in a circle (PFC deadlock), when the circle closed for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseCycleRow {
+    /// When (ns).
+    pub time_ns: u64,
+    /// Priority of all links.
+    pub priority: u8,
+    /// Names of the switches in the direction of the traffic, beginning with the one that comes first in the topology; each is paused by the
+    /// next, the last by the first.
+    pub members: Vec<String>,
+    /// All its links were paused, and waited for each other, when the run ended.
+    pub lasted: bool,
+}
+
 /// Counters of one direction of a link (table `links`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRow {

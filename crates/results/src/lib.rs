@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats |
 //! | `scenario.toml` | the resolved scenario: every default filled in |
-//! | `<table>.parquet` | one per [`Table`]: flows, queries, series, occupancy, queues, drops, links, probes, delays, progress |
+//! | `<table>.parquet` | one per [`Table`]: flows, queries, series, occupancy, queues, drops, links, probes, delays, progress, pauses |
 //! | `explanations.json` | explained events, where the scenario asks for them |
 //! | `timing.json` | how long it took (the only file that differs between two equal runs) |
 //!

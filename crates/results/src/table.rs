@@ -29,11 +29,13 @@ pub enum Table {
     Delays,
     /// Sampled progress of every live flow.
     Progress,
+    /// Pauses by port and priority.
+    Pauses,
 }
 
 impl Table {
     /// Every table, in the order of the manifest.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Flows,
         Self::Queries,
         Self::Series,
@@ -44,6 +46,7 @@ impl Table {
         Self::Probes,
         Self::Delays,
         Self::Progress,
+        Self::Pauses,
     ];
 
     /// Name in the manifest and of the file.
@@ -60,6 +63,7 @@ impl Table {
             Self::Probes => "probes",
             Self::Delays => "delays",
             Self::Progress => "progress",
+            Self::Pauses => "pauses",
         }
     }
 
@@ -73,8 +77,8 @@ impl Table {
     #[must_use]
     pub fn columns(self) -> &'static [Column] {
         use bufferlab_metrics::{
-            DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
-            SeriesRow,
+            DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PauseRow, ProbeRow, ProgressRow, QueryRow,
+            QueueRow, SeriesRow,
         };
         match self {
             Self::Flows => FlowRow::COLUMNS,
@@ -87,6 +91,7 @@ impl Table {
             Self::Probes => ProbeRow::COLUMNS,
             Self::Delays => DelayRow::COLUMNS,
             Self::Progress => ProgressRow::COLUMNS,
+            Self::Pauses => PauseRow::COLUMNS,
         }
     }
 

@@ -8,8 +8,8 @@ use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::table::{Record, Table};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow,
-    QueueRow, RunSink, RunTotals, SeriesRow,
+    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseRow, ProbeRow, ProgressRow,
+    QueryRow, QueueRow, RunSink, RunTotals, SeriesRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -123,6 +123,9 @@ impl RunSink for RunWriter {
         self.push(row)
     }
     fn progress(&mut self, row: &ProgressRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn pause(&mut self, row: &PauseRow) -> io::Result<()> {
         self.push(row)
     }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {

@@ -108,6 +108,35 @@ pub struct SwitchSpec {
     pub uncharged_bytes: u32,
     /// Where it deviates from the papers' ideal.
     pub hardware: HardwareSpec,
+    /// Priority flow control; `None`: every priority is lossy.
+    pub pfc: Option<PfcSpec>,
+}
+
+impl SwitchSpec {
+    /// Bit p: priority p is lossless.
+    #[must_use]
+    pub fn lossless(&self) -> u32 {
+        self.pfc.as_ref().map_or(0, PfcSpec::mask)
+    }
+}
+
+/// Priority flow control of a switch (IEEE 802.1Qbb).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PfcSpec {
+    /// The lossless priorities.
+    pub priorities: Vec<u8>,
+    /// From the arrival of a pause frame of this switch at a neighbour to the moment at which the neighbour starts no more packets.
+    pub reaction: Time,
+    /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that. `None`: until it is taken back.
+    pub quanta: Option<u16>,
+}
+
+impl PfcSpec {
+    /// Bit p: priority p is lossless.
+    #[must_use]
+    pub fn mask(&self) -> u32 {
+        self.priorities.iter().fold(0, |mask, priority| mask | 1 << priority)
+    }
 }
 
 /// What a chip does otherwise than the ideal switch; the default deviates in nothing.

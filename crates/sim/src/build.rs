@@ -8,6 +8,7 @@ use crate::flow::Flows;
 use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::packet::Slab;
+use crate::pfc::Pfc;
 use crate::routing::Routes;
 use crate::simulation::Simulation;
 use crate::switch_node::{Slice, SwitchNode};
@@ -114,6 +115,7 @@ impl Simulation {
             measure_delays: scenario.output.delays,
             packet_hops: 0,
             verify: false,
+            pfc: Pfc::new(scenario, &links, &cables),
             explainer: None,
             seed: scenario.seed,
             duration: scenario.duration,
@@ -224,6 +226,7 @@ fn build_switch(
             seed: mix(scenario.seed ^ mix(index as u64 + 1) ^ mix_slice(number)),
             hardware: spec.hardware.switch,
             foreign_ports: ports - rates.len(),
+            lossless: spec.lossless(),
         };
         let core = config
             .build(&spec.policy, &spec.policy_params)

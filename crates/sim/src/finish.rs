@@ -235,6 +235,7 @@ impl Simulation {
         for switch in 0..self.switches.len() as u32 {
             self.finish_switch(switch, sink)?;
         }
+        self.finish_pauses(sink)?;
         for index in 0..self.links.len() {
             sink.link(&self.link_row(index))?;
         }

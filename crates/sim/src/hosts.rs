@@ -241,21 +241,26 @@ impl Simulation {
     /// The host's uplink is idle: sends an ACK that waits, or a packet of the flow whose turn it is.
     #[inline]
     pub(crate) fn send_from_host(&mut self, host: u32) {
-        let packet = match self.nics[host as usize].queue.pop_front() {
-            Some(packet) => packet,
-            None => loop {
-                let Some(slot) = self.nics[host as usize].next_ready(&mut self.flows) else { return };
-                if let Some(packet) = self.next_packet(slot) {
-                    let flow = &self.flows.senders[slot as usize];
-                    let transport = &self.transports[usize::from(flow.transport)];
-                    if flow.sender.wants_to_send(&transport.tcp, self.now) {
-                        self.nics[host as usize].make_ready(&mut self.flows, slot);
+        let packet = if self.nics[host as usize].paused != 0 {
+            let Some(packet) = self.next_unpaused(host) else { return };
+            packet
+        } else {
+            match self.nics[host as usize].queue.pop_front() {
+                Some(packet) => packet,
+                None => loop {
+                    let Some(slot) = self.nics[host as usize].next_ready(&mut self.flows) else { return };
+                    if let Some(packet) = self.next_packet(slot) {
+                        let flow = &self.flows.senders[slot as usize];
+                        let transport = &self.transports[usize::from(flow.transport)];
+                        if flow.sender.wants_to_send(&transport.tcp, self.now) {
+                            self.nics[host as usize].make_ready(&mut self.flows, slot);
+                        }
+                        break packet;
                     }
-                    break packet;
-                }
-                // Its last acknowledgement came while it waited for another turn.
-                self.retire_if_done(slot);
-            },
+                    // Its last acknowledgement came while it waited for another turn.
+                    self.retire_if_done(slot);
+                },
+            }
         };
         if let Some(stream) = &mut self.spray {
             let meta = &mut self.packets[packet];
@@ -269,7 +274,7 @@ impl Simulation {
 
     /// Makes the flow's next packet, if its window allows one.
     #[inline]
-    fn next_packet(&mut self, slot: Slot) -> Option<PacketId> {
+    pub(crate) fn next_packet(&mut self, slot: Slot) -> Option<PacketId> {
         let flow = &mut self.flows.senders[slot as usize];
         let transport = &self.transports[usize::from(flow.transport)];
         let sent_before = u64::from(flow.sender.counters().sent);
@@ -403,7 +408,7 @@ impl Simulation {
 
     /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no packet, and no place in its
     /// host's turn order, which is a list through the slots.
-    fn retire_if_done(&mut self, slot: Slot) {
+    pub(crate) fn retire_if_done(&mut self, slot: Slot) {
         let flow = &self.flows.senders[slot as usize];
         if flow.sender.is_done() && flow.in_network == 0 && !flow.is_ready {
             self.retire(slot);

@@ -27,6 +27,7 @@ mod hosts;
 mod link;
 mod nic;
 mod packet;
+mod pfc;
 mod routing;
 mod simulation;
 mod switch_node;

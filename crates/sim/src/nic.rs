@@ -13,11 +13,15 @@ pub(crate) struct Nic {
     /// costs no memory.
     head: Slot,
     tail: Slot,
+    /// Bit p: priority p must not send (PFC).
+    pub(crate) paused: u32,
+    /// Flows whose turn came while their priority was paused. They still count as ready.
+    parked: Vec<Slot>,
 }
 
 impl Nic {
     pub(crate) fn new() -> Self {
-        Self { queue: VecDeque::new(), head: NO_SLOT, tail: NO_SLOT }
+        Self { queue: VecDeque::new(), head: NO_SLOT, tail: NO_SLOT, paused: 0, parked: Vec::new() }
     }
 
     /// Puts a flow at the end of the turn order, unless it is in it.
@@ -51,6 +55,26 @@ impl Nic {
             self.tail = NO_SLOT;
         }
         Some(slot)
+    }
+
+    /// Packets of `priority` must wait.
+    pub(crate) fn pause(&mut self, priority: u8) {
+        self.paused |= 1 << priority;
+    }
+
+    /// Packets of `priority` may go; flows that waited for it come last.
+    pub(crate) fn resume(&mut self, priority: u8, flows: &mut Flows) {
+        self.paused &= !(1 << priority);
+        for slot in std::mem::take(&mut self.parked) {
+            flows.senders[slot as usize].is_ready = false;
+            self.make_ready(flows, slot);
+        }
+    }
+
+    /// The priority of this flow, whose turn it is, is paused.
+    pub(crate) fn park(&mut self, slot: Slot, flows: &mut Flows) {
+        flows.senders[slot as usize].is_ready = true;
+        self.parked.push(slot);
     }
 
     #[inline]

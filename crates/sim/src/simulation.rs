@@ -7,6 +7,7 @@ use crate::flow::Flows;
 use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::packet::Slab;
+use crate::pfc::Pfc;
 use crate::routing::Routes;
 use crate::switch_node::SwitchNode;
 use crate::telemetry::Telemetry;
@@ -112,6 +113,8 @@ pub struct Simulation {
     pub(crate) measure_delays: bool,
     pub(crate) packet_hops: u64,
     pub(crate) verify: bool,
+    /// Flow control, where a switch has lossless priorities.
+    pub(crate) pfc: Option<Box<Pfc>>,
     /// Explains events, where that was asked for.
     pub(crate) explainer: Option<Explainer>,
     // From here on: rarely touched.
@@ -229,6 +232,10 @@ impl Simulation {
                 Timer::Pace(slot) => self.handle_pace_timer(time, slot),
                 Timer::Policy(switch) => self.handle_policy_timer(switch)?,
                 Timer::LinkChange(cable) => self.handle_link_change(cable)?,
+                Timer::PauseObeyed(key) => self.handle_pause_obeyed(key),
+                Timer::ResumeObeyed(key) => self.handle_resume_obeyed(key)?,
+                Timer::PauseExpiry(key) => self.handle_pause_expiry(key)?,
+                Timer::PauseRefresh(key) => self.handle_pause_refresh(key),
                 Timer::PhaseEnd => self.close_arrival_phase(),
                 Timer::Sample => self.sample(sink)?,
             }
@@ -245,6 +252,9 @@ impl Simulation {
         node.handle_timeout(self.now);
         node.timer_set = false;
         self.set_policy_timer(switch);
+        if !self.switches[switch as usize].record.pauses.is_empty() {
+            self.send_pauses(switch);
+        }
         if !self.switches[switch as usize].record.evicted.is_empty() {
             self.collect_evicted(switch);
             if self.verify {
@@ -291,6 +301,11 @@ impl Simulation {
     #[inline]
     fn handle_transmission_complete(&mut self, id: u32) -> Result<(), SimError> {
         let link = &mut self.links[id as usize];
+        if link.busy_until > self.now {
+            // A pause frame went first.
+            self.calendar.push(link.busy_until, Kind::TransmissionComplete, id);
+            return Ok(());
+        }
         link.waiting = false;
         if link.down {
             return Ok(());

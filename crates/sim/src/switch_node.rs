@@ -191,6 +191,12 @@ impl SwitchNode {
         slice.core.wants_to_send(port - slice.first_port)
     }
 
+    /// The neighbour behind `port` allows or forbids sending `priority`.
+    pub(crate) fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
+        let (slice, _) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
+        slice.core.handle_pause(port - slice.first_port, priority, paused);
+    }
+
     /// When a policy must be called next.
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Time> {

@@ -55,6 +55,9 @@ impl Simulation {
                 if !node.record.evicted.is_empty() {
                     self.collect_evicted(switch);
                 }
+                if !self.switches[switch as usize].record.pauses.is_empty() {
+                    self.send_pauses(switch);
+                }
                 self.set_policy_timer(switch);
                 if self.verify {
                     self.verify_switch(switch)?;
@@ -75,6 +78,9 @@ impl Simulation {
                 self.lose(id);
                 self.collect_evicted(switch);
                 self.set_policy_timer(switch);
+                if !self.switches[switch as usize].record.pauses.is_empty() {
+                    self.send_pauses(switch);
+                }
                 if self.verify {
                     self.verify_switch(switch)?;
                 }
@@ -104,6 +110,10 @@ impl Simulation {
                 self.report_hop(link, switch, &transmission);
             }
             self.transmit(link, transmission.packet, more);
+            // Behind the packet, if it goes the same way.
+            if !self.switches[switch as usize].record.pauses.is_empty() {
+                self.send_pauses(switch);
+            }
             if self.verify {
                 self.verify_switch(switch)?;
             }

@@ -9,6 +9,14 @@ use std::collections::BinaryHeap;
 pub(crate) enum Timer {
     /// A cable goes down or comes up.
     LinkChange(u32),
+    /// A neighbour obeys a pause frame (link and priority, see `pfc.rs`).
+    PauseObeyed(u32),
+    /// A neighbour obeys a resume frame.
+    ResumeObeyed(u32),
+    /// A pause is over unless it was repeated.
+    PauseExpiry(u32),
+    /// A pause is repeated unless it was taken back.
+    PauseRefresh(u32),
     /// A switch's policy.
     Policy(u32),
     /// A sender's timer: retransmission, or the next segment of a paced flow.

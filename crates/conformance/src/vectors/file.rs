@@ -174,6 +174,9 @@ pub struct BufferSpec {
     /// Largest packet that the policy must expect, in bytes.
     #[serde(default = "mtu")]
     pub max_packet: u64,
+    /// Lossless priorities. All packets of a case come from port 0.
+    #[serde(default)]
+    pub lossless: Vec<u8>,
 }
 
 const fn one() -> usize {
@@ -342,7 +345,7 @@ impl Case {
 }
 
 fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, String> {
-    let BufferSpec { capacity, ports, queues, rates_gbps, max_packet } = &written.buffer;
+    let BufferSpec { capacity, ports, queues, rates_gbps, max_packet, lossless } = &written.buffer;
     let rates = match rates_gbps.len() {
         0 => vec![BitRate::gbps(10); *ports],
         n if n == *ports => rates_gbps.iter().map(|&rate| BitRate::gbps(rate)).collect(),
@@ -371,6 +374,9 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
         scheduler,
         marker,
         profile,
+        lossless: lossless
+            .iter()
+            .fold(0, |mask, &priority| mask | 1_u32.checked_shl(priority.into()).unwrap_or(0)),
         ..SwitchConfig::new(*capacity, rates)
     })
 }

@@ -136,6 +136,15 @@ struct QueueState {
     level: u64,
 }
 
+/// What a queue holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Length {
+    /// Of the shared pool (bytes).
+    pub(super) bytes: u64,
+    /// Also where all of it is reserved.
+    pub(super) holds_packets: bool,
+}
+
 /// Counts congested queues, knows drain rates, keeps the weights that follow.
 #[derive(Clone, Debug)]
 pub(super) struct Tracker {
@@ -211,13 +220,22 @@ impl Tracker {
 
     /// Refreshes n, γ and the weights if that is due; `remaining` is what thresholds are fractions of.
     pub(super) fn update(&mut self, now: Time, remaining: u64, buffer: &Buffer) {
+        let length = |queue: usize| {
+            let queue = QueueId(queue as u16);
+            Length { bytes: buffer.shared_queue_bytes(queue), holds_packets: buffer.queue_packets(queue) > 0 }
+        };
+        self.update_from(now, remaining, &length);
+    }
+
+    /// The same for queues whose lengths are known to the caller (ingress queues).
+    pub(super) fn update_from(&mut self, now: Time, remaining: u64, length: &dyn Fn(usize) -> Length) {
         if now < self.next_update {
             return;
         }
         // Both look at the thresholds in force before the update.
-        self.count_congested(remaining, buffer);
+        self.count_congested(remaining, length);
         for queue in 0..self.queues.len() {
-            self.queues[queue].gamma = self.drain_rate_of(queue, remaining, buffer);
+            self.queues[queue].gamma = self.drain_rate_of(queue, remaining, length);
         }
         for (queue, state) in self.queues.iter_mut().enumerate() {
             let priority = queue % self.queues_per_port;
@@ -226,14 +244,15 @@ impl Tracker {
             state.favoured_weight =
                 self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
             state.sent = 0;
-            state.peak = buffer.shared_queue_bytes(QueueId(queue as u16));
-            state.waited = buffer.queue_packets(QueueId(queue as u16)) > 0;
+            let now_held = length(queue);
+            state.peak = now_held.bytes;
+            state.waited = now_held.holds_packets;
         }
         self.next_update = now + self.settings.interval;
     }
 
-    fn is_congested(&self, queue: usize, remaining: u64, buffer: &Buffer) -> bool {
-        let length = buffer.shared_queue_bytes(QueueId(queue as u16));
+    fn is_congested(&self, queue: usize, remaining: u64, length: &dyn Fn(usize) -> Length) -> bool {
+        let length = length(queue).bytes;
         let bytes = if self.settings.watermark { length.max(self.queues[queue].peak) } else { length };
         let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.of(remaining));
         // An empty queue is never congested, also not when the threshold is 0.
@@ -245,12 +264,12 @@ impl Tracker {
             }
     }
 
-    fn count_congested(&mut self, remaining: u64, buffer: &Buffer) {
+    fn count_congested(&mut self, remaining: u64, length: &dyn Fn(usize) -> Length) {
         let mut sums = [0_u64; MAX_QUEUES_PER_PORT];
         for queue in 0..self.queues.len() {
             sums[self.settings.group_of[queue % self.queues_per_port]] += match self.settings.criterion {
                 Criterion::Fraction { .. } => self.queues[queue].level,
-                _ => u64::from(self.is_congested(queue, remaining, buffer)),
+                _ => u64::from(self.is_congested(queue, remaining, length)),
             };
         }
         let whole = if let Criterion::Fraction { full, .. } = self.settings.criterion { full } else { 1 };
@@ -259,7 +278,7 @@ impl Tracker {
         }
     }
 
-    fn drain_rate_of(&self, queue: usize, remaining: u64, buffer: &Buffer) -> Weight {
+    fn drain_rate_of(&self, queue: usize, remaining: u64, length: &dyn Fn(usize) -> Length) -> Weight {
         let state = &self.queues[queue];
         // What round robin gives one of `n` queues of this port, as a fraction of the fastest port.
         let port_rate = self.port_rates[queue / self.queues_per_port];
@@ -281,7 +300,7 @@ impl Tracker {
             DrainRate::Computed => {
                 let first = queue - queue % self.queues_per_port;
                 let own = first..first + self.queues_per_port;
-                let congested = |q: &usize| *q != queue && self.is_congested(*q, remaining, buffer);
+                let congested = |q: &usize| *q != queue && self.is_congested(*q, remaining, length);
                 share_of(own.filter(congested).count() + 1)
             }
         }

@@ -280,6 +280,7 @@ mod tests {
             max_packet: 1_500,
             profile: Profile::Paper,
             seed: 0,
+            lossless: 0,
         };
         Occamy::new(&params, &shape)
     }

@@ -356,7 +356,43 @@ const SWITCH_KEYS: &[KeySpec] = &[
         "{ cell = \"208 B\", slices = 4 }",
         "What a chip does otherwise; without it, the ideal of the papers: bytes, one memory, instant thresholds.",
     ),
+    optional(
+        "pfc",
+        Kind::Table(&PFC),
+        "{ priorities = [3] }",
+        "Priority flow control; without it every priority is lossy.",
+    ),
 ];
+
+/// Priority flow control.
+pub(crate) static PFC: TableSpec = TableSpec {
+    title: "[switch.pfc]",
+    doc: "Priority flow control (IEEE 802.1Qbb): which priorities are lossless, and how pauses travel. The policy decides when the \
+          sender behind an ingress queue stops (`sonic-dt`, `sonic-abm`, `reverie`); a frame of 64 B goes out behind the packet that the port is \
+          sending, and the neighbour finishes its own packet.",
+    keys: &[
+        required(
+            "priorities",
+            PRIORITIES,
+            "[3]",
+            "The lossless priorities. Their neighbours must number priorities alike.",
+        ),
+        default(
+            "reaction",
+            SPAN_OR_ZERO,
+            "\"0 ns\"",
+            "Time that neighbours, hosts and switches, take from the arrival of a frame to obeying it.",
+        ),
+        optional(
+            "quanta",
+            count(1, 65_535),
+            "65535",
+            "How long a pause lasts, in units of 512 bits at the port's rate; it is repeated at half of that for as long as it is wanted. \
+             Without it a pause lasts until it is taken back.",
+        ),
+    ],
+    variants: &[],
+};
 
 /// A chip's deviations.
 pub(crate) static HARDWARE: TableSpec = TableSpec {

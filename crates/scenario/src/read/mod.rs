@@ -8,6 +8,7 @@ mod hardware;
 mod on_off;
 mod output;
 mod overrides;
+mod pfc;
 mod policy;
 mod priority;
 mod scheduler;

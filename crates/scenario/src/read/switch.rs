@@ -5,6 +5,7 @@
 
 use super::hardware::{self, Chip, HardwareChoice};
 use super::overrides::{contains, overrides, select};
+use super::pfc::{self, PfcChoice};
 use super::policy::{self, PolicyChoice};
 use super::scheduler;
 use super::topology::Networks;
@@ -16,7 +17,7 @@ use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
-use bufferlab_core::{Profile, SwitchConfig};
+use bufferlab_core::{Hooks, Policy, Profile, SwitchConfig};
 
 /// Switches with the same configuration.
 pub(crate) struct Group {
@@ -32,6 +33,7 @@ pub(crate) struct Group {
     ecn_origin: Origin,
     uncharged: Option<(u32, Origin)>,
     hardware: Option<HardwareChoice>,
+    pfc: Option<Option<PfcChoice>>,
     resolved: OutTable,
 }
 
@@ -107,6 +109,7 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
     let uncharged =
         reader.small_size("uncharged_bytes").map(|bytes| (bytes, reader.place("uncharged_bytes")));
     let hardware = hardware::read(&mut reader);
+    let pfc = pfc::read(&mut reader, queues_per_port);
     Some(Group {
         switches,
         path,
@@ -119,6 +122,7 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
         ecn_origin,
         uncharged,
         hardware,
+        pfc,
         resolved: reader.finish(),
     })
 }
@@ -250,6 +254,7 @@ pub(crate) fn finish(
             }
             let policy = group.policy.as_ref()?;
             let hardware = group.hardware?;
+            let pfc = group.pfc.as_ref()?;
             let (rates, queues_per_port) =
                 (&running_rates[switch as usize], usize::from(group.queues_per_port));
             let (ports, max_packet) = (rates.len(), packet.unwrap_or(1));
@@ -266,18 +271,30 @@ pub(crate) fn finish(
                 profile,
                 seed,
                 hardware: hardware.spec.switch,
+                lossless: pfc.as_ref().map_or(0, |pfc| pfc.spec.mask()),
                 ..SwitchConfig::new(buffer_bytes, Vec::new())
             };
             let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
-            if let Err(error) = policy.info.construct(&params, &config.shape()) {
-                let key = format!("{}.policy.{}", group.path, error.param);
-                let complaint =
-                    Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
-                context.error(
-                    &key,
-                    policy.place(error.param),
-                    complaint.help("change the parameter, the buffer or the ports"),
-                );
+            let built = match policy.info.construct(&params, &config.shape()) {
+                Ok(built) => built,
+                Err(error) => {
+                    let key = format!("{}.policy.{}", group.path, error.param);
+                    let complaint = Complaint::new(
+                        format!("on \"{name}\": {}", error.message),
+                        "does not fit the switch",
+                    );
+                    context.error(
+                        &key,
+                        policy.place(error.param),
+                        complaint.help("change the parameter, the buffer or the ports"),
+                    );
+                    break;
+                }
+            };
+            let pauses = built.hooks().contains(Hooks::PAUSE);
+            if let Some(pfc) = pfc
+                && !pfc.check(context, &group.path, policy.info.name, pauses, slices)
+            {
                 break;
             }
             specs[switch as usize] = Some(SwitchSpec {
@@ -289,6 +306,7 @@ pub(crate) fn finish(
                 ecn: group.ecn.clone(),
                 uncharged_bytes: uncharged,
                 hardware: hardware.spec,
+                pfc: pfc.as_ref().map(|pfc| pfc.spec.clone()),
             });
         }
     }

@@ -3,7 +3,8 @@
 #![allow(dead_code)] // Every test binary uses its own part.
 
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, QueryRow, QueueRow, RunSink, RunTotals, Scope, SeriesRow,
+    DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, QueryRow, QueueRow, RunSink, RunTotals,
+    Scope, SeriesRow,
 };
 use bufferlab_scenario::{Scenario, TrafficProcess, WorkloadSpec, load_text};
 use bufferlab_sim::Simulation;
@@ -21,6 +22,8 @@ pub(crate) struct Rows {
     pub(crate) queues: Vec<QueueRow>,
     pub(crate) drops: Vec<DropRow>,
     pub(crate) links: Vec<LinkRow>,
+    pub(crate) pauses: Vec<PauseRow>,
+    pub(crate) pause_cycles: Vec<PauseCycleRow>,
     pub(crate) totals: RunTotals,
 }
 
@@ -43,6 +46,8 @@ keep! {
     queue: QueueRow => queues,
     drops: DropRow => drops,
     link: LinkRow => links,
+    pause: PauseRow => pauses,
+    pause_cycle: PauseCycleRow => pause_cycles,
 }
 
 impl Rows {

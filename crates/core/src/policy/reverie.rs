@@ -1,0 +1,283 @@
+//! Reverie: one pool for lossless and lossy traffic, and thresholds that are compared with low-pass filtered lengths.
+//!
+//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is admitted iff its queue's filtered length
+//! `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond it is lost, a lossless one pauses its sender and goes to headroom.
+
+use super::lossless::{self, HEADROOM, HEADROOM_POOL, Lossless, XON, XON_OFFSET};
+use super::{
+    Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
+    Tags, Verdict, congestion, refuse_beyond_buffer,
+};
+use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use crate::weight::Weight;
+use bufferlab_units::Time;
+use std::borrow::Cow;
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "reverie",
+    aliases: &[],
+    title: "Reverie",
+    summary: "One pool for lossless and lossy queues, admitted by low-pass filtered queue lengths.",
+    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024, Eq. 4-6.",
+    cost: "O(1)",
+    params: PARAMS,
+    build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "alpha",
+        kind: ParamKind::RatioPerPriority { min: 1e-6, max: 65_536.0 },
+        default: ParamValue::RatioPerPriority(Cow::Borrowed(&[1.0])),
+        artifact_default: None,
+        doc: "alpha_p, by priority, lossless or lossy.",
+    },
+    ParamInfo {
+        name: "gamma",
+        kind: ParamKind::Ratio { min: 0.0, max: 0.999_999_9 },
+        default: ParamValue::Ratio(0.999),
+        artifact_default: None,
+        doc: "Weight of the past in the filter, per update: q^ := gamma q^ + (1 - gamma) q. 0: no filter.",
+    },
+    ParamInfo {
+        name: "filter",
+        kind: ParamKind::Choice(&["events", "departures"]),
+        default: ParamValue::Choice(Cow::Borrowed("events")),
+        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("departures"))),
+        doc: "`events`: the filter moves with every packet that is stored, leaves or is refused (the paper says no more than t - dt). \
+              `departures`: with packets that leave only, never lies above the length itself, counts headroom as length, \
+              and the packet's size counts in the test: q^ + len <= Gamma (the artifact).",
+    },
+    ParamInfo {
+        name: "congestion",
+        kind: ParamKind::Choice(&["threshold", "fraction"]),
+        default: ParamValue::Choice(Cow::Borrowed("threshold")),
+        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
+        doc: "`threshold`: a queue counts as one in n_p when q^ reaches `congested_share` of Gamma. `fraction`: it counts as \
+              min(1, q^ / `congested_bytes`) (the artifact). Both as of the queue's last update.",
+    },
+    congestion::CONGESTED_SHARE,
+    ParamInfo {
+        name: "congested_bytes",
+        kind: ParamKind::Bytes { min: 1 },
+        default: ParamValue::Bytes(20_480),
+        artifact_default: None,
+        doc: "Filtered length at which a queue counts in full, for `congestion = \"fraction\"`.",
+    },
+    HEADROOM,
+    HEADROOM_POOL,
+    XON,
+    XON_OFFSET,
+];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    if params.choice("congestion") == "fraction" {
+        refuse_beyond_buffer(
+            params,
+            shape,
+            "congested_bytes",
+            "no queue would ever count in full; choose less",
+        )?;
+    }
+    Ok(Box::new(Reverie::new(params, shape)?))
+}
+
+/// State of one queue of the single pool.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filter {
+    /// q̂ in 2⁻³² bytes.
+    length: u64,
+    /// What it contributes to the sum behind n_p.
+    level: u64,
+}
+
+/// Reverie.
+#[derive(Clone, Debug)]
+pub struct Reverie {
+    lossless: Lossless,
+    /// b*.
+    pool: u64,
+    gamma: Weight,
+    departures_only: bool,
+    congested_share: Weight,
+    /// With `fraction`: length that counts in full.
+    full: Option<u64>,
+    queues_per_port: usize,
+    /// By egress queue (lossy), then by ingress queue (lossless).
+    filters: Vec<Filter>,
+    /// By priority.
+    alphas: Vec<Weight>,
+    /// By priority: sum of levels.
+    levels: Vec<u64>,
+    /// By priority: α/n as of now.
+    weights: Vec<Weight>,
+}
+
+impl Reverie {
+    /// `params` as declared by the registry entry.
+    ///
+    /// # Errors
+    /// The parameter that leaves no room in the buffer.
+    pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        let lossless = Lossless::new(params, shape)?;
+        let alphas = congestion::weights(params, "alpha", shape.queues_per_port);
+        Ok(Self {
+            pool: shape.capacity - lossless.pool(),
+            lossless,
+            gamma: Weight::from_f64(params.ratio("gamma")),
+            departures_only: params.choice("filter") == "departures",
+            congested_share: Weight::from_f64(params.ratio("congested_share")),
+            full: (params.choice("congestion") == "fraction").then(|| params.bytes("congested_bytes")),
+            queues_per_port: shape.queues_per_port,
+            filters: vec![Filter::default(); 2 * shape.queues()],
+            levels: vec![0; shape.queues_per_port],
+            weights: alphas.clone(),
+            alphas,
+        })
+    }
+
+    /// Γ of a priority (bytes), Eq. 6.
+    #[must_use]
+    pub fn limit(&self, priority: u8, buffer: &Buffer) -> u64 {
+        let free = self.pool.saturating_sub(lossless::pool_occupancy(buffer));
+        self.weights[usize::from(priority)].of(free)
+    }
+
+    /// q̂ of a lossy queue (bytes), Eq. 5.
+    #[must_use]
+    pub fn filtered_lossy(&self, queue: QueueId) -> f64 {
+        Weight(self.filters[usize::from(queue.0)].length).as_f64()
+    }
+
+    /// q̂ of a lossless queue (bytes), Eq. 5.
+    #[must_use]
+    pub fn filtered_lossless(&self, ingress: IngressId) -> f64 {
+        Weight(self.filters[self.filters.len() / 2 + usize::from(ingress.0)].length).as_f64()
+    }
+
+    /// n_p of a priority.
+    #[must_use]
+    pub fn congested_queues(&self, priority: u8) -> f64 {
+        (self.levels[usize::from(priority)] as f64 / self.full.unwrap_or(1) as f64).max(1.0)
+    }
+
+    /// Place of the filter of a packet's queue, and the queue's length.
+    #[inline]
+    fn place(&self, queue: QueueId, ingress: IngressId, priority: u8, buffer: &Buffer) -> (usize, u64) {
+        if !self.lossless.is_lossless(priority) {
+            return (usize::from(queue.0), buffer.shared_queue_bytes(queue));
+        }
+        let length = if self.departures_only {
+            buffer.ingress_bytes(ingress)
+        } else {
+            lossless::outside_headroom(ingress, buffer)
+        };
+        (self.filters.len() / 2 + usize::from(ingress.0), length)
+    }
+
+    /// An update instant of the filter at `place`, whose queue of `priority` has `length` bytes now.
+    fn observe(&mut self, (place, length): (usize, u64), priority: u8, buffer: &Buffer) {
+        let filter = self.filters[place].length;
+        let (past, present) = (u128::from(self.gamma.0), u128::from(Weight::ONE.0 - self.gamma.0));
+        let next = (past * u128::from(filter) + present * (u128::from(length) << 32)) >> 32;
+        let next = u64::try_from(next).unwrap_or(u64::MAX);
+        let next = if self.departures_only { next.min(length << 32) } else { next };
+        let bytes = next >> 32;
+        let level = match self.full {
+            Some(full) => bytes.min(full),
+            None => {
+                let limit = self.limit(priority, buffer);
+                u64::from(length > 0 && self.congested_share.is_reached_by(bytes, limit))
+            }
+        };
+        let before = self.filters[place].level;
+        self.filters[place] = Filter { length: next, level };
+        if level != before {
+            let priority = usize::from(priority);
+            let sum = &mut self.levels[priority];
+            *sum = *sum + level - before;
+            let n = Weight::from_fraction(*sum, self.full.unwrap_or(1)).max(Weight::ONE);
+            self.weights[priority] = self.alphas[priority].divided_by(n);
+        }
+    }
+
+    /// Eq. 4.
+    #[inline]
+    fn is_within(&self, place: usize, size: u64, limit: u64) -> bool {
+        let bytes = self.filters[place].length.div_ceil(1 << 32);
+        bytes + if self.departures_only { size } else { 0 } <= limit
+    }
+}
+
+impl Policy for Reverie {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let size = u64::from(arrival.size);
+        let (place, _) = self.place(arrival.queue, arrival.ingress, arrival.priority, buffer);
+        let within = self.is_within(place, size, self.limit(arrival.priority, buffer));
+        let fits = lossless::pool_occupancy(buffer) + size <= self.pool && buffer.fits(arrival.size);
+        if self.lossless.is_lossless(arrival.priority) {
+            self.lossless.admit(arrival, within && fits, buffer)
+        } else if !fits {
+            Verdict::Drop(DropReason::BufferFull)
+        } else if within {
+            Verdict::Admit(Account::Shared)
+        } else {
+            Verdict::Drop(DropReason::OverThreshold)
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        let hooks = Hooks::DEQUEUE.and(Hooks::PAUSE);
+        if self.departures_only { hooks } else { hooks.and(Hooks::ENQUEUE).and(Hooks::DROP) }
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        let seen = self.place(arrival.queue, arrival.ingress, arrival.priority, buffer);
+        self.observe(seen, arrival.priority, buffer);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        let seen = self.place(departure.queue, departure.ingress, departure.priority, buffer);
+        self.observe(seen, departure.priority, buffer);
+    }
+
+    // Else an empty queue with a large q̂ could never take another packet.
+    fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
+        let seen = self.place(arrival.queue, arrival.ingress, arrival.priority, buffer);
+        self.observe(seen, arrival.priority, buffer);
+    }
+
+    fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
+        if !self.lossless.is_lossless(priority) {
+            return PauseDemand::Keep;
+        }
+        let limit = self.limit(priority, buffer);
+        let filtered = self.filters[self.filters.len() / 2 + usize::from(ingress.0)].length.div_ceil(1 << 32);
+        self.lossless.demand(ingress, filtered, limit, buffer)
+    }
+
+    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+        let (_, priority) = buffer.port_and_priority(queue);
+        Some(self.limit(priority, buffer))
+    }
+
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        let (_, priority) = buffer.port_and_priority(queue);
+        sink("congested_queues", self.congested_queues(priority));
+        if self.lossless.is_lossless(priority) {
+            let ingress = IngressId(queue.0);
+            sink("filtered_bytes", self.filtered_lossless(ingress));
+            sink("ingress_bytes", lossless::outside_headroom(ingress, buffer) as f64);
+            sink("headroom_bytes", buffer.ingress_headroom_bytes(ingress) as f64);
+            sink("pausing", f64::from(u8::from(self.lossless.is_paused(ingress))));
+        } else {
+            sink("filtered_bytes", self.filtered_lossy(queue));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for lossless queues and at egress for lossy ones.
+//!
+//! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends on the packet that asks (Reverie's issue 3).
+
+use super::congestion::{self, Criterion, DrainRate, Length, Settings, Tracker};
+use super::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
+use super::sonic::{self, Pools};
+use super::{
+    Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    refuse_beyond_buffer,
+};
+use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use crate::weight::Weight;
+use bufferlab_units::Time;
+use std::borrow::Cow;
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "sonic-abm",
+    aliases: &[],
+    title: "Active Buffer Management on SONiC",
+    summary: "SONiC's four pools with ABM's thresholds: divided by congested queues and scaled by drain rates.",
+    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 4.1; its baseline.",
+    cost: "O(1) per packet, O(queues) per update interval",
+    params: PARAMS,
+    build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    sonic::ALPHA,
+    ParamInfo {
+        name: "unscheduled_alpha",
+        kind: ParamKind::Ratio { min: 1e-6, max: 65_536.0 },
+        default: ParamValue::Ratio(64.0),
+        artifact_default: Some(ParamValue::Ratio(1_024.0)),
+        doc: "Takes the place of alpha for packets tagged `unscheduled`, lossless and lossy. The artifact uses 1024.",
+    },
+    ParamInfo {
+        name: "update_interval",
+        kind: ParamKind::Time { min: Time::from_ns(1) },
+        default: ParamValue::Time(Time::from_us(80)),
+        artifact_default: None,
+        doc: "How often n_p and the drain rates are refreshed.",
+    },
+    ParamInfo {
+        name: "congestion",
+        kind: ParamKind::Choice(&["threshold", "fraction"]),
+        default: ParamValue::Choice(Cow::Borrowed("threshold")),
+        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
+        doc: "`threshold`: a queue counts as one when it reaches `congested_share` of its threshold. `fraction`: it counts as \
+              min(1, q / `congested_bytes`), seen only when a packet arrives for it (the artifact).",
+    },
+    congestion::CONGESTED_SHARE,
+    ParamInfo {
+        name: "congested_bytes",
+        kind: ParamKind::Bytes { min: 1 },
+        default: ParamValue::Bytes(20_480),
+        artifact_default: None,
+        doc: "Length at which a queue counts in full, for `congestion = \"fraction\"`.",
+    },
+    congestion::drain_rate_param("measured"),
+    sonic::LOSSY_POOL,
+    HEADROOM,
+    HEADROOM_POOL,
+    XON,
+    XON_OFFSET,
+    sonic::RESERVED,
+    sonic::LOSSY_INGRESS_ALPHA,
+    sonic::LOSSLESS_EGRESS_ALPHA,
+];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    if params.choice("congestion") == "fraction" {
+        refuse_beyond_buffer(
+            params,
+            shape,
+            "congested_bytes",
+            "no queue would ever count in full; choose less",
+        )?;
+    }
+    Ok(Box::new(SonicAbm::new(params, shape)?))
+}
+
+/// Active Buffer Management on SONiC.
+#[derive(Clone, Debug)]
+pub struct SonicAbm {
+    pools: Pools,
+    /// Of ingress queues: lossless ones count.
+    ingress: Tracker,
+    /// Of egress queues: lossy ones count.
+    egress: Tracker,
+    queues_per_port: usize,
+}
+
+impl SonicAbm {
+    /// `params` as declared by the registry entry.
+    ///
+    /// # Errors
+    /// The parameter that leaves no room in the buffer.
+    pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        let priorities = shape.queues_per_port;
+        let share = Weight::from_f64(params.ratio("congested_share"));
+        let settings = Settings {
+            alphas: congestion::weights(params, "alpha", priorities),
+            favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
+            group_of: (0..priorities).collect(),
+            interval: params.time("update_interval"),
+            criterion: match params.choice("congestion") {
+                "fraction" => Criterion::Fraction { full: params.bytes("congested_bytes"), share },
+                _ => Criterion::Share(share),
+            },
+            drain_rate: DrainRate::from_params(params),
+            watermark: false,
+            powers_of_two: false,
+        };
+        Ok(Self {
+            pools: Pools::new(params, shape)?,
+            ingress: Tracker::new(settings.clone(), shape),
+            egress: Tracker::new(settings, shape),
+            queues_per_port: priorities,
+        })
+    }
+
+    fn pause_threshold(&self, ingress: IngressId, tags: Tags, buffer: &Buffer) -> u64 {
+        let weight = self.ingress.weight(QueueId(ingress.0), tags.contains(Tags::UNSCHEDULED));
+        weight.of(self.pools.ingress_free(buffer))
+    }
+
+    fn drop_threshold(&self, queue: QueueId, tags: Tags) -> u64 {
+        let weight = self.egress.weight(queue, tags.contains(Tags::UNSCHEDULED));
+        weight.of(self.pools.lossy_free())
+    }
+}
+
+impl Policy for SonicAbm {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if self.pools.lossless.is_lossless(arrival.priority) {
+            let length = self.pools.ingress_length(arrival.ingress, buffer);
+            self.ingress.arrived(QueueId(arrival.ingress.0), length);
+            let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
+            self.pools.admit_lossless(arrival, limit, buffer)
+        } else {
+            self.egress.arrived(arrival.queue, buffer.shared_queue_bytes(arrival.queue));
+            let limit = self.drop_threshold(arrival.queue, arrival.tags);
+            self.pools.admit_lossy(arrival, limit, buffer)
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(Hooks::PAUSE)
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.pools.recount(arrival.queue, arrival.ingress, buffer);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        self.pools.recount(departure.queue, departure.ingress, buffer);
+        if self.pools.lossless.is_lossless(departure.priority) {
+            self.ingress.sent(QueueId(departure.ingress.0), departure.size);
+        } else {
+            self.egress.sent(departure.queue, departure.size);
+        }
+    }
+
+    fn on_evict(&mut self, _: Time, _: QueueId, _: u32, buffer: &Buffer) {
+        self.pools.recount_all(buffer);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        Some(self.egress.next_update())
+    }
+
+    fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
+        let Self { pools, ingress, egress, queues_per_port } = self;
+        let is_lossless = |queue: usize| pools.lossless.is_lossless((queue % *queues_per_port) as u8);
+        let absent = Length { bytes: 0, holds_packets: false };
+        let at_ingress = |queue: usize| {
+            let id = IngressId(queue as u16);
+            let holds_packets = buffer.ingress_bytes(id) > 0;
+            let bytes = pools.ingress_length(id, buffer);
+            if is_lossless(queue) { Length { bytes, holds_packets } } else { absent }
+        };
+        ingress.update_from(now, pools.ingress_free(buffer), &at_ingress);
+        let at_egress = |queue: usize| {
+            let id = QueueId(queue as u16);
+            let holds_packets = buffer.queue_packets(id) > 0;
+            let bytes = buffer.shared_queue_bytes(id);
+            if is_lossless(queue) { absent } else { Length { bytes, holds_packets } }
+        };
+        egress.update_from(now, pools.lossy_free(), &at_egress);
+    }
+
+    fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        // Of a packet that is not favoured: which one comes next is not known.
+        let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
+        self.pools.demand(ingress, limit, buffer)
+    }
+
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        let (_, priority) = buffer.port_and_priority(queue);
+        let lossy = !self.pools.lossless.is_lossless(priority);
+        lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue, tags), buffer))
+    }
+
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        let (_, priority) = buffer.port_and_priority(queue);
+        let tracker = if self.pools.lossless.is_lossless(priority) { &self.ingress } else { &self.egress };
+        tracker.probe(queue, sink);
+        self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), Tags::NONE, buffer), buffer, sink);
+    }
+}

@@ -1,0 +1,70 @@
+//! `[switch.pfc]`: which priorities are lossless, and how pauses travel.
+
+use super::scheduler::queue_numbers;
+use crate::context::{Complaint, Context};
+use crate::model::PfcSpec;
+use crate::reader::Reader;
+use crate::tree::Origin;
+
+/// The table as read, and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct PfcChoice {
+    pub(crate) spec: PfcSpec,
+    origin: Origin,
+}
+
+/// Reads the table below a switch; `Some(None)`: there is none, every priority is lossy.
+pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Option<PfcChoice>> {
+    switch.spec_of("pfc");
+    if !switch.has("pfc") {
+        return Some(None);
+    }
+    let mut reader = switch.table("pfc")?;
+    let priorities = reader.counts("priorities");
+    let reaction = reader.time("reaction");
+    let quanta = reader.count("quanta").map(|quanta| quanta as u16);
+    let beyond = priorities.as_ref().zip(queues_per_port).and_then(|(priorities, queues)| {
+        let beyond = priorities.iter().find(|&&priority| priority >= u64::from(queues))?;
+        Some((*beyond, queues))
+    });
+    if let Some((priority, queues)) = beyond {
+        let complaint = Complaint::new(format!("there is no priority {priority}"), queue_numbers(queues));
+        reader.error(
+            "priorities",
+            complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
+        );
+    }
+    let origin = reader.origin;
+    let resolved = reader.finish();
+    switch.put("pfc", resolved);
+    let priorities = priorities?.into_iter().map(|priority| priority as u8).collect();
+    Some(Some(PfcChoice { spec: PfcSpec { priorities, reaction: reaction?, quanta }, origin }))
+}
+
+impl PfcChoice {
+    /// Whether a switch with this policy, and so many memories, can pause its neighbours; records why not.
+    pub(crate) fn check(
+        &self,
+        context: &Context,
+        path: &str,
+        policy: &str,
+        pauses: bool,
+        slices: u16,
+    ) -> bool {
+        let complain = |complaint: Complaint, help: &str| {
+            context.error(&format!("{path}.pfc"), self.origin, complaint.help(help));
+            false
+        };
+        if slices > 1 {
+            let message = format!("a memory in {slices} slices cannot pause");
+            let complaint = Complaint::new(message, "no slice knows what an ingress queue holds");
+            return complain(complaint, "remove hardware.slices");
+        }
+        if !pauses {
+            let complaint =
+                Complaint::new(format!("policy \"{policy}\" never pauses a sender"), "without effect");
+            return complain(complaint, "choose sonic-dt, sonic-abm or reverie, or remove [switch.pfc]");
+        }
+        true
+    }
+}

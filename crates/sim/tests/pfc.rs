@@ -1,0 +1,175 @@
+//! Do pauses come when arithmetic says, protect what they are to protect, and close into circles only where they must?
+
+mod support;
+
+use bufferlab_metrics::PauseRow;
+use support::{Lab, Rows, run};
+
+/// Every port has one queue, and it is lossless.
+fn switch(policy: &str, pfc: &str) -> String {
+    format!("buffer = \"40 MB\"\npolicy = {policy}\npfc = {{ priorities = [0]{pfc} }}")
+}
+
+/// Packets of `wire` bytes, headers of 54 B included, at a host's full rate.
+fn open_loop(rate: &str, wire: u64) -> String {
+    format!("congestion_control = \"none\"\nrate = \"{rate}\"\nsegment_bytes = \"{} B\"", wire - 54)
+}
+
+fn bursts(pairs: &[(usize, usize)], duration: &str) -> String {
+    let list: Vec<_> = pairs
+        .iter()
+        .map(|(src, dst)| {
+            format!("{{ src = \"h{src}\", dst = \"h{dst}\", start = \"0 s\", duration = \"{duration}\" }}")
+        })
+        .collect();
+    format!("[[workload]]\nkind = \"bursts\"\ntransport = \"t0\"\nbursts = [{}]\n", list.join(", "))
+}
+
+fn pauses(rows: &Rows, switch: u32, port: u16) -> &PauseRow {
+    let found = rows.pauses.iter().find(|row| (row.switch, row.port, row.priority) == (switch, port, 0));
+    found.unwrap_or_else(|| panic!("switch {switch}, port {port} has no pauses: {:?}", rows.pauses))
+}
+
+/// h0 – s0 – s1 – h1, all 10 Gb/s and 1 us but the last, which has 5 Gb/s; packets of 1500 B.
+fn chain(pfc: &str, duration: &str) -> Rows {
+    let topology = r#"
+        kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          { a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s1", b = "h1", rate = "5 Gb/s", delay = "1 us" },
+        ]"#;
+    let policy = r#"{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "15 KB", xon_offset = "4.5 KB" }"#;
+    run(&Lab::new(topology, &switch(policy, pfc), &open_loop("10 Gb/s", 1_500))
+        .times("2 ms", "10 ms")
+        .workloads(&bursts(&[(0, 1)], duration)))
+}
+
+/// By hand. At s1 a packet comes every 1.2 us and one leaves every 2.4 us. The 22nd packet is the 11th stored, and T is 10: pause at `t`. The frame of
+/// 51.2 ns and 1 us of cable let s0 start two more packets. From 13 packets to 7 = T - 3 six leave: with `f` from `t` to the next departure, resume at
+/// `u = t + f + 12`. s0 obeys after 1.0512 us, its first packet arrives at `u + 3.2512`, and the eighth, at `u + 11.6512`, is again the 11th stored: the
+/// next pause, `f = 0.3488` before a departure. So a pause for every 10 packets from the 22nd on; the first lasts 13.2 us (`f = 1.2`), all others 12.3488.
+#[test]
+fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation() {
+    let rows = chain("", "1200 us");
+    let packets = rows.flows[0].sent_packets;
+    assert_eq!(packets, 1_000);
+    let expected = (packets - 22) / 10 + 1;
+    let (first, second) = (pauses(&rows, 0, 1), pauses(&rows, 1, 0));
+    assert_eq!((second.sent_pauses, second.sent_resumes), (expected, expected));
+    assert_eq!((first.received_pauses, first.received_resumes), (expected, expected));
+    let silent_ps = 13_200_000 + (expected - 1) * 12_348_800;
+    assert_eq!(first.paused_ns, (silent_ps + 500) / 1_000);
+    assert_eq!((second.demanded_ns, second.neighbour_paused_ns), (first.paused_ns, first.paused_ns));
+    // The pauses spread to the host, which is paused for about half of the time, too.
+    let host = pauses(&rows, 0, 0);
+    assert!(host.sent_pauses > 0 && host.sent_pauses == host.sent_resumes, "{host:?}");
+    assert_eq!((rows.switch_losses(), rows.all_finished()), (0, true));
+}
+
+#[test]
+fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
+    // 100 quanta are 5.12 us at 10 Gb/s; a pause of 12.35 us is repeated every 2.56 us: 4 times, the first one of 13.2 us 5 times.
+    let (steady, expiring) = (chain("", "1200 us"), chain(", quanta = 100", "1200 us"));
+    let (once, repeated) = (pauses(&steady, 1, 0), pauses(&expiring, 1, 0));
+    assert_eq!(repeated.sent_resumes, once.sent_resumes);
+    assert_eq!(repeated.sent_pauses, 5 * once.sent_pauses + 1);
+    assert_eq!(repeated.neighbour_paused_ns, once.neighbour_paused_ns);
+    assert_eq!(steady.flows[0].fct_ns, expiring.flows[0].fct_ns);
+}
+
+/// Losses at the only switch, whose receiver takes a packet now and then only, and whether it paused.
+fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, chain: bool) -> u64 {
+    let delay = metres * 5;
+    let middle = if chain {
+        format!(
+            "{{ a = \"h0\", b = \"s1\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }}, {{ a = \"s1\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }},"
+        )
+    } else {
+        format!("{{ a = \"h0\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }},")
+    };
+    let switches = if chain { 2 } else { 1 };
+    let topology = format!(
+        "kind = \"graph\"\nhosts = 2\nswitches = {switches}\nlinks = [{middle} {{ a = \"s0\", b = \"h1\", rate = \"1 Mb/s\", delay = \"0 s\" }}]"
+    );
+    let policy = format!(
+        "{{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
+        20 * wire
+    );
+    let reaction = format!(", reaction = \"{reaction_ns} ns\"");
+    let rows =
+        run(&Lab::new(&topology, &switch(&policy, &reaction), &open_loop(&format!("{rate} Gb/s"), wire))
+            .times("300 us", "0 s")
+            .workloads(&bursts(&[(0, 1)], "300 us")));
+    let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
+    assert!(port.is_some(), "nobody was paused");
+    for row in &rows.drops {
+        assert_eq!(row.reason, "headroom-full");
+    }
+    rows.switch_losses()
+}
+
+/// Twice the packet (the one that asks for the pause, the one that its sender is sending), the frame, and what fills the way there and back and the
+/// reaction time: `CITED.md` 4.17 where nothing is in the frame's way.
+fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
+    2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
+}
+
+#[test]
+fn nothing_is_lost_with_headroom_by_the_formula_and_something_with_a_packet_less() {
+    let mut checked = 0;
+    // Reaction: the responses of 30720, 40960, 60416 and 201728 bit times of the standard.
+    for (rate, response_bits) in [(10, 30_720), (25, 40_960), (40, 60_416), (100, 201_728)] {
+        for metres in [3, 41, 300, 1_999] {
+            for wire in [599, 1_500, 4_150, 9_018] {
+                for reaction_ns in [0, response_bits / rate] {
+                    let needed = needed(rate, metres, wire, reaction_ns);
+                    for chain in [false, true] {
+                        let lost = |headroom| losses(rate, metres, wire, reaction_ns, headroom, chain);
+                        let what = format!(
+                            "{rate} Gb/s, {metres} m, {wire} B, reaction {reaction_ns} ns, {needed} B, {chain}"
+                        );
+                        assert_eq!(lost(needed), 0, "{what}");
+                        assert!(lost(needed - wire) > 0, "{what}: a packet less is enough, too");
+                        checked += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(checked, 4 * 4 * 4 * 2 * 2);
+}
+
+/// Five switches in a ring, each with a host that sends to the one two switches on, clockwise: every cable carries two hosts' traffic. (In a ring of
+/// three every switch is next to every other, and shortest paths never close a circle.)
+fn ring(senders: usize) -> Rows {
+    let mut links = String::new();
+    for i in 0..5 {
+        links += &format!("{{ a = \"h{i}\", b = \"s{i}\", rate = \"10 Gb/s\", delay = \"1 us\" }},\n");
+    }
+    for i in 0..5 {
+        links +=
+            &format!("{{ a = \"s{i}\", b = \"s{}\", rate = \"10 Gb/s\", delay = \"1 us\" }},\n", (i + 1) % 5);
+    }
+    let topology = format!("kind = \"graph\"\nhosts = 5\nswitches = 5\nlinks = [{links}]");
+    let policy = r#"{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "15 KB" }"#;
+    let pairs: Vec<_> = (0..senders).map(|host| (host, (host + 2) % 5)).collect();
+    run(&Lab::new(&topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+        .times("3 ms", "20 ms")
+        .workloads(&bursts(&pairs, "2 ms")))
+}
+
+#[test]
+fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_members() {
+    let rows = ring(5);
+    let lasting: Vec<_> = rows.pause_cycles.iter().filter(|cycle| cycle.lasted).collect();
+    assert_eq!(lasting.len(), 1, "{:?}", rows.pause_cycles);
+    assert_eq!(lasting[0].members, ["s0", "s1", "s2", "s3", "s4"]);
+    assert!(!rows.all_finished(), "a deadlock ends no flow");
+    assert_eq!(rows.switch_losses(), 0, "and loses nothing");
+    // Four of the five flows leave the circle open.
+    let open = ring(4);
+    assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
+}
