@@ -2,8 +2,8 @@
 //! cost of somebody else's files.
 
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
-    RunSink, RunTotals, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseRow, ProbeRow, ProgressRow, QueryRow,
+    QueueRow, RunSink, RunTotals, Scope, SeriesRow,
 };
 use bufferlab_results::{
     NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Table, Timing,
@@ -168,6 +168,21 @@ fn probe() -> ProbeRow {
     ProbeRow { time_ns: 7, switch: 1, port: 2, priority: 0, name: "state", value: 2.0 }
 }
 
+fn pause() -> PauseRow {
+    PauseRow {
+        switch: 1,
+        port: 2,
+        priority: 3,
+        sent_pauses: 5,
+        sent_resumes: 4,
+        demanded_ns: 900,
+        received_pauses: 7,
+        received_resumes: 6,
+        paused_ns: 1_100,
+        neighbour_paused_ns: 890,
+    }
+}
+
 fn delay() -> DelayRow {
     DelayRow { switch: 1, port: 2, priority: 0, class: 1, from_ns: 64, to_ns: 127, packets: 3, total_ns: 300 }
 }
@@ -194,6 +209,7 @@ fn fill(writer: &mut RunWriter) {
     writer.probe(&probe()).unwrap();
     writer.delay(&delay()).unwrap();
     writer.progress(&progress()).unwrap();
+    writer.pause(&pause()).unwrap();
 }
 
 fn write(dir: &Path, seed: u64) -> PathBuf {
@@ -226,6 +242,7 @@ fn every_table_comes_back_as_it_was_written() {
     assert_eq!(run.load::<ProbeRow>().unwrap(), [probe()]);
     assert_eq!(run.load::<DelayRow>().unwrap(), [delay()]);
     assert_eq!(run.load::<ProgressRow>().unwrap(), [progress()]);
+    assert_eq!(run.load::<PauseRow>().unwrap(), [pause()]);
 }
 
 #[test]
@@ -282,6 +299,7 @@ fn every_column_is_described_and_named_as_its_field() {
         (Table::Probes, format!("{:#?}", probe())),
         (Table::Delays, format!("{:#?}", delay())),
         (Table::Progress, format!("{:#?}", progress())),
+        (Table::Pauses, format!("{:#?}", pause())),
     ];
     for (table, debug) in rows {
         let columns: Vec<_> = table.columns().iter().map(|column| column.name.to_owned()).collect();

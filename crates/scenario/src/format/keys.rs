@@ -367,7 +367,7 @@ const SWITCH_KEYS: &[KeySpec] = &[
 /// Priority flow control.
 pub(crate) static PFC: TableSpec = TableSpec {
     title: "[switch.pfc]",
-    doc: "Priority flow control (IEEE 802.1Qbb): which priorities are lossless, and how pauses travel. The policy decides when the \
+    doc: "Priority flow control (IEEE 802.1Qbb, `docs/lossless.md`): which priorities are lossless, and how pauses travel. The policy decides when the \
           sender behind an ingress queue stops (`sonic-dt`, `sonic-abm`, `reverie`); a frame of 64 B goes out behind the packet that the port is \
           sending, and the neighbour finishes its own packet.",
     keys: &[
