@@ -62,6 +62,7 @@ impl Desk {
     /// With a copy of the repository's scenarios.
     pub(crate) fn with_scenarios() -> Self {
         let desk = Self::new();
+        fs::create_dir(desk.path("scenarios")).expect("writable");
         for entry in fs::read_dir(SCENARIOS).expect("the scenarios are there") {
             let path = entry.expect("readable").path();
             let name = path.file_name().expect("a file").to_string_lossy().into_owned();
