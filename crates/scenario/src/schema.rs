@@ -23,6 +23,8 @@ pub fn json_schema() -> Value {
         "title": "bufferlab scenario",
         "description": ROOT.doc,
         "anyOf": [complete, extending],
+        // Written once: it is the largest part, and stands in four places.
+        "$defs": { "policy": policy() },
     })
 }
 
@@ -121,7 +123,7 @@ fn value(kind: &Kind, complete: bool) -> Value {
         } }),
         Kind::Sizes => json!({ "type": "array", "items": quantity(Dimension::Size) }),
         Kind::Intervals => json!({ "type": "array", "minItems": 2, "items": quantity(Dimension::Time) }),
-        Kind::Policy => policy(),
+        Kind::Policy => json!({ "$ref": "#/$defs/policy" }),
         Kind::Scheduler => json!({ "anyOf": [
             { "enum": ["fifo", "round_robin", "strict_priority"] },
             { "type": "array", "minItems": 1, "items": table(&SCHEDULER_GROUP, true) },
