@@ -186,6 +186,8 @@ pub(crate) enum EventKind {
     Eviction,
     /// Either kind of loss
     Loss,
+    /// A sender was told to stop
+    Pause,
 }
 
 impl From<EventKind> for ExplainedEvent {
@@ -195,6 +197,7 @@ impl From<EventKind> for ExplainedEvent {
             EventKind::Mark => Self::Mark,
             EventKind::Eviction => Self::Eviction,
             EventKind::Loss => Self::Loss,
+            EventKind::Pause => Self::Pause,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
 use bufferlab_scenario::{
-    HardwareSpec, InitialWindow, Scenario, TrafficProcess, format_rate, format_size, format_time,
+    HardwareSpec, InitialWindow, Scenario, SwitchSpec, TrafficProcess, format_rate, format_size, format_time,
 };
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
@@ -117,15 +117,24 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
             .as_ref()
             .map_or_else(|| "no ECN".to_owned(), |ecn| format!("ECN above {}", format_size(ecn.kmin_bytes)));
         format!(
-            "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}{}",
+            "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}{}{}",
             counted(rates.len(), "port", "ports"),
             counted(usize::from(spec.queues_per_port), "queue", "queues"),
             format_size(spec.buffer_bytes),
             spec.policy,
+            lossless(spec),
             hardware(&spec.hardware)
         )
     };
     groups.iter().map(line).collect()
+}
+
+/// The priorities that are paused and not dropped.
+fn lossless(spec: &SwitchSpec) -> String {
+    spec.pfc.as_ref().map_or_else(String::new, |pfc| {
+        let priorities: Vec<_> = pfc.priorities.iter().map(ToString::to_string).collect();
+        format!(", lossless priorities {}", priorities.join(", "))
+    })
 }
 
 /// What the switch does otherwise than the ideal one.

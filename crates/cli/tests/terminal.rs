@@ -137,3 +137,11 @@ fn a_loss_is_explained_with_its_limit_the_holders_and_what_others_would_have_don
         "a run is explained by its folder"
     );
 }
+
+#[test]
+fn a_pause_is_explained_by_its_ingress_queue_and_nothing_lossless_is_lost() {
+    let desk = Desk::with_scenarios();
+    shows!(desk, "explain_pause", "explain", "scenarios/lossless.toml", "--event", "pause");
+    let losses = desk.output(&["explain", "scenarios/lossless.toml", "--event", "loss"]);
+    assert!(!text(&losses.stdout).contains("(lossless)"), "{}", text(&losses.stdout));
+}

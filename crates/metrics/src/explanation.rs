@@ -7,13 +7,13 @@ pub struct Explanation {
     pub time_ns: u64,
     /// Switch index.
     pub switch: u32,
-    /// Egress port.
+    /// Egress port; for a pause the ingress port.
     pub port: u16,
     /// Priority.
     pub priority: u8,
-    /// `drop`, `mark` or `eviction`.
+    /// `drop`, `mark`, `eviction` or `pause`.
     pub event: &'static str,
-    /// The limit that bound, in the policy's word; `ecn` for a mark.
+    /// The limit that bound, in the policy's word; `ecn` for a mark, `pause` for a pause.
     pub reason: &'static str,
     /// The switch's policy.
     pub policy: String,
@@ -27,7 +27,7 @@ pub struct Explanation {
     pub size_bytes: u64,
     /// Its marks: `unscheduled`, `retransmission` …
     pub tags: Vec<&'static str>,
-    /// Length of its queue before it (bytes).
+    /// Length of its queue before it (bytes); for a pause that of the ingress queue with it.
     pub queue_bytes: u64,
     /// What that length was compared with: the policy's threshold for this packet, or the marking threshold.
     pub limit_bytes: Option<u64>,
@@ -85,6 +85,14 @@ impl Explanation {
                 format!(
                     "buffer {occupancy_bytes} B + packet {size_bytes} B does not fit into {buffer_bytes} B"
                 )
+            }
+            ("pause", Some(limit)) => {
+                format!(
+                    "with it the ingress queue holds {queue_bytes} B, {policy} lets it have {limit} B of the pool"
+                )
+            }
+            ("pause", None) => {
+                format!("{policy} stops the sender; with it the ingress queue holds {queue_bytes} B")
             }
             ("pushed-out", _) => {
                 format!("{policy} made room for an arriving packet; this queue held {with} B")

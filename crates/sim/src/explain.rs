@@ -4,7 +4,7 @@ use crate::flow::slot_of;
 use crate::packet::PacketId;
 use crate::simulation::Simulation;
 use crate::switch_node::Slice;
-use bufferlab_core::{Account, Opinion, QueueId, Tags, Verdict};
+use bufferlab_core::{Account, IngressId, Opinion, QueueId, Tags, Verdict};
 use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub enum ExplainedEvent {
     Eviction,
     /// Either kind of loss: refused or removed.
     Loss,
+    /// A switch told the sender behind an ingress queue to stop.
+    Pause,
 }
 
 impl ExplainedEvent {
@@ -34,12 +36,13 @@ impl ExplainedEvent {
             Self::Mark => "mark",
             Self::Eviction => "eviction",
             Self::Loss => "loss",
+            Self::Pause => "pause",
         }
     }
 
     /// Whether this kind takes in `event`.
     fn covers(self, event: Self) -> bool {
-        self == event || (self == Self::Loss && event != Self::Mark)
+        self == event || (self == Self::Loss && matches!(event, Self::Drop | Self::Eviction))
     }
 }
 
@@ -94,6 +97,8 @@ pub(crate) struct Sighting {
     pub(crate) packet: PacketId,
     pub(crate) size: u32,
     pub(crate) reason: &'static str,
+    /// For a pause: the ingress queue whose sender shall stop.
+    pub(crate) ingress: Option<IngressId>,
 }
 
 impl Simulation {
@@ -115,8 +120,15 @@ impl Simulation {
         let Some(explainer) = &mut self.explainer else { return };
         let request = &explainer.request;
         let node = &self.switches[sighting.switch as usize];
-        let (port, priority) = node.port_and_priority(sighting.queue);
         let (slice, queue) = node.at(sighting.queue);
+        let (core, buffer) = (&slice.core, slice.core.buffer());
+        let (port, priority) = match sighting.ingress {
+            None => node.port_and_priority(sighting.queue),
+            Some(IngressId(ingress)) => {
+                let queues = buffer.queues_per_port();
+                (ingress / queues, (ingress % queues) as u8)
+            }
+        };
         let wanted = request.event.covers(sighting.event)
             && request.switch.is_none_or(|switch| switch == sighting.switch)
             && request.port.is_none_or(|wanted| wanted == port)
@@ -131,15 +143,19 @@ impl Simulation {
         }
         let packet = &self.packets[sighting.packet];
         let tags = packet.tags();
-        let (core, buffer) = (&slice.core, slice.core.buffer());
         // A marked packet is already stored; what was compared is the length before it.
         let own = if sighting.event == ExplainedEvent::Mark { u64::from(sighting.size) } else { 0 };
         let mut inputs = Vec::new();
-        core.policy().probe(queue, buffer, &mut |name, value| inputs.push((name, value)));
+        // Policies with lossless classes tell of the ingress queue of that number.
+        let probed = sighting.ingress.map_or(queue, |ingress| QueueId(ingress.0));
+        core.policy().probe(probed, buffer, &mut |name, value| inputs.push((name, value)));
         let limit_bytes = match sighting.event {
             ExplainedEvent::Mark => core.marker().map(|marker| marker.config().kmin),
             ExplainedEvent::Drop | ExplainedEvent::Eviction | ExplainedEvent::Loss => {
                 core.threshold(queue, tags)
+            }
+            ExplainedEvent::Pause => {
+                inputs.iter().find(|(name, _)| *name == "pause_threshold").map(|(_, bytes)| *bytes as u64)
             }
         };
         let info = self.flows.infos[slot_of(packet.flow)].as_ref();
@@ -157,7 +173,10 @@ impl Simulation {
             flow_id: info.map_or(0, |info| info.number),
             size_bytes: u64::from(sighting.size),
             tags: Tags::names(tags).collect(),
-            queue_bytes: buffer.queue_bytes(queue) - own,
+            queue_bytes: match sighting.ingress {
+                None => buffer.queue_bytes(queue) - own,
+                Some(ingress) => buffer.ingress_bytes(ingress),
+            },
             limit_bytes,
             occupancy_bytes: buffer.occupancy() - own,
             buffer_bytes: buffer.capacity(),

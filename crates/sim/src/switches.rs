@@ -48,7 +48,16 @@ impl Simulation {
                     if self.explainer.is_some() {
                         let queue = node.queue_of(&wanted);
                         let (event, size) = (ExplainedEvent::Mark, wanted.size);
-                        self.witness(&Sighting { event, switch, queue, packet: id, size, reason: "ecn" });
+                        let reason = "ecn";
+                        self.witness(&Sighting {
+                            event,
+                            switch,
+                            queue,
+                            packet: id,
+                            size,
+                            reason,
+                            ingress: None,
+                        });
                     }
                 }
                 let node = &mut self.switches[switch as usize];
@@ -56,6 +65,9 @@ impl Simulation {
                     self.collect_evicted(switch);
                 }
                 if !self.switches[switch as usize].record.pauses.is_empty() {
+                    if self.explainer.is_some() {
+                        self.witness_pauses(switch, id, &wanted);
+                    }
                     self.send_pauses(switch);
                 }
                 self.set_policy_timer(switch);
@@ -73,7 +85,7 @@ impl Simulation {
                 node.record.count_drop(queue, class, reason, wanted.size);
                 if self.explainer.is_some() {
                     let (event, size, reason) = (ExplainedEvent::Drop, wanted.size, reason.name());
-                    self.witness(&Sighting { event, switch, queue, packet: id, size, reason });
+                    self.witness(&Sighting { event, switch, queue, packet: id, size, reason, ingress: None });
                 }
                 self.lose(id);
                 self.collect_evicted(switch);
@@ -163,7 +175,7 @@ impl Simulation {
             if self.explainer.is_some() {
                 let Evicted { queue, packet, size, reason } = evicted;
                 let (event, reason) = (ExplainedEvent::Eviction, reason.name());
-                self.witness(&Sighting { event, switch, queue, packet, size, reason });
+                self.witness(&Sighting { event, switch, queue, packet, size, reason, ingress: None });
             }
             self.lose(evicted.packet);
         }
@@ -175,6 +187,19 @@ impl Simulation {
         self.links[link as usize].lost_packets += 1;
         self.lose(id);
         Ok(())
+    }
+
+    /// The packet that a switch has stored made it pause senders.
+    #[cold]
+    fn witness_pauses(&mut self, switch: u32, packet: PacketId, wanted: &Packet) {
+        let node = &self.switches[switch as usize];
+        let queue = node.queue_of(wanted);
+        let paused: Vec<_> =
+            node.record.pauses.iter().filter(|(_, stop)| *stop).map(|(ingress, _)| *ingress).collect();
+        for ingress in paused {
+            let (event, size, ingress) = (ExplainedEvent::Pause, wanted.size, Some(ingress));
+            self.witness(&Sighting { event, switch, queue, packet, size, reason: "pause", ingress });
+        }
     }
 
     /// Ends a packet's life in the network.
