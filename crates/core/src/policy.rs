@@ -104,6 +104,18 @@ fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
     limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(buffer.shared_queue_bytes(queue)))
 }
 
+/// The test of a policy that limits ports: admit iff the port stays within `limit` with the packet, and the packet fits into the pool.
+#[inline]
+fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
+    if !buffer.fits(arrival.size) {
+        return Verdict::Drop(DropReason::BufferFull);
+    }
+    if buffer.shared_port_bytes(arrival.port) + u64::from(arrival.size) > limit {
+        return Verdict::Drop(DropReason::OverPortLimit);
+    }
+    Verdict::Admit(Account::Shared)
+}
+
 /// The registered policy called `name` (its short name or an alias).
 #[must_use]
 pub fn find_policy(name: &str) -> Option<&'static PolicyInfo> {

@@ -7,8 +7,8 @@
 //! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are reconstructed from what TDT says of it.
 
 use super::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
-    Verdict, rest_of_port,
+    Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    rest_of_port, within_port_limit,
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -161,14 +161,7 @@ impl EnhancedDynamicThreshold {
 impl Policy for EnhancedDynamicThreshold {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
-            return Verdict::Drop(DropReason::BufferFull);
-        }
-        let length = buffer.shared_port_bytes(arrival.port) + u64::from(arrival.size);
-        if length > self.port_limit(arrival.port, buffer) {
-            return Verdict::Drop(DropReason::OverPortLimit);
-        }
-        Verdict::Admit(Account::Shared)
+        within_port_limit(arrival, self.port_limit(arrival.port, buffer), buffer)
     }
 
     fn hooks(&self) -> Hooks {

@@ -9,8 +9,8 @@
 //! Source: TDT, Huang, Wang, Cui, ToN 2022, section V; DEC as corrected by erratum E-TDT-1 ([`TrafficAware`]).
 
 use super::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
-    Verdict, rest_of_port,
+    Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    rest_of_port, within_port_limit,
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -262,14 +262,7 @@ impl TrafficAware {
 impl Policy for TrafficAware {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
-            return Verdict::Drop(DropReason::BufferFull);
-        }
-        let length = buffer.shared_port_bytes(arrival.port) + u64::from(arrival.size);
-        if length > self.port_limit(arrival.port, buffer) {
-            return Verdict::Drop(DropReason::OverPortLimit);
-        }
-        Verdict::Admit(Account::Shared)
+        within_port_limit(arrival, self.port_limit(arrival.port, buffer), buffer)
     }
 
     fn hooks(&self) -> Hooks {
