@@ -138,6 +138,9 @@ impl Simulation {
             switches,
             topology,
         };
+        if simulation.shares_cards() {
+            simulation.nics.iter_mut().for_each(|nic| nic.is_shared = true);
+        }
         if let Some(count) = scenario.output.explain_losses {
             simulation.explain(ExplainRequest::losses(count));
         }

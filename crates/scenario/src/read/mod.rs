@@ -11,6 +11,7 @@ mod overrides;
 mod pfc;
 mod policy;
 mod priority;
+mod rdma;
 mod scheduler;
 mod switch;
 mod topology;

@@ -1,7 +1,7 @@
 //! `[[transport]]`: how flows are carried.
 
 use super::switch::Group;
-use super::{congestion, priority};
+use super::{congestion, priority, rdma};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
@@ -134,6 +134,7 @@ fn transport(
     let congestion_control = reader.choice("congestion_control");
     let name = reader.text_or("name", congestion_control.unwrap_or_default());
     let pacing = pacing(reader, congestion_control);
+    let rdma = rdma::read(reader, congestion_control, profile);
     let segment_bytes = reader.small_size("segment_bytes");
     let header_bytes = reader.small_size("header_bytes");
     let ack_bytes = reader.small_size("ack_bytes");
@@ -161,6 +162,7 @@ fn transport(
             name: name.clone(),
             congestion_control: congestion_control?.to_owned(),
             pacing: pacing?,
+            rdma: rdma?,
             segment_bytes: segment_bytes?,
             header_bytes: header_bytes?,
             ack_bytes: ack_bytes?,
@@ -226,7 +228,8 @@ fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> 
 
 /// Nobody acknowledges open-loop packets: keys of TCP are left out of the resolved scenario, with a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
-    const KEYS: [&str; 9] = [
+    const KEYS: [&str; 10] = [
+        "kind",
         "ack_bytes",
         "initial_window",
         "min_rto",
