@@ -68,6 +68,8 @@ pub struct CongestionControlInfo {
     pub governs_window: bool,
     /// Whether a flow begins with one bandwidth-delay product in flight, where the scenario does not say otherwise.
     pub starts_at_line_rate: bool,
+    /// Whether it needs the notifications of queue pairs. Those take every control that governs its window.
+    pub rdma_only: bool,
     /// Its state at the start of a flow; may change the first window.
     pub build: fn(&TcpConfig, &mut Window) -> CongestionControl,
 }

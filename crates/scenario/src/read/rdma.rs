@@ -24,8 +24,6 @@ const KEYS: [&str; 10] = [
 ];
 /// Keys of TCP that queue pairs have not.
 const TCP_KEYS: [&str; 5] = ["min_rto", "initial_rto", "handshake", "dctcp_gain", "dctcp_initial_alpha"];
-/// The congestion control that needs notifications, and so a queue pair.
-const BY_NOTIFICATION: &str = "dcqcn";
 
 /// What a message waits for before it is sent again (our choice: far above a queueing delay, as on network cards).
 const DEFAULT_TIMEOUT: Time = Time::from_ms(1);
@@ -45,9 +43,9 @@ pub(crate) fn read(
     let info = congestion_control.and_then(find_congestion_control);
     if !is_rdma {
         leave_out(reader, &KEYS, "belongs to kind = \"rdma\"");
-        if congestion_control == Some(BY_NOTIFICATION) {
-            let complaint =
-                Complaint::new("\"dcqcn\" is a congestion control of RDMA", "TCP sends no notifications");
+        if let Some(info) = info.filter(|info| info.rdma_only) {
+            let message = format!("\"{}\" is a congestion control of RDMA", info.name);
+            let complaint = Complaint::new(message, "TCP sends no notifications");
             reader.error("congestion_control", complaint.help("add kind = \"rdma\" to this [[transport]]"));
             return None;
         }
@@ -59,11 +57,15 @@ pub(crate) fn read(
         }
         return None;
     }
-    leave_out(reader, &TCP_KEYS, "belongs to TCP");
-    if congestion_control != Some(BY_NOTIFICATION) {
+    if congestion_control != Some("dcqcn") {
         leave_out(reader, &["dcqcn_parameters"], "belongs to congestion_control = \"dcqcn\"");
     }
     spec.map(Some)
+}
+
+/// Queue pairs have no handshake, no estimate of the round trip and no window of DCTCP's.
+pub(crate) fn leave_out_tcp(reader: &mut Reader<'_>) {
+    leave_out(reader, &TCP_KEYS, "belongs to TCP");
 }
 
 fn rdma(reader: &mut Reader<'_>, profile: Profile) -> Option<RdmaSpec> {

@@ -156,6 +156,9 @@ fn transport(
     if congestion_control == Some(UNRESPONSIVE) {
         leave_out_tcp(reader);
     }
+    if matches!(rdma, Some(Some(_))) {
+        rdma::leave_out_tcp(reader);
+    }
     let spec = || {
         let (control, priorities) = (control?, priorities?);
         Some(TransportSpec {

@@ -17,6 +17,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: false,
     governs_window: true,
     starts_at_line_rate: true,
+    rdma_only: true,
     build: |config, window| CongestionControl::Dcqcn(Box::new(Dcqcn::new(config, window))),
 };
 
