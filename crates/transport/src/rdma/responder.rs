@@ -12,8 +12,8 @@ pub struct Responder {
     unacknowledged: u32,
     last_sent: Time,
     deadline: Time,
-    /// Go-back-N: a negative acknowledgement for `next` was sent, and the next one may be at this time.
-    nack_again: Option<Time>,
+    /// Go-back-N: no negative acknowledgement for `next` before this time.
+    nack_from: Time,
     /// A mark that no ACK has reported yet.
     is_marked: bool,
     /// No notification before.
@@ -31,7 +31,7 @@ impl Responder {
             unacknowledged: 0,
             last_sent: Time::ZERO,
             deadline: Time::MAX,
-            nack_again: None,
+            nack_from: Time::ZERO,
             is_marked: false,
             quiet_until: Time::ZERO,
             beyond: Ranges::default(),
@@ -55,7 +55,7 @@ impl Responder {
             return Response { ack: self.handle_disorder(config, now, seq), notify };
         }
         self.next += 1;
-        self.nack_again = None;
+        self.nack_from = Time::ZERO;
         self.unacknowledged += 1;
         if self.unacknowledged >= config.ack_every || self.next == self.total {
             return Response { ack: Some(self.acknowledge((0, 0), false)), notify };
@@ -91,12 +91,10 @@ impl Responder {
         }
         match config.recovery {
             Recovery::GoBackN => {
-                let is_due = self.nack_again.is_none_or(|again| now >= again);
-                if !is_due {
+                if now < self.nack_from {
                     return None;
                 }
-                let again = now.0.saturating_add(config.nack_interval.0);
-                self.nack_again = Some(Time(again));
+                self.nack_from = Time(now.0.saturating_add(config.nack_interval.0));
                 Some(self.acknowledge((0, 0), true))
             }
             Recovery::SelectiveRepeat => {
