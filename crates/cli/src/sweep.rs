@@ -1,9 +1,9 @@
 //! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
 
 use crate::args::SweepArgs;
-use crate::execute::{Job, execute_each, load, named, out, seeds, warn};
-use crate::group::has_stored;
+use crate::execute::{execute_each, load, named, out, seeds, warn};
 use crate::{error, print, say};
+use bufferlab_lab::{Job, has_stored};
 use bufferlab_report::format::{estimate, number};
 use bufferlab_report::{Comparison, CurveAxis, CurvePanel, CurveScale, Report, curves_page};
 use bufferlab_results::RunResult;
