@@ -2,6 +2,7 @@
 
 use bufferlab_lab::RunError;
 use bufferlab_report::ReportError;
+use bufferlab_reproduce::ReproduceError;
 use bufferlab_results::ResultsError;
 use bufferlab_sim::SimError;
 use miette::{Report, miette};
@@ -15,6 +16,12 @@ pub(crate) fn results(error: ResultsError) -> Report {
 
 /// A report cannot be made.
 pub(crate) fn report(error: ReportError) -> Report {
+    let hint = error.hint();
+    miette!(help = hint, "{error}")
+}
+
+/// A reproduction failed.
+pub(crate) fn reproduce(error: ReproduceError) -> Report {
     let hint = error.hint();
     miette!(help = hint, "{error}")
 }

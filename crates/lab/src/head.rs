@@ -11,7 +11,7 @@ pub(crate) fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunEr
     let topology = &scenario.topology;
     Ok(RunHead {
         bufferlab_version: env!("CARGO_PKG_VERSION").to_owned(),
-        git_commit: option_env!("BUFFERLAB_COMMIT").map(str::to_owned),
+        git_commit: crate::commit().map(str::to_owned),
         scenario_name: scenario.name.clone(),
         scenario_description: scenario.description.clone(),
         scenario_toml: loaded.resolved.clone(),

@@ -20,5 +20,12 @@ mod error;
 mod execute;
 mod head;
 
+pub use bufferlab_sim::Progress;
 pub use error::RunError;
 pub use execute::{Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, has_stored};
+
+/// The source revision that the program was built from, where it is known.
+#[must_use]
+pub const fn commit() -> Option<&'static str> {
+    option_env!("BUFFERLAB_COMMIT")
+}
