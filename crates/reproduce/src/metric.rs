@@ -15,7 +15,12 @@ use std::collections::BTreeMap;
 
 /// Where a number comes from.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a metric: the id of one of the summary's as a string, or { flows or queries = [classes], from_bytes, below_bytes, \
+                 of = slowdown | time_ms | dropped_packets | sent_packets | retransmitted_packets | timeouts | bytes, \
+                 take = mean | p50 | p99 | p99_9 | max | sum | count | zero_percent }"
+)]
 pub enum Metric {
     /// The summary's, by its id: `comparison.csv` of a report lists them; or `pauses`, the pause frames that switches sent.
     Summary(String),

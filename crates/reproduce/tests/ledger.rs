@@ -82,14 +82,21 @@ fn tests_of_statements() -> Vec<TestEvidence> {
         let place = file.strip_prefix(&root).expect("inside").display().to_string();
         let mut named: Vec<String> = Vec::new();
         for line in text.lines().map(str::trim) {
-            if let Some(ids) = line.strip_prefix("/// Claim: ").or_else(|| line.strip_prefix("/// Claims: ")) {
-                let ids = ids.split([',', ' ']).map(|id| id.trim_end_matches('.')).filter(|id| known.contains(id));
+            if let Some(ids) = line.strip_prefix("/// Claim: ").or_else(|| line.strip_prefix("/// Claims: "))
+            {
+                let ids =
+                    ids.split([',', ' ']).map(|id| id.trim_end_matches('.')).filter(|id| known.contains(id));
                 named.extend(ids.map(str::to_owned));
             } else if let Some(rest) = line.strip_prefix("fn ") {
                 let name = rest.split('(').next().unwrap_or_default();
                 for id in named.drain(..) {
                     let test = format!("{place}::{name}");
-                    let of = TestEvidence { id: id.clone(), verdict: Verdict::Pass, measured: String::new(), test };
+                    let of = TestEvidence {
+                        id: id.clone(),
+                        verdict: Verdict::Pass,
+                        measured: String::new(),
+                        test,
+                    };
                     evidence.entry(id).or_insert(of);
                 }
             } else if let Some((verdict, id, name)) = entry_of_claims(line)
@@ -99,7 +106,10 @@ fn tests_of_statements() -> Vec<TestEvidence> {
                 let (verdict, measured) = match verdict {
                     "Holds" => (Verdict::Pass, figure),
                     "Fails" => (Verdict::Fail, figure),
-                    _ => (Verdict::Pass, format!("refuted as printed, the corrected statement holds: {figure}")),
+                    _ => (
+                        Verdict::Pass,
+                        format!("refuted as printed, the corrected statement holds: {figure}"),
+                    ),
                 };
                 let test = format!("{place}::{name}");
                 evidence.insert(id.to_owned(), TestEvidence { id: id.to_owned(), verdict, measured, test });
@@ -144,7 +154,12 @@ fn every_statement_is_checked_by_one_experiment_at_most_and_exists() {
                 experiment.id,
                 claim.id
             );
-            assert!(seen.insert(claim.id.clone()), "{}: {} is checked elsewhere too", experiment.id, claim.id);
+            assert!(
+                seen.insert(claim.id.clone()),
+                "{}: {} is checked elsewhere too",
+                experiment.id,
+                claim.id
+            );
         }
     }
     assert!(seen.len() >= 70, "{} statements are checked by experiments", seen.len());
@@ -185,14 +200,16 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
                         && chosen.is_none_or(|labels| labels.contains(label))
                 });
             // Not constant: a rank correlation needs an order.
-            let sum: usize = metric.bytes().chain(variant.bytes()).chain(places.concat().bytes()).map(usize::from).sum();
+            let sum: usize =
+                metric.bytes().chain(variant.bytes()).chain(places.concat().bytes()).map(usize::from).sum();
             if known { Ok(1.0 + sum as f64) } else { Err(format!("{metric} of {variant} at {places:?}")) }
         }
 
         fn first_axis(&self) -> Vec<(String, f64)> {
             let Some(axis) = self.0.axes.first() else { return Vec::new() };
             let chosen = self.0.quick.values.get(&axis.name);
-            let ran = axis.values.iter().filter(|value| chosen.is_none_or(|labels| labels.contains(&value.label)));
+            let ran =
+                axis.values.iter().filter(|value| chosen.is_none_or(|labels| labels.contains(&value.label)));
             ran.map(|value| (value.label.clone(), value.x)).collect()
         }
     }
