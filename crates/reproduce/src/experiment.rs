@@ -186,6 +186,20 @@ pub struct Condition {
     /// Shown in percent.
     #[serde(default)]
     pub percent: bool,
+    /// What is taken of the seeds' effects.
+    #[serde(default)]
+    pub over_seeds: OverSeeds,
+}
+
+/// What is taken of the seeds' effects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverSeeds {
+    /// Their mean, with its interval.
+    #[default]
+    Mean,
+    /// The largest; it has no interval.
+    Largest,
 }
 
 #[derive(Deserialize)]
@@ -263,6 +277,8 @@ struct WrittenClaim {
     paper: Option<f64>,
     #[serde(default)]
     percent: bool,
+    #[serde(default)]
+    over_seeds: OverSeeds,
     #[serde(default)]
     also: Vec<Condition>,
 }
@@ -408,6 +424,7 @@ fn claim(written: WrittenClaim) -> ClaimCheck {
         neutral: written.neutral,
         paper: written.paper,
         percent: written.percent,
+        over_seeds: written.over_seeds,
     });
     ClaimCheck {
         id: written.id,

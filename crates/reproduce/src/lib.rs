@@ -17,7 +17,8 @@ mod verdict;
 
 pub use error::ReproduceError;
 pub use experiment::{
-    Axis, AxisValue, ClaimCheck, Condition, Experiment, Overrides, Panel, Scale, ScaleName, Variant,
+    Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Scale, ScaleName,
+    Variant,
 };
 pub use ledger::{Claim, Evidence, Ledger, LedgerRow, Record, TestEvidence};
 pub use metric::{Metric, Quantity, Statistic, Take};

@@ -15,7 +15,7 @@
 //! Of several conditions the worst verdict counts. With a single seed there is no interval: the mean alone decides, and the row says that there was
 //! one seed.
 
-use crate::{ClaimCheck, Condition, Results, expression};
+use crate::{ClaimCheck, Condition, OverSeeds, Results, expression};
 use bufferlab_report::Estimate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -117,7 +117,16 @@ fn measure(condition: &Condition, results: &Results) -> Measured {
     let effects: Result<Vec<f64>, String> = (0..results.seeds())
         .map(|seed| expression::evaluate(&condition.effect, &results.of_seed(seed)))
         .collect();
-    let estimate = effects.and_then(|effects| Estimate::of(&effects).ok_or_else(|| "no seed ran".to_owned()));
+    let estimate = effects.and_then(|effects| {
+        let estimate = Estimate::of(&effects).ok_or_else(|| "no seed ran".to_owned())?;
+        Ok(match condition.over_seeds {
+            OverSeeds::Mean => estimate,
+            OverSeeds::Largest => {
+                let mean = effects.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                Estimate { mean, half_width: None, ..estimate }
+            }
+        })
+    });
     match estimate {
         Ok(estimate) => {
             let text = in_words(condition, &estimate);
@@ -197,6 +206,7 @@ mod tests {
             neutral: Some(0.0),
             paper: Some(paper),
             percent: true,
+            over_seeds: OverSeeds::Mean,
         }
     }
 
