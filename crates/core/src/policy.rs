@@ -412,6 +412,8 @@ drop_reasons! {
     LinkDown = "link-down",
     /// The policy asked for something impossible; a defect of the policy.
     PolicyFault = "policy-fault",
+    /// Discarded by the PFC watchdog while its queue was stormed by pauses.
+    Watchdog = "pfc-watchdog",
 }
 
 /// What a policy wants of the sender behind an ingress queue.

@@ -164,7 +164,7 @@ fn ring(senders: usize) -> Rows {
 #[test]
 fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_members() {
     let rows = ring(5);
-    let lasting: Vec<_> = rows.pause_cycles.iter().filter(|cycle| cycle.lasted).collect();
+    let lasting: Vec<_> = rows.pause_cycles.iter().filter(|cycle| cycle.lasted()).collect();
     assert_eq!(lasting.len(), 1, "{:?}", rows.pause_cycles);
     assert_eq!(lasting[0].members, ["s0", "s1", "s2", "s3", "s4"]);
     assert!(!rows.all_finished(), "a deadlock ends no flow");

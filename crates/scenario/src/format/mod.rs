@@ -3,10 +3,14 @@
 //! The reader looks keys up here (and so knows which ones exist), the JSON Schema and the reference in
 //! `docs/scenarios.md` are generated from here, so the three cannot drift apart.
 
+mod flow_control;
 mod keys;
 
+pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
 pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRACE_ADDRESS, TRANSPORT};
-pub(crate) use keys::{CHANGE, HOST, LINK, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
+pub(crate) use keys::{
+    CHANGE, HOST, LINK, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD,
+};
 
 /// A table of the format.
 #[derive(Debug)]
