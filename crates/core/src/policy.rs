@@ -12,6 +12,7 @@ mod bshare_like;
 mod complete_sharing;
 mod congestion;
 mod credence;
+mod dynamic_headroom;
 mod dynamic_threshold;
 mod enhanced_dynamic_threshold;
 mod flow_aware;
@@ -446,6 +447,8 @@ impl Hooks {
     pub const EXPEL: Self = Self(1 << 4);
     /// [`Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
+    /// [`Policy::pause_demand`] of every ingress queue of a port whenever that of one is asked for.
+    pub const PAUSE_PORT: Self = Self(1 << 6);
 
     /// Both.
     #[must_use]

@@ -587,6 +587,17 @@ impl<P: Policy> Switch<P> {
         if !self.hooks.contains(Hooks::PAUSE) {
             return;
         }
+        if !self.hooks.contains(Hooks::PAUSE_PORT) {
+            return self.demand_pause_of(now, ingress, observer);
+        }
+        let queues = self.buffer.queues_per_port();
+        let first = ingress.0 / queues * queues;
+        for queue in first..first + queues {
+            self.demand_pause_of(now, IngressId(queue), observer);
+        }
+    }
+
+    fn demand_pause_of<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         let paused = &mut self.pausing[usize::from(ingress.0)];
         let wanted = match self.policy.pause_demand(now, ingress, &self.buffer) {
             PauseDemand::Keep => return,

@@ -111,6 +111,54 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     rows.switch_losses()
 }
 
+/// The same at a switch whose port is never idle: h2 sends to h0 all the time, so that a pause frame waits for the packet that is being sent.
+fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns: u64) -> u64 {
+    let delay = metres * 5;
+    let topology = format!(
+        "kind = \"graph\"\nhosts = 3\nswitches = 1\nlinks = [
+           {{ a = \"h0\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }},
+           {{ a = \"s0\", b = \"h1\", rate = \"1 Mb/s\", delay = \"0 s\" }},
+           {{ a = \"h2\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"0 s\" }},
+         ]"
+    );
+    let switch = format!(
+        "buffer = \"40 MB\"\nqueues_per_port = 2\npfc = {{ priorities = [0] }}\n\
+         policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
+        20 * wire
+    );
+    let transport = open_loop(&format!("{rate} Gb/s"), wire);
+    let burst = |transport: &str, src: &str, dst: &str, start: u64| {
+        format!(
+            "[[workload]]\nkind = \"bursts\"\nclass = \"{src}\"\ntransport = \"{transport}\"\n\
+             bursts = [{{ src = \"{src}\", dst = \"{dst}\", start = \"{start} ns\", duration = \"200 us\" }}]\n"
+        )
+    };
+    let rows = run(&Lab::new(&topology, &switch, &transport)
+        .transport(&format!("{transport}\ndata_priority = 1"))
+        .times("300 us", "0 s")
+        .workloads(&(burst("t0", "h0", "h1", 0) + &burst("t1", "h2", "h0", offset_ns))));
+    assert!(pauses(&rows, 0, 0).sent_pauses > 0, "nobody was paused");
+    let of_priority = |row: &&bufferlab_metrics::DropRow| row.priority == 0;
+    rows.drops.iter().filter(of_priority).map(|row| row.packets).sum()
+}
+
+#[test]
+fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
+    for (rate, metres, wire) in [(10, 3, 1_500), (25, 300, 1_500), (40, 41, 9_018), (100, 300, 4_150)] {
+        let enough = needed(rate, metres, wire, 0) + wire;
+        let packet_ns = wire * 8 / rate;
+        // The frame waits for anything from nothing to a whole packet, as the two streams happen to lie.
+        let offsets: Vec<u64> = (0..8).map(|eighth| eighth * packet_ns / 8).collect();
+        let lost = |headroom| -> Vec<u64> {
+            offsets.iter().map(|&at| losses_when_busy(rate, metres, wire, headroom, at)).collect()
+        };
+        let what = format!("{rate} Gb/s, {metres} m, {wire} B");
+        assert!(lost(enough).iter().all(|&lost| lost == 0), "{what}: {:?}", lost(enough));
+        let less = lost(enough - wire);
+        assert!(less.iter().any(|&lost| lost > 0), "{what}: the packet more is not needed");
+    }
+}
+
 /// Twice the packet (the one that asks for the pause, the one that its sender is sending), the frame, and what fills the way there and back and the
 /// reaction time: `CITED.md` 4.17 where nothing is in the frame's way.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
@@ -172,4 +220,116 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
     // Four of the five flows leave the circle open.
     let open = ring(4);
     assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
+}
+
+#[test]
+fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
+    // Cables of 20 us: packets arrive long after the pauses have taken effect. At that time no pause is due in the ring.
+    let found = ring_of_three("20 us");
+    let cycle = found.pause_cycles.iter().find(|cycle| cycle.lasted()).expect("it deadlocks");
+    let starts: Vec<u64> =
+        found.pause_spans.iter().filter(|span| span.end_ns.is_none()).map(|s| s.start_ns).collect();
+    assert!(starts.iter().all(|&start| start <= cycle.last_ns), "{cycle:?}: {starts:?}");
+    assert!(cycle.members.len() == 3 && found.switch_losses() == 0);
+}
+
+/// Three switches in a ring with routes the long way round.
+fn ring_of_three(delay: &str) -> Rows {
+    let links: String = (0..3)
+        .map(|i| {
+            let next = (i + 1) % 3;
+            format!(
+                "{{ a = \"h{i}\", b = \"s{i}\", rate = \"10 Gb/s\", delay = \"1 us\" }},
+                 {{ a = \"s{i}\", b = \"s{next}\", rate = \"10 Gb/s\", delay = \"{delay}\" }},\n"
+            )
+        })
+        .collect();
+    let routes: String = (0..3)
+        .map(|i| format!("{{ at = \"s{i}\", to = \"h{}\", via = \"s{}\" }},\n", (i + 2) % 3, (i + 1) % 3))
+        .collect();
+    let topology =
+        format!("kind = \"graph\"\nhosts = 3\nswitches = 3\nlinks = [{links}]\nroute = [{routes}]");
+    let policy = r#"{ name = "sonic-dt", headroom = "80 KB", lossless_static_threshold = "15 KB" }"#;
+    run(&Lab::new(&topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+        .times("3 ms", "20 ms")
+        .workloads(&bursts(&[(0, 2), (1, 0), (2, 1)], "2 ms")))
+}
+
+#[test]
+fn a_route_that_leads_back_is_refused() {
+    let topology = r#"
+        kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          { a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s1", b = "h1", rate = "10 Gb/s", delay = "1 us" },
+        ]
+        route = [{ at = "s1", to = "h*", via = "s0" }]"#;
+    let lab = Lab::new(topology, "buffer = \"1 MB\"\npolicy = \"dt\"", &open_loop("1 Gb/s", 1_500));
+    let scenario = lab.workloads(&bursts(&[(0, 1)], "1 ms"));
+    let refused = bufferlab_sim::Simulation::new(&scenario).err().map(|error| error.to_string());
+    assert!(
+        refused.as_ref().is_some_and(|text| text.contains("h1") && text.contains("s0, s1")),
+        "{refused:?}"
+    );
+}
+
+/// As [`chain`], with the cable between the switches down from 300 to 500 us.
+fn flapping_chain(down: &str) -> Rows {
+    let topology = format!(
+        r#"kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          {{ a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" }},
+          {{ a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" }},
+          {{ a = "s1", b = "h1", rate = "100 Mb/s", delay = "1 us" }},
+        ]
+        change = [{{ link = "s0-s1", down = [{down}] }}]"#
+    );
+    let policy = r#"{ name = "sonic-dt", headroom = "60 KB", lossless_static_threshold = "15 KB", xon_offset = "4.5 KB" }"#;
+    run(&Lab::new(&topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+        .times("2 ms", "20 ms")
+        .workloads(&bursts(&[(0, 1)], "1200 us")))
+}
+
+#[test]
+fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
+    // h1 takes a packet every 120 us: s1 pauses s0 for nearly all of the time.
+    let rows = flapping_chain("\"300 us\", \"500 us\"");
+    let spans: Vec<_> = rows.pause_spans.iter().filter(|span| span.paused == "s0").collect();
+    assert!(spans.iter().any(|span| span.end_ns == Some(300_000)), "{spans:?}");
+    assert!(spans.iter().all(|span| span.start_ns <= 300_000 || span.start_ns > 500_000), "{spans:?}");
+    // s1 still holds more than its threshold: its frame goes out at once, takes 51.2 ns and 1 us of cable.
+    assert!(spans.iter().any(|span| span.start_ns == 501_051), "{spans:?}");
+    assert!(rows.drops.iter().all(|row| row.reason == "link-down"), "{:?}", rows.drops);
+    // The host is paused by s0, too, and is told so when there is room again: nobody waits for ever.
+    let lost = rows.link_losses();
+    assert!(lost > 0 && rows.flows[0].dropped_packets == lost);
+    let arrived = rows.link("s1", "h1").tx_packets;
+    assert_eq!(arrived + lost, rows.flows[0].sent_packets);
+}
+
+#[test]
+fn frames_that_a_link_loses_pause_nobody() {
+    // Down 0.5 us after the frame of the 22nd packet (stored at 28.4512 us) was sent: it does not arrive.
+    let rows = flapping_chain("\"29 us\", \"5 ms\"");
+    let paused = rows.pause_spans.iter().filter(|span| span.paused == "s0").count();
+    let sent =
+        rows.pauses.iter().find(|row| (row.switch, row.port) == (1, 0)).map_or(0, |row| row.sent_pauses);
+    assert!(sent > 0 && paused == 0, "{sent} sent, {paused} took effect: {:?}", rows.pause_spans);
+}
+
+#[test]
+fn flow_control_is_switched_off_by_one_key() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lossless.toml");
+    let losses = |enabled: &str| {
+        let change = ("switch.pfc.enabled".to_owned(), enabled.to_owned());
+        let loaded = bufferlab_scenario::load(&path, &[change]).unwrap_or_else(|error| panic!("{error}"));
+        let rows = run(&loaded.scenario);
+        (rows.switch_losses() > 0, rows.pauses.is_empty())
+    };
+    assert_eq!((losses("true"), losses("false")), ((false, false), (true, true)));
 }

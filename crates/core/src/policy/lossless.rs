@@ -1,5 +1,6 @@
 //! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
 
+use super::dynamic_headroom::DynamicHeadroom;
 use super::{Account, Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -61,9 +62,15 @@ impl Lossless {
     /// From the four parameters above.
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let headroom = params.bytes("headroom");
-        let queues = u64::from(shape.lossless.count_ones()) * shape.ports() as u64;
+        let priorities = u64::from(shape.lossless.count_ones());
+        // Insurances are for whole ports.
+        let insured = params.iter().any(|(name, value)| {
+            name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
+        });
+        let queues = if insured { priorities.min(1) } else { priorities } * shape.ports() as u64;
         let pool = match params.bytes("headroom_pool") {
             _ if queues == 0 => 0,
+            _ if insured => headroom.saturating_mul(queues),
             0 => headroom.saturating_mul(queues),
             bytes => bytes,
         };
@@ -89,6 +96,11 @@ impl Lossless {
             xon_offset: params.bytes("xon_offset"),
             paused: vec![false; shape.queues()],
         })
+    }
+
+    /// What replaces the headroom of queues where ports are insured.
+    pub(super) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
+        DynamicHeadroom::new(self.headroom, self.xon, self.xon_offset, shape)
     }
 
     /// Bytes of the buffer that are headroom.
