@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn labels_that_would_touch_are_left_out() {
         let axis = Axis::log("x", 1.0, 10.0, |value| format!("{value} very long"));
-        let ticks = spaced(&axis, &|value| axis.place(value) * 100.0);
+        let ticks = spaced(&axis, &|value| axis.place(value) * 100.0, WIDTH);
         assert!(ticks.len() < axis.ticks.len());
     }
 }
