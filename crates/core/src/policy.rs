@@ -165,6 +165,13 @@ impl PolicyInfo {
                 );
                 return Err(BuildError { param, message });
             }
+            if let ParamValue::BytesPerPort(list) = value
+                && list.len() > shape.ports()
+            {
+                let (found, ports) = (list.len(), shape.ports());
+                let message = format!("{found} values, one for each port, and the switch has {ports} ports");
+                return Err(BuildError { param, message });
+            }
         }
         (self.build)(params, shape)
     }

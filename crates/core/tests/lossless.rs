@@ -518,3 +518,25 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
     assert!(senders.paused.iter().all(|paused| !paused));
     switch.verify().expect("the ledger holds");
 }
+
+#[test]
+fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others() {
+    for (policy, mode) in [("sonic-dt", "static"), ("sonic-dt", "dsh-like"), ("reverie", "")] {
+        let config = Load { lossless: 3, lossy: 3 }.config(20 * MTU);
+        let headroom = ParamValue::BytesPerPort(vec![3 * MTU, 5 * MTU].into());
+        let mut params = vec![("headroom".to_owned(), headroom)];
+        if !mode.is_empty() {
+            params.push(("headroom_mode".to_owned(), ParamValue::Choice(mode.into())));
+        }
+        let mut switch = config.build(policy, &params).expect("it fits");
+        for (port, packets) in [(0, 3), (1, 5), (2, 5)] {
+            let mut arrive = || switch.handle_arrival(Time::ZERO, &packet(port, 0, 1), &mut ());
+            while matches!(arrive(), Admission::Stored { .. }) {}
+            let held = switch.buffer().ingress_headroom_bytes(IngressId(port * 2 + 1));
+            assert_eq!(held, packets * MTU, "{policy} {mode}, port {port}");
+        }
+        let four = ParamValue::BytesPerPort(vec![3 * MTU; 4].into());
+        let refused = config.build(policy, &[("headroom".to_owned(), four)]).map(|_| ());
+        assert_eq!(refused.expect_err("three ports").param, "headroom");
+    }
+}

@@ -24,8 +24,8 @@ pub(super) const HEADROOM_MODE: ParamInfo = ParamInfo {
 /// What is remembered of all ports.
 #[derive(Clone, Debug)]
 pub(super) struct DynamicHeadroom {
-    /// η: of a queue, and of a port's insurance (bytes).
-    headroom: u64,
+    /// η by port: of its queues, and of its insurance (bytes).
+    headroom: Vec<u64>,
     xon: u64,
     xon_offset: u64,
     queues_per_port: u16,
@@ -37,7 +37,7 @@ pub(super) struct DynamicHeadroom {
 }
 
 impl DynamicHeadroom {
-    pub(super) fn new(headroom: u64, xon: u64, xon_offset: u64, shape: &SwitchShape) -> Self {
+    pub(super) fn new(headroom: Vec<u64>, xon: u64, xon_offset: u64, shape: &SwitchShape) -> Self {
         Self {
             headroom,
             xon,
@@ -87,10 +87,10 @@ impl DynamicHeadroom {
             self.port_paused[port] = true;
         }
         if !self.port_paused[port] {
-            self.paused[usize::from(arrival.ingress.0)] |= length > limit.saturating_sub(self.headroom);
+            self.paused[usize::from(arrival.ingress.0)] |= length > limit.saturating_sub(self.headroom[port]);
             return Verdict::Admit(Account::Shared);
         }
-        if insured + size > self.headroom {
+        if insured + size > self.headroom[port] {
             return Verdict::Drop(DropReason::HeadroomFull);
         }
         if !buffer.fits(arrival.size) {
@@ -113,7 +113,7 @@ impl DynamicHeadroom {
             let below = shared + self.xon_offset <= self.port_limit(limit) || shared == 0;
             self.port_paused[port] = insured > 0 || !below;
         }
-        let below = length + self.xon_offset <= limit.saturating_sub(self.headroom);
+        let below = length + self.xon_offset <= limit.saturating_sub(self.headroom[port]);
         let free = below || length < self.xon || length == 0;
         let paused = &mut self.paused[usize::from(ingress.0)];
         *paused &= !free;
