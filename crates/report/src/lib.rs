@@ -23,6 +23,7 @@ pub mod format;
 mod html;
 mod load;
 mod metric;
+mod pauses;
 mod samples;
 mod statistics;
 mod summary;
@@ -40,6 +41,7 @@ pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
 pub use metric::{Better, Metric, MetricValue, Unit};
+pub use pauses::Deadlock;
 pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,

@@ -3,6 +3,10 @@
 //! Colours, dashes and fonts come from the page's style sheet, so that a chart follows light and dark; series differ in
 //! dash and marker too, so that colour is never the only difference.
 
+mod timeline;
+
+pub(crate) use timeline::{Timeline, TimelineRow};
+
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -185,7 +189,7 @@ impl Chart {
                         line.grid x1=(coordinate(left)) x2=(coordinate(right)) y1=(coordinate(at_y(*tick))) y2=(coordinate(at_y(*tick))) {}
                         text.tick.end x=(coordinate(left - 5.0)) y=(coordinate(at_y(*tick) + 4.0)) { ((self.y.text)(*tick)) }
                     }
-                    @for tick in spaced(&self.x, &at_x) {
+                    @for tick in spaced(&self.x, &at_x, WIDTH) {
                         line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
                         text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 15.0)) { ((self.x.text)(tick)) }
                     }
@@ -253,12 +257,12 @@ fn bar(segment: &Segment, from: f64, to: f64, y: f64) -> Markup {
 }
 
 /// Ticks whose labels do not touch: a label that would is left out, and its line with it.
-fn spaced(axis: &Axis, at: &dyn Fn(f64) -> f64) -> Vec<f64> {
+fn spaced(axis: &Axis, at: &dyn Fn(f64) -> f64, width: f64) -> Vec<f64> {
     let mut end = f64::NEG_INFINITY;
     let fits = |tick: &f64| {
         let half = (axis.text)(*tick).chars().count() as f64 * CHARACTER / 2.0;
         let place = at(*tick);
-        let free = place - half > end + 4.0 && place + half <= WIDTH + 2.0;
+        let free = place - half > end + 4.0 && place + half <= width + 2.0;
         if free {
             end = place + half;
         }
@@ -369,7 +373,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
         figure.chart {
             figcaption { (title) }
             svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(format!("{title} [{unit}]. {}", description.join(", "))) {
-                @for tick in spaced(&axis, &at_x) {
+                @for tick in spaced(&axis, &at_x, WIDTH) {
                     line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
                     text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 14.0)) { (text(tick)) }
                 }
@@ -439,7 +443,7 @@ mod tests {
     #[test]
     fn labels_that_would_touch_are_left_out() {
         let axis = Axis::log("x", 1.0, 10.0, |value| format!("{value} very long"));
-        let ticks = spaced(&axis, &|value| axis.place(value) * 100.0);
+        let ticks = spaced(&axis, &|value| axis.place(value) * 100.0, WIDTH);
         assert!(ticks.len() < axis.ticks.len());
     }
 }

@@ -31,6 +31,8 @@ pub struct Scenario {
     pub host: HostSpec,
     /// What is sent.
     pub workloads: Vec<WorkloadSpec>,
+    /// Hosts that misbehave.
+    pub faults: Vec<FaultSpec>,
     /// What is recorded.
     pub output: OutputSpec,
 }
@@ -50,6 +52,19 @@ pub struct Topology {
     pub links: Vec<LinkSpec>,
     /// How a packet chooses among equal shortest paths.
     pub multipath: Multipath,
+    /// Next hops that are not those of shortest paths; a later one wins.
+    pub routes: Vec<RouteSpec>,
+}
+
+/// Where switches send packets for some hosts, in place of the shortest path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteSpec {
+    /// The switches, by index.
+    pub at: Vec<u32>,
+    /// The destinations, by index.
+    pub to: Vec<u32>,
+    /// The neighbouring switch that takes them, over any cable between the two that is up; if there is none, the shortest path holds.
+    pub via: u32,
 }
 
 /// A node of the graph.
@@ -129,6 +144,86 @@ pub struct PfcSpec {
     pub reaction: Time,
     /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that. `None`: until it is taken back.
     pub quanta: Option<u16>,
+    /// Looks for queues that pauses storm; `None`: nobody does.
+    pub watchdog: Option<WatchdogSpec>,
+}
+
+/// A PFC watchdog (SONiC): it looks at every lossless queue of a switch at fixed intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchdogSpec {
+    /// What it takes for a storm.
+    pub rule: WatchdogRule,
+    /// What is done about it.
+    pub action: WatchdogAction,
+    /// How long the rule must hold without interruption.
+    pub detection: Time,
+    /// How long no pause must come for a queue to be restored.
+    pub restoration: Time,
+    /// Between two looks; at most either of the two.
+    pub poll: Time,
+}
+
+/// What a storm is, seen from one look of the watchdog to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchdogRule {
+    /// The queue holds packets, has sent none, and was paused for more than 99 % of the time.
+    Mellanox,
+    /// The queue holds packets, has sent none, pause frames came, and no pause ended.
+    Broadcom,
+}
+
+impl WatchdogRule {
+    /// The name in scenarios and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mellanox => "mellanox",
+            Self::Broadcom => "broadcom",
+        }
+    }
+}
+
+/// What a watchdog does about a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchdogAction {
+    /// Flushes the queue, and discards what comes for it or, of its priority, from its port.
+    Drop,
+    /// Lets the queue send whatever pauses say.
+    Forward,
+    /// Tells of it.
+    Alert,
+}
+
+impl WatchdogAction {
+    /// The name in scenarios and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Forward => "forward",
+            Self::Alert => "alert",
+        }
+    }
+}
+
+/// A host that misbehaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultSpec {
+    /// Its card sends pause frames to its switch whatever it receives.
+    PauseStorm {
+        /// The host.
+        host: u32,
+        /// The priorities that every frame pauses.
+        priorities: Vec<u8>,
+        /// First frame.
+        from: Time,
+        /// No frame from then on; [`Time::MAX`]: never.
+        until: Time,
+        /// Between two frames.
+        interval: Time,
+        /// How long each of them pauses, in quanta of 512 bit times of the switch's port.
+        quanta: u16,
+    },
 }
 
 impl PfcSpec {

@@ -79,6 +79,7 @@ impl Simulation {
         let mut traffic = Traffic::new(scenario)?;
         let next_flow = traffic.source.next_flow();
         let routes = Routes::new(&topology, scenario.seed, |index| !down_now[index]);
+        routes.check(&topology)?;
         let hosts = topology.hosts.len() as u32;
         let paths = Paths { links: &links, first_links: &first_links, routes: &routes, hosts };
         let (transports, host_kinds, kinds) = build_transports(scenario, &traffic.replayed, &paths)?;
@@ -95,6 +96,7 @@ impl Simulation {
                 downlinks[host as usize] = index as u32;
             }
         }
+        let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let mut simulation = Self {
             now: Time::ZERO,
             calendar: build_calendar(scenario.seed, &links),
@@ -115,7 +117,7 @@ impl Simulation {
             measure_delays: scenario.output.delays,
             packet_hops: 0,
             verify: false,
-            pfc: Pfc::new(scenario, &links, &cables),
+            pfc,
             explainer: None,
             seed: scenario.seed,
             duration: scenario.duration,

@@ -121,6 +121,9 @@ impl Simulation {
         for (number, query) in std::mem::take(&mut self.finished_queries) {
             sink.query(&self.query_row(number, &query, !query.lossy))?;
         }
+        if self.has_pause_rows() {
+            self.flush_pauses(sink)?;
+        }
         Ok(())
     }
 

@@ -236,6 +236,8 @@ impl Simulation {
                 Timer::ResumeObeyed(key) => self.handle_resume_obeyed(key)?,
                 Timer::PauseExpiry(key) => self.handle_pause_expiry(key)?,
                 Timer::PauseRefresh(key) => self.handle_pause_refresh(key),
+                Timer::Storm(index) => self.handle_storm(index),
+                Timer::Watchdog(switch) => self.handle_watchdog(switch)?,
                 Timer::PhaseEnd => self.close_arrival_phase(),
                 Timer::Sample => self.sample(sink)?,
             }

@@ -17,6 +17,10 @@ pub(crate) enum Timer {
     PauseExpiry(u32),
     /// A pause is repeated unless it was taken back.
     PauseRefresh(u32),
+    /// A host that storms sends its next pause frame.
+    Storm(u32),
+    /// A switch's PFC watchdog looks.
+    Watchdog(u32),
     /// A switch's policy.
     Policy(u32),
     /// A sender's timer: retransmission, or the next segment of a paced flow.

@@ -4,6 +4,7 @@ mod bursts;
 mod charts;
 mod explanations;
 mod occupancy;
+mod pauses;
 mod queues;
 mod tables;
 
@@ -29,6 +30,7 @@ pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
         occupancy::distribution(report).map(|body| ("buffer", "Buffer occupancy", body)),
         Some(("losses", "Losses", tables::losses(report))),
         explanations::section(report)?.map(|body| ("explanations", "Explained losses", body)),
+        pauses::section(report)?.map(|body| ("pauses", "Pauses", body)),
         Some(("links", "Links", tables::links(report))),
         Some(("runs", "Runs", runs(report)?)),
     ];

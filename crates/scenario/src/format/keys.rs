@@ -1,21 +1,37 @@
 //! Every table and key of the format.
 
+use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec, Variant};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
 
-const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+pub(super) const fn required(
+    name: &'static str,
+    kind: Kind,
+    example: &'static str,
+    doc: &'static str,
+) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Required, example, doc }
 }
 
-const fn optional(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+pub(super) const fn optional(
+    name: &'static str,
+    kind: Kind,
+    example: &'static str,
+    doc: &'static str,
+) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Optional, example, doc }
 }
 
-const fn default(name: &'static str, kind: Kind, value: &'static str, doc: &'static str) -> KeySpec {
+pub(super) const fn default(
+    name: &'static str,
+    kind: Kind,
+    value: &'static str,
+    doc: &'static str,
+) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Default(value), example: value, doc }
 }
 
-const fn computed(
+pub(super) const fn computed(
     name: &'static str,
     kind: Kind,
     rule: &'static str,
@@ -25,18 +41,18 @@ const fn computed(
     KeySpec { name, kind, presence: Presence::Computed(rule), example, doc }
 }
 
-const TEXT: Kind = Kind::Text;
-const SPAN: Kind = Kind::Time { zero: false };
-const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
+pub(super) const TEXT: Kind = Kind::Text;
+pub(super) const SPAN: Kind = Kind::Time { zero: false };
+pub(super) const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
 const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
 const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
 const SMALL_SIZE: Kind = Kind::Size { min: 1, max: u32::MAX as u64 };
 const SMALL_SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u32::MAX as u64 };
 const NODES: u64 = 1 << 20;
 const PRIORITY: Kind = Kind::Count { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
-const PRIORITIES: Kind = Kind::Counts { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
+pub(super) const PRIORITIES: Kind = Kind::Counts { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
 
-const fn count(min: u64, max: u64) -> Kind {
+pub(super) const fn count(min: u64, max: u64) -> Kind {
     Kind::Count { min, max }
 }
 
@@ -103,6 +119,12 @@ pub(crate) static ROOT: TableSpec = TableSpec {
             "[{ kind = \"poisson\", sizes = \"web_search\", load = 0.4 }]",
             "What is sent.",
         ),
+        optional(
+            "fault",
+            Kind::Tables(&FAULT),
+            "[{ kind = \"pause_storm\", host = \"h0\", priorities = [3], from = \"1 ms\" }]",
+            "Hosts that misbehave.",
+        ),
         computed(
             "output",
             Kind::Table(&OUTPUT),
@@ -137,6 +159,12 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
             "[{ link = \"leaf0-spine1\", failed = true }]",
             "Cables that differ from what the generator built, or fail. They change neither the buffers nor the \
              offered load: those follow from the network as built.",
+        ),
+        optional(
+            "route",
+            Kind::Tables(&ROUTE),
+            "[{ at = \"s0\", to = \"h2\", via = \"s1\" }]",
+            "Next hops in place of shortest paths.",
         ),
     ],
     variants: &[
@@ -282,6 +310,29 @@ pub(crate) static CHANGE: TableSpec = TableSpec {
     variants: &[],
 };
 
+/// Next hops.
+pub(crate) static ROUTE: TableSpec = TableSpec {
+    title: "[[topology.route]]",
+    doc: "Next hops in place of the shortest path, for example to lead traffic round a ring. Base round-trip times remain those of shortest paths.",
+    keys: &[
+        required(
+            "at",
+            Kind::Texts,
+            "\"s0\"",
+            "The switches, in whose names * stands for any characters and ? for one.",
+        ),
+        required("to", Kind::Texts, "[\"h1\", \"h2\"]", "The hosts that packets are for, likewise."),
+        required(
+            "via",
+            TEXT,
+            "\"s1\"",
+            "The neighbouring switch that takes them. Over several cables they are spread as over equal paths; when none is up, the shortest path \
+             holds. Of two entries for one switch and host the later one holds.",
+        ),
+    ],
+    variants: &[],
+};
+
 /// A switch.
 pub(crate) static SWITCH: TableSpec = TableSpec {
     title: "[switch]",
@@ -363,36 +414,6 @@ const SWITCH_KEYS: &[KeySpec] = &[
         "Priority flow control; without it every priority is lossy.",
     ),
 ];
-
-/// Priority flow control.
-pub(crate) static PFC: TableSpec = TableSpec {
-    title: "[switch.pfc]",
-    doc: "Priority flow control (IEEE 802.1Qbb, `docs/lossless.md`): which priorities are lossless, and how pauses travel. The policy decides when the \
-          sender behind an ingress queue stops (`sonic-dt`, `sonic-abm`, `reverie`); a frame of 64 B goes out behind the packet that the port is \
-          sending, and the neighbour finishes its own packet.",
-    keys: &[
-        required(
-            "priorities",
-            PRIORITIES,
-            "[3]",
-            "The lossless priorities. Their neighbours must number priorities alike.",
-        ),
-        default(
-            "reaction",
-            SPAN_OR_ZERO,
-            "\"0 ns\"",
-            "Time that neighbours, hosts and switches, take from the arrival of a frame to obeying it.",
-        ),
-        optional(
-            "quanta",
-            count(1, 65_535),
-            "65535",
-            "How long a pause lasts, in units of 512 bits at the port's rate; it is repeated at half of that for as long as it is wanted. \
-             Without it a pause lasts until it is taken back.",
-        ),
-    ],
-    variants: &[],
-};
 
 /// A chip's deviations.
 pub(crate) static HARDWARE: TableSpec = TableSpec {

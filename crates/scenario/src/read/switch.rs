@@ -271,7 +271,7 @@ pub(crate) fn finish(
                 profile,
                 seed,
                 hardware: hardware.spec.switch,
-                lossless: pfc.as_ref().map_or(0, |pfc| pfc.spec.mask()),
+                lossless: pfc.as_ref().map_or(0, PfcChoice::mask),
                 ..SwitchConfig::new(buffer_bytes, Vec::new())
             };
             let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
@@ -297,6 +297,13 @@ pub(crate) fn finish(
             {
                 break;
             }
+            let pfc = match pfc {
+                None => None,
+                Some(choice) => match choice.spec(context, &group.path, ports) {
+                    None => break,
+                    spec => spec,
+                },
+            };
             specs[switch as usize] = Some(SwitchSpec {
                 buffer_bytes,
                 queues_per_port: group.queues_per_port,
@@ -306,7 +313,7 @@ pub(crate) fn finish(
                 ecn: group.ecn.clone(),
                 uncharged_bytes: uncharged,
                 hardware: hardware.spec,
-                pfc: pfc.as_ref().map(|pfc| pfc.spec.clone()),
+                pfc,
             });
         }
     }
