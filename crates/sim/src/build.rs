@@ -3,6 +3,8 @@
 use crate::SimError;
 use crate::base_rtt::Paths;
 use crate::calendar::Calendar;
+use crate::closed_loops::ClosedLoops;
+use crate::connections::Connections;
 use crate::explain::ExplainRequest;
 use crate::flow::Flows;
 use crate::link::{End, Link};
@@ -130,6 +132,8 @@ impl Simulation {
             listed_queries: traffic.listed_queries,
             paced_flows: vec![0; classes],
             queries: BTreeMap::new(),
+            connections: Connections::default(),
+            closed_loops: ClosedLoops::new(traffic.closed_loops),
             finished_flows: Vec::new(),
             finished_queries: Vec::new(),
             flows_finished: 0,
@@ -138,6 +142,7 @@ impl Simulation {
             switches,
             topology,
         };
+        simulation.start_closed_loops();
         if let Some(count) = scenario.output.explain_losses {
             simulation.explain(ExplainRequest::losses(count));
         }

@@ -1,6 +1,7 @@
 //! `[[workload]]`: what is sent.
 
 use super::files::Inputs;
+use super::multi_get::multi_get;
 use super::on_off;
 use super::topology::Networks;
 use super::trace;
@@ -52,6 +53,7 @@ pub(crate) fn read(
             "poisson" => poisson(&mut reader, facts, inputs, &class),
             "incast" => incast(&mut reader, facts, &class),
             "on_off" => on_off::on_off(&mut reader, facts, transports, transport, &class),
+            "multi_get" => multi_get(&mut reader, facts, transports, transport, &class),
             "bursts" => on_off::bursts(&mut reader, facts, transports, transport),
             "trace" => trace::trace(&mut reader, facts, transports, transport, inputs),
             _ => flow_list(&mut reader, facts, inputs),
