@@ -201,6 +201,8 @@ pub struct EcnSpec {
     pub kmax_bytes: u64,
     /// Marking probability at `kmax_bytes`, in 0..=1.
     pub pmax: f64,
+    /// By priority instead of the two, a step above so many bytes; the last one holds for all that follow. Empty: one for all.
+    pub by_priority_bytes: Vec<u64>,
     /// Whose length is compared.
     pub scope: EcnScope,
     /// When it is compared.
@@ -409,6 +411,8 @@ pub enum TrafficProcess {
         flows_per_second_per_host: f64,
         /// Who sends to whom.
         pattern: Pattern,
+        /// Instead of `pattern`: the hosts that send, and those that receive.
+        between: Option<(Vec<u32>, Vec<u32>)>,
     },
     /// Queries: a client asks `fan_in` servers, all of which answer at once.
     Incast {

@@ -294,7 +294,7 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
             floor: shared.floor_bytes,
             factor: Weight::from_f64(shared.share * shared.alpha),
         }),
-        by_priority: Vec::new(),
+        by_priority: spec.by_priority_bytes.iter().map(|&k| (k, k)).collect(),
     }
 }
 

@@ -156,7 +156,7 @@ impl Traffic {
                     let gets = MultiGet::new(params)?;
                     closed_loops.push(ClosedLoop { gets, class, request_delay: *request_delay });
                 }
-                TrafficProcess::Poisson { sizes, flows_per_second_per_host, pattern, .. } => {
+                TrafficProcess::Poisson { sizes, flows_per_second_per_host, pattern, between, .. } => {
                     let (sizes, pattern) = (sizes.clone(), *pattern);
                     let flows_per_second_per_host = *flows_per_second_per_host;
                     let params = PoissonParams {
@@ -164,6 +164,7 @@ impl Traffic {
                         label,
                         racks,
                         pattern,
+                        between: between.as_ref().map(|(from, to)| (from.as_slice(), to.as_slice())),
                         flows_per_second_per_host,
                         sizes,
                         class,

@@ -512,7 +512,21 @@ pub(crate) static ECN: TableSpec = TableSpec {
         Variant {
             kind: "step",
             doc: "DCTCP's step: every packet above the threshold.",
-            keys: &[required("threshold", SIZE_OR_ZERO, "\"91 KB\"", "K: mark when the length exceeds it.")],
+            keys: &[
+                computed(
+                    "threshold",
+                    SIZE_OR_ZERO,
+                    "one of the two is required",
+                    "\"91 KB\"",
+                    "K: mark when the length exceeds it. Either this or `thresholds`.",
+                ),
+                optional(
+                    "thresholds",
+                    Kind::Sizes,
+                    "[\"30 KB\", \"300 KB\"]",
+                    "K of every priority, from 0; the last one holds for all that follow.",
+                ),
+            ],
         },
         Variant {
             kind: "red",
@@ -909,6 +923,19 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     "\"next_rack\"",
                     "Who sends to whom. A rack is the hosts of one switch. ABM's artifact: next_rack.",
                 ),
+                optional(
+                    "from",
+                    Kind::Texts,
+                    "\"leaf0\"",
+                    "Instead of `pattern`, with `to`: the hosts that send, by name; a switch's name stands for all of its hosts. `load` is then a \
+                     fraction of the slowest sender's link.",
+                ),
+                optional(
+                    "to",
+                    Kind::Texts,
+                    "[\"h40\", \"h41\"]",
+                    "The hosts that receive, each with the same probability; nobody sends to itself.",
+                ),
             ],
         },
         Variant {
@@ -957,7 +984,12 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
             doc: "A closed loop, as memcached's clients have it: every thread asks several servers at once, and asks again when the last answer is \
                   complete. Query completion times (table `queries`) count from the moment of asking.",
             keys: &[
-                required("clients", Kind::Texts, "\"h0\"", "Hosts that ask."),
+                required(
+                    "clients",
+                    Kind::Texts,
+                    "\"h0\"",
+                    "Hosts that ask; here and in `servers` a switch's name stands for all of its hosts.",
+                ),
                 computed(
                     "servers",
                     Kind::Texts,

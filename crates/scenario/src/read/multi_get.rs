@@ -134,8 +134,8 @@ pub(super) fn multi_get(
     })
 }
 
-/// The hosts that a key names, each once.
-fn hosts(reader: &mut Reader<'_>, facts: &Facts<'_>, key: &'static str) -> Option<Vec<u32>> {
+/// The hosts that a key names, each once; a switch's name stands for all of its hosts.
+pub(super) fn hosts(reader: &mut Reader<'_>, facts: &Facts<'_>, key: &'static str) -> Option<Vec<u32>> {
     let named = reader.read(key, |item, wanted| {
         let named = match &item.value {
             Value::Array(items) => items
@@ -154,14 +154,23 @@ fn hosts(reader: &mut Reader<'_>, facts: &Facts<'_>, key: &'static str) -> Optio
     }
     let mut found = Vec::new();
     for (name, origin) in &named {
-        let host = host(reader, facts, key, name, *origin)?;
-        if found.contains(&host) {
+        let network = &facts.networks?.as_built;
+        let rack = network
+            .rack_switches()
+            .into_iter()
+            .position(|switch| network.switches[switch as usize] == *name)
+            .map(|rack| network.racks().swap_remove(rack));
+        let meant = match rack {
+            Some(hosts) => hosts,
+            None => vec![host(reader, facts, key, name, *origin)?],
+        };
+        if meant.iter().any(|host| found.contains(host)) {
             let complaint = Complaint::new(format!("\"{name}\" is named twice"), "again");
-            let complaint = complaint.help("name every host once; `threads` gives a client several loops");
+            let complaint = complaint.help("name every host once, by itself or by its switch");
             reader.context.error(&reader.path(key), *origin, complaint);
             return None;
         }
-        found.push(host);
+        found.extend(meant);
     }
     Some(found)
 }
