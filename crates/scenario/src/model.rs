@@ -447,7 +447,7 @@ pub enum TrafficProcess {
         think: Option<Durations>,
         /// Queries of all threads together; `None`: as many as there is time for.
         queries: Option<u64>,
-        /// When every thread asks for the first time.
+        /// When every thread asks for the first time, or begins to think about it.
         start: Time,
         /// From the query to the answers; `None`: half of the unloaded round trip to each server.
         request_delay: Option<Time>,

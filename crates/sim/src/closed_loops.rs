@@ -63,8 +63,8 @@ impl Simulation {
     /// Every thread's first question.
     pub(crate) fn start_closed_loops(&mut self) {
         for index in 0..self.closed_loops.threads.len() {
-            let of = self.closed_loops.threads[index].of;
-            if let Some(first) = self.closed_loops.loops[of].gets.first() {
+            let Thread { of, number, .. } = self.closed_loops.threads[index];
+            if let Some(first) = self.closed_loops.loops[of].gets.first(number) {
                 self.closed_loops.active += 1;
                 self.timers.push(first, Timer::Ask(index as u32));
             }

@@ -49,7 +49,7 @@ pub struct MultiGetParams<'a> {
     pub think: Option<Durations>,
     /// Queries of all threads together; `None`: as many as there is time for.
     pub queries: Option<u64>,
-    /// When every thread asks for the first time.
+    /// When every thread begins: with a query, or in the midst of thinking about it.
     pub start: Time,
     /// Queries are asked before this time.
     pub end: Time,
@@ -166,10 +166,17 @@ impl MultiGet {
         }
     }
 
-    /// When a thread asks for the first time; `None` if that is after the end.
-    #[must_use]
-    pub fn first(&self) -> Option<Time> {
-        Some(self.start).filter(|&start| start < self.end)
+    /// When `thread` asks for the first time: at the start, or after the rest of a thought, so that threads that think do not all ask at
+    /// once. `None` if that is after the end.
+    ///
+    /// # Panics
+    /// If there is no such thread.
+    pub fn first(&mut self, thread: u32) -> Option<Time> {
+        let think = match self.think {
+            None => Time::ZERO,
+            Some(think) => think.sample_first(&mut self.streams[thread as usize].1),
+        };
+        Some(self.start.saturating_add(think)).filter(|&first| first < self.end)
     }
 
     /// What `thread` asks now. `None` when all queries have been asked: the thread ends.
@@ -301,13 +308,17 @@ mod tests {
     fn queries_end_with_their_number_or_with_time() {
         let think = Some(Durations { mean: Time::from_us(300), shape: DurationShape::Fixed });
         let mut gets = MultiGet::new(MultiGetParams { think, queries: Some(2), ..params() }).expect("sound");
-        assert_eq!(gets.first(), Some(Time::from_ms(1)));
+        let first: Vec<_> = (0..6).map(|thread| gets.first(thread).expect("there is time")).collect();
+        assert!(first.iter().all(|at| (Time::from_ms(1)..Time::from_us(1_300)).contains(at)), "{first:?}");
+        assert!(first.iter().any(|at| *at != first[0]), "they do not march in step");
         assert!(gets.ask(0).is_some());
         assert_eq!(gets.next(0, Time::from_us(1_500)), Some(Time::from_us(1_800)));
         assert_eq!(gets.next(0, Time::from_us(1_700)), None, "too late");
         assert!(gets.ask(5).is_some());
         assert_eq!(gets.next(0, Time::from_us(1_500)), None, "both have been asked");
-        assert_eq!(gets.ask(0), None);
+        assert_eq!(gets.ask(1), None);
+        let mut gets = MultiGet::new(params()).expect("sound");
+        assert_eq!([gets.first(0), gets.first(5)], [Some(Time::from_ms(1)); 2]);
     }
 
     #[test]

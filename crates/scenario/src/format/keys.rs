@@ -1041,7 +1041,12 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     "1000",
                     "Queries of all threads together. Without it, threads ask until `duration`.",
                 ),
-                default("start", SPAN_OR_ZERO, "\"0 s\"", "When every thread asks for the first time."),
+                default(
+                    "start",
+                    SPAN_OR_ZERO,
+                    "\"0 s\"",
+                    "When every thread asks for the first time, or with a `think_time` begins to think about it.",
+                ),
                 computed(
                     "request_delay",
                     SPAN_OR_ZERO,

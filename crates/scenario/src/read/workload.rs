@@ -81,18 +81,15 @@ fn poisson(
 ) -> Option<TrafficProcess> {
     let sizes = sizes(reader, inputs);
     let load = reader.ratio("load");
-    let between = between(reader, facts)?;
-    let several =
-        between.is_none() && facts.networks.is_some_and(|networks| networks.as_built.switches.len() > 1);
+    let between = between(reader, facts);
+    let is_between = reader.has("from") || reader.has("to");
+    let several = !is_between && facts.networks.is_some_and(|networks| networks.as_built.switches.len() > 1);
     let load_of = match reader.choice_or("load_of", if several { "leaf_uplinks" } else { "host_links" }) {
         "leaf_uplinks" => LoadReference::LeafUplinks,
         _ => LoadReference::HostLinks,
     };
-    let pattern = match between {
-        None => pattern(reader, facts),
-        Some(_) => Some(Pattern::AllToAll),
-    };
-    let (sizes, load, pattern) = (sizes?, load?, pattern?);
+    let pattern = if is_between { Some(Pattern::AllToAll) } else { pattern(reader, facts) };
+    let (sizes, load, pattern, between) = (sizes?, load?, pattern?, between?);
     let networks = facts.networks?;
     let capacity = match (&between, load_of) {
         (None, _) => capacity_bps_per_host(reader, networks, load_of)?,
@@ -129,10 +126,11 @@ fn poisson(
 /// `from` and `to` of Poisson traffic: `Some(None)` where a pattern says who sends to whom.
 #[allow(clippy::type_complexity, reason = "senders and receivers, or none; or an error")]
 fn between(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Option<(Vec<u32>, Vec<u32>)>> {
+    for key in ["from", "to"] {
+        reader.spec_of(key);
+    }
     let ends = ["from", "to"].map(|key| reader.has(key));
     if ends == [false, false] {
-        reader.spec_of("from");
-        reader.spec_of("to");
         return Some(None);
     }
     reader.spec_of("pattern");
