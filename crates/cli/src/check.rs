@@ -172,6 +172,14 @@ fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
             format_size(*request_bytes),
             queries_per_second_per_host * hosts * seconds
         ),
+        TrafficProcess::MultiGet { clients, threads, fan_in, items, item_bytes, queries, .. } => format!(
+            "closed loops: {} of {} ask for {} of {} from {fan_in} servers{}",
+            counted(*threads as usize, "thread", "threads"),
+            counted(clients.len(), "client", "clients"),
+            counted(*items as usize, "item", "items"),
+            format_size(*item_bytes),
+            queries.map_or_else(String::new, |queries| format!(", {queries} queries"))
+        ),
         TrafficProcess::OnOff { on, off, .. } => format!(
             "bursts of {} on average ({}), every {} ({}) of a source",
             format_time(on.mean),

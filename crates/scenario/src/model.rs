@@ -4,7 +4,7 @@
 use bufferlab_core::{Hardware, ParamValue, Profile};
 use bufferlab_transport::{HyStart, Spacing};
 use bufferlab_units::{BitRate, Time};
-use bufferlab_workload::{Durations, FlowSpec, Pattern, SizeDistribution};
+use bufferlab_workload::{AnswersPer, Durations, FlowSpec, Pattern, SizeDistribution};
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -296,6 +296,8 @@ pub struct EcnSpec {
     pub kmax_bytes: u64,
     /// Marking probability at `kmax_bytes`, in 0..=1.
     pub pmax: f64,
+    /// By priority instead of the two, a step above so many bytes; the last one holds for all that follow. Empty: one for all.
+    pub by_priority_bytes: Vec<u64>,
     /// Whose length is compared.
     pub scope: EcnScope,
     /// When it is compared.
@@ -407,6 +409,10 @@ pub struct TransportSpec {
     /// Whether a flow opens with SYN and SYN-ACK (one round-trip time) unless its flow list says that the
     /// connection exists.
     pub handshake: bool,
+    /// Whether messages between two hosts use connections that stay open; `None`: every flow has one of its own.
+    pub persistent: Option<PersistentSpec>,
+    /// The card sends a flow's new segments in bursts of at most this many bytes of payload; 0: segment by segment.
+    pub lso_bytes: u32,
     /// Whether packets are ECN-capable.
     pub ecn_capable: bool,
     /// DCTCP's gain g, in (0, 1].
@@ -437,6 +443,16 @@ pub struct TransportSpec {
     pub control_priority: u8,
     /// Data segments with at most this much payload use the control priority (bytes).
     pub control_max_payload_bytes: u32,
+}
+
+/// Connections that stay open between messages. Each carries one message at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PersistentSpec {
+    /// Most connections from one host to another; a message that finds all of them busy waits for the first that is not. `None`: it
+    /// opens another one.
+    pub connections_per_pair: Option<u32>,
+    /// Whether a connection that was idle for longer than its timeout begins with the initial window again (RFC 5681 section 4.1).
+    pub idle_restart: bool,
 }
 
 /// Sending by the clock, whatever becomes of the packets.
@@ -490,6 +506,8 @@ pub enum TrafficProcess {
         flows_per_second_per_host: f64,
         /// Who sends to whom.
         pattern: Pattern,
+        /// Instead of `pattern`: the hosts that send, and those that receive.
+        between: Option<(Vec<u32>, Vec<u32>)>,
     },
     /// Queries: a client asks `fan_in` servers, all of which answer at once.
     Incast {
@@ -503,6 +521,31 @@ pub enum TrafficProcess {
         pattern: Pattern,
         /// Whether the answers use connections that exist already: no handshake.
         persistent: bool,
+    },
+    /// A closed loop: every thread asks again when all answers to its last query are complete.
+    MultiGet {
+        /// Hosts that ask.
+        clients: Vec<u32>,
+        /// Hosts that answer.
+        servers: Vec<u32>,
+        /// Closed loops of every client.
+        threads: u32,
+        /// Servers per query.
+        fan_in: u32,
+        /// Items per query, dealt to its servers in turn.
+        items: u32,
+        /// Payload of an item (bytes).
+        item_bytes: u64,
+        /// How a server sends its items.
+        answers_per: AnswersPer,
+        /// From the last answer to the next query; `None`: at once.
+        think: Option<Durations>,
+        /// Queries of all threads together; `None`: as many as there is time for.
+        queries: Option<u64>,
+        /// When every thread asks for the first time, or begins to think about it.
+        start: Time,
+        /// From the query to the answers; `None`: half of the unloaded round trip to each server.
+        request_delay: Option<Time>,
     },
     /// Every source is silent and sends a burst in turn; a burst is one flow.
     OnOff {

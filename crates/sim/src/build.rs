@@ -3,6 +3,8 @@
 use crate::SimError;
 use crate::base_rtt::Paths;
 use crate::calendar::Calendar;
+use crate::closed_loops::ClosedLoops;
+use crate::connections::Connections;
 use crate::explain::ExplainRequest;
 use crate::flow::Flows;
 use crate::link::{End, Link};
@@ -132,6 +134,8 @@ impl Simulation {
             listed_queries: traffic.listed_queries,
             paced_flows: vec![0; classes],
             queries: BTreeMap::new(),
+            connections: Connections::default(),
+            closed_loops: ClosedLoops::new(traffic.closed_loops),
             finished_flows: Vec::new(),
             finished_queries: Vec::new(),
             flows_finished: 0,
@@ -140,6 +144,7 @@ impl Simulation {
             switches,
             topology,
         };
+        simulation.start_closed_loops();
         if let Some(count) = scenario.output.explain_losses {
             simulation.explain(ExplainRequest::losses(count));
         }
@@ -291,7 +296,7 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
             floor: shared.floor_bytes,
             factor: Weight::from_f64(shared.share * shared.alpha),
         }),
-        by_priority: Vec::new(),
+        by_priority: spec.by_priority_bytes.iter().map(|&k| (k, k)).collect(),
     }
 }
 

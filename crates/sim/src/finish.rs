@@ -18,6 +18,10 @@ impl Simulation {
     /// Ends a flow and gives its slot back.
     pub(crate) fn retire(&mut self, slot: Slot) {
         let row = self.flow_row(slot);
+        let transport = self.flows.senders[slot as usize].transport;
+        if self.transports[usize::from(transport)].persistent.is_some() {
+            self.leave_connection(slot);
+        }
         let info = self.flows.remove(slot);
         self.flows_finished += 1;
         if info.spec.query != FlowSpec::NO_QUERY {
@@ -37,7 +41,15 @@ impl Simulation {
             Control::Window(_) => None,
             Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
         };
-        let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, spec.size, rate);
+        let size = match (spec.size, &receiver.receiver) {
+            // It is still sending: what has arrived counts.
+            (FlowSpec::UNLIMITED, FlowReceiver::Tcp(receiver)) => {
+                let segment = self.transports[usize::from(sender.transport)].segment;
+                u64::from(receiver.delivered().max(1)) * u64::from(segment)
+            }
+            (size, _) => size,
+        };
+        let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, size, rate);
         let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
         let fct = receiver.completed.map(|at| at - spec.start);
         let state = match fct {
@@ -53,7 +65,7 @@ impl Simulation {
             query_id: (spec.query != FlowSpec::NO_QUERY).then_some(spec.query),
             src_host: spec.src,
             dst_host: spec.dst,
-            size_bytes: spec.size,
+            size_bytes: size,
             start_ns: spec.start.as_ns(),
             sending_ns: sending.map(Time::as_ns),
             state,
@@ -64,7 +76,7 @@ impl Simulation {
             retransmitted_packets: u64::from(counters.retransmitted),
             timeouts: counters.timeouts,
             marked_packets: receiver.marked_packets,
-            dropped_packets: info.dropped_packets,
+            dropped_packets: u64::from(info.dropped_packets),
         }
     }
 

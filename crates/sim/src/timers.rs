@@ -29,6 +29,12 @@ pub(crate) enum Timer {
     DelayedAck(u32),
     /// A paced sender may send again.
     Pace(u32),
+    /// A message that waited for a connection has one.
+    Connection(u32),
+    /// A thread of a closed loop asks.
+    Ask(u32),
+    /// A thread's request reaches servers.
+    Request(u32),
     /// The arrival phase is over.
     PhaseEnd,
     /// Time to sample the chosen switch.

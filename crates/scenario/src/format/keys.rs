@@ -533,7 +533,21 @@ pub(crate) static ECN: TableSpec = TableSpec {
         Variant {
             kind: "step",
             doc: "DCTCP's step: every packet above the threshold.",
-            keys: &[required("threshold", SIZE_OR_ZERO, "\"91 KB\"", "K: mark when the length exceeds it.")],
+            keys: &[
+                computed(
+                    "threshold",
+                    SIZE_OR_ZERO,
+                    "one of the two is required",
+                    "\"91 KB\"",
+                    "K: mark when the length exceeds it. Either this or `thresholds`.",
+                ),
+                optional(
+                    "thresholds",
+                    Kind::Sizes,
+                    "[\"30 KB\", \"300 KB\"]",
+                    "K of every priority, from 0; the last one holds for all that follow.",
+                ),
+            ],
         },
         Variant {
             kind: "red",
@@ -669,6 +683,36 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             Kind::Flag,
             "true",
             "Whether a flow opens with SYN and SYN-ACK, unless its connection exists already. Default: ABM's artifact.",
+        ),
+        default(
+            "persistent",
+            Kind::Flag,
+            "false",
+            "Whether messages from one host to another use connections that stay open: no handshake but for the first, and window, threshold, \
+             round-trip estimate and the congestion control's memory are kept from message to message. A connection carries one message at a \
+             time and takes its path with it. Default: every flow has a connection of its own, as in ABM's artifact.",
+        ),
+        computed(
+            "connections_per_pair",
+            count(1, u32::MAX as u64),
+            "with `persistent`, which alone has it: another one is opened whenever all are busy",
+            "5",
+            "Most connections from one host to another. A message that finds all of them busy waits for the first that is not. Plasticine section 6: 1; \
+             LossPass section 5.1: 5. The threads of a `multi_get` have one of their own to every server in any case.",
+        ),
+        computed(
+            "idle_restart",
+            Kind::Flag,
+            "true with `persistent`, which alone has it (RFC 5681 section 4.1)",
+            "true",
+            "Whether a connection that was idle for longer than its timeout begins with `initial_window` again, if its window is larger.",
+        ),
+        default(
+            "lso",
+            SMALL_SIZE_OR_ZERO,
+            "\"0 B\"",
+            "Large send offload: the card sends a flow's new segments in bursts of at most this much payload, back to back, and the sender waits for \
+             its window to open for a burst worth sending (`docs/transports.md`). Linux: 64 KB. Default: segment by segment.",
         ),
         computed(
             "ecn_capable",
@@ -900,6 +944,19 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     "\"next_rack\"",
                     "Who sends to whom. A rack is the hosts of one switch. ABM's artifact: next_rack.",
                 ),
+                optional(
+                    "from",
+                    Kind::Texts,
+                    "\"leaf0\"",
+                    "Instead of `pattern`, with `to`: the hosts that send, by name; a switch's name stands for all of its hosts. `load` is then a \
+                     fraction of the slowest sender's link.",
+                ),
+                optional(
+                    "to",
+                    Kind::Texts,
+                    "[\"h40\", \"h41\"]",
+                    "The hosts that receive, each with the same probability; nobody sends to itself.",
+                ),
             ],
         },
         Variant {
@@ -940,6 +997,83 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     "true",
                     "Whether the answers use connections that exist already: no handshake. Default: ABM's artifact and \
                      Plasticine section 6.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "multi_get",
+            doc: "A closed loop, as memcached's clients have it: every thread asks several servers at once, and asks again when the last answer is \
+                  complete. Query completion times (table `queries`) count from the moment of asking.",
+            keys: &[
+                required(
+                    "clients",
+                    Kind::Texts,
+                    "\"h0\"",
+                    "Hosts that ask; here and in `servers` a switch's name stands for all of its hosts.",
+                ),
+                computed(
+                    "servers",
+                    Kind::Texts,
+                    "every host but the clients",
+                    "[\"h1\", \"h2\", \"h3\", \"h4\"]",
+                    "Hosts that answer. Nobody asks itself.",
+                ),
+                default("threads", count(1, 65_535), "1", "Closed loops of every client."),
+                computed(
+                    "fan_in",
+                    count(1, 65_535),
+                    "all of them",
+                    "4",
+                    "Servers per query; of more servers, every query draws so many.",
+                ),
+                computed(
+                    "items",
+                    count(1, 65_535),
+                    "`fan_in`",
+                    "16",
+                    "Items per query, dealt to its servers in turn.",
+                ),
+                required("item", SIZE, "\"32 KB\"", "Payload of one item."),
+                default(
+                    "answers_per",
+                    Kind::Choice(&[
+                        ("server", "one message with all of its items"),
+                        ("item", "one message for each, over connections of their own"),
+                    ]),
+                    "\"server\"",
+                    "How a server answers. Default: memcached's get of several keys.",
+                ),
+                default(
+                    "think_time",
+                    SPAN_OR_ZERO,
+                    "\"0 s\"",
+                    "Mean time from the last answer to the next query.",
+                ),
+                default(
+                    "think_distribution",
+                    DISTRIBUTION,
+                    "\"exponential\"",
+                    "How those times scatter. Default: our choice, the usual closed loop.",
+                ),
+                PARETO_SHAPE,
+                optional(
+                    "queries",
+                    count(1, u32::MAX as u64 - 1),
+                    "1000",
+                    "Queries of all threads together. Without it, threads ask until `duration`.",
+                ),
+                default(
+                    "start",
+                    SPAN_OR_ZERO,
+                    "\"0 s\"",
+                    "When every thread asks for the first time, or with a `think_time` begins to think about it.",
+                ),
+                computed(
+                    "request_delay",
+                    SPAN_OR_ZERO,
+                    "half of the unloaded round trip to each server",
+                    "\"250 us\"",
+                    "From the query to the answers; the requests themselves are not sent through the network.",
                 ),
             ],
         },
@@ -1098,7 +1232,8 @@ pub(crate) static OTHER_BURST: TableSpec = TableSpec {
 /// One burst.
 pub(crate) static BURST: TableSpec = TableSpec {
     title: "an entry of workload.bursts",
-    doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`.",
+    doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`; over a congestion control, as a long flow (iperf): its \
+          size is then what it had sent until that time.",
     keys: &[
         required("src", TEXT, "\"h1\"", "Sending host."),
         required("dst", TEXT, "\"h3\"", "Receiving host."),

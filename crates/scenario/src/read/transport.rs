@@ -1,7 +1,7 @@
 //! `[[transport]]`: how flows are carried.
 
 use super::switch::Group;
-use super::{congestion, priority};
+use super::{congestion, persistent, priority};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
@@ -143,6 +143,8 @@ fn transport(
     let ack_every = reader.small_count("ack_every");
     let delayed_ack_timeout = reader.time("delayed_ack_timeout");
     let handshake = reader.flag("handshake");
+    let persistent = persistent::read(reader);
+    let lso_bytes = reader.small_size("lso");
     let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| congestion_control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
     let dctcp_gain = reader.ratio("dctcp_gain");
@@ -170,6 +172,8 @@ fn transport(
             ack_every: ack_every?,
             delayed_ack_timeout: delayed_ack_timeout?,
             handshake: handshake?,
+            persistent: persistent?,
+            lso_bytes: lso_bytes?,
             ecn_capable,
             dctcp_gain: dctcp_gain?,
             dctcp_initial_alpha: dctcp_initial_alpha?,
@@ -226,7 +230,7 @@ fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> 
 
 /// Nobody acknowledges open-loop packets: keys of TCP are left out of the resolved scenario, with a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
-    const KEYS: [&str; 9] = [
+    const KEYS: [&str; 13] = [
         "ack_bytes",
         "initial_window",
         "min_rto",
@@ -234,6 +238,10 @@ fn leave_out_tcp(reader: &mut Reader<'_>) {
         "ack_every",
         "delayed_ack_timeout",
         "handshake",
+        "persistent",
+        "connections_per_pair",
+        "idle_restart",
+        "lso",
         "dctcp_gain",
         "dctcp_initial_alpha",
     ];
