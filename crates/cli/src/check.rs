@@ -55,14 +55,28 @@ fn summary(scenario: &Scenario) -> String {
             );
             continue;
         }
+        let algorithm = match transport.congestion_control.as_str() {
+            same if same == transport.name => String::new(),
+            other => format!(" ({other})"),
+        };
+        if let Some(rdma) = &transport.rdma {
+            let timeout = match rdma.retransmission_timeout {
+                Some(timeout) => format!("timeout {timeout}"),
+                None => "no timeout".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "transport {}{algorithm}: RDMA, {} B segments, {}, {timeout}",
+                transport.name,
+                transport.segment_bytes,
+                rdma.recovery.name()
+            );
+            continue;
+        }
         let window = match transport.initial_window {
             InitialWindow::Whole => "the whole flow".to_owned(),
             InitialWindow::BandwidthDelay => "one bandwidth-delay product".to_owned(),
             InitialWindow::Segments(segments) => counted(segments as usize, "segment", "segments"),
-        };
-        let algorithm = match transport.congestion_control.as_str() {
-            same if same == transport.name => String::new(),
-            other => format!(" ({other})"),
         };
         let _ = writeln!(
             text,

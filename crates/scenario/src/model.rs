@@ -2,6 +2,7 @@
 //! resolved. Only this enters a driver.
 
 use bufferlab_core::{Hardware, ParamValue, Profile};
+use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_transport::{HyStart, Spacing};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{AnswersPer, Durations, FlowSpec, Pattern, SizeDistribution};
@@ -381,6 +382,29 @@ pub struct PowerTcpSpec {
     pub flows: u32,
 }
 
+/// What a transport over RDMA has beside what it shares with TCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RdmaSpec {
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// Not more than a bandwidth-delay product is in flight, whatever the congestion control allows.
+    pub window_limit: bool,
+    /// `None`: what nobody asks for again is lost for ever.
+    pub retransmission_timeout: Option<Time>,
+    /// Go-back-N repeats a negative acknowledgement after this time; `None`: one per gap.
+    pub nack_interval: Option<Time>,
+    /// How receivers report marks.
+    pub notification: Notification,
+    /// Name of DCQCN's parameters.
+    pub dcqcn: String,
+    /// A segment that waited for the card delays those after it.
+    pub strict_pace: bool,
+    /// A message is complete when its last ACK reaches the sender, not when its last byte reaches the receiver.
+    pub ends_at_sender: bool,
+    /// Bytes of every segment that count in the slowdown's ideal beside its payload.
+    pub ideal_header_bytes: u32,
+}
+
 /// A named transport configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransportSpec {
@@ -390,6 +414,8 @@ pub struct TransportSpec {
     pub congestion_control: String,
     /// When packets are sent that no congestion control holds back; `Some` for `none` only.
     pub pacing: Option<Pacing>,
+    /// `None`: TCP, or open loop.
+    pub rdma: Option<RdmaSpec>,
     /// Payload of a full segment (bytes).
     pub segment_bytes: u32,
     /// Headers of a data segment on the wire (bytes).

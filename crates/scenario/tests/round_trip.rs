@@ -121,11 +121,15 @@ fn every_congestion_control_survives_the_round_trip_in_either_profile() {
             "#
         );
         for info in bufferlab_transport::CONGESTION_CONTROLS {
-            let name = info.name;
-            text += &format!(
-                "[[transport]]\ncongestion_control = \"{name}\"\n[[workload]]\nkind = \"poisson\"\nclass = \"{name}\"\n\
-                 transport = \"{name}\"\nsizes = \"1 KB\"\nload = 0.1\n"
-            );
+            let control = info.name;
+            let carriers = [("tcp", !info.rdma_only), ("rdma", info.governs_window)];
+            for (kind, _) in carriers.into_iter().filter(|(_, fits)| *fits) {
+                let name = if kind == "tcp" { control.to_owned() } else { format!("{control}-{kind}") };
+                text += &format!(
+                    "[[transport]]\nname = \"{name}\"\nkind = \"{kind}\"\ncongestion_control = \"{control}\"\n[[workload]]\n\
+                     kind = \"poisson\"\nclass = \"{name}\"\ntransport = \"{name}\"\nsizes = \"1 KB\"\nload = 0.02\n"
+                );
+            }
         }
         text += r#"
             [[transport]]
@@ -138,6 +142,28 @@ fn every_congestion_control_survives_the_round_trip_in_either_profile() {
             data_priorities = [1, 2, 2]
             pias_thresholds = ["10 KB", "1 MB"]
             small_bytes = "100 KB"
+            [[transport]]
+            name = "odd-rdma"
+            kind = "rdma"
+            congestion_control = "dcqcn"
+            recovery = "selective-repeat"
+            window_limit = "bdp"
+            base_rtt = "12 us"
+            retransmission_timeout = "320 us"
+            nack_interval = "7 us"
+            notification = "frames"
+            notification_interval = "4 us"
+            dcqcn_parameters = "mellanox"
+            ack_every = 8
+            strict_pace = true
+            completion = "receiver"
+            ideal_header_bytes = "48 B"
+            [[workload]]
+            kind = "poisson"
+            class = "odd-rdma"
+            transport = "odd-rdma"
+            sizes = "1 KB"
+            load = 0.1
             [[workload]]
             kind = "poisson"
             transport = "odd"

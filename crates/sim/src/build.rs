@@ -145,6 +145,9 @@ impl Simulation {
             topology,
         };
         simulation.start_closed_loops();
+        if simulation.shares_cards() {
+            simulation.nics.iter_mut().for_each(|nic| nic.is_shared = true);
+        }
         if let Some(count) = scenario.output.explain_losses {
             simulation.explain(ExplainRequest::losses(count));
         }

@@ -37,19 +37,21 @@ impl Simulation {
         let spec = &info.spec;
         let sender = &self.flows.senders[slot as usize];
         let rate = self.links[spec.src as usize].rate.min(self.receive_rate(spec.dst));
-        let sending = match self.transports[usize::from(sender.transport)].control {
-            Control::Window(_) => None,
+        let transport = &self.transports[usize::from(sender.transport)];
+        let sending = match transport.control {
+            Control::Window(_) | Control::QueuePair(_) => None,
             Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
         };
         let size = match (spec.size, &receiver.receiver) {
             // It is still sending: what has arrived counts.
             (FlowSpec::UNLIMITED, FlowReceiver::Tcp(receiver)) => {
-                let segment = self.transports[usize::from(sender.transport)].segment;
-                u64::from(receiver.delivered().max(1)) * u64::from(segment)
+                u64::from(receiver.delivered().max(1)) * u64::from(transport.segment)
             }
             (size, _) => size,
         };
-        let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, size, rate);
+        let segments = size.div_ceil(u64::from(transport.segment));
+        let ideal_bytes = size + segments * u64::from(transport.ideal_header);
+        let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, ideal_bytes, rate);
         let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
         let fct = receiver.completed.map(|at| at - spec.start);
         let state = match fct {
@@ -199,6 +201,7 @@ impl Simulation {
             let sender = &self.flows.senders[slot as usize];
             let segments = match &self.flows.receivers[slot as usize].receiver {
                 FlowReceiver::Tcp(receiver) => receiver.delivered(),
+                FlowReceiver::Rdma(receiver) => receiver.delivered(),
                 FlowReceiver::Counting { missing } => sender.total - missing,
             };
             let segment = u64::from(self.transports[usize::from(sender.transport)].segment);
@@ -283,7 +286,7 @@ impl Simulation {
             .map(|place| place.slice.core.buffer().queue_packets(place.local))
             .sum();
         let flying: usize = self.links.iter().map(|link| link.pipe.len()).sum();
-        let waiting: usize = self.nics.iter().map(|nic| nic.queue.len()).sum();
+        let waiting: usize = self.nics.iter().map(|nic| nic.queue.len() + nic.express.len()).sum();
         let (alive, found) = (self.packets.len(), stored + flying + waiting);
         if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
     }

@@ -4,6 +4,7 @@
 //! flow for an old one that had the same slot. A slot is reused once the sender is done, no packet of the flow is left
 //! in the network and the flow has left its host's turn order.
 
+use bufferlab_transport::rdma::{QueuePair, Responder};
 use bufferlab_transport::{PacedSender, Receiver, Segment, Sender, SenderCounters, TcpConfig};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
@@ -27,6 +28,7 @@ pub(crate) const NO_SLOT: Slot = u32::MAX;
 #[allow(clippy::large_enum_variant, reason = "TCP is the common case, and a slot is reused for either")]
 pub(crate) enum FlowSender {
     Tcp(Sender),
+    Rdma(QueuePair),
     Paced(PacedSender),
 }
 
@@ -36,6 +38,7 @@ impl FlowSender {
     pub(crate) fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         match self {
             Self::Tcp(sender) => sender.wants_to_send(config, now),
+            Self::Rdma(sender) => sender.wants_to_send(config, now),
             Self::Paced(sender) => sender.wants_to_send(now),
         }
     }
@@ -44,6 +47,7 @@ impl FlowSender {
     pub(crate) fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
         match self {
             Self::Tcp(sender) => sender.poll_transmit(config, now),
+            Self::Rdma(sender) => sender.poll_transmit(config, now),
             Self::Paced(sender) => sender.poll_transmit(now),
         }
     }
@@ -54,6 +58,7 @@ impl FlowSender {
     pub(crate) fn deadline(&self, now: Time) -> Time {
         match self {
             Self::Tcp(sender) => sender.deadline(),
+            Self::Rdma(sender) => sender.deadline(),
             Self::Paced(sender) if sender.wants_to_send(now) => Time::MAX,
             Self::Paced(sender) => sender.deadline(),
         }
@@ -64,6 +69,7 @@ impl FlowSender {
     pub(crate) fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
         match self {
             Self::Tcp(sender) => sender.wake_at(config, now),
+            Self::Rdma(sender) => sender.wake_at(config, now),
             Self::Paced(_) => Time::MAX,
         }
     }
@@ -72,15 +78,16 @@ impl FlowSender {
     pub(crate) fn is_done(&self) -> bool {
         match self {
             Self::Tcp(sender) => sender.is_done(),
+            Self::Rdma(sender) => sender.is_done(),
             Self::Paced(sender) => sender.is_done(),
         }
     }
 
-    /// The sender of a flow that is acknowledged.
+    /// The sender of a connection.
     pub(crate) fn tcp(&mut self) -> Option<&mut Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
-            Self::Paced(_) => None,
+            Self::Rdma(_) | Self::Paced(_) => None,
         }
     }
 
@@ -89,7 +96,7 @@ impl FlowSender {
     pub(crate) fn in_burst(&self) -> bool {
         match self {
             Self::Tcp(sender) => sender.in_burst(),
-            Self::Paced(_) => false,
+            Self::Rdma(_) | Self::Paced(_) => false,
         }
     }
 
@@ -97,6 +104,7 @@ impl FlowSender {
     pub(crate) fn counters(&self) -> SenderCounters {
         match self {
             Self::Tcp(sender) => sender.counters(),
+            Self::Rdma(sender) => sender.counters(),
             Self::Paced(sender) => sender.counters(),
         }
     }
@@ -106,6 +114,7 @@ impl FlowSender {
 #[derive(Debug)]
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
+    Rdma(Responder),
     /// Nobody acknowledges: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
     Counting {
         missing: u32,
@@ -144,7 +153,7 @@ pub(crate) struct ReceiverSlot {
     pub(crate) receiver: FlowReceiver,
     pub(crate) armed: Time,
     pub(crate) marked_packets: u64,
-    /// When the last byte was delivered.
+    /// When the last byte was delivered, or acknowledged where a message ends at its sender.
     pub(crate) completed: Option<Time>,
     pub(crate) src: u16,
     pub(crate) dst: u16,
@@ -161,7 +170,7 @@ impl ReceiverSlot {
                 receiver.close(total);
                 receiver.is_complete() && self.completed.is_none()
             }
-            FlowReceiver::Counting { .. } => false,
+            FlowReceiver::Rdma(_) | FlowReceiver::Counting { .. } => false,
         }
     }
 }

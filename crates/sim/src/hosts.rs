@@ -7,6 +7,7 @@ use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::simulation::{Control, Query, Simulation, Transport};
 use crate::timers::Timer;
 use bufferlab_scenario::NicQueueing;
+use bufferlab_transport::rdma::{QueuePair, RdmaAck, Responder};
 use bufferlab_transport::{Ack, PacedSender, Receiver, Segment, Sender, Spacing};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
@@ -15,6 +16,12 @@ use bufferlab_workload::FlowSpec;
 const SYN_EXTRA_BYTES: u16 = 4;
 /// A SACK option with one block: 2 bytes of padding, kind, length, two edges.
 const SACK_OPTION_BYTES: u16 = 12;
+
+/// What a receiver's timer has sent.
+enum DelayedAck {
+    Tcp(Ack),
+    Rdma(RdmaAck),
+}
 
 impl Simulation {
     /// The application hands a flow's data over.
@@ -44,6 +51,10 @@ impl Simulation {
                     sender.skip_handshake();
                 }
                 (FlowSender::Tcp(sender), FlowReceiver::Tcp(Receiver::new(total)))
+            }
+            Control::QueuePair(congestion) => {
+                let sender = QueuePair::new(&transport.tcp, congestion, total);
+                (FlowSender::Rdma(sender), FlowReceiver::Rdma(Responder::new(total)))
             }
             Control::Pace { gap, spacing } => {
                 let stream = pacing_stream(self.seed, &self.classes, &mut self.paced_flows, &spec, spacing);
@@ -143,12 +154,12 @@ impl Simulation {
         let host = u32::from(flow.src);
         if flow.sender.wants_to_send(&transport.tcp, self.now) {
             match self.nic_queueing {
-                NicQueueing::Fair => self.nics[host as usize].make_ready(&mut self.flows, slot),
-                NicQueueing::Fifo => {
+                NicQueueing::Fifo if !self.is_queue_pair(slot) => {
                     while let Some(packet) = self.next_packet(slot) {
                         self.nics[host as usize].queue.push_back(packet);
                     }
                 }
+                _ => self.nics[host as usize].make_ready(&mut self.flows, slot),
             }
             self.kick_host(host);
         }
@@ -185,6 +196,7 @@ impl Simulation {
         let transport = &self.transports[usize::from(flow.transport)];
         let may_send = match &mut flow.sender {
             FlowSender::Tcp(sender) => sender.handle_timeout(&transport.tcp, self.now),
+            FlowSender::Rdma(sender) => sender.handle_timeout(&transport.tcp, self.now),
             FlowSender::Paced(_) => true,
         };
         if may_send {
@@ -212,34 +224,44 @@ impl Simulation {
             return Ok(());
         }
         flow.armed = Time::MAX;
-        let FlowReceiver::Tcp(receiver) = &mut flow.receiver else { return Ok(()) };
-        if let Some(ack) = receiver.handle_timeout(self.now) {
-            let template = Packet {
-                sent: ack.echo,
-                flow: self.flows.senders[slot as usize].handle,
-                seq: 0,
-                sack_first: 0,
-                path: 0,
-                wire: 0,
-                sack_count: 0,
-                dst: 0,
-                flags: Flags::default(),
-                priority: 0,
-            };
-            let id = self.packets.insert(template);
-            self.telemetry.begin(id);
-            self.flows.senders[slot as usize].in_network += 1;
-            self.send_ack(slot, id, &ack);
-        } else {
+        let due = match &mut flow.receiver {
+            FlowReceiver::Tcp(receiver) => receiver.handle_timeout(self.now).map(DelayedAck::Tcp),
+            FlowReceiver::Rdma(receiver) => receiver.handle_timeout(self.now).map(DelayedAck::Rdma),
+            FlowReceiver::Counting { .. } => None,
+        };
+        let Some(ack) = due else {
             self.arm_receiver(slot);
+            return Ok(());
+        };
+        let template = Packet {
+            sent: Time::ZERO,
+            flow: self.flows.senders[slot as usize].handle,
+            seq: 0,
+            sack_first: 0,
+            path: 0,
+            wire: 0,
+            sack_count: 0,
+            dst: 0,
+            flags: Flags::default(),
+            priority: 0,
+        };
+        let id = self.packets.insert(template);
+        self.telemetry.begin(id);
+        self.flows.senders[slot as usize].in_network += 1;
+        match ack {
+            DelayedAck::Tcp(ack) => self.send_ack(slot, id, &ack),
+            DelayedAck::Rdma(ack) => self.send_rdma_ack(slot, id, &ack),
         }
         Ok(())
     }
 
-    fn arm_receiver(&mut self, slot: Slot) {
+    pub(crate) fn arm_receiver(&mut self, slot: Slot) {
         let flow = &mut self.flows.receivers[slot as usize];
-        let FlowReceiver::Tcp(receiver) = &flow.receiver else { return };
-        let deadline = receiver.deadline();
+        let deadline = match &flow.receiver {
+            FlowReceiver::Tcp(receiver) => receiver.deadline(),
+            FlowReceiver::Rdma(receiver) => receiver.deadline(),
+            FlowReceiver::Counting { .. } => return,
+        };
         if deadline < flow.armed {
             flow.armed = deadline;
             self.timers.push(deadline, Timer::DelayedAck(slot));
@@ -257,7 +279,10 @@ impl Simulation {
     /// The host's uplink is idle: sends an ACK that waits, or a packet of the flow whose turn it is.
     #[inline]
     pub(crate) fn send_from_host(&mut self, host: u32) {
-        let packet = if self.nics[host as usize].paused != 0 {
+        let packet = if self.nics[host as usize].is_shared {
+            let Some(packet) = self.next_shared(host) else { return };
+            packet
+        } else if self.nics[host as usize].paused != 0 {
             let Some(packet) = self.next_unpaused(host) else { return };
             packet
         } else {
@@ -320,6 +345,10 @@ impl Simulation {
                 flow.marked_packets += u64::from(marked);
                 let receiver = match &mut flow.receiver {
                     FlowReceiver::Tcp(receiver) => receiver,
+                    FlowReceiver::Rdma(_) => {
+                        self.receive_rdma_data(slot, id);
+                        return Ok(());
+                    }
                     FlowReceiver::Counting { missing } => {
                         *missing -= 1;
                         if *missing == 0 {
@@ -350,6 +379,7 @@ impl Simulation {
                     self.arm_receiver(slot);
                 }
             }
+            Kind::Ack if self.is_queue_pair(slot) => self.receive_rdma_ack(slot, id),
             Kind::Ack => {
                 self.packets.remove(id);
                 let flow = &mut self.flows.senders[slot as usize];
@@ -439,12 +469,12 @@ impl Simulation {
     }
 }
 
-/// The sender of a flow that is acknowledged.
+/// The sender of a TCP flow.
 #[inline]
 fn tcp(sender: &mut FlowSender) -> &mut Sender {
     match sender {
         FlowSender::Tcp(sender) => sender,
-        FlowSender::Paced(_) => unreachable!("nobody acknowledges a paced flow"),
+        FlowSender::Rdma(_) | FlowSender::Paced(_) => unreachable!("only TCP hears of this kind of packet"),
     }
 }
 
@@ -515,7 +545,7 @@ fn data_packet(
 }
 
 #[inline]
-fn control_flags(kind: Kind, transport: &Transport, explicit_path: bool) -> Flags {
+pub(crate) fn control_flags(kind: Kind, transport: &Transport, explicit_path: bool) -> Flags {
     Flags::of_kind(kind)
         .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
         .with_if(transport.control_unscheduled, Flags::UNSCHEDULED)

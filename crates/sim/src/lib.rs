@@ -30,6 +30,7 @@ mod link;
 mod nic;
 mod packet;
 mod pfc;
+mod rdma;
 mod routing;
 mod simulation;
 mod switch_node;

@@ -9,6 +9,12 @@ use std::collections::VecDeque;
 pub(crate) struct Nic {
     /// Packets that exist already: ACKs and handshakes; with FIFO queueing, data too.
     pub(crate) queue: VecDeque<PacketId>,
+    /// ACKs of queue pairs, before everything else; only where the card is shared.
+    pub(crate) express: VecDeque<PacketId>,
+    /// Queue pairs share the card with a queue of TCP's packets.
+    pub(crate) is_shared: bool,
+    /// Where it is shared: whether it was the queue's turn.
+    pub(crate) queue_is_next: bool,
     /// Flows with something to send, in turn order. Their packets come into being when they are sent, so a large window
     /// costs no memory.
     head: Slot,
@@ -25,6 +31,9 @@ impl Nic {
     pub(crate) fn new() -> Self {
         Self {
             queue: VecDeque::new(),
+            express: VecDeque::new(),
+            is_shared: false,
+            queue_is_next: false,
             head: NO_SLOT,
             tail: NO_SLOT,
             paused: 0,
@@ -104,6 +113,6 @@ impl Nic {
 
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
-        !self.queue.is_empty() || self.head != NO_SLOT
+        !self.queue.is_empty() || self.head != NO_SLOT || !self.express.is_empty()
     }
 }

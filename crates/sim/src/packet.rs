@@ -96,7 +96,7 @@ pub(crate) struct Packet {
     pub(crate) path: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
-    /// ACK: segments in the SACK block. Data: notes, the flags that found no place in `flags`.
+    /// ACK: segments in the SACK block; of a queue pair also what kind of ACK. Data: notes, the flags that found no place in `flags`.
     pub(crate) sack_count: u16,
     /// Host it goes to.
     pub(crate) dst: u16,
@@ -109,6 +109,13 @@ impl Packet {
     pub(crate) const WANTS_TELEMETRY: u16 = 1;
     /// A note on data: it belongs to the first bytes of its flow.
     pub(crate) const SMALL: u16 = 1 << 1;
+
+    /// An ACK of a queue pair: it is negative.
+    pub(crate) const NEGATIVE: u16 = 1 << 15;
+    /// An ACK of a queue pair that is none, but a congestion notification.
+    pub(crate) const NOTIFICATION: u16 = 1 << 14;
+    /// The longest SACK block of a queue pair (segments).
+    pub(crate) const MOST_SACKED: u16 = (1 << 14) - 1;
 
     /// Whether this is data with a note.
     #[inline]

@@ -43,6 +43,8 @@ pub struct Progress {
 pub(crate) enum Control {
     /// A congestion control.
     Window(&'static CongestionControlInfo),
+    /// The same, of a queue pair.
+    QueuePair(&'static CongestionControlInfo),
     /// The clock: one full segment per `gap` on average.
     Pace { gap: Time, spacing: Spacing },
 }
@@ -69,6 +71,10 @@ pub(crate) struct Transport {
     pub(crate) small_bytes: u64,
     pub(crate) control_priority: u8,
     pub(crate) control_max_payload: u32,
+    /// A flow is complete when its sender knows, not when its receiver has the last byte.
+    pub(crate) ends_at_sender: bool,
+    /// Bytes of every segment that count in the slowdown's ideal beside its payload.
+    pub(crate) ideal_header: u32,
 }
 
 /// A query in progress.

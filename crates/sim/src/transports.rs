@@ -6,7 +6,11 @@ use crate::build::check_size;
 use crate::simulation::{Control, Transport};
 use bufferlab_core::Profile;
 use bufferlab_scenario::{InitialWindow, Scenario, TransportSpec};
-use bufferlab_transport::{CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control};
+use bufferlab_transport::rdma::RdmaConfig;
+use bufferlab_transport::{
+    CongestionStates, DCQCN_SETS, DcqcnParameters, LastResort, Spacing, TcpConfig, find_congestion_control,
+    find_dcqcn_set,
+};
 use bufferlab_units::{BitRate, Time};
 
 /// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
@@ -35,7 +39,7 @@ pub(crate) fn build_transports(
     for spec in &scenario.transports {
         let base_rtt = match (spec.base_rtt, control_of(spec)?) {
             (Some(given), _) => given,
-            (None, Control::Window(info))
+            (None, Control::Window(info) | Control::QueuePair(info))
                 if info.governs_window || spec.initial_window == InitialWindow::BandwidthDelay =>
             {
                 let wire = spec.segment_bytes + spec.header_bytes;
@@ -83,10 +87,11 @@ fn control_of(spec: &TransportSpec) -> Result<Control, SimError> {
             gap: pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes)),
             spacing: pacing.spacing,
         },
-        None => Control::Window(
-            find_congestion_control(&spec.congestion_control)
-                .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?,
-        ),
+        None => {
+            let info = find_congestion_control(&spec.congestion_control)
+                .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?;
+            if spec.rdma.is_some() { Control::QueuePair(info) } else { Control::Window(info) }
+        }
     })
 }
 
@@ -149,22 +154,57 @@ fn build_transport(
             hpcc_flows: spec.hpcc.flows,
             powertcp_gamma: spec.powertcp.gamma,
             powertcp_flows: spec.powertcp.flows,
+            uncounted_wire_bytes: match (profile, &spec.rdma) {
+                (Profile::Artifact, Some(_)) => spec.header_bytes,
+                _ => 0,
+            },
+            whole_segments: spec.rdma.is_none(),
+            dcqcn: dcqcn_of(spec, line_rate),
+            rdma: rdma_of(spec, line_rate, base_rtt, wire),
             ..TcpConfig::default()
         },
         persistent: spec.persistent,
-        wants_telemetry: matches!(control, Control::Window(info) if info.wants_telemetry),
+        wants_telemetry: matches!(control, Control::Window(info) | Control::QueuePair(info) if info.wants_telemetry),
         control,
         segment: spec.segment_bytes,
         header: spec.header_bytes as u16,
         ack: spec.ack_bytes as u16,
         unscheduled_bytes: spec.unscheduled_bytes,
         // In the artifact a receiver has never sent data, so that every ACK and SYN counts as unscheduled.
-        control_unscheduled: profile == Profile::Artifact && spec.unscheduled_bytes > 0,
+        control_unscheduled: profile == Profile::Artifact
+            && spec.unscheduled_bytes > 0
+            && spec.rdma.is_none(),
         ecn_capable: spec.ecn_capable,
         data_priorities: spec.data_priorities.clone(),
         pias_thresholds: spec.pias_thresholds_bytes.clone(),
         small_bytes: spec.small_bytes,
         control_priority: spec.control_priority,
         control_max_payload: spec.control_max_payload_bytes,
+        ends_at_sender: spec.rdma.as_ref().is_some_and(|rdma| rdma.ends_at_sender),
+        ideal_header: spec.rdma.as_ref().map_or(0, |rdma| rdma.ideal_header_bytes),
     })
+}
+
+fn dcqcn_of(spec: &TransportSpec, line_rate: BitRate) -> DcqcnParameters {
+    let name = spec.rdma.as_ref().map_or("", |rdma| rdma.dcqcn.as_str());
+    (find_dcqcn_set(name).unwrap_or(&DCQCN_SETS[0]).build)(line_rate)
+}
+
+fn rdma_of(spec: &TransportSpec, line_rate: BitRate, base_rtt: Time, wire: u32) -> RdmaConfig {
+    let Some(rdma) = &spec.rdma else { return RdmaConfig::default() };
+    RdmaConfig {
+        recovery: rdma.recovery,
+        window_limit: match rdma.window_limit {
+            true => {
+                line_rate.bytes_in(base_rtt).div_ceil(u64::from(wire)).clamp(1, u64::from(u32::MAX)) as u32
+            }
+            false => u32::MAX,
+        },
+        retransmission_timeout: rdma.retransmission_timeout.unwrap_or(Time::MAX),
+        ack_every: spec.ack_every,
+        delayed_ack_timeout: spec.delayed_ack_timeout,
+        nack_interval: rdma.nack_interval.unwrap_or(Time::MAX),
+        notification: rdma.notification,
+        strict_pace: rdma.strict_pace,
+    }
 }

@@ -159,7 +159,8 @@ fn timely_shares_fairly_below_its_upper_threshold() {
 fn every_control_ends_an_incast_with_everything_delivered() {
     for info in CONGESTION_CONTROLS {
         for buffer in ["40 KB", "2 MB"] {
-            let transport = format!("congestion_control = \"{}\"\nmin_rto = \"1 ms\"", info.name);
+            let kind = if info.rdma_only { "kind = \"rdma\"" } else { "min_rto = \"1 ms\"" };
+            let transport = format!("congestion_control = \"{}\"\n{kind}", info.name);
             let switch = format!(
                 "buffer = \"{buffer}\"\npolicy = \"dt\"\necn = {{ kind = \"step\", threshold = \"30 KB\" }}"
             );

@@ -1,6 +1,7 @@
 //! Congestion control: the interface and the registry.
 
 mod cubic;
+mod dcqcn;
 mod dctcp;
 mod ecn_star;
 mod hpcc;
@@ -17,6 +18,7 @@ use crate::telemetry::HopReport;
 use bufferlab_units::Time;
 
 pub use cubic::Cubic;
+pub use dcqcn::{DCQCN_SETS, Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet, find_dcqcn_set};
 pub use dctcp::Dctcp;
 pub use hpcc::Hpcc;
 pub use hystart::HyStart;
@@ -37,6 +39,7 @@ pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &hpcc::INFO,
     &power_tcp::INFO,
     &theta_power_tcp::INFO,
+    &dcqcn::INFO,
 ];
 
 /// The registered congestion control called `name`.
@@ -65,6 +68,8 @@ pub struct CongestionControlInfo {
     pub governs_window: bool,
     /// Whether a flow begins with one bandwidth-delay product in flight, where the scenario does not say otherwise.
     pub starts_at_line_rate: bool,
+    /// Whether it needs the notifications of queue pairs. Those take every control that governs its window.
+    pub rdma_only: bool,
     /// Its state at the start of a flow; may change the first window.
     pub build: fn(&TcpConfig, &mut Window) -> CongestionControl,
 }
@@ -136,6 +141,8 @@ pub enum CongestionControl {
     PowerTcp(Box<PowerTcp>),
     /// θ-PowerTCP.
     ThetaPowerTcp(Box<ThetaPowerTcp>),
+    /// DCQCN.
+    Dcqcn(Box<Dcqcn>),
 }
 
 impl CongestionControl {
@@ -160,6 +167,23 @@ impl CongestionControl {
             Self::Hpcc(state) => state.on_ack(config, window, ack),
             Self::PowerTcp(state) => state.on_ack(config, window, ack),
             Self::ThetaPowerTcp(state) => state.on_ack(config, window, ack),
+            Self::Dcqcn(state) => state.on_ack(config, window, ack),
+        }
+    }
+
+    /// A congestion notification has come in a frame of its own. Controls that know no such frames ignore it.
+    pub fn on_notification(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
+        if let Self::Dcqcn(state) = self {
+            state.on_notification(config, window, now);
+        }
+    }
+
+    /// A packet of `bytes` on the wire is about to be sent: lets time pass and counts it, for controls that care.
+    #[inline]
+    pub fn on_sent(&mut self, config: &TcpConfig, window: &mut Window, now: Time, bytes: u32) {
+        if let Self::Dcqcn(state) = self {
+            state.advance(config, window, now);
+            state.on_sent(config, window, bytes);
         }
     }
 
@@ -167,7 +191,8 @@ impl CongestionControl {
     /// path stays; what refers to segments starts over, and idle time does not count as time in which a window grew.
     pub(crate) fn begin_message(&mut self, idle: Time) {
         match self {
-            Self::NewReno(_) | Self::Swift(_) => {}
+            // Queue pairs carry a message each.
+            Self::NewReno(_) | Self::Swift(_) | Self::Dcqcn(_) => {}
             Self::Dctcp(state) => state.begin_message(),
             Self::Cubic(state) => state.begin_message(idle),
             Self::Timely(state) => state.begin_message(),
@@ -194,7 +219,8 @@ impl CongestionControl {
             Self::Cubic(state) => state.on_congestion(config, window, event, flight),
             Self::Swift(state) => state.on_congestion(window, event, now),
             // Their signals are queues, rates and delays; the papers give no answer to a loss.
-            Self::Timely(_) | Self::Hpcc(_) | Self::PowerTcp(_) | Self::ThetaPowerTcp(_) => {}
+            Self::Timely(_) | Self::Hpcc(_) | Self::PowerTcp(_) | Self::ThetaPowerTcp(_) | Self::Dcqcn(_) => {
+            }
         }
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full payload. Congestion
 //! windows are in segments too. A congestion control is one file in `congestion/` and one entry in
-//! [`CONGESTION_CONTROLS`]. Traffic without any (open loop) is a [`PacedSender`] alone: nobody acknowledges.
+//! [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in [`rdma`], with the same congestion controls. Traffic without any (open loop) is a [`PacedSender`] alone: nobody acknowledges.
 //!
 //! ```
 //! use bufferlab_transport::{Receiver, Sender, TcpConfig, find_congestion_control};
@@ -38,6 +38,7 @@
 mod congestion;
 mod paced;
 mod ranges;
+pub mod rdma;
 mod receiver;
 mod rtt;
 mod sender;
@@ -47,7 +48,10 @@ pub use congestion::{
     AckEvent, CONGESTION_CONTROLS, CongestionControl, CongestionControlInfo, CongestionEvent, Window,
     find_congestion_control,
 };
-pub use congestion::{Cubic, Dctcp, Hpcc, HyStart, NewReno, PowerTcp, Swift, ThetaPowerTcp, Timely};
+pub use congestion::{
+    Cubic, DCQCN_SETS, Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet, Dctcp, Hpcc, HyStart, NewReno,
+    PowerTcp, Swift, ThetaPowerTcp, Timely, find_dcqcn_set,
+};
 pub use paced::{PacedSender, Spacing};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
@@ -59,7 +63,7 @@ use bufferlab_units::{BitRate, Time};
 /// The word for no congestion control at all in scenarios: packets at a rate, whatever becomes of them ([`PacedSender`]).
 pub const UNRESPONSIVE: &str = "none";
 
-/// Parameters of a TCP flow; many flows share one.
+/// Parameters of a TCP flow or a queue pair; many flows share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
     /// Initial window (segments).
@@ -103,8 +107,12 @@ pub struct TcpConfig {
     pub line_rate: BitRate,
     /// T, or τ: the round trip on an empty network, of a full segment and its ACK.
     pub base_rtt: Time,
-    /// A full segment on the wire (bytes).
+    /// A full segment as windows count it (bytes): on the wire, or its payload where a simulator counts that.
     pub segment_wire_bytes: u32,
+    /// What the pace counts of a full segment beyond that (bytes).
+    pub uncounted_wire_bytes: u32,
+    /// With [`CongestionStates::Ns3`]: a segment is sent only if all of it fits into a window that is set by a rate.
+    pub whole_segments: bool,
     /// How Cubic's slow start may end before a loss.
     pub cubic_hystart: HyStart,
     /// TIMELY's T_low: below it the rate grows whatever the gradient (section 4.3.1).
@@ -127,6 +135,10 @@ pub struct TcpConfig {
     pub powertcp_gamma: f64,
     /// PowerTCP's N: the additive increase β is one bandwidth-delay product by N (section 3.3).
     pub powertcp_flows: u32,
+    /// DCQCN's parameters.
+    pub dcqcn: DcqcnParameters,
+    /// Of a queue pair, beside what it shares with TCP's congestion controls.
+    pub rdma: rdma::RdmaConfig,
 }
 
 /// How far a recovery speculates when the window has room, no segment counts as lost and no new data is left.
@@ -185,6 +197,8 @@ impl Default for TcpConfig {
             line_rate: BitRate::gbps(10),
             base_rtt: Time::from_us(80),
             segment_wire_bytes: 1_454,
+            uncounted_wire_bytes: 0,
+            whole_segments: true,
             cubic_hystart: HyStart::Rfc9406,
             timely_low: Time::from_us(50),
             timely_high: Time::from_us(500),
@@ -196,6 +210,8 @@ impl Default for TcpConfig {
             hpcc_flows: 100,
             powertcp_gamma: 0.9,
             powertcp_flows: 10,
+            dcqcn: (congestion::DCQCN_SETS[0].build)(BitRate::gbps(10)),
+            rdma: rdma::RdmaConfig::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ValidationError;
 use crate::measure::Outcome;
-use crate::reference::{RunKey, folder};
+use crate::reference::{LOSSLESS, RunKey, folder};
 use std::path::Path;
 
 /// A scenario of ours and a run of theirs.
@@ -76,6 +76,27 @@ const fn loaded(name: &'static str, policy: Pair) -> Case {
     Case { name, scenario: "artifact-loaded.toml", policy: policy.0, changes: AS_WRITTEN, key }
 }
 
+/// Their share of the buffer for headroom: 18,456 B for two priorities of 20 ports.
+const SONIC_DT: Pair =
+    ("{ name = \"sonic-dt\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "DT");
+/// ABM looks once per longest round trip.
+const SONIC_ABM: Pair = (
+    "{ name = \"sonic-abm\", update_interval = \"17.28 us\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }",
+    "ABM",
+);
+const REVERIE: Pair =
+    ("{ name = \"reverie\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "REVERIE");
+
+/// A scenario, and their names of its RDMA transport and its traffic.
+type Evaluation = (&'static str, &'static str, &'static str);
+const WITH_TCP: Evaluation = ("artifact-reverie.toml", "dcqcn", "S1");
+const RDMA_ALONE: Evaluation = ("artifact-reverie-rdma.toml", "powertcp", "S3");
+
+const fn lossless(name: &'static str, policy: Pair, (scenario, transport, traffic): Evaluation) -> Case {
+    let key = RunKey { variant: LOSSLESS, policy: policy.1, transport, traffic, load: "", request: "" };
+    Case { name, scenario, policy: policy.0, changes: AS_WRITTEN, key }
+}
+
 /// All comparisons.
 pub const CASES: &[Case] = &[
     incast("DT, R = 0.25", DT, WITH_DCTCP, QUARTER),
@@ -97,6 +118,12 @@ pub const CASES: &[Case] = &[
     unloaded("unloaded, PowerTCP", "powertcp", POWERTCP),
     unloaded("unloaded, θ-PowerTCP", "thetapowertcp", THETA_POWERTCP),
     unloaded("unloaded, TIMELY", "timely", TIMELY),
+    lossless("DCQCN and Cubic, DT", SONIC_DT, WITH_TCP),
+    lossless("DCQCN and Cubic, ABM", SONIC_ABM, WITH_TCP),
+    lossless("DCQCN and Cubic, Reverie", REVERIE, WITH_TCP),
+    lossless("PowerTCP, DT", SONIC_DT, RDMA_ALONE),
+    lossless("PowerTCP, ABM", SONIC_ABM, RDMA_ALONE),
+    lossless("PowerTCP, Reverie", REVERIE, RDMA_ALONE),
 ];
 
 impl Case {
@@ -117,11 +144,21 @@ impl Case {
         Outcome::of(&loaded.scenario)
     }
 
+    /// Whether it is one of Reverie's evaluation, not ABM's.
+    #[must_use]
+    pub fn is_lossless(&self) -> bool {
+        self.key.variant == LOSSLESS
+    }
+
     /// Files of flows in the reference folder, one per workload of the scenario.
     fn flow_lists(&self) -> impl Iterator<Item = String> {
         let traffic = self.key.traffic;
-        let parts: &[_] =
-            if self.scenario == "artifact-loaded.toml" { &["_websearch", "_incast"] } else { &[""] };
+        let parts: &[_] = match self.scenario {
+            "artifact-loaded.toml" => &["_websearch", "_incast"],
+            // These name their lists themselves.
+            _ if self.is_lossless() => &[],
+            _ => &[""],
+        };
         parts.iter().map(move |part| format!("flows_{traffic}{part}.csv.gz"))
     }
 }

@@ -3,6 +3,7 @@
 use crate::ValidationError;
 use crate::cases::Case;
 use crate::explained::{EXPLAINED, Explained};
+use crate::lossless;
 use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdowns};
 use crate::reference::{self, Expected};
 
@@ -90,6 +91,7 @@ impl Comparison {
         let scatter = scatter(&ours.flows, &theirs)?;
         let has = |incast: bool| theirs.iter().any(|flow| flow.incast == incast);
         let rows = match (has(true), has(false)) {
+            _ if case.is_lossless() => lossless::rows(&ours, &theirs, &expected)?,
             (true, true) => loaded_rows(&ours, &theirs, &expected)?,
             (true, false) => incast_rows(&ours, &theirs, &expected)?,
             _ => unloaded_rows(&ours, &theirs, &expected, scatter)?,

@@ -23,6 +23,12 @@ const MEET: &str = "Flows that meet";
 /// Drops at a few moments.
 const FULL: &str = "A full buffer under load";
 
+/// A few pauses of a thousand: their number changes with the seed.
+const SPINES: &str = "Pauses by spines";
+
+/// The five slowest of 384 flows belong to one incast or two.
+const ONE_INCAST: &str = "One incast decides";
+
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {
     Explained { case, metric, name }
 }
@@ -39,4 +45,9 @@ pub const EXPLAINED: &[Explained] = &[
     row("Cubic, ABM, load 0.8", "drops, leaf to host", FULL),
     row("unloaded, Cubic", "flows with an FCT within 3 %", MEET),
     row("unloaded, TIMELY", "flows with an FCT within 3 %", MEET),
+    row("DCQCN and Cubic, DT", "pauses by spines", SPINES),
+    row("DCQCN and Cubic, DT", "incast slowdown, p99", ONE_INCAST),
+    row("DCQCN and Cubic, Reverie", "pauses by spines", SPINES),
+    row("DCQCN and Cubic, Reverie", "incast slowdown, p99", ONE_INCAST),
+    row("PowerTCP, ABM", "pauses by spines", SPINES),
 ];

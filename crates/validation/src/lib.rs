@@ -3,7 +3,7 @@
 //! ```text
 //!   scenarios/artifact-*.toml --> engine --> Outcome  --+
 //!                                                       +--> Comparison --> docs/validation.md
-//!   testdata/reference/abm    --> Expected, flows     --+        |
+//!   testdata/reference/*      --> Expected, flows     --+        |
 //!                                                                +--> surprises: the test fails
 //! ```
 //!
@@ -14,6 +14,7 @@ mod cases;
 mod compare;
 pub mod document;
 pub mod explained;
+pub mod lossless;
 pub mod measure;
 pub mod reference;
 

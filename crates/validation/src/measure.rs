@@ -4,7 +4,7 @@
 //! occupancy as samples and not as time-weighted mean, losses and marks by tier.
 
 use crate::ValidationError;
-use bufferlab_metrics::{DropRow, FlowRow, LinkRow, QueueRow, RunSink, Scope, SeriesRow};
+use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
 use bufferlab_scenario::{Node, Scenario, Topology, TrafficProcess, WorkloadSpec};
 use bufferlab_sim::Simulation;
 use std::io;
@@ -25,10 +25,12 @@ pub struct Flow {
     pub start_ns: u64,
     /// Start to the last byte at the receiver.
     pub fct_ns: u64,
-    /// FCT over the artifact's ideal: 80 us plus the payload at 10 Gb/s.
+    /// FCT over the artifact's ideal: its base round trip plus the payload (RDMA: with headers) at the host's rate.
     pub slowdown: f64,
-    /// Its class is `incast`.
+    /// It is part of an incast.
     pub incast: bool,
+    /// Name of its class.
+    pub class: String,
     /// Retransmission timeouts; the reference does not tell.
     pub timeouts: Option<u32>,
 }
@@ -74,6 +76,12 @@ pub struct Outcome {
     pub unfinished: u64,
     /// Lost packets.
     pub drops: ByTier,
+    /// Lost packets of RDMA.
+    pub lossless_drops: u64,
+    /// Pause frames that leaves sent.
+    pub pauses_of_leaves: u64,
+    /// Pause frames that spines sent.
+    pub pauses_of_spines: u64,
     /// Packets that switches marked.
     pub marks: ByTier,
     /// Packets that reached hosts with a mark of any switch.
@@ -93,9 +101,8 @@ impl Outcome {
         if !scenario.workloads.iter().any(is_list) {
             return Err(ValidationError::NoFlowList);
         }
-        let incast_class = simulation.classes().iter().position(|class| class == "incast");
         let mut recorder = Recorder {
-            incast_class: incast_class.map(|class| class as u16),
+            classes: simulation.classes().to_vec(),
             tiers: port_tiers(&scenario.topology),
             buffer_bytes: scenario.switches[scenario.output.sample_switch as usize].buffer_bytes,
             outcome: Self::default(),
@@ -154,13 +161,17 @@ fn port_tiers(topology: &Topology) -> Vec<Vec<Tier>> {
 }
 
 struct Recorder {
-    incast_class: Option<u16>,
+    classes: Vec<String>,
     tiers: Vec<Vec<Tier>>,
     buffer_bytes: u64,
     outcome: Outcome,
 }
 
 impl Recorder {
+    fn class(&self, class: u16) -> &str {
+        &self.classes[usize::from(class)]
+    }
+
     fn tier(&self, switch: u32, port: u16) -> Tier {
         self.tiers[switch as usize][usize::from(port)]
     }
@@ -176,7 +187,8 @@ impl RunSink for Recorder {
                 start_ns: row.start_ns,
                 fct_ns,
                 slowdown,
-                incast: Some(row.class) == self.incast_class,
+                incast: self.class(row.class).ends_with("incast"),
+                class: self.class(row.class).to_owned(),
                 timeouts: Some(row.timeouts),
             }),
             _ => self.outcome.unfinished += 1,
@@ -201,6 +213,17 @@ impl RunSink for Recorder {
     fn drops(&mut self, row: &DropRow) -> io::Result<()> {
         let tier = self.tier(row.switch, row.port);
         self.outcome.drops.add(tier, row.packets);
+        if self.class(row.class).starts_with("rdma") {
+            self.outcome.lossless_drops += row.packets;
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, row: &PauseRow) -> io::Result<()> {
+        match self.tier(row.switch, row.port) {
+            Tier::LeafDown | Tier::LeafUp => self.outcome.pauses_of_leaves += row.sent_pauses,
+            Tier::Spine => self.outcome.pauses_of_spines += row.sent_pauses,
+        }
         Ok(())
     }
 

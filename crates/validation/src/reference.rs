@@ -1,4 +1,4 @@
-//! What did the public artifact do? Reads `testdata/reference/abm`.
+//! What did the public artifacts do? Reads `testdata/reference`.
 
 use crate::ValidationError;
 use crate::measure::Flow;
@@ -6,7 +6,10 @@ use flate2::read::GzDecoder;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The folder of reference data.
+/// [`RunKey::variant`] of runs of Reverie's evaluation.
+pub const LOSSLESS: &str = "lossless";
+
+/// The folder of ABM's reference data.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/reference/abm")
@@ -15,9 +18,9 @@ pub fn folder() -> PathBuf {
 /// Which run of the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunKey {
-    /// `clean` or `asis`.
+    /// `clean` or `asis`; [`LOSSLESS`].
     pub variant: &'static str,
-    /// `DT` or `ABM`.
+    /// `DT`, `ABM` or `REVERIE`.
     pub policy: &'static str,
     /// Their name of the transport: `dctcp`, `cubic`, …
     pub transport: &'static str,
@@ -27,6 +30,39 @@ pub struct RunKey {
     pub load: &'static str,
     /// Request size over buffer.
     pub request: &'static str,
+}
+
+impl RunKey {
+    /// The folder with its files.
+    fn folder(&self) -> PathBuf {
+        if self.variant == LOSSLESS { folder().with_file_name("reverie") } else { folder() }
+    }
+
+    /// The file with its flows.
+    fn flows(&self) -> PathBuf {
+        let Self { variant, policy, transport, traffic, .. } = self;
+        self.folder().join(match *variant {
+            LOSSLESS => format!("rev_{traffic}_{policy}_{transport}_cubic.fct.csv.gz"),
+            _ => format!("abm_{variant}_{policy}_{transport}_{traffic}.fct.csv.gz"),
+        })
+    }
+
+    /// Columns of `expected.csv` that name it.
+    fn cells(&self) -> Vec<(&'static str, &'static str)> {
+        let Self { variant, policy, transport, traffic, load, request } = *self;
+        match variant {
+            LOSSLESS => vec![("scenario", traffic), ("bm", policy), ("rdma_cc", transport)],
+            _ => {
+                vec![
+                    ("variant", variant),
+                    ("bm", policy),
+                    ("cc", transport),
+                    ("load", load),
+                    ("req_frac", request),
+                ]
+            }
+        }
+    }
 }
 
 /// One row of `expected.csv`.
@@ -41,7 +77,7 @@ impl Expected {
     /// # Errors
     /// If the file cannot be read or has no such row.
     pub fn load(key: &RunKey) -> Result<Self, ValidationError> {
-        let path = folder().join("expected.csv");
+        let path = key.folder().join("expected.csv");
         let unreadable = |source| ValidationError::Csv { path: path.clone(), source };
         let mut reader = csv::Reader::from_path(&path).map_err(unreadable)?;
         let header = reader.headers().map_err(unreadable)?.clone();
@@ -49,13 +85,7 @@ impl Expected {
             let record = record.map_err(unreadable)?;
             let cells = header.iter().zip(record.iter()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
             let row = Self { cells };
-            let wanted = [
-                ("variant", key.variant),
-                ("bm", key.policy),
-                ("cc", key.transport),
-                ("load", key.load),
-                ("req_frac", key.request),
-            ];
+            let wanted = key.cells();
             if wanted.iter().all(|(column, value)| row.text(column) == Some(value)) {
                 return Ok(row);
             }
@@ -88,8 +118,7 @@ impl Expected {
 /// # Errors
 /// If the file cannot be read.
 pub fn flows(key: &RunKey) -> Result<Vec<Flow>, ValidationError> {
-    let RunKey { variant, policy, transport, traffic, .. } = key;
-    let path = folder().join(format!("abm_{variant}_{policy}_{transport}_{traffic}.fct.csv.gz"));
+    let path = key.flows();
     let file = File::open(&path).map_err(|source| ValidationError::Io { path: path.clone(), source })?;
     let unreadable = |source| ValidationError::Csv { path: path.clone(), source };
     let mut reader = csv::Reader::from_reader(GzDecoder::new(file));
@@ -114,7 +143,8 @@ pub fn flows(key: &RunKey) -> Result<Vec<Flow>, ValidationError> {
             start_ns: number(5)?,
             fct_ns: number(6)?,
             slowdown,
-            incast: cell(1) == "incast",
+            incast: cell(1).ends_with("incast"),
+            class: cell(1).to_owned(),
             timeouts: None,
         });
     }

@@ -609,6 +609,17 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "\"dctcp\"",
             "The name by which workloads refer to it.",
         ),
+        computed(
+            "kind",
+            Kind::Choice(&[
+                ("tcp", "segments and windows; open loop with congestion_control = \"none\""),
+                ("rdma", "messages of queue pairs as in RoCE: no handshake, sent by rate, from line rate on"),
+            ]),
+            "`tcp`",
+            "\"rdma\"",
+            "The protocol (`docs/transports.md`). RDMA takes the congestion controls that set a rate: dcqcn, hpcc, powertcp, theta-powertcp, timely, \
+             swift.",
+        ),
         required(
             "congestion_control",
             Kind::CongestionControl,
@@ -821,6 +832,104 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "10 with powertcp and theta-powertcp (their public kernel module); profile `artifact`: 100",
             "10",
             "N: the window grows by 1/N of the bandwidth-delay product per round trip, so that N flows share a host's link.",
+        ),
+        computed(
+            "recovery",
+            Kind::Choice(&[
+                (
+                    "go-back-n",
+                    "the receiver takes segments in order only; after a gap the sender goes on from there (RoCE)",
+                ),
+                (
+                    "selective-repeat",
+                    "the receiver keeps what it gets, and only holes are sent again (IRN, SIGCOMM 2018)",
+                ),
+            ]),
+            "`go-back-n` with kind = \"rdma\", which alone has it",
+            "\"selective-repeat\"",
+            "How losses are repaired.",
+        ),
+        computed(
+            "window_limit",
+            Kind::Choice(&[
+                ("none", "whatever the congestion control allows"),
+                ("bdp", "at most what the host's link sends in `base_rtt`"),
+            ]),
+            "`none` with kind = \"rdma\", which alone has it",
+            "\"bdp\"",
+            "A limit of what is in flight, for congestion controls without window.",
+        ),
+        computed(
+            "retransmission_timeout",
+            SPAN_OR_ZERO,
+            "1 ms with kind = \"rdma\", which alone has it (our choice); profile `artifact`: 0 s",
+            "\"1 ms\"",
+            "Time without acknowledgement after which a message is sent again; doubles with each repetition. `\"0 s\"`: never.",
+        ),
+        computed(
+            "nack_interval",
+            SPAN_OR_ZERO,
+            "0 s with kind = \"rdma\", which alone has it; profile `artifact`: 500 us",
+            "\"500 us\"",
+            "Go-back-N: after this time a negative acknowledgement is repeated if segments beyond the gap still come. `\"0 s\"`: one per gap (RoCE).",
+        ),
+        computed(
+            "notification",
+            Kind::Choice(&[
+                (
+                    "frames",
+                    "in frames of their own, 12 B longer than an ACK, at most one per `notification_interval` and message",
+                ),
+                ("acks", "on ACKs"),
+            ]),
+            "`frames` with kind = \"rdma\", which alone has it; profile `artifact`: `acks`",
+            "\"acks\"",
+            "How a receiver tells the sender of marked segments.",
+        ),
+        computed(
+            "notification_interval",
+            SPAN_OR_ZERO,
+            "50 us with notification = \"frames\" (DCQCN, SIGCOMM 2015)",
+            "\"50 us\"",
+            "Least time between two notifications of a message.",
+        ),
+        computed(
+            "dcqcn_parameters",
+            Kind::Choice(&[
+                ("hpcc", "HPCC's evaluation, production-like"),
+                ("hpcc-paper", "HPCC's evaluation, \"paper\""),
+                ("ns3-rdma", "the simulator of DCQCN's authors"),
+                ("paper", "DCQCN's paper"),
+                ("mellanox", "defaults of NVIDIA's network cards"),
+                ("reverie", "Reverie's public evaluation"),
+            ]),
+            "`hpcc` with dcqcn, which alone has it; profile `artifact`: `reverie`",
+            "\"mellanox\"",
+            "Which published set of DCQCN's parameters (`docs/transports.md` has their values).",
+        ),
+        computed(
+            "strict_pace",
+            Kind::Flag,
+            "false with kind = \"rdma\", which alone has it; profile `artifact`: true",
+            "true",
+            "Whether a segment that waited for its turn at the card delays those after it, or the pace catches up by as much as one gap.",
+        ),
+        computed(
+            "completion",
+            Kind::Choice(&[
+                ("sender", "when the last ACK reaches the sender"),
+                ("receiver", "when the last byte reaches the receiver, as with TCP"),
+            ]),
+            "`sender` with kind = \"rdma\", which alone has it (HPCC, Reverie)",
+            "\"receiver\"",
+            "When a message is complete.",
+        ),
+        computed(
+            "ideal_header_bytes",
+            SMALL_SIZE_OR_ZERO,
+            "0 B with kind = \"rdma\", which alone has it",
+            "\"48 B\"",
+            "Bytes per segment that count in the ideal completion time of slowdowns beside the payload. Reverie's artifact: 48 B.",
         ),
         default(
             "unscheduled_bytes",

@@ -331,6 +331,17 @@ fn burst(entry: &mut Reader<'_>, facts: &Facts<'_>, spec: Option<&TransportSpec>
             entry.error("duration", complaint.help(help));
             return None;
         }
+        None if spec.rdma.is_some() => {
+            let complaint = Complaint::new(
+                format!("a burst over \"{}\" needs a size: a queue pair carries a message", spec.name),
+                "how many bytes?",
+            );
+            entry.error(
+                "size",
+                complaint.help("give `size`, as much as the link sends until the scenario's `duration`"),
+            );
+            return None;
+        }
         None => FlowSpec::UNLIMITED,
     };
     Some(FlowSpec {

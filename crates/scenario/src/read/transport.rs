@@ -1,7 +1,7 @@
 //! `[[transport]]`: how flows are carried.
 
 use super::switch::Group;
-use super::{congestion, persistent, priority};
+use super::{congestion, persistent, priority, rdma};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
@@ -134,6 +134,7 @@ fn transport(
     let congestion_control = reader.choice("congestion_control");
     let name = reader.text_or("name", congestion_control.unwrap_or_default());
     let pacing = pacing(reader, congestion_control);
+    let rdma = rdma::read(reader, congestion_control, profile);
     let segment_bytes = reader.small_size("segment_bytes");
     let header_bytes = reader.small_size("header_bytes");
     let ack_bytes = reader.small_size("ack_bytes");
@@ -157,12 +158,17 @@ fn transport(
     if congestion_control == Some(UNRESPONSIVE) {
         leave_out_tcp(reader);
     }
+    let is_rdma = matches!(rdma, Some(Some(_)));
+    if is_rdma {
+        rdma::leave_out_tcp(reader);
+    }
     let spec = || {
         let (control, priorities) = (control?, priorities?);
         Some(TransportSpec {
             name: name.clone(),
             congestion_control: congestion_control?.to_owned(),
             pacing: pacing?,
+            rdma: rdma?,
             segment_bytes: segment_bytes?,
             header_bytes: header_bytes?,
             ack_bytes: ack_bytes?,
@@ -172,8 +178,8 @@ fn transport(
             ack_every: ack_every?,
             delayed_ack_timeout: delayed_ack_timeout?,
             handshake: handshake?,
-            persistent: persistent?,
-            lso_bytes: lso_bytes?,
+            persistent: persistent?.filter(|_| !is_rdma),
+            lso_bytes: if is_rdma { 0 } else { lso_bytes? },
             ecn_capable,
             dctcp_gain: dctcp_gain?,
             dctcp_initial_alpha: dctcp_initial_alpha?,
@@ -230,7 +236,8 @@ fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> 
 
 /// Nobody acknowledges open-loop packets: keys of TCP are left out of the resolved scenario, with a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
-    const KEYS: [&str; 13] = [
+    const KEYS: [&str; 14] = [
+        "kind",
         "ack_bytes",
         "initial_window",
         "min_rto",

@@ -15,6 +15,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: false,
     governs_window: false,
     starts_at_line_rate: false,
+    rdma_only: false,
     build: |config, _| CongestionControl::Cubic(Box::new(Cubic::new(config))),
 };
 

@@ -13,6 +13,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: false,
     governs_window: false,
     starts_at_line_rate: false,
+    rdma_only: false,
     build: |config, _| CongestionControl::Dctcp(Dctcp::new(config)),
 };
 

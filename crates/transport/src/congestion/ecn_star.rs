@@ -13,5 +13,6 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: false,
     governs_window: false,
     starts_at_line_rate: false,
+    rdma_only: false,
     build: |_, _| CongestionControl::NewReno(NewReno),
 };

@@ -12,6 +12,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: false,
     governs_window: false,
     starts_at_line_rate: false,
+    rdma_only: false,
     build: |_, _| CongestionControl::NewReno(NewReno),
 };
 

@@ -14,6 +14,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: true,
     governs_window: true,
     starts_at_line_rate: true,
+    rdma_only: false,
     build: |config, window| CongestionControl::PowerTcp(Box::new(PowerTcp::new(config, window))),
 };
 

@@ -26,10 +26,13 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     window.size = match config.states {
         // HPCC sends while fewer bytes than W are in flight: the last segment may reach beyond it.
         CongestionStates::Rfc => size.ceil().max(1.0),
-        // ns-3 sends a segment only if all of it fits.
-        CongestionStates::Ns3 => size.floor().max(1.0),
+        // ns-3's TCP sends a segment only if all of it fits, its RDMA as HPCC does.
+        CongestionStates::Ns3 if config.whole_segments => size.floor().max(1.0),
+        CongestionStates::Ns3 => size.ceil().max(1.0),
     };
-    window.pacing_gap = Time((config.base_rtt.0 as f64 / size) as u64);
+    let counted = f64::from(config.segment_wire_bytes);
+    let excess = (counted + f64::from(config.uncounted_wire_bytes)) / counted;
+    window.pacing_gap = Time((config.base_rtt.0 as f64 / size * excess) as u64);
     size
 }
 

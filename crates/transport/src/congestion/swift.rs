@@ -14,6 +14,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: false,
     governs_window: true,
     starts_at_line_rate: false,
+    rdma_only: false,
     build: |config, window| CongestionControl::Swift(Box::new(Swift::new(config, window))),
 };
 

@@ -15,6 +15,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     wants_telemetry: false,
     governs_window: true,
     starts_at_line_rate: true,
+    rdma_only: false,
     build: |config, window| CongestionControl::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(config, window))),
 };
 

@@ -1,0 +1,172 @@
+//! What happens at hosts that speak RDMA: segments turn into ACKs and notifications, and queue pairs share a card with TCP.
+
+use crate::flow::{FlowReceiver, FlowSender, Slot};
+use crate::hosts::control_flags;
+use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::simulation::{Control, Simulation};
+use bufferlab_scenario::NicQueueing;
+use bufferlab_transport::rdma::RdmaAck;
+use bufferlab_units::Time;
+
+/// A congestion notification is longer than an ACK: 16 reserved bytes in place of the 4 of its acknowledgement header.
+const NOTIFICATION_EXTRA_BYTES: u16 = 12;
+
+impl Simulation {
+    /// Whether this flow's packets come into being when the card takes them, whatever the order at the card: a queue pair has no window that could
+    /// wait in a queue as a whole.
+    #[inline]
+    pub(crate) fn is_queue_pair(&self, slot: Slot) -> bool {
+        matches!(self.flows.senders[slot as usize].sender, FlowSender::Rdma(_))
+    }
+
+    /// Whether cards hold TCP's packets in a queue and make those of queue pairs when they send them.
+    pub(crate) fn shares_cards(&self) -> bool {
+        let is_rdma = |control: &Control| matches!(control, Control::QueuePair(_));
+        self.nic_queueing == NicQueueing::Fifo && self.transports.iter().any(|t| is_rdma(&t.control))
+    }
+
+    /// A segment of a message has arrived.
+    pub(crate) fn receive_rdma_data(&mut self, slot: Slot, id: PacketId) {
+        let packet = self.packets[id];
+        let flow = &mut self.flows.receivers[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let FlowReceiver::Rdma(responder) = &mut flow.receiver else {
+            unreachable!("only queue pairs come here")
+        };
+        let marked = packet.flags.has(Flags::MARKED);
+        let response = responder.handle_data(&transport.tcp.rdma, self.now, packet.seq, packet.sent, marked);
+        let waits = responder.deadline() != Time::MAX;
+        if responder.is_complete() && flow.completed.is_none() && !transport.ends_at_sender {
+            flow.completed = Some(self.now);
+        }
+        if response.notify {
+            let id = self.packets.insert(packet);
+            self.telemetry.begin(id);
+            self.flows.senders[slot as usize].in_network += 1;
+            self.send_control(slot, id, Packet::NOTIFICATION, NOTIFICATION_EXTRA_BYTES, false);
+        }
+        match response.ack {
+            Some(ack) => self.send_rdma_ack(slot, id, &ack),
+            None => {
+                self.packets.remove(id);
+                self.leave_network(slot as usize);
+            }
+        }
+        if waits {
+            self.arm_receiver(slot);
+        }
+    }
+
+    /// Turns packet `id` into an acknowledgement of the message.
+    pub(crate) fn send_rdma_ack(&mut self, slot: Slot, id: PacketId, ack: &RdmaAck) {
+        let count = (ack.sack.1 - ack.sack.0).min(u32::from(Packet::MOST_SACKED));
+        let packet = &mut self.packets[id];
+        packet.sent = ack.echo;
+        packet.seq = ack.cumulative;
+        // A longer block is reported by its end, which is what is new.
+        packet.sack_first = ack.sack.1 - count;
+        let kind = count as u16 | if ack.negative { Packet::NEGATIVE } else { 0 };
+        self.send_control(slot, id, kind, 0, ack.notified);
+    }
+
+    /// Sends `id` back to the flow's sender.
+    fn send_control(&mut self, slot: Slot, id: PacketId, kind: u16, extra_bytes: u16, notified: bool) {
+        let flow = &self.flows.receivers[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let packet = &mut self.packets[id];
+        packet.sack_count = kind;
+        packet.wire = transport.ack + extra_bytes;
+        packet.flags = control_flags(Kind::Ack, transport, flow.explicit_path).with_if(notified, Flags::ECHO);
+        packet.priority = transport.control_priority;
+        packet.path = flow.path;
+        packet.dst = flow.src;
+        let host = u32::from(flow.dst);
+        let nic = &mut self.nics[host as usize];
+        if nic.is_shared {
+            nic.express.push_back(id);
+        } else {
+            nic.queue.push_back(id);
+        }
+        self.kick_host(host);
+    }
+
+    /// An acknowledgement or notification has come back.
+    pub(crate) fn receive_rdma_ack(&mut self, slot: Slot, id: PacketId) {
+        let packet = self.packets[id];
+        self.packets.remove(id);
+        let flow = &mut self.flows.senders[slot as usize];
+        flow.in_network -= 1;
+        let FlowSender::Rdma(sender) = &mut flow.sender else { unreachable!("only queue pairs come here") };
+        if !sender.is_done() {
+            let config = &self.transports[usize::from(flow.transport)].tcp;
+            if packet.sack_count & Packet::NOTIFICATION != 0 {
+                sender.handle_notification(config, self.now);
+            } else {
+                let count = u32::from(packet.sack_count & Packet::MOST_SACKED);
+                let ack = RdmaAck {
+                    cumulative: packet.seq,
+                    sack: (packet.sack_first, packet.sack_first + count),
+                    negative: packet.sack_count & Packet::NEGATIVE != 0,
+                    echo: packet.sent,
+                    notified: packet.flags.has(Flags::ECHO),
+                };
+                sender.handle_ack_with_telemetry(config, self.now, &ack, self.telemetry.of(id));
+            }
+            if !sender.is_done() {
+                self.offer(slot);
+                return;
+            }
+            let receiver = &mut self.flows.receivers[slot as usize];
+            receiver.completed.get_or_insert(self.now);
+        }
+        self.retire_if_done(slot);
+    }
+
+    /// What an idle card sends that queue pairs share with TCP: their ACKs first, then TCP's queue and queue pairs in turn, as hosts of Reverie's
+    /// public code do. What is paused is left out.
+    pub(crate) fn next_shared(&mut self, host: u32) -> Option<PacketId> {
+        let at = host as usize;
+        let paused = self.nics[at].paused;
+        let is_paused = |priority: u8| paused >> priority & 1 != 0;
+        if let Some(&id) = self.nics[at].express.front()
+            && !is_paused(self.packets[id].priority)
+        {
+            return self.nics[at].express.pop_front();
+        }
+        for _ in 0..2 {
+            self.nics[at].queue_is_next = !self.nics[at].queue_is_next;
+            if !self.nics[at].queue_is_next {
+                if let Some(packet) = self.next_of_queue_pairs(host) {
+                    return Some(packet);
+                }
+                continue;
+            }
+            let waits = self.nics[at].queue.iter().position(|&id| !is_paused(self.packets[id].priority));
+            if let Some(position) = waits {
+                return self.nics[at].queue.remove(position);
+            }
+        }
+        None
+    }
+
+    fn next_of_queue_pairs(&mut self, host: u32) -> Option<PacketId> {
+        let at = host as usize;
+        loop {
+            let slot = self.nics[at].next_ready(&mut self.flows)?;
+            let priority = self.flows.senders[slot as usize].priority;
+            if self.nics[at].paused >> priority & 1 != 0 {
+                self.nics[at].park(slot, &mut self.flows);
+                continue;
+            }
+            if let Some(packet) = self.next_packet(slot) {
+                let flow = &self.flows.senders[slot as usize];
+                let transport = &self.transports[usize::from(flow.transport)];
+                if flow.sender.wants_to_send(&transport.tcp, self.now) {
+                    self.nics[at].make_ready(&mut self.flows, slot);
+                }
+                return Some(packet);
+            }
+            self.retire_if_done(slot);
+        }
+    }
+}

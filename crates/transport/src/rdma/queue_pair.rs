@@ -1,0 +1,289 @@
+//! The sending end of a message: pace, window, going back or repeating selectively.
+//!
+//! Go-back-N needs two marks, the first unacknowledged segment `una` and the next one to send. Selective repeat has TCP's scoreboard (see
+//! [`crate::Sender`]): holes below `lost_below` are lost, those below `resent_below` have been sent again.
+
+use super::{RdmaAck, Recovery};
+use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
+use crate::ranges::Ranges;
+use crate::telemetry::HopReport;
+use crate::{Segment, SenderCounters, TcpConfig};
+use bufferlab_units::Time;
+
+/// No timeout is longer than this many times the first.
+const MAX_BACKOFF: u8 = 6;
+
+/// Sends one message.
+#[derive(Clone, Debug)]
+pub struct QueuePair {
+    una: u32,
+    next: u32,
+    /// No segment from here on was ever sent.
+    new_from: u32,
+    total: u32,
+    lost_below: u32,
+    resent_below: u32,
+    /// Holes from `resent_below` to `lost_below`.
+    pending_loss: u32,
+    backoff: u8,
+    window: Window,
+    /// When the last segment was due: the next one follows one gap later.
+    paced_from: Time,
+    deadline: Time,
+    congestion: CongestionControl,
+    sacked: Ranges,
+    counters: SenderCounters,
+}
+
+impl QueuePair {
+    /// A message of `total` segments.
+    ///
+    /// # Panics
+    /// If `total` is zero.
+    #[must_use]
+    pub fn new(config: &TcpConfig, congestion: &CongestionControlInfo, total: u32) -> Self {
+        assert!(total > 0, "a message carries at least one segment");
+        let mut window = Window {
+            size: f64::from(config.initial_window.clamp(1, u32::MAX - 1)),
+            slow_start_threshold: f64::INFINITY,
+            pacing_gap: Time::ZERO,
+        };
+        let control = (congestion.build)(config, &mut window);
+        Self {
+            una: 0,
+            next: 0,
+            new_from: 0,
+            total,
+            lost_below: 0,
+            resent_below: 0,
+            pending_loss: 0,
+            backoff: 0,
+            window,
+            paced_from: Time::ZERO,
+            deadline: Time::MAX,
+            congestion: control,
+            sacked: Ranges::default(),
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// Segments in the network, as far as the sender can tell.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.next - self.una - self.sacked.count() - self.pending_loss
+    }
+
+    /// Whether there is something to send and the window allows it.
+    #[inline]
+    fn could_send(&self, config: &TcpConfig) -> bool {
+        let in_flight = self.in_flight();
+        (self.pending_loss > 0 || self.next < self.total)
+            && f64::from(in_flight + 1) <= self.window.size
+            && in_flight < config.rdma.window_limit
+    }
+
+    /// When the pace lets the next segment go.
+    #[inline]
+    fn next_send_at(&self) -> Time {
+        if self.counters.sent == 0 { Time::ZERO } else { self.paced_from + self.window.pacing_gap }
+    }
+
+    /// Whether [`Self::poll_transmit`] would return a segment.
+    #[inline]
+    #[must_use]
+    pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
+        self.could_send(config) && self.next_send_at() <= now
+    }
+
+    /// When the sender must be polled again though nothing else happens; [`Time::MAX`] if the pace is not what holds it back.
+    #[inline]
+    #[must_use]
+    pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
+        let at = self.next_send_at();
+        if at <= now || !self.could_send(config) { Time::MAX } else { at }
+    }
+
+    /// The next segment to send, if pace and window allow one. Poll [`Self::wake_at`] and [`Self::deadline`] afterwards.
+    #[must_use]
+    #[inline]
+    pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
+        if !self.wants_to_send(config, now) {
+            return None;
+        }
+        let due = self.next_send_at();
+        let seq = if self.pending_loss > 0 {
+            let seq = self.sacked.next_hole(self.resent_below);
+            self.resent_below = seq + 1;
+            self.pending_loss -= 1;
+            seq
+        } else {
+            self.next += 1;
+            self.next - 1
+        };
+        let retransmission = seq < self.new_from;
+        self.new_from = self.new_from.max(seq + 1);
+        self.counters.retransmitted += u32::from(retransmission);
+        self.counters.sent += 1;
+        let bytes = config.segment_wire_bytes + config.uncounted_wire_bytes;
+        self.congestion.on_sent(config, &mut self.window, now, bytes);
+        let is_late = now - due >= self.window.pacing_gap;
+        self.paced_from = if config.rdma.strict_pace || is_late { now } else { due };
+        if self.deadline == Time::MAX {
+            self.restart_timer(config, now);
+        }
+        Some(Segment { seq, retransmission, syn: false })
+    }
+
+    fn restart_timer(&mut self, config: &TcpConfig, now: Time) {
+        let timeout = config.rdma.retransmission_timeout.0.saturating_mul(1 << self.backoff);
+        self.deadline = Time(now.0.saturating_add(timeout));
+    }
+
+    /// An acknowledgement has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`] afterwards.
+    #[inline]
+    pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &RdmaAck) {
+        self.handle_ack_with_telemetry(config, now, ack, &[]);
+    }
+
+    /// The same, with what the switches reported that the acknowledged segment passed, in their order.
+    #[inline]
+    pub fn handle_ack_with_telemetry(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        ack: &RdmaAck,
+        telemetry: &[HopReport],
+    ) {
+        let in_flight = self.in_flight();
+        let mut delivered = 0;
+        if ack.cumulative > self.una {
+            delivered += self.advance(config, now, ack.cumulative);
+        }
+        if ack.sack.1 > ack.sack.0 {
+            delivered += self.note_sack(ack.sack);
+        }
+        if ack.negative && config.rdma.recovery == Recovery::GoBackN && ack.cumulative == self.una {
+            self.next = self.una;
+        }
+        let event = AckEvent {
+            now,
+            rtt: now.saturating_sub(ack.echo),
+            delivered,
+            marked: ack.notified,
+            acknowledged: self.una,
+            next: self.next,
+            in_flight,
+            may_grow: true,
+            telemetry,
+        };
+        self.congestion.on_ack(config, &mut self.window, &event);
+    }
+
+    /// Takes the cumulative part; returns how many segments it reports for the first time.
+    #[inline]
+    fn advance(&mut self, config: &TcpConfig, now: Time, cumulative: u32) -> u32 {
+        let cumulative = cumulative.min(self.new_from);
+        let mut delivered = cumulative - self.una;
+        if self.lost_below > self.una || !self.sacked.is_empty() {
+            let first = self.resent_below.max(self.una);
+            self.pending_loss -= self.sacked.holes(first, self.lost_below.min(cumulative));
+            delivered -= self.sacked.remove_below(cumulative);
+        }
+        self.una = cumulative;
+        // After going back, an ACK of what was on its way may come.
+        self.next = self.next.max(cumulative);
+        self.resent_below = self.resent_below.max(cumulative);
+        self.lost_below = self.lost_below.max(cumulative);
+        self.backoff = 0;
+        if self.una == self.total {
+            self.deadline = Time::MAX;
+        } else if self.deadline != Time::MAX {
+            self.restart_timer(config, now);
+        }
+        delivered
+    }
+
+    /// Takes a block of selective repeat: holes below it are lost. Returns how many segments it reports for the first time.
+    #[cold]
+    fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
+        let (first, end) = (first.max(self.una), end.min(self.next));
+        if first >= end {
+            return 0;
+        }
+        self.pending_loss -= self.sacked.holes(first.max(self.resent_below), end.min(self.lost_below));
+        let before = self.sacked.count();
+        self.sacked.insert(first, end);
+        if first > self.lost_below {
+            self.pending_loss += self.sacked.holes(self.lost_below.max(self.resent_below), first);
+            self.lost_below = first;
+        }
+        self.sacked.count() - before
+    }
+
+    /// A congestion notification has come in a frame of its own.
+    pub fn handle_notification(&mut self, config: &TcpConfig, now: Time) {
+        self.congestion.on_notification(config, &mut self.window, now);
+    }
+
+    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    #[inline]
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout (true), poll
+    /// [`Self::poll_transmit`].
+    pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
+        if now < self.deadline {
+            return false;
+        }
+        self.counters.timeouts += 1;
+        let flight = self.in_flight().max(1);
+        self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight, now);
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+        match config.rdma.recovery {
+            Recovery::GoBackN => self.next = self.una,
+            Recovery::SelectiveRepeat => {
+                self.resent_below = self.una;
+                self.lost_below = self.next;
+                self.pending_loss = self.sacked.holes(self.una, self.next);
+            }
+        }
+        self.restart_timer(config, now);
+        true
+    }
+
+    /// Every segment has been acknowledged.
+    #[inline]
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.una == self.total
+    }
+
+    /// Segments acknowledged cumulatively.
+    #[must_use]
+    pub fn acknowledged(&self) -> u32 {
+        self.una
+    }
+
+    /// Window and pace.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// What it counted.
+    #[inline]
+    #[must_use]
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// The congestion control's state.
+    #[must_use]
+    pub fn congestion_control(&self) -> &CongestionControl {
+        &self.congestion
+    }
+}

@@ -1,0 +1,145 @@
+//! The receiving end of a message: order, acknowledgements, congestion notifications.
+
+use super::{Notification, RdmaAck, RdmaConfig, Recovery, Response};
+use crate::ranges::Ranges;
+use bufferlab_units::Time;
+
+/// Receives one message.
+#[derive(Clone, Debug)]
+pub struct Responder {
+    next: u32,
+    total: u32,
+    unacknowledged: u32,
+    last_sent: Time,
+    deadline: Time,
+    /// Go-back-N: no negative acknowledgement for `next` before this time.
+    nack_from: Time,
+    /// A mark that no ACK has reported yet.
+    is_marked: bool,
+    /// No notification before.
+    quiet_until: Time,
+    beyond: Ranges,
+}
+
+impl Responder {
+    /// Expects `total` segments.
+    #[must_use]
+    pub fn new(total: u32) -> Self {
+        Self {
+            next: 0,
+            total,
+            unacknowledged: 0,
+            last_sent: Time::ZERO,
+            deadline: Time::MAX,
+            nack_from: Time::ZERO,
+            is_marked: false,
+            quiet_until: Time::ZERO,
+            beyond: Ranges::default(),
+        }
+    }
+
+    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Poll [`Self::deadline`] afterwards.
+    #[must_use]
+    #[inline]
+    pub fn handle_data(
+        &mut self,
+        config: &RdmaConfig,
+        now: Time,
+        seq: u32,
+        sent: Time,
+        marked: bool,
+    ) -> Response {
+        let notify = marked && self.note_mark(config, now);
+        self.last_sent = sent;
+        if seq != self.next || !self.beyond.is_empty() {
+            return Response { ack: self.handle_disorder(config, now, seq), notify };
+        }
+        self.next += 1;
+        self.nack_from = Time::ZERO;
+        self.unacknowledged += 1;
+        if self.unacknowledged >= config.ack_every || self.next == self.total {
+            return Response { ack: Some(self.acknowledge((0, 0), false)), notify };
+        }
+        if self.unacknowledged == 1 {
+            self.deadline = now + config.delayed_ack_timeout;
+        }
+        Response { ack: None, notify }
+    }
+
+    /// Remembers a mark; true if a notification must be sent at once.
+    fn note_mark(&mut self, config: &RdmaConfig, now: Time) -> bool {
+        match config.notification {
+            Notification::Acks => {
+                self.is_marked = true;
+                false
+            }
+            Notification::Frames { interval } => {
+                let is_due = now >= self.quiet_until;
+                if is_due {
+                    self.quiet_until = now + interval;
+                }
+                is_due
+            }
+        }
+    }
+
+    #[cold]
+    fn handle_disorder(&mut self, config: &RdmaConfig, now: Time, seq: u32) -> Option<RdmaAck> {
+        if seq < self.next {
+            // Its ACK may be lost: the sender must learn where we are.
+            return Some(self.acknowledge((0, 0), false));
+        }
+        match config.recovery {
+            Recovery::GoBackN => {
+                if now < self.nack_from {
+                    return None;
+                }
+                self.nack_from = Time(now.0.saturating_add(config.nack_interval.0));
+                Some(self.acknowledge((0, 0), true))
+            }
+            Recovery::SelectiveRepeat => {
+                let block = self.beyond.insert(seq, seq + 1);
+                if block.0 == self.next {
+                    self.next = block.1;
+                    self.beyond.remove_below(block.1);
+                    return Some(self.acknowledge((0, 0), false));
+                }
+                Some(self.acknowledge(block, true))
+            }
+        }
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, sack: (u32, u32), negative: bool) -> RdmaAck {
+        self.unacknowledged = 0;
+        self.deadline = Time::MAX;
+        let notified = std::mem::take(&mut self.is_marked);
+        RdmaAck { cumulative: self.next, sack, negative, echo: self.last_sent, notified }
+    }
+
+    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    #[inline]
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Time may have reached the deadline: returns the coalesced ACK if it is due. Early calls do nothing.
+    #[must_use]
+    pub fn handle_timeout(&mut self, now: Time) -> Option<RdmaAck> {
+        (now >= self.deadline).then(|| self.acknowledge((0, 0), false))
+    }
+
+    /// Every segment has arrived.
+    #[inline]
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.next == self.total
+    }
+
+    /// Segments delivered in order so far.
+    #[must_use]
+    pub fn delivered(&self) -> u32 {
+        self.next
+    }
+}
