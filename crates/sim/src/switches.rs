@@ -72,7 +72,7 @@ impl Simulation {
                 }
                 self.set_policy_timer(switch);
                 if self.pfc.as_ref().is_some_and(|pfc| pfc.is_held(link, wanted.priority)) {
-                    self.look_for_cycle_through(switch, ingress_port, wanted.priority);
+                    self.look_for_cycle_through(switch, (ingress_port, egress_port), wanted.priority);
                 }
                 if self.verify {
                     self.verify_switch(switch)?;

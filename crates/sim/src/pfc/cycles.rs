@@ -49,13 +49,21 @@ impl Cycle {
 }
 
 impl Simulation {
-    /// A packet that came through `ingress_port` of `switch` was stored for a link that is held.
+    /// A packet that came through the first of `ports` of `switch` was stored for the second, whose link is held.
     #[cold]
-    pub(crate) fn look_for_cycle_through(&mut self, switch: u32, ingress_port: u16, priority: u8) {
+    pub(crate) fn look_for_cycle_through(&mut self, switch: u32, ports: (u16, u16), priority: u8) {
         let Some(pfc) = &self.pfc else { return };
-        let back = self.switches[switch as usize].first_link + u32::from(ingress_port);
+        let node = &self.switches[switch as usize];
+        let back = node.first_link + u32::from(ports.0);
         let target = Target { link: pfc.reverse[back as usize], priority };
-        if pfc.is_held(target.link, priority) {
+        if !pfc.is_held(target.link, priority) {
+            return;
+        }
+        // The second packet of a link that waits for another closes nothing that the first has not closed.
+        let buffer = node.first.core.buffer();
+        let ingress = IngressId(buffer.queue_of(ports.0, priority).0);
+        let queue = buffer.queue_of(ports.1, priority);
+        if buffer.packets(queue).filter(|stored| stored.ingress == ingress).nth(1).is_none() {
             self.look_for_cycle(target);
         }
     }
