@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run a grid over keys of a scenario, for several policies and seeds; what is there already is not run again
     Sweep(SweepArgs),
+    /// Repeat figures and tables of the five papers and judge their statements: `abm/fig6`, `tdt`, `all`
+    Reproduce(ReproduceArgs),
     /// Check a scenario and print what would run
     Check(CheckArgs),
     /// Make report.html for a folder of results
@@ -200,6 +202,38 @@ impl From<EventKind> for ExplainedEvent {
             EventKind::Pause => Self::Pause,
         }
     }
+}
+
+/// `reproduce`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReproduceArgs {
+    /// Experiments (`abm/fig6`), papers (`tdt`), or `all`
+    #[arg(value_name = "NAMES", required_unless_present = "list")]
+    pub(crate) names: Vec<String>,
+    /// Show what can be repeated, with the time that it takes here
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// How much of it: `quick` takes minutes, `paper` is the papers' own size and takes hours
+    #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
+    pub(crate) scale: String,
+    /// Seeds of every point [default: the experiment's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
+    pub(crate) seeds: Option<NonZero<u32>>,
+    /// Folder of the results; what is there already is not run again
+    #[arg(long, value_name = "DIR", default_value = "results/reproduce")]
+    pub(crate) out: PathBuf,
+    /// A folder of experiments of your own, or a checkout's `experiments`, instead of the papers'
+    #[arg(long, value_name = "DIR")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Runs at the same time [default: the number of cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
+    pub(crate) jobs: Option<NonZero<usize>>,
+    /// Write the verdicts into this table of a checkout, `claims/verdicts.csv`, with this date
+    #[arg(long, value_name = "FILE", requires = "date")]
+    pub(crate) record: Option<PathBuf>,
+    /// The date of the record, as 2026-11-22
+    #[arg(long, value_name = "DATE")]
+    pub(crate) date: Option<String>,
 }
 
 /// `report`.

@@ -126,10 +126,16 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
         } else {
             names.join(", ")
         };
-        let ecn = spec
-            .ecn
-            .as_ref()
-            .map_or_else(|| "no ECN".to_owned(), |ecn| format!("ECN above {}", format_size(ecn.kmin_bytes)));
+        let ecn = match &spec.ecn {
+            None => "no ECN".to_owned(),
+            Some(ecn) if ecn.by_priority_bytes.is_empty() => {
+                format!("ECN above {}", format_size(ecn.kmin_bytes))
+            }
+            Some(ecn) => {
+                let own: Vec<_> = ecn.by_priority_bytes.iter().map(|&k| format_size(k)).collect();
+                format!("ECN above {} by queue", own.join(", "))
+            }
+        };
         format!(
             "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}{}{}",
             counted(rates.len(), "port", "ports"),
@@ -175,16 +181,26 @@ fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
     let hosts = scenario.topology.hosts.len() as f64;
     let seconds = scenario.duration.as_secs_f64();
     match process {
-        TrafficProcess::Poisson { sizes, load, flows_per_second_per_host, .. } => format!(
+        TrafficProcess::Poisson { sizes, load, flows_per_second_per_host, between, .. } => format!(
             "load {load}, sizes {} (mean {}), about {:.0} flows",
             sizes.name(),
             format_size(sizes.mean().round() as u64),
-            flows_per_second_per_host * hosts * seconds
+            flows_per_second_per_host
+                * between.as_ref().map_or(hosts, |(from, _)| from.len() as f64)
+                * seconds
         ),
         TrafficProcess::Incast { request_bytes, fan_in, queries_per_second_per_host, .. } => format!(
             "queries of {} from {fan_in} servers, about {:.0} queries",
             format_size(*request_bytes),
             queries_per_second_per_host * hosts * seconds
+        ),
+        TrafficProcess::MultiGet { clients, threads, fan_in, items, item_bytes, queries, .. } => format!(
+            "closed loops: {} of {} ask for {} of {} from {fan_in} servers{}",
+            counted(*threads as usize, "thread", "threads"),
+            counted(clients.len(), "client", "clients"),
+            counted(*items as usize, "item", "items"),
+            format_size(*item_bytes),
+            queries.map_or_else(String::new, |queries| format!(", {queries} queries"))
         ),
         TrafficProcess::OnOff { on, off, .. } => format!(
             "bursts of {} on average ({}), every {} ({}) of a source",

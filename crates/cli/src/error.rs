@@ -1,6 +1,8 @@
 //! Errors of the libraries as the command line shows them: message and advice.
 
+use bufferlab_lab::RunError;
 use bufferlab_report::ReportError;
+use bufferlab_reproduce::ReproduceError;
 use bufferlab_results::ResultsError;
 use bufferlab_sim::SimError;
 use miette::{Report, miette};
@@ -18,16 +20,21 @@ pub(crate) fn report(error: ReportError) -> Report {
     miette!(help = hint, "{error}")
 }
 
+/// A reproduction failed.
+pub(crate) fn reproduce(error: ReproduceError) -> Report {
+    let hint = error.hint();
+    miette!(help = hint, "{error}")
+}
+
 /// A run failed.
+pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
+    match error {
+        RunError::Simulation(_) => miette!(help = error.hint(), "{}: {error}", scenario.display()),
+        _ => miette!(help = error.hint(), "{error}"),
+    }
+}
+
+/// The same, of a simulation that writes no results.
 pub(crate) fn simulation(scenario: &Path, error: SimError) -> Report {
-    let help = match &error {
-        SimError::Policy { .. } | SimError::Scheduler { .. } | SimError::Traffic(_) => {
-            "change the scenario, or override the key with --set"
-        }
-        SimError::CongestionControl(_) => "see `congestion_control` in docs/scenarios.md",
-        SimError::TooLarge { .. } => "make the scenario smaller",
-        SimError::Sink(_) => "check that the disk has room and the folder can be written",
-        _ => "run again with --verify to find the event at which it broke, and report both",
-    };
-    miette!(help = help, "{}: {error}", scenario.display())
+    run(scenario, &RunError::Simulation(error))
 }

@@ -4,25 +4,14 @@ use crate::args::{CompareArgs, ExecutionArgs, PolicyChoice, ReportArgs, RunArgs,
 use crate::group::{self, Layout};
 use crate::progress::Board;
 use crate::{error, print, say};
-use bufferlab_core::{POLICIES, Params, find_policy};
+use bufferlab_core::POLICIES;
+use bufferlab_lab::{Execution, Job};
 use bufferlab_report::Report;
-use bufferlab_results::{NameTables, PolicyHead, RunCaveat, RunHead, RunWriter, Timing};
+use bufferlab_results::RunCaveat;
 use bufferlab_scenario::{Loaded, Scenario};
 use bufferlab_sim::Simulation;
-use cpu_time::ThreadTime;
-use miette::{IntoDiagnostic, WrapErr};
-use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-
-/// One run to be done.
-pub(crate) struct Job {
-    pub(crate) loaded: Loaded,
-    pub(crate) dir: PathBuf,
-    /// To be checked before trusting its numbers.
-    pub(crate) caveats: Vec<RunCaveat>,
-}
 
 /// `run`.
 pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
@@ -215,7 +204,7 @@ pub(crate) fn warn(loaded: &Loaded) {
     }
 }
 
-/// Does all jobs, several at a time. Each job's result depends on the job alone, not on its company.
+/// Does all jobs, several at a time; fails if one does.
 fn execute(scenario: &Path, jobs: &[Job], args: &ExecutionArgs) -> miette::Result<()> {
     execute_each(scenario, jobs, args)?.into_iter().collect()
 }
@@ -226,91 +215,12 @@ pub(crate) fn execute_each(
     jobs: &[Job],
     args: &ExecutionArgs,
 ) -> miette::Result<Vec<miette::Result<()>>> {
-    let threads = args.jobs.map_or(0, |jobs| jobs.get());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?;
     let board = Board::new(jobs.len());
-    let results: Vec<miette::Result<()>> = pool.install(|| {
-        let work = |(index, job): (usize, &Job)| execute_one(scenario, index, job, args.verify, &board);
-        jobs.par_iter().enumerate().map(work).collect()
-    });
+    let how = Execution { threads: args.jobs, verify: args.verify };
+    let results = bufferlab_lab::execute(jobs, &how, &board);
     board.clear();
-    Ok(results)
-}
-
-fn execute_one(
-    scenario_path: &Path,
-    index: usize,
-    job: &Job,
-    verify: bool,
-    board: &Board,
-) -> miette::Result<()> {
-    let scenario = &job.loaded.scenario;
-    let (wall, cpu) = (Instant::now(), ThreadTime::now());
-    let mut simulation = Simulation::new(scenario).map_err(|e| error::simulation(scenario_path, e))?;
-    simulation.set_verify(verify);
-    let head = head(&job.loaded, simulation.classes()).wrap_err("this is a bug in bufferlab")?;
-    let mut writer = RunWriter::create(&job.dir, head).map_err(error::results)?;
-    let totals = simulation
-        .run(&mut writer, &mut |progress| board.update(index, progress))
-        .map_err(|e| error::simulation(scenario_path, e))?;
-    let cpu_seconds = cpu.elapsed().as_secs_f64();
-    let timing = Timing {
-        cpu_seconds: Some(cpu_seconds),
-        wall_seconds: wall.elapsed().as_secs_f64(),
-        packet_hops_per_cpu_second: Some(totals.packet_hops as f64 / cpu_seconds),
-        peak_rss_bytes: None,
-    };
-    writer.finish(&totals, job.caveats.clone(), Some(&timing)).map_err(error::results)?;
-    board.complete(index, totals.packet_hops);
-    Ok(())
-}
-
-/// What is known before the run.
-fn head(loaded: &Loaded, classes: &[String]) -> miette::Result<RunHead> {
-    let scenario = &loaded.scenario;
-    let topology = &scenario.topology;
-    Ok(RunHead {
-        bufferlab_version: env!("CARGO_PKG_VERSION").to_owned(),
-        git_commit: option_env!("BUFFERLAB_COMMIT").map(str::to_owned),
-        scenario_name: scenario.name.clone(),
-        scenario_description: scenario.description.clone(),
-        scenario_toml: loaded.resolved.clone(),
-        inputs: loaded.inputs.iter().map(|input| (input.name.clone(), input.content.clone())).collect(),
-        profile: scenario.profile.name().to_owned(),
-        seed: scenario.seed,
-        policy: policy_head(scenario)?,
-        duration_ns: scenario.duration.as_ns(),
-        drain_ns: scenario.drain.as_ns(),
-        short_flow_bytes: scenario.output.short_flow_bytes,
-        sample_interval_ns: scenario.output.sample_interval.as_ns(),
-        sample_switch: topology.switches.get(scenario.output.sample_switch as usize).cloned(),
-        names: NameTables {
-            classes: classes.to_vec(),
-            switches: topology.switches.clone(),
-            hosts: topology.hosts.clone(),
-        },
-    })
-}
-
-/// The policy of the first switch, with every parameter; other switches' policies are named beside it.
-fn policy_head(scenario: &Scenario) -> miette::Result<PolicyHead> {
-    let first = scenario.switches.first();
-    let first = first.ok_or_else(|| miette::miette!("the scenario has no switch"))?;
-    let info = find_policy(&first.policy)
-        .ok_or_else(|| miette::miette!("the loaded scenario names the unknown policy {}", first.policy))?;
-    let params = Params::resolve(info.params, scenario.profile, &first.policy_params)
-        .map_err(|(_, why)| miette::miette!("{why}"))?;
-    let mut names = vec![info.name];
-    for switch in &scenario.switches {
-        if !names.contains(&switch.policy.as_str()) {
-            names.push(&switch.policy);
-        }
-    }
-    Ok(PolicyHead {
-        name: names.join("+"),
-        title: info.title.to_owned(),
-        params: params.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect(),
-    })
+    let of = |error| error::run(scenario, &error);
+    Ok(results.map_err(of)?.into_iter().map(|result| result.map(|_| ()).map_err(of)).collect())
 }
 
 /// Writes the report and prints the summary.

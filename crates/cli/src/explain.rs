@@ -4,6 +4,7 @@ use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load, warn};
 use crate::progress::Board;
 use crate::{error, print};
+use bufferlab_lab::Watcher;
 use bufferlab_metrics::{Explanation, RunSink};
 use bufferlab_report::format::number;
 use bufferlab_results::{ExplanationRecord, SCENARIO_FILE};

@@ -2,7 +2,7 @@
 
 use crate::theory_args::FigureArgs;
 use crate::{print, say};
-use bufferlab_report::{CurveAxis, CurvePanel, CurveScale, curves_page};
+use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale, curves_page};
 use bufferlab_theory::figures::{Axis, FIGURES, Figure, Scale, find};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use std::fmt::Write;
@@ -59,6 +59,11 @@ fn panel(figure: &Figure) -> CurvePanel {
         note: figure.note.clone(),
         x: axis(&figure.x),
         y: axis(&figure.y),
-        lines: figure.series.iter().map(|series| (series.name.clone(), series.points.clone())).collect(),
+        lines: figure
+            .series
+            .iter()
+            .map(|series| CurveLine::plain(series.name.as_str(), series.points.iter().copied()))
+            .collect(),
+        markers: false,
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::error::results;
 use bufferlab_core::find_policy;
+use bufferlab_lab::has_stored;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
 use bufferlab_results::{ResultsError, RunResult};
 use bufferlab_scenario::Loaded;
@@ -78,13 +79,6 @@ pub(crate) fn check(
         kept.push(run.dir);
     }
     Ok(kept)
-}
-
-/// Whether the run at `dir` ran what `loaded` says.
-pub(crate) fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
-    let is = |name: &str, content: &[u8]| fs::read(dir.join(name)).is_ok_and(|stored| stored == content);
-    is(bufferlab_results::SCENARIO_FILE, loaded.resolved.as_bytes())
-        && loaded.inputs.iter().all(|input| is(&input.name, &input.content))
 }
 
 /// The runs of a folder, which holds nothing else but their report.

@@ -12,6 +12,7 @@ mod figure;
 mod group;
 mod policy;
 mod progress;
+mod reproduce;
 mod speed;
 mod sweep;
 mod theory;
@@ -41,6 +42,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Run(args) => execute::run(&args),
         Command::Compare(args) => execute::compare(&args),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => execute::report(&args),
         Command::Explain(args) => explain::explain(&args),

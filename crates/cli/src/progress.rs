@@ -1,6 +1,7 @@
 //! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds elsewhere.
 
 use crate::say;
+use bufferlab_lab::Watcher;
 use bufferlab_sim::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
@@ -38,18 +39,6 @@ impl Board {
         Self { bar, started, state: Mutex::new(state) }
     }
 
-    /// Run `index` has come this far.
-    pub(crate) fn update(&self, index: usize, progress: &Progress) {
-        let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
-        // What follows the arrival phase is short as a rule, and its length is unknown: it is the last percent.
-        self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
-    }
-
-    /// Run `index` is complete.
-    pub(crate) fn complete(&self, index: usize, packet_hops: u64) {
-        self.set(index, UNITS, packet_hops);
-    }
-
     fn set(&self, index: usize, units: u64, packet_hops: u64) {
         let mut state = self.state.lock().expect("nobody panics while holding it");
         state.runs[index] = (units, packet_hops);
@@ -73,6 +62,18 @@ impl Board {
     /// Takes the bar away.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+impl Watcher for Board {
+    fn update(&self, index: usize, progress: &Progress) {
+        let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
+        // What follows the arrival phase is short as a rule, and its length is unknown: it is the last percent.
+        self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
+    }
+
+    fn complete(&self, index: usize, packet_hops: u64) {
+        self.set(index, UNITS, packet_hops);
     }
 }
 

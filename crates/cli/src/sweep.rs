@@ -1,11 +1,13 @@
 //! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
 
 use crate::args::SweepArgs;
-use crate::execute::{Job, execute_each, load, named, out, seeds, warn};
-use crate::group::has_stored;
+use crate::execute::{execute_each, load, named, out, seeds, warn};
 use crate::{error, print, say};
+use bufferlab_lab::{Job, has_stored};
 use bufferlab_report::format::{estimate, number};
-use bufferlab_report::{Comparison, CurveAxis, CurvePanel, CurveScale, Report, curves_page};
+use bufferlab_report::{
+    Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, Report, curves_page,
+};
 use bufferlab_results::RunResult;
 use miette::{IntoDiagnostic, WrapErr, miette};
 use std::collections::BTreeSet;
@@ -264,7 +266,7 @@ fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String 
     let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[1..]).collect();
     for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
         for other in &others {
-            let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+            let mut lines: Vec<CurveLine> = Vec::new();
             for (point, comparison) in compared.iter().filter(|(point, _)| &point.overrides[1..] == *other) {
                 let Some(x) = leading_number(&point.overrides[0].1) else { continue };
                 let Some(row) = comparison.metrics.iter().find(|row| row.metric.id == metric.id) else {
@@ -272,15 +274,16 @@ fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String 
                 };
                 for cell in &row.cells {
                     let Some(mean) = cell.estimate else { continue };
-                    match lines.iter_mut().find(|(policy, _)| *policy == cell.policy) {
-                        Some((_, points)) => points.push((x, mean.mean)),
-                        None => lines.push((cell.policy.clone(), vec![(x, mean.mean)])),
+                    let point = CurvePoint { x, y: mean.mean, half_width: mean.half_width };
+                    match lines.iter_mut().find(|line| line.name == cell.policy) {
+                        Some(line) => line.points.push(point),
+                        None => lines.push(CurveLine { name: cell.policy.clone(), points: vec![point] }),
                     }
                 }
             }
-            lines.iter_mut().for_each(|(_, points)| points.sort_by(|a, b| a.0.total_cmp(&b.0)));
-            let flat = lines.iter().all(|(_, points)| points.iter().all(|point| point.1 == 0.0));
-            if flat || lines.iter().all(|(_, points)| points.len() < 2) {
+            lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
+            let flat = lines.iter().all(|line| line.points.iter().all(|point| point.y == 0.0));
+            if flat || lines.iter().all(|line| line.points.len() < 2) {
                 continue;
             }
             let fixed: Vec<_> =
@@ -292,6 +295,7 @@ fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String 
                 x: linear(&vary[0].key),
                 y: linear(&metric.title()),
                 lines,
+                markers: true,
             });
         }
     }

@@ -2,8 +2,10 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use support::{Desk, TINY};
 
@@ -75,4 +77,73 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     assert_eq!(desk.files("all/dt"), before);
     desk.succeed(&[&["compare", "tiny.toml"], &policies[..]].concat());
     assert_eq!(desk.files("all/dt"), before);
+}
+
+/// Starts a command again and again and kills it, each time somewhat later, until it has been killed `times` times; then lets it end.
+fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
+    for round in 0..times {
+        let mut child =
+            desk.command(args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+        // Early and late moments in turn. Where it is ready before, there was nothing to kill.
+        std::thread::sleep(Duration::from_millis(u64::from(round * 37 % 90)));
+        drop(child.kill());
+        child.wait().expect("it ends");
+    }
+    desk.succeed(args);
+}
+
+/// The files of a folder but those that say how long something took.
+fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut files = desk.files(folder);
+    files.retain(|name, _| !name.ends_with("timing.json") && !name.starts_with("runs/"));
+    files
+}
+
+fn assert_same(whole: &BTreeMap<String, Vec<u8>>, killed: &BTreeMap<String, Vec<u8>>) {
+    assert_eq!(whole.keys().collect::<Vec<_>>(), killed.keys().collect::<Vec<_>>());
+    for (name, content) in whole {
+        assert!(killed[name] == *content, "{name} differs");
+    }
+}
+
+#[test]
+fn a_sweep_that_is_killed_twenty_times_ends_with_the_bytes_of_an_undisturbed_one() {
+    let desk = Desk::with_tiny();
+    let grid = ["sweep", "tiny.toml", "--vary", "switch.buffer=[\"50 KB\", \"75 KB\", \"100 KB\"]"];
+    let grid = [&grid[..], &["--policies", "dt,abm,cs", "--seeds", "3", "--out"]].concat();
+    desk.succeed(&[&grid[..], &["whole"]].concat());
+    kill_again_and_again(&desk, &[&grid[..], &["killed"]].concat(), 20);
+    assert_same(&timeless(&desk, "whole"), &timeless(&desk, "killed"));
+}
+
+#[test]
+fn a_reproduction_that_is_killed_twenty_times_ends_with_the_bytes_of_an_undisturbed_one() {
+    let desk = Desk::with_tiny();
+    desk.write(
+        "own/study/buffers.toml",
+        r#"
+title = "Queries and buffers"
+figure = "own"
+scenario = "../../tiny.toml"
+policies = ["dt", "abm", "cs"]
+[[axis]]
+name = "buffer"
+key = "switch.buffer"
+values = ["50 KB", "75 KB", "100 KB"]
+[metrics]
+qct = "class.incast.qct_mean_ms"
+[quick]
+seeds = 3
+[paper]
+seeds = 3
+[[panel]]
+title = "mean QCT (ms)"
+metric = "qct"
+"#,
+    );
+    let study = ["reproduce", "study/buffers", "--registry", "own", "--out"];
+    desk.succeed(&[&study[..], &["whole"]].concat());
+    kill_again_and_again(&desk, &[&study[..], &["killed"]].concat(), 20);
+    assert_same(&timeless(&desk, "whole"), &timeless(&desk, "killed"));
+    assert!(desk.path("killed/study/buffers/figure.html").is_file());
 }

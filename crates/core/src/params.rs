@@ -51,6 +51,11 @@ pub enum ParamKind {
         /// Smallest accepted value (bytes).
         min: u64,
     },
+    /// One number of bytes for every port, or a list with one per port (the last one repeats).
+    BytesPerPort {
+        /// Smallest accepted value (bytes).
+        min: u64,
+    },
     /// A span of time, at least `min`.
     Time {
         /// Smallest accepted value.
@@ -74,8 +79,10 @@ pub enum ParamValue {
     Ratio(f64),
     /// See [`ParamKind::RatioPerPriority`]; never empty.
     RatioPerPriority(Cow<'static, [f64]>),
-    /// Bytes.
+    /// Bytes; of a [`ParamKind::BytesPerPort`], of every port.
     Bytes(u64),
+    /// See [`ParamKind::BytesPerPort`]; never empty.
+    BytesPerPort(Cow<'static, [u64]>),
     /// A span.
     Time(Time),
     /// A whole number.
@@ -94,6 +101,9 @@ impl fmt::Display for ParamValue {
             Self::RatioPerPriority(list) if list.len() == 1 => write!(f, "{}", list[0]),
             Self::RatioPerPriority(list) => f.debug_list().entries(list.iter()).finish(),
             Self::Bytes(n) => write!(f, "\"{n} B\""),
+            Self::BytesPerPort(list) => {
+                f.debug_list().entries(list.iter().map(|n| format!("{n} B"))).finish()
+            }
             Self::Time(t) => write!(f, "\"{t}\""),
             Self::Count(n) => write!(f, "{n}"),
             Self::Flag(b) => write!(f, "{b}"),
@@ -147,9 +157,16 @@ impl ParamInfo {
                 }
                 list.iter().try_for_each(|&x| in_range(x, min, max))
             }
-            (ParamKind::Bytes { min }, ParamValue::Bytes(n)) if *n < min => {
+            (ParamKind::Bytes { min } | ParamKind::BytesPerPort { min }, ParamValue::Bytes(n))
+                if *n < min =>
+            {
                 Err(format!("expected at least {min} B, found {n} B"))
             }
+            (ParamKind::BytesPerPort { min }, ParamValue::BytesPerPort(list)) => match list.iter().min() {
+                None => Err("expected at least one size, found an empty list".to_owned()),
+                Some(least) if *least < min => Err(format!("expected at least {min} B, found {least} B")),
+                Some(_) => Ok(()),
+            },
             (ParamKind::Time { min }, ParamValue::Time(t)) if *t < min => {
                 Err(format!("expected at least {min}, found {t}"))
             }
@@ -159,7 +176,7 @@ impl ParamInfo {
             (ParamKind::Choice(words), ParamValue::Choice(word)) if !words.contains(&word.as_ref()) => {
                 Err(format!("expected one of {}, found \"{word}\"", words.join(", ")))
             }
-            (ParamKind::Bytes { .. }, ParamValue::Bytes(_))
+            (ParamKind::Bytes { .. } | ParamKind::BytesPerPort { .. }, ParamValue::Bytes(_))
             | (ParamKind::Time { .. }, ParamValue::Time(_))
             | (ParamKind::Count { .. }, ParamValue::Count(_))
             | (ParamKind::Flag, ParamValue::Flag(_))
@@ -177,6 +194,9 @@ impl ParamInfo {
                 format!("a number from {min} to {max}, or a list with one per priority")
             }
             ParamKind::Bytes { .. } => "a size such as \"100 KB\"".to_owned(),
+            ParamKind::BytesPerPort { .. } => {
+                "a size such as \"100 KB\", or a list with one per port".to_owned()
+            }
             ParamKind::Time { .. } => "a time such as \"80 us\"".to_owned(),
             ParamKind::Count { min } => format!("a whole number of at least {min}"),
             ParamKind::Flag => "true or false".to_owned(),
@@ -276,6 +296,16 @@ impl Params {
         }
     }
 
+    /// A [`ParamKind::BytesPerPort`] for `ports` ports; the last entry repeats.
+    #[must_use]
+    pub fn bytes_per_port(&self, name: &str, ports: usize) -> Vec<u64> {
+        match self.get(name) {
+            ParamValue::Bytes(n) => vec![*n; ports],
+            ParamValue::BytesPerPort(list) => (0..ports).map(|port| list[port.min(list.len() - 1)]).collect(),
+            other => panic!("{name} is not a size per port: {other}"),
+        }
+    }
+
     /// A [`ParamKind::Time`].
     #[must_use]
     pub fn time(&self, name: &str) -> Time {
@@ -369,6 +399,18 @@ mod tests {
             assert_eq!(index, 0);
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn a_size_per_port_is_one_for_all_or_a_list_whose_last_entry_repeats() {
+        let resolve = |value: ParamValue| {
+            Params::resolve(infos("sonic-dt"), Profile::Paper, &[("headroom".to_owned(), value)])
+        };
+        let list = |list: &'static [u64]| ParamValue::BytesPerPort(Cow::Borrowed(list));
+        let sizes = |value| resolve(value).expect("in domain").bytes_per_port("headroom", 3);
+        assert_eq!((sizes(ParamValue::Bytes(7)), sizes(list(&[9, 8]))), (vec![7; 3], vec![9, 8, 8]));
+        assert_eq!(list(&[9, 8]).to_string(), "[\"9 B\", \"8 B\"]");
+        assert!(resolve(list(&[])).is_err_and(|(_, why)| why.contains("empty list")));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod bshare_like;
 mod complete_sharing;
 mod congestion;
 mod credence;
+mod dynamic_headroom;
 mod dynamic_threshold;
 mod enhanced_dynamic_threshold;
 mod flow_aware;
@@ -162,6 +163,13 @@ impl PolicyInfo {
                 let message = format!(
                     "{found} values, one for each priority, are more than queues_per_port = {queues}: give at most {queues}"
                 );
+                return Err(BuildError { param, message });
+            }
+            if let ParamValue::BytesPerPort(list) = value
+                && list.len() > shape.ports()
+            {
+                let (found, ports) = (list.len(), shape.ports());
+                let message = format!("{found} values, one for each port, and the switch has {ports} ports");
                 return Err(BuildError { param, message });
             }
         }
@@ -412,6 +420,8 @@ drop_reasons! {
     LinkDown = "link-down",
     /// The policy asked for something impossible; a defect of the policy.
     PolicyFault = "policy-fault",
+    /// Discarded by the PFC watchdog while its queue was stormed by pauses.
+    Watchdog = "pfc-watchdog",
 }
 
 /// What a policy wants of the sender behind an ingress queue.
@@ -444,6 +454,8 @@ impl Hooks {
     pub const EXPEL: Self = Self(1 << 4);
     /// [`Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
+    /// [`Policy::pause_demand`] of every ingress queue of a port whenever that of one is asked for.
+    pub const PAUSE_PORT: Self = Self(1 << 6);
 
     /// Both.
     #[must_use]

@@ -220,6 +220,8 @@ struct Port {
     occupied: u32,
     /// Bit p: priority p must not send (PFC).
     paused: u32,
+    /// Bit p: what comes of priority p, to this port or from it, is discarded (PFC watchdog).
+    discarding: u32,
     turns: PortTurns,
 }
 
@@ -237,7 +239,7 @@ pub struct Switch<P> {
     /// By ingress queue: whether its sender has been told to stop.
     pausing: Vec<bool>,
     hardware: Hardware,
-    /// Nothing deviates: what the hot path asks first.
+    /// Nothing deviates and nothing is discarded: what the hot path asks first.
     ideal: bool,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
@@ -256,7 +258,7 @@ impl<P: Policy> Switch<P> {
             config.queues_per_port
         );
         let ports = config.port_rates.len();
-        let port = Port { occupied: 0, paused: 0, turns: config.scheduler.new_port() };
+        let port = Port { occupied: 0, paused: 0, discarding: 0, turns: config.scheduler.new_port() };
         let stream = RandomStream::new(config.seed, "switch/marker", 0);
         let queues = ports * config.queues_per_port;
         let classifier =
@@ -365,8 +367,11 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// What a chip decides before the policy is asked: reserves of queues and ports, limits of ports.
+    /// What is decided before the policy is asked: storms of pauses, reserves of queues and ports, limits of ports.
     fn decide_without_policy(&self, arrival: &Arrival) -> Option<Result<Account, DropReason>> {
+        if self.is_discarded(arrival) {
+            return Some(Err(DropReason::Watchdog));
+        }
         let port_bytes = self.buffer.port_bytes(arrival.port) + u64::from(arrival.size);
         if self.buffer.fits_reserve(arrival.queue, arrival.port, arrival.size) {
             Some(Ok(Account::Minimum))
@@ -582,6 +587,17 @@ impl<P: Policy> Switch<P> {
         if !self.hooks.contains(Hooks::PAUSE) {
             return;
         }
+        if !self.hooks.contains(Hooks::PAUSE_PORT) {
+            return self.demand_pause_of(now, ingress, observer);
+        }
+        let queues = self.buffer.queues_per_port();
+        let first = ingress.0 / queues * queues;
+        for queue in first..first + queues {
+            self.demand_pause_of(now, IngressId(queue), observer);
+        }
+    }
+
+    fn demand_pause_of<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         let paused = &mut self.pausing[usize::from(ingress.0)];
         let wanted = match self.policy.pause_demand(now, ingress, &self.buffer) {
             PauseDemand::Keep => return,
@@ -603,6 +619,33 @@ impl<P: Policy> Switch<P> {
         } else {
             *mask &= !(1 << priority);
         }
+    }
+
+    /// From now on (`true`) packets of `priority` are discarded that come from `port` or are to leave through it, whatever the policy says: what
+    /// a PFC watchdog with action *drop* does to a queue that is stormed by pauses. What is stored stays; see [`Self::flush`].
+    pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
+        let mask = &mut self.ports[usize::from(port)].discarding;
+        if discarding {
+            *mask |= 1 << priority;
+        } else {
+            *mask &= !(1 << priority);
+        }
+        self.ideal = self.hardware == Hardware::IDEAL && self.ports.iter().all(|port| port.discarding == 0);
+    }
+
+    /// Whether a watchdog discards `arrival`: by the queue that it asks for, or by the one on whose port it came.
+    fn is_discarded(&self, arrival: &Arrival) -> bool {
+        let ingress_port = usize::from(arrival.ingress.0) / usize::from(self.buffer.queues_per_port());
+        let to = self.ports[usize::from(arrival.port)].discarding;
+        // Ports of other memories have no watchdog here.
+        let from = self.ports.get(ingress_port).map_or(0, |port| port.discarding);
+        (to | from) >> arrival.priority & 1 != 0
+    }
+
+    /// Removes all packets of `queue` without sending them. The observer is told of each eviction, and of senders that may go on for it.
+    pub fn flush<O: Observer>(&mut self, now: Time, queue: QueueId, reason: DropReason, observer: &mut O) {
+        self.refresh(now);
+        while self.remove(now, queue, End::Head, reason, observer) {}
     }
 
     /// Whether `port` has a packet that it may send.

@@ -416,3 +416,127 @@ fn headroom_that_holds_no_packet_or_leaves_none_is_refused() {
         }
     }
 }
+
+#[test]
+fn what_a_watchdog_discards_is_lost_in_both_directions_of_its_port_and_nothing_else_is() {
+    let load = Load { lossless: 3, lossy: 3 };
+    let params = [("headroom".to_owned(), ParamValue::Bytes(HEADROOM))];
+    let mut switch = load.config(100 * MTU).build("sonic-dt", &params).expect("it fits");
+    let arrive = |switch: &mut Switch<Box<dyn Policy>>, from, to, priority| {
+        switch.handle_arrival(Time::ZERO, &packet(from, to, priority), &mut ())
+    };
+    let lost = Admission::Dropped(DropReason::Watchdog);
+    let stored = Admission::Stored { marked: false };
+    for _ in 0..5 {
+        assert_eq!(arrive(&mut switch, 0, 1, 1), stored);
+        assert_eq!(arrive(&mut switch, 0, 2, 1), stored);
+    }
+    switch.set_discarding(1, 1, true);
+    switch.flush(Time::ZERO, QueueId(3), DropReason::Watchdog, &mut ());
+    assert_eq!(switch.buffer().queue_packets(QueueId(3)), 0);
+    assert_eq!(switch.buffer().queue_packets(QueueId(5)), 5, "other queues keep their packets");
+    assert_eq!(arrive(&mut switch, 0, 1, 1), lost, "for the queue");
+    assert_eq!(arrive(&mut switch, 1, 2, 1), lost, "from its port");
+    assert_eq!(arrive(&mut switch, 0, 1, 0), stored, "of another priority");
+    assert_eq!(arrive(&mut switch, 1, 2, 0), stored, "of another priority");
+    assert_eq!(arrive(&mut switch, 0, 2, 1), stored, "of another port");
+    switch.set_discarding(1, 1, false);
+    assert_eq!(arrive(&mut switch, 0, 1, 1), stored, "after the restoration");
+    switch.verify().expect("the ledger holds");
+}
+
+/// Four ports of eight lossless priorities with `headroom` in a buffer of `capacity`.
+fn eight_priorities(mode: &str, capacity: u64, headroom: u64) -> Result<Switch<Box<dyn Policy>>, BuildError> {
+    let config = SwitchConfig {
+        max_packet: MTU,
+        lossless: 0xff,
+        ..SwitchConfig::new(capacity, vec![BitRate::gbps(10); 4]).with_queues(8)
+    };
+    let params = [
+        ("headroom".to_owned(), ParamValue::Bytes(headroom)),
+        ("headroom_mode".to_owned(), ParamValue::Choice(mode.to_owned().into())),
+    ];
+    config.build("sonic-dt", &params)
+}
+
+#[test]
+fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_without_a_pause() {
+    let headroom = 10 * MTU;
+    // 32 queues need 320 packets of headroom, 4 ports need 40.
+    assert!(eight_priorities("static", 320 * MTU, headroom).is_err());
+    let burst = |mode: &str| {
+        let mut switch = eight_priorities(mode, 400 * MTU, headroom).expect("it fits");
+        let mut senders = Senders { paused: vec![false; 32], pauses: 0 };
+        let mut packets = 0;
+        while senders.pauses == 0 {
+            let _ = switch.handle_arrival(Time::ZERO, &packet(0, 1, 3), &mut senders);
+            packets += 1;
+        }
+        (packets, senders.paused.iter().filter(|paused| **paused).count())
+    };
+    // Static: half of 400 - 320, and one more. Dynamic: half of 400 - 40 less what is free for headroom: q = (360 - q) - 10.
+    assert_eq!((burst("static"), burst("dsh-like")), ((41, 1), (176, 1)));
+}
+
+#[test]
+fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_priorities_and_loses_nothing()
+{
+    let headroom = 10 * MTU;
+    let mut switch = eight_priorities("dsh-like", 400 * MTU, headroom).expect("it fits");
+    let mut senders = Senders { paused: vec![false; 32], pauses: 0 };
+    // Senders that never obey, in turn, until the insurance is in use: then the whole port is paused.
+    let mut sent = 0;
+    while switch.buffer().used(Account::Headroom) == 0 {
+        assert_eq!(
+            switch.handle_arrival(Time::ZERO, &packet(0, 1, (sent % 8) as u8), &mut senders),
+            Admission::Stored { marked: false }
+        );
+        sent += 1;
+    }
+    assert_eq!(senders.paused, [[true; 8], [false; 8], [false; 8], [false; 8]].concat());
+    // What comes within the headroom after that is stored, and what comes beyond it is lost.
+    for _ in 1..10 {
+        assert_eq!(
+            switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),
+            Admission::Stored { marked: false }
+        );
+    }
+    assert_eq!(
+        switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),
+        Admission::Dropped(DropReason::HeadroomFull)
+    );
+    // Other ports are not concerned, and an empty switch pauses nobody.
+    assert_eq!(
+        switch.handle_arrival(Time::ZERO, &packet(1, 2, 0), &mut senders),
+        Admission::Stored { marked: false }
+    );
+    while switch.buffer().occupancy() > 0 {
+        for port in 0..4 {
+            let _ = switch.poll_transmit(Time::ZERO, port, &mut senders);
+        }
+    }
+    assert!(senders.paused.iter().all(|paused| !paused));
+    switch.verify().expect("the ledger holds");
+}
+
+#[test]
+fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others() {
+    for (policy, mode) in [("sonic-dt", "static"), ("sonic-dt", "dsh-like"), ("reverie", "")] {
+        let config = Load { lossless: 3, lossy: 3 }.config(20 * MTU);
+        let headroom = ParamValue::BytesPerPort(vec![3 * MTU, 5 * MTU].into());
+        let mut params = vec![("headroom".to_owned(), headroom)];
+        if !mode.is_empty() {
+            params.push(("headroom_mode".to_owned(), ParamValue::Choice(mode.into())));
+        }
+        let mut switch = config.build(policy, &params).expect("it fits");
+        for (port, packets) in [(0, 3), (1, 5), (2, 5)] {
+            let mut arrive = || switch.handle_arrival(Time::ZERO, &packet(port, 0, 1), &mut ());
+            while matches!(arrive(), Admission::Stored { .. }) {}
+            let held = switch.buffer().ingress_headroom_bytes(IngressId(port * 2 + 1));
+            assert_eq!(held, packets * MTU, "{policy} {mode}, port {port}");
+        }
+        let four = ParamValue::BytesPerPort(vec![3 * MTU; 4].into());
+        let refused = config.build(policy, &[("headroom".to_owned(), four)]).map(|_| ());
+        assert_eq!(refused.expect_err("three ports").param, "headroom");
+    }
+}

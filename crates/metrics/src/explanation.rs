@@ -97,6 +97,11 @@ impl Explanation {
             ("pushed-out", _) => {
                 format!("{policy} made room for an arriving packet; this queue held {with} B")
             }
+            ("pfc-watchdog", _) => {
+                format!(
+                    "the PFC watchdog discards what comes to or from a queue that pauses storm; this one held {with} B with it"
+                )
+            }
             (reason, Some(limit)) => format!("{reason}: queue {queue_bytes} B, {policy} allows {limit} B"),
             (reason, None) => format!("{reason}: queue {queue_bytes} B"),
         }

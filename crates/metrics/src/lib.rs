@@ -13,8 +13,8 @@ pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram};
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseCycleRow, PauseRow, ProbeRow,
-    ProgressRow, QueryRow, QueueRow, RunTotals, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
+    ProbeRow, ProgressRow, QueryRow, QueueRow, RunTotals, Scope, SeriesRow, WatchdogRow,
 };
 
 /// Receives rows in the order in which a driver produces them, which is deterministic. A sink says what it wants and ignores the rest.
@@ -66,8 +66,16 @@ pub trait RunSink {
     fn pause(&mut self, _row: &PauseRow) -> std::io::Result<()> {
         Ok(())
     }
+    /// One pause, when it ends; at the end of the run, those that last.
+    fn pause_span(&mut self, _row: &PauseSpanRow) -> std::io::Result<()> {
+        Ok(())
+    }
     /// A circle of pauses; at the end of the run.
     fn pause_cycle(&mut self, _row: &PauseCycleRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// A storm that a PFC watchdog noticed, when it is over; at the end of the run, those that last.
+    fn watchdog(&mut self, _row: &WatchdogRow) -> std::io::Result<()> {
         Ok(())
     }
     /// One bin of queueing delays; at the end of the run, where delays are measured.

@@ -276,18 +276,76 @@ pub struct PauseRow {
     pub neighbour_paused_ns: u64,
 }
 
-/// Paused links that wait for each other in a circle (PFC deadlock), when the circle closed for the first time.
+/// One pause of one priority of one link (table `pause_spans`): from the moment at which its sender obeys to the one at which it may go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseSpanRow {
+    /// Name of the node that wants silence.
+    pub by: String,
+    /// Name of the node that is paused on its link to it.
+    pub paused: String,
+    /// Number among parallel links of the same two ends.
+    pub parallel: u16,
+    /// Priority.
+    pub priority: u8,
+    /// When it began (ns).
+    pub start_ns: u64,
+    /// When it ended (ns); `None`: not before the run.
+    pub end_ns: Option<u64>,
+}
+
+/// Paused links that wait for each other in a circle (PFC deadlock; table `pause_cycles`). One row for all times at which the same links did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PauseCycleRow {
-    /// When (ns).
+    /// When the circle closed for the first time (ns).
     pub time_ns: u64,
     /// Priority of all links.
     pub priority: u8,
     /// Names of the switches in the direction of the traffic, beginning with the one that comes first in the topology; each is paused by the
     /// next, the last by the first.
     pub members: Vec<String>,
+    /// How often it closed.
+    pub times: u64,
+    /// When it closed for the last time (ns).
+    pub last_ns: u64,
+    /// How long it was closed altogether (ns).
+    pub total_ns: u64,
+    /// When it opened for the last time (ns); `None`: it was closed when the run ended.
+    pub ended_ns: Option<u64>,
+}
+
+impl PauseCycleRow {
     /// All its links were paused, and waited for each other, when the run ended.
-    pub lasted: bool,
+    #[must_use]
+    pub fn lasted(&self) -> bool {
+        self.ended_ns.is_none()
+    }
+}
+
+/// One storm of pauses that the PFC watchdog of a switch has noticed (table `watchdog`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchdogRow {
+    /// Switch index.
+    pub switch: u32,
+    /// Port of the stormed queue.
+    pub port: u16,
+    /// Its priority.
+    pub priority: u8,
+    /// The rule that noticed it: `mellanox` or `broadcom`.
+    pub rule: &'static str,
+    /// What was done: `drop`, `forward` or `alert`.
+    pub action: &'static str,
+    /// When it was noticed (ns).
+    pub detected_ns: u64,
+    /// When the queue was restored (ns); `None`: not before the run's end.
+    pub restored_ns: Option<u64>,
+    /// Packets that were flushed out of the queue when it was noticed.
+    pub flushed_packets: u64,
+    /// Packets that were discarded on arrival until the restoration, for the queue or from its port.
+    pub discarded_packets: u64,
+    /// Bytes of both.
+    pub lost_bytes: u64,
+    /// Packets that the queue sent meanwhile.
+    pub sent_packets: u64,
 }
 
 /// Counters of one direction of a link (table `links`).

@@ -1,6 +1,7 @@
 //! What to check before trusting the numbers, each with advice.
 
 use crate::format;
+use crate::pauses::Deadlock;
 use crate::statistics::Percentile;
 use bufferlab_results::RunCaveat;
 use serde::Serialize;
@@ -26,6 +27,15 @@ pub enum Caveat {
         drain_ns: u64,
         /// Policies concerned.
         policies: Vec<String>,
+    },
+    /// Switches waited for each other in a circle of pauses when a run ended.
+    Deadlock {
+        /// Policies concerned.
+        policies: Vec<String>,
+        /// Runs concerned.
+        runs: u64,
+        /// The first of the deadlocks.
+        first: Deadlock,
     },
     /// One seed: no interval can be given.
     SingleSeed,
@@ -67,6 +77,7 @@ impl Caveat {
     pub fn id(&self) -> &str {
         match self {
             Self::UnfinishedFlows { .. } => "unfinished-flows",
+            Self::Deadlock { .. } => "deadlock",
             Self::SingleSeed => "single-seed",
             Self::UnevenSeeds { .. } => "uneven-seeds",
             Self::MixedRuns { .. } => "mixed-runs",
@@ -86,6 +97,15 @@ impl Caveat {
                 format::count(*unfinished),
                 format::count(*flows),
                 policies.join(", ")
+            ),
+            Self::Deadlock { policies, runs, first } => format!(
+                "{} {} in a deadlock of pauses ({}): {} wait for each other in a circle since {}, priority {}.",
+                format::count(*runs),
+                if *runs == 1 { "run ended" } else { "runs ended" },
+                policies.join(", "),
+                first.members.join(" → "),
+                format::span_ns(first.since_ns),
+                first.priority
             ),
             Self::SingleSeed => {
                 "There is a single seed, so no confidence interval: a difference may be chance.".into()
@@ -133,6 +153,9 @@ impl Caveat {
                 "Raise `drain` (now {}) until none is left, or lower the load if the network cannot carry it.",
                 format::span_ns(*drain_ns)
             ),
+            Self::Deadlock { .. } => {
+                "Look at the section Pauses; break the circle by other routes, or give the switches a watchdog (`switch.pfc.watchdog`).".into()
+            }
             Self::SingleSeed => "Run with --seeds 5 or more.".into(),
             Self::UnevenSeeds { .. } => "Run the missing seeds into the same folder.".into(),
             Self::MixedRuns { .. } => "Run the comparison again with one program and one scenario.".into(),
@@ -164,6 +187,7 @@ pub struct CaveatRecord {
 pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(mixed(runs));
+    caveats.extend(deadlock(runs));
     caveats.extend(unfinished(runs));
     caveats.extend(seeds(runs));
     let mut noted: Vec<&RunCaveat> = Vec::new();
@@ -198,6 +222,14 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
             (values.len() > 1).then_some(Caveat::MixedRuns { what, values })
         })
         .collect()
+}
+
+fn deadlock(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
+    let stuck: Vec<_> = runs.iter().filter(|(_, run)| !run.deadlocks.is_empty()).collect();
+    let first = stuck.first()?.1.deadlocks[0].clone();
+    let mut policies: Vec<String> = stuck.iter().map(|(label, _)| (*label).to_owned()).collect();
+    policies.dedup();
+    Some(Caveat::Deadlock { policies, runs: stuck.len() as u64, first })
 }
 
 fn unfinished(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {

@@ -23,6 +23,7 @@ pub mod format;
 mod html;
 mod load;
 mod metric;
+mod pauses;
 mod samples;
 mod statistics;
 mod summary;
@@ -32,10 +33,15 @@ mod terminal;
 pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use compare::{Cell, Comparison, MetricComparison};
-pub use curves::{CurveAxis, CurvePanel, CurveScale, curves_page};
+pub use curves::{
+    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_svg, curves_page,
+};
 pub use error::ReportError;
-pub use load::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, write};
+pub use load::{
+    COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
+};
 pub use metric::{Better, Metric, MetricValue, Unit};
+pub use pauses::Deadlock;
 pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,

@@ -127,6 +127,14 @@ impl Report {
     }
 }
 
+/// The numbers of a finished run.
+///
+/// # Errors
+/// If a table of the run cannot be read.
+pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
+    Ok(summarise(result)?.0)
+}
+
 /// Makes the report of a folder of results, old or new, and answers the files that it wrote.
 ///
 /// # Errors

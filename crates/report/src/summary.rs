@@ -2,6 +2,7 @@
 
 use crate::bursts::{self, BurstGroup, Bursts, DelayGroup, PortShare, jain};
 use crate::error::ReportError;
+use crate::pauses::{self, Deadlock};
 use crate::samples::{FlowSample, RunSamples};
 use crate::statistics::Distribution;
 use bufferlab_metrics::{DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
@@ -48,6 +49,8 @@ pub struct RunSummary {
     pub occupancy: Vec<SwitchOccupancy>,
     /// Links by role.
     pub links: Vec<LinkRole>,
+    /// Switches that waited for each other when the run ended.
+    pub deadlocks: Vec<Deadlock>,
     /// What the driver noted.
     pub run_caveats: Vec<RunCaveat>,
 }
@@ -275,6 +278,7 @@ pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), 
         switching: switching(result)?,
         occupancy,
         links: links(result)?,
+        deadlocks: pauses::deadlocks(result)?,
         run_caveats: manifest.caveats.clone(),
     };
     Ok((summary, RunSamples { flows, qct_ns, occupancy: above, delays: delay_bins }))

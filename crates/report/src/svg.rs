@@ -3,6 +3,10 @@
 //! Colours, dashes and fonts come from the page's style sheet, so that a chart follows light and dark; series differ in
 //! dash and marker too, so that colour is never the only difference.
 
+mod timeline;
+
+pub(crate) use timeline::{Timeline, TimelineRow};
+
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -100,13 +104,15 @@ pub(crate) enum Mark {
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
+    /// Half of an interval around `y`, drawn as a whisker.
+    pub(crate) half: Option<f64>,
     /// Too few samples: drawn hollow.
     pub(crate) weak: bool,
 }
 
 impl From<(f64, f64)> for Point {
     fn from((x, y): (f64, f64)) -> Self {
-        Self { x, y, weak: false }
+        Self { x, y, half: None, weak: false }
     }
 }
 
@@ -183,7 +189,7 @@ impl Chart {
                         line.grid x1=(coordinate(left)) x2=(coordinate(right)) y1=(coordinate(at_y(*tick))) y2=(coordinate(at_y(*tick))) {}
                         text.tick.end x=(coordinate(left - 5.0)) y=(coordinate(at_y(*tick) + 4.0)) { ((self.y.text)(*tick)) }
                     }
-                    @for tick in spaced(&self.x, &at_x) {
+                    @for tick in spaced(&self.x, &at_x, WIDTH) {
                         line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
                         text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 15.0)) { ((self.x.text)(tick)) }
                     }
@@ -206,6 +212,37 @@ impl Chart {
     }
 }
 
+impl Chart {
+    /// The chart with its caption and a legend as an SVG file of its own: no references, no variables, light colours.
+    pub(crate) fn file(&self, names: &[(String, &str)], mark: Mark) -> String {
+        const LINE: f64 = 18.0;
+        let page = self.markup().into_string();
+        let inner = page.split_once("<svg").and_then(|(_, rest)| rest.split_once('>'));
+        let inner = inner.and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner);
+        let height = 26.0 + HEIGHT + names.len() as f64 * LINE + 6.0;
+        let drawn = html! {
+            text.caption x="2" y="16" { (self.title) }
+            g transform="translate(0 22)" { (maud::PreEscaped(inner)) }
+            @for (row, (class, name)) in names.iter().enumerate() {
+                @let y = 26.0 + HEIGHT + row as f64 * LINE;
+                g class=(class) transform=(format!("translate(12 {y:.0})")) {
+                    path.line d="M1 6H29" {}
+                    @if mark == Mark::Points { path.mark d=(marker(class, 15.0, 6.0)) {} }
+                }
+                text x="48" y=(coordinate(y + 10.0)) { (name) }
+            }
+        };
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{:.0}\" height=\"{:.0}\">\n\
+             <style>{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}\n</svg>\n",
+            WIDTH * 1.6,
+            height * 1.6,
+            crate::html::file_style(),
+            drawn.into_string()
+        )
+    }
+}
+
 /// A bar of a strip, with its name where there is room.
 fn bar(segment: &Segment, from: f64, to: f64, y: f64) -> Markup {
     let (width, text) = ((to - from).max(1.0), segment.name.chars().count() as f64 * CHARACTER);
@@ -220,12 +257,12 @@ fn bar(segment: &Segment, from: f64, to: f64, y: f64) -> Markup {
 }
 
 /// Ticks whose labels do not touch: a label that would is left out, and its line with it.
-fn spaced(axis: &Axis, at: &dyn Fn(f64) -> f64) -> Vec<f64> {
+fn spaced(axis: &Axis, at: &dyn Fn(f64) -> f64, width: f64) -> Vec<f64> {
     let mut end = f64::NEG_INFINITY;
     let fits = |tick: &f64| {
         let half = (axis.text)(*tick).chars().count() as f64 * CHARACTER / 2.0;
         let place = at(*tick);
-        let free = place - half > end + 4.0 && place + half <= WIDTH + 2.0;
+        let free = place - half > end + 4.0 && place + half <= width + 2.0;
         if free {
             end = place + half;
         }
@@ -259,6 +296,9 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
             path.area[series.mark == Mark::Area].line[series.mark != Mark::Area] d=(path) {}
             @if series.mark == Mark::Points {
                 @for point in &series.points {
+                    @if let Some(half) = point.half {
+                        path.whisker d=(format!("M{:.1} {:.1}V{:.1}", at_x(point.x), at_y(point.y - half), at_y(point.y + half))) {}
+                    }
                     path.mark.weak[point.weak] d=(marker(&series.class, at_x(point.x), at_y(point.y))) {}
                 }
             }
@@ -333,7 +373,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
         figure.chart {
             figcaption { (title) }
             svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(format!("{title} [{unit}]. {}", description.join(", "))) {
-                @for tick in spaced(&axis, &at_x) {
+                @for tick in spaced(&axis, &at_x, WIDTH) {
                     line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
                     text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 14.0)) { (text(tick)) }
                 }
@@ -403,7 +443,7 @@ mod tests {
     #[test]
     fn labels_that_would_touch_are_left_out() {
         let axis = Axis::log("x", 1.0, 10.0, |value| format!("{value} very long"));
-        let ticks = spaced(&axis, &|value| axis.place(value) * 100.0);
+        let ticks = spaced(&axis, &|value| axis.place(value) * 100.0, WIDTH);
         assert!(ticks.len() < axis.ticks.len());
     }
 }

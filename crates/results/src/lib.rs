@@ -21,6 +21,7 @@ mod error;
 mod explanations;
 mod folder;
 mod manifest;
+mod pause_records;
 mod read;
 mod records;
 mod table;

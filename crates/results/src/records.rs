@@ -4,16 +4,16 @@ use crate::cells::{CellReader, CellWriter};
 use crate::table::ColumnKind::{Class, F64, Host, Switch, Text, U8, U16, U32, U64, Word};
 use crate::table::{Column, ColumnKind, Record, Table};
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseRow, ProbeRow, ProgressRow, QueryRow,
-    QueueRow, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, ProbeRow, ProgressRow, QueryRow, QueueRow,
+    Scope, SeriesRow,
 };
 use std::io;
 
-const fn cell(name: &'static str, kind: ColumnKind, description: &'static str) -> Column {
+pub(crate) const fn cell(name: &'static str, kind: ColumnKind, description: &'static str) -> Column {
     Column { name, kind, nullable: false, description }
 }
 
-const fn optional(name: &'static str, kind: ColumnKind, description: &'static str) -> Column {
+pub(crate) const fn optional(name: &'static str, kind: ColumnKind, description: &'static str) -> Column {
     Column { name, kind, nullable: true, description }
 }
 
@@ -303,51 +303,6 @@ impl Record for DropRow {
             reason: from.word()?,
             packets: from.u64()?,
             bytes: from.u64()?,
-        })
-    }
-}
-
-impl Record for PauseRow {
-    const TABLE: Table = Table::Pauses;
-    const COLUMNS: &'static [Column] = &[
-        cell("switch", Switch, "Switch"),
-        cell("port", U16, "Port"),
-        cell("priority", U8, "Priority"),
-        cell("sent_pauses", U64, "Pause frames sent to the neighbour, repetitions included"),
-        cell("sent_resumes", U64, "Resume frames sent to the neighbour"),
-        cell("demanded_ns", U64, "How long the policy wanted the neighbour to be silent"),
-        cell("received_pauses", U64, "Pause frames of the neighbour that took effect, repetitions included"),
-        cell("received_resumes", U64, "Resume frames of the neighbour that took effect"),
-        cell("paused_ns", U64, "How long this port was paused"),
-        cell("neighbour_paused_ns", U64, "How long the neighbour's port towards this one was paused"),
-    ];
-
-    fn write(&self, to: &mut CellWriter) -> io::Result<()> {
-        to.name(self.switch)?;
-        to.u16(self.port);
-        to.u8(self.priority);
-        to.u64(self.sent_pauses);
-        to.u64(self.sent_resumes);
-        to.u64(self.demanded_ns);
-        to.u64(self.received_pauses);
-        to.u64(self.received_resumes);
-        to.u64(self.paused_ns);
-        to.u64(self.neighbour_paused_ns);
-        Ok(())
-    }
-
-    fn read(from: &mut CellReader<'_>) -> Result<Self, String> {
-        Ok(Self {
-            switch: from.name()?,
-            port: from.u16()?,
-            priority: from.u8()?,
-            sent_pauses: from.u64()?,
-            sent_resumes: from.u64()?,
-            demanded_ns: from.u64()?,
-            received_pauses: from.u64()?,
-            received_resumes: from.u64()?,
-            paused_ns: from.u64()?,
-            neighbour_paused_ns: from.u64()?,
         })
     }
 }

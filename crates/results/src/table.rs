@@ -31,11 +31,17 @@ pub enum Table {
     Progress,
     /// Pauses by port and priority.
     Pauses,
+    /// Every pause with its time.
+    PauseSpans,
+    /// Circles of pauses.
+    PauseCycles,
+    /// Storms that PFC watchdogs noticed.
+    Watchdog,
 }
 
 impl Table {
     /// Every table, in the order of the manifest.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Flows,
         Self::Queries,
         Self::Series,
@@ -47,6 +53,9 @@ impl Table {
         Self::Delays,
         Self::Progress,
         Self::Pauses,
+        Self::PauseSpans,
+        Self::PauseCycles,
+        Self::Watchdog,
     ];
 
     /// Name in the manifest and of the file.
@@ -64,6 +73,9 @@ impl Table {
             Self::Delays => "delays",
             Self::Progress => "progress",
             Self::Pauses => "pauses",
+            Self::PauseSpans => "pause_spans",
+            Self::PauseCycles => "pause_cycles",
+            Self::Watchdog => "watchdog",
         }
     }
 
@@ -77,8 +89,8 @@ impl Table {
     #[must_use]
     pub fn columns(self) -> &'static [Column] {
         use bufferlab_metrics::{
-            DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PauseRow, ProbeRow, ProgressRow, QueryRow,
-            QueueRow, SeriesRow,
+            DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
+            ProbeRow, ProgressRow, QueryRow, QueueRow, SeriesRow, WatchdogRow,
         };
         match self {
             Self::Flows => FlowRow::COLUMNS,
@@ -92,6 +104,9 @@ impl Table {
             Self::Delays => DelayRow::COLUMNS,
             Self::Progress => ProgressRow::COLUMNS,
             Self::Pauses => PauseRow::COLUMNS,
+            Self::PauseSpans => PauseSpanRow::COLUMNS,
+            Self::PauseCycles => PauseCycleRow::COLUMNS,
+            Self::Watchdog => WatchdogRow::COLUMNS,
         }
     }
 

@@ -8,8 +8,8 @@ use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::table::{Record, Table};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseRow, ProbeRow, ProgressRow,
-    QueryRow, QueueRow, RunSink, RunTotals, SeriesRow,
+    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
+    ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, RunTotals, SeriesRow, WatchdogRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -126,6 +126,15 @@ impl RunSink for RunWriter {
         self.push(row)
     }
     fn pause(&mut self, row: &PauseRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn pause_span(&mut self, row: &PauseSpanRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn pause_cycle(&mut self, row: &PauseCycleRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn watchdog(&mut self, row: &WatchdogRow) -> io::Result<()> {
         self.push(row)
     }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {

@@ -2,8 +2,8 @@
 //! cost of somebody else's files.
 
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseRow, ProbeRow, ProgressRow, QueryRow,
-    QueueRow, RunSink, RunTotals, Scope, SeriesRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
+    ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, RunTotals, Scope, SeriesRow, WatchdogRow,
 };
 use bufferlab_results::{
     NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Table, Timing,
@@ -183,6 +183,47 @@ fn pause() -> PauseRow {
     }
 }
 
+fn pause_spans() -> [PauseSpanRow; 2] {
+    let span = |end_ns| PauseSpanRow {
+        by: "leaf-0".into(),
+        paused: "h1".into(),
+        parallel: 0,
+        priority: 3,
+        start_ns: 800,
+        end_ns,
+    };
+    [span(Some(1_900)), span(None)]
+}
+
+fn pause_cycles() -> [PauseCycleRow; 2] {
+    let cycle = |times, ended_ns| PauseCycleRow {
+        time_ns: 800,
+        priority: 3,
+        members: words(&["leaf-0", "leaf-1"]),
+        times,
+        last_ns: 1_000,
+        total_ns: 100 * times,
+        ended_ns,
+    };
+    [cycle(1, None), cycle(3, Some(1_900))]
+}
+
+fn watchdog() -> WatchdogRow {
+    WatchdogRow {
+        switch: 1,
+        port: 2,
+        priority: 3,
+        rule: "broadcom",
+        action: "drop",
+        detected_ns: 1_000,
+        restored_ns: Some(2_000),
+        flushed_packets: 4,
+        discarded_packets: 5,
+        lost_bytes: 9_000,
+        sent_packets: 0,
+    }
+}
+
 fn delay() -> DelayRow {
     DelayRow { switch: 1, port: 2, priority: 0, class: 1, from_ns: 64, to_ns: 127, packets: 3, total_ns: 300 }
 }
@@ -210,6 +251,11 @@ fn fill(writer: &mut RunWriter) {
     writer.delay(&delay()).unwrap();
     writer.progress(&progress()).unwrap();
     writer.pause(&pause()).unwrap();
+    for (span, cycle) in pause_spans().iter().zip(pause_cycles()) {
+        writer.pause_span(span).unwrap();
+        writer.pause_cycle(&cycle).unwrap();
+    }
+    writer.watchdog(&watchdog()).unwrap();
 }
 
 fn write(dir: &Path, seed: u64) -> PathBuf {
@@ -243,6 +289,9 @@ fn every_table_comes_back_as_it_was_written() {
     assert_eq!(run.load::<DelayRow>().unwrap(), [delay()]);
     assert_eq!(run.load::<ProgressRow>().unwrap(), [progress()]);
     assert_eq!(run.load::<PauseRow>().unwrap(), [pause()]);
+    assert_eq!(run.load::<PauseSpanRow>().unwrap(), pause_spans());
+    assert_eq!(run.load::<PauseCycleRow>().unwrap(), pause_cycles());
+    assert_eq!(run.load::<WatchdogRow>().unwrap(), [watchdog()]);
 }
 
 #[test]

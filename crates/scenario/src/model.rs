@@ -5,7 +5,7 @@ use bufferlab_core::{Hardware, ParamValue, Profile};
 use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_transport::{HyStart, Spacing};
 use bufferlab_units::{BitRate, Time};
-use bufferlab_workload::{Durations, FlowSpec, Pattern, SizeDistribution};
+use bufferlab_workload::{AnswersPer, Durations, FlowSpec, Pattern, SizeDistribution};
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Scenario {
     pub host: HostSpec,
     /// What is sent.
     pub workloads: Vec<WorkloadSpec>,
+    /// Hosts that misbehave.
+    pub faults: Vec<FaultSpec>,
     /// What is recorded.
     pub output: OutputSpec,
 }
@@ -51,6 +53,19 @@ pub struct Topology {
     pub links: Vec<LinkSpec>,
     /// How a packet chooses among equal shortest paths.
     pub multipath: Multipath,
+    /// Next hops that are not those of shortest paths; a later one wins.
+    pub routes: Vec<RouteSpec>,
+}
+
+/// Where switches send packets for some hosts, in place of the shortest path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteSpec {
+    /// The switches, by index.
+    pub at: Vec<u32>,
+    /// The destinations, by index.
+    pub to: Vec<u32>,
+    /// The neighbouring switch that takes them, over any cable between the two that is up; if there is none, the shortest path holds.
+    pub via: u32,
 }
 
 /// A node of the graph.
@@ -130,6 +145,86 @@ pub struct PfcSpec {
     pub reaction: Time,
     /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that. `None`: until it is taken back.
     pub quanta: Option<u16>,
+    /// Looks for queues that pauses storm; `None`: nobody does.
+    pub watchdog: Option<WatchdogSpec>,
+}
+
+/// A PFC watchdog (SONiC): it looks at every lossless queue of a switch at fixed intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchdogSpec {
+    /// What it takes for a storm.
+    pub rule: WatchdogRule,
+    /// What is done about it.
+    pub action: WatchdogAction,
+    /// How long the rule must hold without interruption.
+    pub detection: Time,
+    /// How long no pause must come for a queue to be restored.
+    pub restoration: Time,
+    /// Between two looks; at most either of the two.
+    pub poll: Time,
+}
+
+/// What a storm is, seen from one look of the watchdog to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchdogRule {
+    /// The queue holds packets, has sent none, and was paused for more than 99 % of the time.
+    Mellanox,
+    /// The queue holds packets, has sent none, pause frames came, and no pause ended.
+    Broadcom,
+}
+
+impl WatchdogRule {
+    /// The name in scenarios and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mellanox => "mellanox",
+            Self::Broadcom => "broadcom",
+        }
+    }
+}
+
+/// What a watchdog does about a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchdogAction {
+    /// Flushes the queue, and discards what comes for it or, of its priority, from its port.
+    Drop,
+    /// Lets the queue send whatever pauses say.
+    Forward,
+    /// Tells of it.
+    Alert,
+}
+
+impl WatchdogAction {
+    /// The name in scenarios and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Forward => "forward",
+            Self::Alert => "alert",
+        }
+    }
+}
+
+/// A host that misbehaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultSpec {
+    /// Its card sends pause frames to its switch whatever it receives.
+    PauseStorm {
+        /// The host.
+        host: u32,
+        /// The priorities that every frame pauses.
+        priorities: Vec<u8>,
+        /// First frame.
+        from: Time,
+        /// No frame from then on; [`Time::MAX`]: never.
+        until: Time,
+        /// Between two frames.
+        interval: Time,
+        /// How long each of them pauses, in quanta of 512 bit times of the switch's port.
+        quanta: u16,
+    },
 }
 
 impl PfcSpec {
@@ -202,6 +297,8 @@ pub struct EcnSpec {
     pub kmax_bytes: u64,
     /// Marking probability at `kmax_bytes`, in 0..=1.
     pub pmax: f64,
+    /// By priority instead of the two, a step above so many bytes; the last one holds for all that follow. Empty: one for all.
+    pub by_priority_bytes: Vec<u64>,
     /// Whose length is compared.
     pub scope: EcnScope,
     /// When it is compared.
@@ -338,6 +435,10 @@ pub struct TransportSpec {
     /// Whether a flow opens with SYN and SYN-ACK (one round-trip time) unless its flow list says that the
     /// connection exists.
     pub handshake: bool,
+    /// Whether messages between two hosts use connections that stay open; `None`: every flow has one of its own.
+    pub persistent: Option<PersistentSpec>,
+    /// The card sends a flow's new segments in bursts of at most this many bytes of payload; 0: segment by segment.
+    pub lso_bytes: u32,
     /// Whether packets are ECN-capable.
     pub ecn_capable: bool,
     /// DCTCP's gain g, in (0, 1].
@@ -368,6 +469,16 @@ pub struct TransportSpec {
     pub control_priority: u8,
     /// Data segments with at most this much payload use the control priority (bytes).
     pub control_max_payload_bytes: u32,
+}
+
+/// Connections that stay open between messages. Each carries one message at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PersistentSpec {
+    /// Most connections from one host to another; a message that finds all of them busy waits for the first that is not. `None`: it
+    /// opens another one.
+    pub connections_per_pair: Option<u32>,
+    /// Whether a connection that was idle for longer than its timeout begins with the initial window again (RFC 5681 section 4.1).
+    pub idle_restart: bool,
 }
 
 /// Sending by the clock, whatever becomes of the packets.
@@ -421,6 +532,8 @@ pub enum TrafficProcess {
         flows_per_second_per_host: f64,
         /// Who sends to whom.
         pattern: Pattern,
+        /// Instead of `pattern`: the hosts that send, and those that receive.
+        between: Option<(Vec<u32>, Vec<u32>)>,
     },
     /// Queries: a client asks `fan_in` servers, all of which answer at once.
     Incast {
@@ -434,6 +547,31 @@ pub enum TrafficProcess {
         pattern: Pattern,
         /// Whether the answers use connections that exist already: no handshake.
         persistent: bool,
+    },
+    /// A closed loop: every thread asks again when all answers to its last query are complete.
+    MultiGet {
+        /// Hosts that ask.
+        clients: Vec<u32>,
+        /// Hosts that answer.
+        servers: Vec<u32>,
+        /// Closed loops of every client.
+        threads: u32,
+        /// Servers per query.
+        fan_in: u32,
+        /// Items per query, dealt to its servers in turn.
+        items: u32,
+        /// Payload of an item (bytes).
+        item_bytes: u64,
+        /// How a server sends its items.
+        answers_per: AnswersPer,
+        /// From the last answer to the next query; `None`: at once.
+        think: Option<Durations>,
+        /// Queries of all threads together; `None`: as many as there is time for.
+        queries: Option<u64>,
+        /// When every thread asks for the first time, or begins to think about it.
+        start: Time,
+        /// From the query to the answers; `None`: half of the unloaded round trip to each server.
+        request_delay: Option<Time>,
     },
     /// Every source is silent and sends a burst in turn; a burst is one flow.
     OnOff {

@@ -1,8 +1,9 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    BURST, CHANGE, ECN, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, Presence, ROOT,
-    SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS, TRANSPORT, TableSpec, WORKLOAD,
+    BURST, CHANGE, ECN, FAULT, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, PFC, Presence, ROOT,
+    ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS, TRANSPORT, TableSpec, WATCHDOG,
+    WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
 use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
@@ -18,8 +19,11 @@ pub fn reference() -> String {
         &TOPOLOGY,
         &LINK,
         &CHANGE,
+        &ROUTE,
         &SWITCH,
         &ECN,
+        &PFC,
+        &WATCHDOG,
         &HARDWARE,
         &SCHEDULER_GROUP,
         &SWITCH_OVERRIDE,
@@ -29,6 +33,7 @@ pub fn reference() -> String {
         &OTHER_BURST,
         &BURST,
         &TRACE_ADDRESS,
+        &FAULT,
         &OUTPUT,
     ];
     for spec in tables {

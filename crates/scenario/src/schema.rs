@@ -90,6 +90,10 @@ fn value(kind: &Kind, complete: bool) -> Value {
         Kind::Text => json!({ "type": "string" }),
         Kind::Time { .. } => quantity(Dimension::Time),
         Kind::Size { .. } => quantity(Dimension::Size),
+        Kind::SizePerPort { .. } => {
+            let one = quantity(Dimension::Size);
+            json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] })
+        }
         Kind::Rate => quantity(Dimension::Rate),
         Kind::Count { min, max } => whole(min, max),
         Kind::Ratio { min, max, open } => ratio(min, max, open),

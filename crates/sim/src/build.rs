@@ -3,6 +3,8 @@
 use crate::SimError;
 use crate::base_rtt::Paths;
 use crate::calendar::Calendar;
+use crate::closed_loops::ClosedLoops;
+use crate::connections::Connections;
 use crate::explain::ExplainRequest;
 use crate::flow::Flows;
 use crate::link::{End, Link};
@@ -79,6 +81,7 @@ impl Simulation {
         let mut traffic = Traffic::new(scenario)?;
         let next_flow = traffic.source.next_flow();
         let routes = Routes::new(&topology, scenario.seed, |index| !down_now[index]);
+        routes.check(&topology)?;
         let hosts = topology.hosts.len() as u32;
         let paths = Paths { links: &links, first_links: &first_links, routes: &routes, hosts };
         let (transports, host_kinds, kinds) = build_transports(scenario, &traffic.replayed, &paths)?;
@@ -95,6 +98,7 @@ impl Simulation {
                 downlinks[host as usize] = index as u32;
             }
         }
+        let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let mut simulation = Self {
             now: Time::ZERO,
             calendar: build_calendar(scenario.seed, &links),
@@ -115,7 +119,7 @@ impl Simulation {
             measure_delays: scenario.output.delays,
             packet_hops: 0,
             verify: false,
-            pfc: Pfc::new(scenario, &links, &cables),
+            pfc,
             explainer: None,
             seed: scenario.seed,
             duration: scenario.duration,
@@ -130,6 +134,8 @@ impl Simulation {
             listed_queries: traffic.listed_queries,
             paced_flows: vec![0; classes],
             queries: BTreeMap::new(),
+            connections: Connections::default(),
+            closed_loops: ClosedLoops::new(traffic.closed_loops),
             finished_flows: Vec::new(),
             finished_queries: Vec::new(),
             flows_finished: 0,
@@ -138,6 +144,7 @@ impl Simulation {
             switches,
             topology,
         };
+        simulation.start_closed_loops();
         if simulation.shares_cards() {
             simulation.nics.iter_mut().for_each(|nic| nic.is_shared = true);
         }
@@ -292,7 +299,7 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
             floor: shared.floor_bytes,
             factor: Weight::from_f64(shared.share * shared.alpha),
         }),
-        by_priority: Vec::new(),
+        by_priority: spec.by_priority_bytes.iter().map(|&k| (k, k)).collect(),
     }
 }
 

@@ -30,6 +30,14 @@ pub enum SimError {
     /// Bursts are carried by a transport that has no rate.
     #[error("bursts need a transport with a rate, and \"{0}\" has none")]
     NoRate(String),
+    /// Prescribed routes lead packets in a circle.
+    #[error("packets for {host} would go round for ever: {switches}; mend [[topology.route]]")]
+    RoutingLoop {
+        /// The destination.
+        host: String,
+        /// The switches of the circle, in order.
+        switches: String,
+    },
     /// The scenario exceeds a limit of this engine.
     #[error("{what}: {found}, at most {limit}")]
     TooLarge {

@@ -18,6 +18,10 @@ impl Simulation {
     /// Ends a flow and gives its slot back.
     pub(crate) fn retire(&mut self, slot: Slot) {
         let row = self.flow_row(slot);
+        let transport = self.flows.senders[slot as usize].transport;
+        if self.transports[usize::from(transport)].persistent.is_some() {
+            self.leave_connection(slot);
+        }
         let info = self.flows.remove(slot);
         self.flows_finished += 1;
         if info.spec.query != FlowSpec::NO_QUERY {
@@ -38,7 +42,15 @@ impl Simulation {
             Control::Window(_) | Control::QueuePair(_) => None,
             Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
         };
-        let ideal_bytes = spec.size + u64::from(sender.total) * u64::from(transport.ideal_header);
+        let size = match (spec.size, &receiver.receiver) {
+            // It is still sending: what has arrived counts.
+            (FlowSpec::UNLIMITED, FlowReceiver::Tcp(receiver)) => {
+                u64::from(receiver.delivered().max(1)) * u64::from(transport.segment)
+            }
+            (size, _) => size,
+        };
+        let segments = size.div_ceil(u64::from(transport.segment));
+        let ideal_bytes = size + segments * u64::from(transport.ideal_header);
         let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, ideal_bytes, rate);
         let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
         let fct = receiver.completed.map(|at| at - spec.start);
@@ -55,7 +67,7 @@ impl Simulation {
             query_id: (spec.query != FlowSpec::NO_QUERY).then_some(spec.query),
             src_host: spec.src,
             dst_host: spec.dst,
-            size_bytes: spec.size,
+            size_bytes: size,
             start_ns: spec.start.as_ns(),
             sending_ns: sending.map(Time::as_ns),
             state,
@@ -66,7 +78,7 @@ impl Simulation {
             retransmitted_packets: u64::from(counters.retransmitted),
             timeouts: counters.timeouts,
             marked_packets: receiver.marked_packets,
-            dropped_packets: info.dropped_packets,
+            dropped_packets: u64::from(info.dropped_packets),
         }
     }
 
@@ -122,6 +134,9 @@ impl Simulation {
         }
         for (number, query) in std::mem::take(&mut self.finished_queries) {
             sink.query(&self.query_row(number, &query, !query.lossy))?;
+        }
+        if self.has_pause_rows() {
+            self.flush_pauses(sink)?;
         }
         Ok(())
     }

@@ -83,6 +83,23 @@ impl FlowSender {
         }
     }
 
+    /// The sender of a connection.
+    pub(crate) fn tcp(&mut self) -> Option<&mut Sender> {
+        match self {
+            Self::Tcp(sender) => Some(sender),
+            Self::Rdma(_) | Self::Paced(_) => None,
+        }
+    }
+
+    /// See [`Sender::in_burst`].
+    #[inline]
+    pub(crate) fn in_burst(&self) -> bool {
+        match self {
+            Self::Tcp(sender) => sender.in_burst(),
+            Self::Rdma(_) | Self::Paced(_) => false,
+        }
+    }
+
     #[inline]
     pub(crate) fn counters(&self) -> SenderCounters {
         match self {
@@ -97,7 +114,8 @@ impl FlowSender {
 #[derive(Debug)]
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
-    Rdma(Responder),
+    /// Apart, so that a receiver of TCP is not larger for it.
+    Rdma(Box<Responder>),
     /// Nobody acknowledges: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
     Counting {
         missing: u32,
@@ -145,12 +163,34 @@ pub(crate) struct ReceiverSlot {
     pub(crate) path: u32,
 }
 
+impl ReceiverSlot {
+    /// The flow has only `total` segments after all. True if that makes it complete.
+    pub(crate) fn close(&mut self, total: u32) -> bool {
+        match &mut self.receiver {
+            FlowReceiver::Tcp(receiver) => {
+                receiver.close(total);
+                receiver.is_complete() && self.completed.is_none()
+            }
+            FlowReceiver::Rdma(_) | FlowReceiver::Counting { .. } => false,
+        }
+    }
+}
+
 /// What is needed when the flow ends.
 #[derive(Debug)]
 pub(crate) struct FlowInfo {
     pub(crate) spec: FlowSpec,
     pub(crate) number: u64,
-    pub(crate) dropped_packets: u64,
+    pub(crate) dropped_packets: u32,
+    /// Its pool of connections; see `connections.rs`.
+    pub(crate) pool: u32,
+}
+
+impl FlowInfo {
+    /// It sends until flows stop arriving.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.spec.size == FlowSpec::UNLIMITED
+    }
 }
 
 /// All live flows.
@@ -184,9 +224,10 @@ impl Flows {
     pub(crate) fn insert(
         &mut self,
         spec: FlowSpec,
+        pool: u32,
         make: impl FnOnce(u32) -> (SenderSlot, ReceiverSlot),
     ) -> Option<Slot> {
-        let info = Some(FlowInfo { spec, number: self.started, dropped_packets: 0 });
+        let info = Some(FlowInfo { spec, number: self.started, dropped_packets: 0, pool });
         self.started += 1;
         match self.free.pop() {
             Some(slot) => {

@@ -1,6 +1,7 @@
 //! What happens at hosts: flows start, data turns into ACKs, ACKs let more data go, timers expire.
 
 use crate::SimError;
+use crate::connections::COMMON;
 use crate::flow::{FlowReceiver, FlowSender, ReceiverSlot, SenderSlot, Slot, slot_of};
 use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::simulation::{Control, Query, Simulation, Transport};
@@ -25,15 +26,24 @@ enum DelayedAck {
 impl Simulation {
     /// The application hands a flow's data over.
     pub(crate) fn start_flow(&mut self, spec: FlowSpec) -> Result<(), SimError> {
+        self.start_message(spec, COMMON)
+    }
+
+    /// The same, over a connection of this pool where the transport keeps connections.
+    pub(crate) fn start_message(&mut self, spec: FlowSpec, pool: u32) -> Result<(), SimError> {
         let transport_index = self.transport_of(&spec);
         let transport = &self.transports[usize::from(transport_index)];
         let segment = u64::from(transport.segment);
-        let total = u32::try_from(spec.size.div_ceil(segment)).map_err(|_| SimError::TooLarge {
-            what: "segments of a flow",
-            found: spec.size.div_ceil(segment),
-            limit: u64::from(u32::MAX),
-        })?;
-        let last_payload = (spec.size - u64::from(total - 1) * segment) as u32;
+        let (total, last_payload) = if spec.size == FlowSpec::UNLIMITED {
+            (u32::MAX, transport.segment)
+        } else {
+            let total = u32::try_from(spec.size.div_ceil(segment)).map_err(|_| SimError::TooLarge {
+                what: "segments of a flow",
+                found: spec.size.div_ceil(segment),
+                limit: u64::from(u32::MAX),
+            })?;
+            (total, (spec.size - u64::from(total - 1) * segment) as u32)
+        };
         let (sender, receiver) = match transport.control {
             Control::Window(congestion) => {
                 let mut sender = Sender::new(&transport.tcp, congestion, total);
@@ -44,7 +54,7 @@ impl Simulation {
             }
             Control::QueuePair(congestion) => {
                 let sender = QueuePair::new(&transport.tcp, congestion, total);
-                (FlowSender::Rdma(sender), FlowReceiver::Rdma(Responder::new(total)))
+                (FlowSender::Rdma(sender), FlowReceiver::Rdma(Box::new(Responder::new(total))))
             }
             Control::Pace { gap, spacing } => {
                 let stream = pacing_stream(self.seed, &self.classes, &mut self.paced_flows, &spec, spacing);
@@ -52,6 +62,8 @@ impl Simulation {
                 (FlowSender::Paced(sender), FlowReceiver::Counting { missing: total })
             }
         };
+        let keeps_connections =
+            transport.persistent.is_some() && matches!(transport.control, Control::Window(_));
         let priority = match transport.data_priorities[..] {
             [only] => only,
             ref several => several[self.queue_stream.below(several.len() as u64) as usize],
@@ -96,12 +108,16 @@ impl Simulation {
             };
             (sender, receiver)
         };
-        let slot = self.flows.insert(spec, make).ok_or(SimError::TooLarge {
+        let slot = self.flows.insert(spec, pool, make).ok_or(SimError::TooLarge {
             what: "flows alive at once",
             found: 1 << 20,
             limit: (1 << 20) - 1,
         })?;
-        self.offer(slot);
+        if keeps_connections {
+            self.take_connection(slot);
+        } else {
+            self.offer(slot);
+        }
         Ok(())
     }
 
@@ -270,14 +286,17 @@ impl Simulation {
             let Some(packet) = self.next_unpaused(host) else { return };
             packet
         } else {
-            match self.nics[host as usize].queue.pop_front() {
+            let nic = &mut self.nics[host as usize];
+            match if nic.in_burst { None } else { nic.queue.pop_front() } {
                 Some(packet) => packet,
                 None => loop {
                     let Some(slot) = self.nics[host as usize].next_ready(&mut self.flows) else { return };
                     if let Some(packet) = self.next_packet(slot) {
                         let flow = &self.flows.senders[slot as usize];
                         let transport = &self.transports[usize::from(flow.transport)];
-                        if flow.sender.wants_to_send(&transport.tcp, self.now) {
+                        if flow.sender.in_burst() {
+                            self.nics[host as usize].keep_turn(&mut self.flows, slot);
+                        } else if flow.sender.wants_to_send(&transport.tcp, self.now) {
                             self.nics[host as usize].make_ready(&mut self.flows, slot);
                         }
                         break packet;
@@ -344,6 +363,10 @@ impl Simulation {
                 let waits = receiver.deadline() != Time::MAX;
                 if receiver.is_complete() && flow.completed.is_none() {
                     flow.completed = Some(self.now);
+                    if !self.closed_loops.are_over() {
+                        let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+                        self.note_answer(info.spec.query);
+                    }
                 }
                 match ack {
                     Some(ack) => self.send_ack(slot, id, &ack),

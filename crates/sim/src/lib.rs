@@ -19,6 +19,8 @@
 mod base_rtt;
 mod build;
 mod calendar;
+mod closed_loops;
+mod connections;
 mod error;
 mod explain;
 mod finish;

@@ -23,6 +23,8 @@ pub(crate) struct Nic {
     pub(crate) paused: u32,
     /// Flows whose turn came while their priority was paused. They still count as ready.
     parked: Vec<Slot>,
+    /// The flow at the head is in the middle of a burst, which nothing interrupts.
+    pub(crate) in_burst: bool,
 }
 
 impl Nic {
@@ -36,6 +38,7 @@ impl Nic {
             tail: NO_SLOT,
             paused: 0,
             parked: Vec::new(),
+            in_burst: false,
         }
     }
 
@@ -56,6 +59,20 @@ impl Nic {
         self.tail = slot;
     }
 
+    /// The flow whose turn it was goes on with its burst.
+    #[cold]
+    pub(crate) fn keep_turn(&mut self, flows: &mut Flows, slot: Slot) {
+        let flow = &mut flows.senders[slot as usize];
+        debug_assert!(!flow.is_ready, "its turn has just been taken");
+        flow.is_ready = true;
+        flow.next_ready = self.head;
+        if self.tail == NO_SLOT {
+            self.tail = slot;
+        }
+        self.head = slot;
+        self.in_burst = true;
+    }
+
     /// Takes the flow whose turn it is out of the turn order.
     #[inline]
     pub(crate) fn next_ready(&mut self, flows: &mut Flows) -> Option<Slot> {
@@ -63,6 +80,7 @@ impl Nic {
             return None;
         }
         let slot = self.head;
+        self.in_burst = false;
         let flow = &mut flows.senders[slot as usize];
         flow.is_ready = false;
         self.head = flow.next_ready;
@@ -75,6 +93,7 @@ impl Nic {
     /// Packets of `priority` must wait.
     pub(crate) fn pause(&mut self, priority: u8) {
         self.paused |= 1 << priority;
+        self.in_burst = false;
     }
 
     /// Packets of `priority` may go; flows that waited for it come last.

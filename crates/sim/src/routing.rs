@@ -1,5 +1,6 @@
-//! Shortest paths: for every switch and destination host, the ports that lead there.
+//! Shortest paths, and what the scenario puts in their place: for every switch and destination host, the ports that lead there.
 
+use crate::SimError;
 use bufferlab_scenario::{Node, Topology};
 use bufferlab_units::{RandomStream, Time};
 
@@ -87,7 +88,91 @@ impl Routes {
                 routes.lead_to(target, &here, &neighbours);
             }
         }
+        routes.divert(topology, &neighbours);
         routes
+    }
+
+    /// Enters the next hops that the scenario prescribes, over what is shortest.
+    fn divert(&mut self, topology: &Topology, neighbours: &[Vec<Neighbour>]) {
+        for route in &topology.routes {
+            for &switch in &route.at {
+                let leads = |n: &&Neighbour| n.up && n.node == Node::Switch(route.via);
+                let ports: Vec<u16> =
+                    neighbours[switch as usize].iter().filter(leads).map(|n| n.port).collect();
+                let entry = match ports[..] {
+                    [] => continue,
+                    [port] => u32::from(port),
+                    _ => self.group(&ports),
+                };
+                for &host in &route.to {
+                    self.table[switch as usize * self.hosts + host as usize] = entry;
+                }
+            }
+        }
+    }
+
+    /// Whether prescribed routes lead every packet somewhere.
+    ///
+    /// # Errors
+    /// If packets for a host would go round for ever.
+    pub(crate) fn check(&self, topology: &Topology) -> Result<(), SimError> {
+        let Some((host, switches)) = self.find_loop(topology) else { return Ok(()) };
+        let names: Vec<_> =
+            switches.iter().map(|&switch| topology.switches[switch as usize].as_str()).collect();
+        let host = topology.hosts[host as usize].clone();
+        Err(SimError::RoutingLoop { host, switches: names.join(", ") })
+    }
+
+    /// A host, and switches among which packets for it would go round for ever.
+    fn find_loop(&self, topology: &Topology) -> Option<(u32, Vec<u32>)> {
+        let peers: Vec<Vec<Node>> = (0..topology.switches.len() as u32)
+            .map(|switch| topology.ports_of(switch).iter().map(|port| port.peer).collect())
+            .collect();
+        let next = |switch: u32, host: u32| -> Vec<u32> {
+            let entry = self.table[switch as usize * self.hosts + host as usize];
+            let ports = match entry {
+                NONE => Vec::new(),
+                entry if entry & GROUP == 0 => vec![entry as u16],
+                entry => {
+                    let (first, count) = self.groups[(entry & !GROUP) as usize];
+                    self.ports[first as usize..(first + count) as usize].to_vec()
+                }
+            };
+            let peer = |port: u16| match peers[switch as usize][usize::from(port)] {
+                Node::Switch(other) => Some(other),
+                Node::Host(_) => None,
+            };
+            ports.into_iter().filter_map(peer).collect()
+        };
+        // Only hosts that a route concerns can be led in a circle.
+        let mut hosts: Vec<u32> = topology.routes.iter().flat_map(|route| route.to.iter().copied()).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        for host in hosts {
+            // Depth first; a switch is done when everything behind it is.
+            let mut done = vec![false; peers.len()];
+            for start in 0..peers.len() as u32 {
+                let mut path = vec![start];
+                let mut open = vec![next(start, host)];
+                while let Some(choices) = open.last_mut() {
+                    match choices.pop() {
+                        Some(other) if done[other as usize] => {}
+                        Some(other) => match path.iter().position(|&on_path| on_path == other) {
+                            Some(at) => return Some((host, path[at..].to_vec())),
+                            None => {
+                                path.push(other);
+                                open.push(next(other, host));
+                            }
+                        },
+                        None => {
+                            open.pop();
+                            done[path.pop().expect("as long as the choices") as usize] = true;
+                        }
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// Enters the next hops towards the hosts of switch `target`.

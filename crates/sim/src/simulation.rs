@@ -2,6 +2,8 @@
 
 use crate::SimError;
 use crate::calendar::{Calendar, Kind};
+use crate::closed_loops::ClosedLoops;
+use crate::connections::Connections;
 use crate::explain::Explainer;
 use crate::flow::Flows;
 use crate::link::{End, Link};
@@ -13,7 +15,7 @@ use crate::switch_node::SwitchNode;
 use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
-use bufferlab_scenario::{NicQueueing, OutputSpec, Topology};
+use bufferlab_scenario::{NicQueueing, OutputSpec, PersistentSpec, Topology};
 use bufferlab_transport::{CongestionControlInfo, Spacing, TcpConfig};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
@@ -52,6 +54,8 @@ pub(crate) enum Control {
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
     pub(crate) control: Control,
+    /// Messages share connections.
+    pub(crate) persistent: Option<PersistentSpec>,
     /// Switches must report their queues to its data.
     pub(crate) wants_telemetry: bool,
     pub(crate) segment: u32,
@@ -141,6 +145,8 @@ pub struct Simulation {
     /// By class: open-loop flows started, which number their random streams.
     pub(crate) paced_flows: Vec<u64>,
     pub(crate) queries: BTreeMap<u32, Query>,
+    pub(crate) connections: Connections,
+    pub(crate) closed_loops: ClosedLoops,
     pub(crate) finished_flows: Vec<FlowRow>,
     pub(crate) finished_queries: Vec<(u32, Query)>,
     pub(crate) flows_finished: u64,
@@ -219,7 +225,10 @@ impl Simulation {
 
     /// Nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
-        self.now >= self.duration && self.flows.live() == 0 && self.next_flow.is_none()
+        self.now >= self.duration
+            && self.flows.live() == 0
+            && self.next_flow.is_none()
+            && self.closed_loops.are_over()
     }
 
     #[inline]
@@ -242,7 +251,15 @@ impl Simulation {
                 Timer::ResumeObeyed(key) => self.handle_resume_obeyed(key)?,
                 Timer::PauseExpiry(key) => self.handle_pause_expiry(key)?,
                 Timer::PauseRefresh(key) => self.handle_pause_refresh(key),
-                Timer::PhaseEnd => self.close_arrival_phase(),
+                Timer::Storm(index) => self.handle_storm(index),
+                Timer::Watchdog(switch) => self.handle_watchdog(switch)?,
+                Timer::Connection(slot) => self.handle_connection_timer(slot),
+                Timer::Ask(thread) => self.handle_ask(thread),
+                Timer::Request(thread) => self.handle_request(thread)?,
+                Timer::PhaseEnd => {
+                    self.close_arrival_phase();
+                    self.close_unlimited();
+                }
                 Timer::Sample => self.sample(sink)?,
             }
         } else {

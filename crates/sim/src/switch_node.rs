@@ -197,6 +197,12 @@ impl SwitchNode {
         slice.core.handle_pause(port - slice.first_port, priority, paused);
     }
 
+    /// Removes all packets of `queue` without sending them: they are in the record then.
+    pub(crate) fn flush(&mut self, now: Time, queue: QueueId, reason: DropReason) {
+        let (slice, mut listener) = self.slice_with_listener(0);
+        slice.core.flush(now, queue, reason, &mut listener);
+    }
+
     /// When a policy must be called next.
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Time> {

@@ -8,7 +8,7 @@ use crate::packet::{self, Flags, PacketId};
 use crate::routing::Routes;
 use crate::simulation::Simulation;
 use crate::switch_node::Evicted;
-use bufferlab_core::{Admission, Ecn, Packet, Transmission};
+use bufferlab_core::{Admission, DropReason, Ecn, Packet, Transmission};
 use bufferlab_transport::HopReport;
 
 impl Simulation {
@@ -71,6 +71,9 @@ impl Simulation {
                     self.send_pauses(switch);
                 }
                 self.set_policy_timer(switch);
+                if self.pfc.as_ref().is_some_and(|pfc| pfc.is_held(link, wanted.priority)) {
+                    self.look_for_cycle_through(switch, (ingress_port, egress_port), wanted.priority);
+                }
                 if self.verify {
                     self.verify_switch(switch)?;
                 }
@@ -83,6 +86,9 @@ impl Simulation {
                 let node = &mut self.switches[switch as usize];
                 let queue = node.queue_of(&wanted);
                 node.record.count_drop(queue, class, reason, wanted.size);
+                if reason == DropReason::Watchdog {
+                    self.note_discard(switch, queue, ingress_port, wanted.size);
+                }
                 if self.explainer.is_some() {
                     let (event, size, reason) = (ExplainedEvent::Drop, wanted.size, reason.name());
                     self.witness(&Sighting { event, switch, queue, packet: id, size, reason, ingress: None });
@@ -220,18 +226,26 @@ impl Simulation {
         };
         let down = is_down(&self.topology.links[cable as usize]);
         self.routes = Routes::new(&self.topology, self.seed, |index| !is_down(&self.topology.links[index]));
+        self.routes.check(&self.topology)?;
         let (ab, ba) = self.cables[cable as usize];
         for id in [ab, ba] {
             self.links[id as usize].down = down;
+        }
+        for id in [ab, ba] {
             if down {
+                // What was paused is lost, too.
+                self.reset_pauses(id)?;
                 self.empty_link(id);
             } else {
-                let from = self.links[id as usize].from;
-                match from {
-                    End::Switch(switch, port) if self.claim(id) => self.send_from_switch(id, switch, port)?,
-                    End::Host(host) => self.kick_host(host),
-                    End::Switch(..) => {}
-                }
+                self.repeat_pauses(id);
+            }
+        }
+        for id in [ab, ba].into_iter().filter(|_| !down) {
+            let from = self.links[id as usize].from;
+            match from {
+                End::Switch(switch, port) if self.claim(id) => self.send_from_switch(id, switch, port)?,
+                End::Host(host) => self.kick_host(host),
+                End::Switch(..) => {}
             }
         }
         Ok(())
@@ -254,6 +268,9 @@ impl Simulation {
                 let Some(sent) = node.poll_transmit(self.now, port) else { break };
                 self.links[id as usize].lost_packets += 1;
                 self.lose(sent.packet);
+            }
+            if !self.switches[switch as usize].record.pauses.is_empty() {
+                self.send_pauses(switch);
             }
         }
     }

@@ -17,6 +17,10 @@ pub(crate) enum Timer {
     PauseExpiry(u32),
     /// A pause is repeated unless it was taken back.
     PauseRefresh(u32),
+    /// A host that storms sends its next pause frame.
+    Storm(u32),
+    /// A switch's PFC watchdog looks.
+    Watchdog(u32),
     /// A switch's policy.
     Policy(u32),
     /// A sender's timer: retransmission, or the next segment of a paced flow.
@@ -25,6 +29,12 @@ pub(crate) enum Timer {
     DelayedAck(u32),
     /// A paced sender may send again.
     Pace(u32),
+    /// A message that waited for a connection has one.
+    Connection(u32),
+    /// A thread of a closed loop asks.
+    Ask(u32),
+    /// A thread's request reaches servers.
+    Request(u32),
     /// The arrival phase is over.
     PhaseEnd,
     /// Time to sample the chosen switch.

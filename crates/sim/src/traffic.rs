@@ -1,16 +1,20 @@
 //! From the scenario's workloads to one stream of flows.
 
 use crate::SimError;
+use crate::closed_loops::ClosedLoop;
 use bufferlab_scenario::{Between, Scenario, TrafficProcess};
 use bufferlab_workload::{
-    BurstKind, Durations, FlowSource, IncastParams, IncastSource, ListSource, MergeSource, OnOffParams,
-    OnOffPartners, OnOffSource, PoissonParams, PoissonSource, QueryNumbers, renumber_queries,
+    BurstKind, Durations, FlowSource, IncastParams, IncastSource, ListSource, MergeSource, MultiGet,
+    MultiGetParams, OnOffParams, OnOffPartners, OnOffSource, PoissonParams, PoissonSource, QueryNumbers,
+    renumber_queries,
 };
 use std::collections::BTreeMap;
 
 /// The flows of a scenario, and what must be known of them before they start.
 pub(crate) struct Traffic {
     pub(crate) source: MergeSource,
+    /// Workloads whose flows start when others are complete.
+    pub(crate) closed_loops: Vec<ClosedLoop>,
     /// Class names; `FlowSpec::class` is an index into it.
     pub(crate) classes: Vec<String>,
     /// By class: index of its transport; the scenario's transports come first, then [`Self::replayed`].
@@ -68,10 +72,11 @@ impl Traffic {
                 sources.push(Box::new(ListSource::new(flows)));
             }
         }
-        let incasts =
-            scenario.workloads.iter().filter(|w| matches!(w.process, TrafficProcess::Incast { .. }));
-        let incasts = incasts.count() as u32;
-        let mut incast = 0;
+        let asks = |process: &TrafficProcess| {
+            matches!(process, TrafficProcess::Incast { .. } | TrafficProcess::MultiGet { .. })
+        };
+        let askers = scenario.workloads.iter().filter(|workload| asks(&workload.process)).count() as u32;
+        let (mut asker, mut closed_loops) = (0, Vec::new());
         for (index, workload) in scenario.workloads.iter().enumerate() {
             if let TrafficProcess::Trace { packets, priorities, .. } = &workload.process {
                 let mut packets = packets.clone();
@@ -118,7 +123,40 @@ impl Traffic {
                     let params = OnOffParams { seed, label, partners, kinds, off: *off, end };
                     sources.push(Box::new(OnOffSource::new(params)?));
                 }
-                TrafficProcess::Poisson { sizes, flows_per_second_per_host, pattern, .. } => {
+                TrafficProcess::MultiGet {
+                    clients,
+                    servers,
+                    threads,
+                    fan_in,
+                    items,
+                    item_bytes,
+                    answers_per,
+                    think,
+                    queries,
+                    start,
+                    request_delay,
+                } => {
+                    let params = MultiGetParams {
+                        seed,
+                        label,
+                        clients,
+                        servers,
+                        threads: *threads,
+                        fan_in: *fan_in,
+                        items: *items,
+                        item_bytes: *item_bytes,
+                        answers_per: *answers_per,
+                        think: *think,
+                        queries: *queries,
+                        start: *start,
+                        end,
+                        numbers: QueryNumbers::interleaved(query_base, asker, askers),
+                    };
+                    asker += 1;
+                    let gets = MultiGet::new(params)?;
+                    closed_loops.push(ClosedLoop { gets, class, request_delay: *request_delay });
+                }
+                TrafficProcess::Poisson { sizes, flows_per_second_per_host, pattern, between, .. } => {
                     let (sizes, pattern) = (sizes.clone(), *pattern);
                     let flows_per_second_per_host = *flows_per_second_per_host;
                     let params = PoissonParams {
@@ -126,6 +164,7 @@ impl Traffic {
                         label,
                         racks,
                         pattern,
+                        between: between.as_ref().map(|(from, to)| (from.as_slice(), to.as_slice())),
                         flows_per_second_per_host,
                         sizes,
                         class,
@@ -150,15 +189,22 @@ impl Traffic {
                         queries_per_second_per_host: *queries_per_second_per_host,
                         persistent: *persistent,
                         class,
-                        queries: QueryNumbers::interleaved(query_base, incast, incasts),
+                        queries: QueryNumbers::interleaved(query_base, asker, askers),
                         end,
                     };
-                    incast += 1;
+                    asker += 1;
                     sources.push(Box::new(IncastSource::new(params)?));
                 }
             }
         }
-        Ok(Self { source: MergeSource::new(sources), classes, transports, replayed, listed_queries })
+        Ok(Self {
+            source: MergeSource::new(sources),
+            closed_loops,
+            classes,
+            transports,
+            replayed,
+            listed_queries,
+        })
     }
 }
 

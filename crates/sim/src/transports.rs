@@ -130,6 +130,8 @@ fn build_transport(
             min_rto: spec.min_rto,
             initial_rto: spec.initial_rto,
             handshake: spec.handshake,
+            idle_restart: spec.persistent.is_some_and(|persistent| persistent.idle_restart),
+            burst_segments: (spec.lso_bytes / spec.segment_bytes).clamp(1, u32::from(u16::MAX)),
             ack_every: spec.ack_every,
             delayed_ack_timeout: spec.delayed_ack_timeout,
             dctcp_gain: spec.dctcp_gain,
@@ -161,6 +163,7 @@ fn build_transport(
             rdma: rdma_of(spec, line_rate, base_rtt, wire),
             ..TcpConfig::default()
         },
+        persistent: spec.persistent,
         wants_telemetry: matches!(control, Control::Window(info) | Control::QueuePair(info) if info.wants_telemetry),
         control,
         segment: spec.segment_bytes,

@@ -111,6 +111,54 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     rows.switch_losses()
 }
 
+/// The same at a switch whose port is never idle: h2 sends to h0 all the time, so that a pause frame waits for the packet that is being sent.
+fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns: u64) -> u64 {
+    let delay = metres * 5;
+    let topology = format!(
+        "kind = \"graph\"\nhosts = 3\nswitches = 1\nlinks = [
+           {{ a = \"h0\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }},
+           {{ a = \"s0\", b = \"h1\", rate = \"1 Mb/s\", delay = \"0 s\" }},
+           {{ a = \"h2\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"0 s\" }},
+         ]"
+    );
+    let switch = format!(
+        "buffer = \"40 MB\"\nqueues_per_port = 2\npfc = {{ priorities = [0] }}\n\
+         policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
+        20 * wire
+    );
+    let transport = open_loop(&format!("{rate} Gb/s"), wire);
+    let burst = |transport: &str, src: &str, dst: &str, start: u64| {
+        format!(
+            "[[workload]]\nkind = \"bursts\"\nclass = \"{src}\"\ntransport = \"{transport}\"\n\
+             bursts = [{{ src = \"{src}\", dst = \"{dst}\", start = \"{start} ns\", duration = \"200 us\" }}]\n"
+        )
+    };
+    let rows = run(&Lab::new(&topology, &switch, &format!("{transport}\ndata_priority = 0"))
+        .transport(&format!("{transport}\ndata_priority = 1"))
+        .times("300 us", "0 s")
+        .workloads(&(burst("t0", "h0", "h1", 0) + &burst("t1", "h2", "h0", offset_ns))));
+    assert!(pauses(&rows, 0, 0).sent_pauses > 0, "nobody was paused");
+    let of_priority = |row: &&bufferlab_metrics::DropRow| row.priority == 0;
+    rows.drops.iter().filter(of_priority).map(|row| row.packets).sum()
+}
+
+#[test]
+fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
+    for (rate, metres, wire) in [(10, 3, 1_500), (25, 300, 1_500), (40, 41, 9_018), (100, 300, 4_150)] {
+        let enough = needed(rate, metres, wire, 0) + wire;
+        let packet_ns = wire * 8 / rate;
+        // The frame waits for anything from nothing to a whole packet, as the two streams happen to lie.
+        let offsets: Vec<u64> = (0..8).map(|eighth| eighth * packet_ns / 8).collect();
+        let lost = |headroom| -> Vec<u64> {
+            offsets.iter().map(|&at| losses_when_busy(rate, metres, wire, headroom, at)).collect()
+        };
+        let what = format!("{rate} Gb/s, {metres} m, {wire} B");
+        assert!(lost(enough).iter().all(|&lost| lost == 0), "{what}: {:?}", lost(enough));
+        let less = lost(enough - wire);
+        assert!(less.iter().any(|&lost| lost > 0), "{what}: the packet more is not needed");
+    }
+}
+
 /// Twice the packet (the one that asks for the pause, the one that its sender is sending), the frame, and what fills the way there and back and the
 /// reaction time: `CITED.md` 4.17 where nothing is in the frame's way.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
@@ -164,7 +212,7 @@ fn ring(senders: usize) -> Rows {
 #[test]
 fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_members() {
     let rows = ring(5);
-    let lasting: Vec<_> = rows.pause_cycles.iter().filter(|cycle| cycle.lasted).collect();
+    let lasting: Vec<_> = rows.pause_cycles.iter().filter(|cycle| cycle.lasted()).collect();
     assert_eq!(lasting.len(), 1, "{:?}", rows.pause_cycles);
     assert_eq!(lasting[0].members, ["s0", "s1", "s2", "s3", "s4"]);
     assert!(!rows.all_finished(), "a deadlock ends no flow");
@@ -172,4 +220,181 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
     // Four of the five flows leave the circle open.
     let open = ring(4);
     assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
+}
+
+/// Three switches in a ring. h1 sends to h0 by s2, h2 to the slow h3 at s1 by s0, and h0 to h3, too. So s1 pauses s0, s0 pauses s2, and s2 pauses s1; but
+/// nothing from s0 waits at s1 for s2. That comes with h0's packets to h2 by s1: sent while the pause of s0 is on its way over 100 us of cable, they arrive
+/// when everything has stood still for long.
+#[test]
+fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
+    let topology = r#"
+        kind = "graph"
+        hosts = 4
+        switches = 3
+        links = [
+          { a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+          { a = "h1", b = "s1", rate = "10 Gb/s", delay = "1 us" },
+          { a = "h2", b = "s2", rate = "10 Gb/s", delay = "1 us" },
+          { a = "h3", b = "s1", rate = "1 Mb/s", delay = "1 us" },
+          { a = "s0", b = "s1", rate = "10 Gb/s", delay = "100 us" },
+          { a = "s1", b = "s2", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s2", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+        ]
+        route = [
+          { at = "s1", to = "h0", via = "s2" },
+          { at = "s2", to = "h3", via = "s0" },
+          { at = "s0", to = "h2", via = "s1" },
+        ]"#;
+    let policy = r#"{ name = "sonic-dt", headroom = "300 KB", lossless_static_threshold = "15 KB" }"#;
+    let burst = |src: usize, dst: usize, start: &str| {
+        format!("{{ src = \"h{src}\", dst = \"h{dst}\", start = \"{start}\", duration = \"400 us\" }}")
+    };
+    let bursts = |late: bool| {
+        let mut list = vec![burst(1, 0, "0 s"), burst(2, 3, "0 s"), burst(0, 3, "0 s")];
+        list.extend(late.then(|| burst(0, 2, "170 us")));
+        let list = list.join(", ");
+        let workload = format!("[[workload]]\nkind = \"bursts\"\ntransport = \"t0\"\nbursts = [{list}]\n");
+        run(&Lab::new(topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+            .times("1 ms", "1 ms")
+            .workloads(&workload))
+    };
+    let found = bursts(true);
+    let cycle = found.pause_cycles.iter().find(|cycle| cycle.lasted()).expect("it deadlocks");
+    assert_eq!(cycle.members, ["s0", "s1", "s2"]);
+    let in_ring = |name: &str| cycle.members.iter().any(|member| member == name);
+    let starts: Vec<_> = found
+        .pause_spans
+        .iter()
+        .filter(|span| span.end_ns.is_none() && in_ring(&span.by) && in_ring(&span.paused))
+        .map(|span| span.start_ns)
+        .collect();
+    assert!(starts.len() == 3 && starts.iter().all(|&start| start < cycle.last_ns), "{starts:?}: {cycle:?}");
+    assert_eq!(found.switch_losses(), 0);
+    // Without those packets the same links are paused, and nobody waits in a circle.
+    let open = bursts(false);
+    assert!(open.pause_cycles.is_empty(), "{:?}", open.pause_cycles);
+    assert_eq!(open.pause_spans.iter().filter(|span| span.end_ns.is_none()).count(), 6);
+}
+
+#[test]
+fn a_route_that_leads_back_is_refused() {
+    let topology = r#"
+        kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          { a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s1", b = "h1", rate = "10 Gb/s", delay = "1 us" },
+        ]
+        route = [{ at = "s1", to = "h*", via = "s0" }]"#;
+    let lab = Lab::new(topology, "buffer = \"1 MB\"\npolicy = \"dt\"", &open_loop("1 Gb/s", 1_500));
+    let scenario = lab.workloads(&bursts(&[(0, 1)], "1 ms"));
+    let refused = bufferlab_sim::Simulation::new(&scenario).err().map(|error| error.to_string());
+    assert!(
+        refused.as_ref().is_some_and(|text| text.contains("h1") && text.contains("s0, s1")),
+        "{refused:?}"
+    );
+}
+
+/// As [`chain`], with the cable between the switches down from 300 to 500 us.
+fn flapping_chain(down: &str) -> Rows {
+    let topology = format!(
+        r#"kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          {{ a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" }},
+          {{ a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" }},
+          {{ a = "s1", b = "h1", rate = "100 Mb/s", delay = "1 us" }},
+        ]
+        change = [{{ link = "s0-s1", down = [{down}] }}]"#
+    );
+    let policy = r#"{ name = "sonic-dt", headroom = "60 KB", lossless_static_threshold = "15 KB", xon_offset = "4.5 KB" }"#;
+    run(&Lab::new(&topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+        .times("2 ms", "500 ms")
+        .workloads(&bursts(&[(0, 1)], "1200 us")))
+}
+
+#[test]
+fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
+    // h1 takes a packet every 120 us: s1 pauses s0 for nearly all of the time.
+    let rows = flapping_chain("\"300 us\", \"500 us\"");
+    let spans: Vec<_> = rows.pause_spans.iter().filter(|span| span.paused == "s0").collect();
+    assert!(spans.iter().any(|span| span.end_ns == Some(300_000)), "{spans:?}");
+    assert!(spans.iter().all(|span| span.start_ns <= 300_000 || span.start_ns > 500_000), "{spans:?}");
+    // s1 still holds more than its threshold: its frame goes out at once, takes 51.2 ns and 1 us of cable.
+    assert!(spans.iter().any(|span| span.start_ns == 501_051), "{spans:?}");
+    assert!(rows.drops.iter().all(|row| row.reason == "link-down"), "{:?}", rows.drops);
+    // The host is paused by s0, too, and is told so when there is room again: nobody waits for ever.
+    let lost = rows.link_losses();
+    assert!(lost > 0 && rows.flows[0].dropped_packets == lost);
+    let arrived = rows.link("s1", "h1").tx_packets;
+    assert_eq!(arrived + lost, rows.flows[0].sent_packets);
+}
+
+#[test]
+fn frames_that_a_link_loses_pause_nobody() {
+    // The frame goes out at 17.6 us and would have arrived at 18.65 us.
+    let rows = flapping_chain("\"18 us\", \"5 ms\"");
+    let paused = rows.pause_spans.iter().filter(|span| span.paused == "s0").count();
+    let sent =
+        rows.pauses.iter().find(|row| (row.switch, row.port) == (1, 0)).map_or(0, |row| row.sent_pauses);
+    assert!(sent > 0 && paused == 0, "{sent} sent, {paused} took effect: {:?}", rows.pause_spans);
+}
+
+#[test]
+fn flow_control_is_switched_off_by_one_key() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lossless.toml");
+    let losses = |enabled: &str| {
+        let change = ("switch.pfc.enabled".to_owned(), enabled.to_owned());
+        let loaded = bufferlab_scenario::load(&path, &[change]).unwrap_or_else(|error| panic!("{error}"));
+        let rows = run(&loaded.scenario);
+        (rows.switch_losses() > 0, rows.pauses.is_empty())
+    };
+    assert_eq!((losses("true"), losses("false")), ((false, false), (true, true)));
+}
+
+/// Losses, pauses and spans of four hosts that send in four lossless priorities each to a slow one, with insurances of ports in place of headroom of queues.
+fn insured(headroom: u64) -> (u64, u64) {
+    let wire = 1_500;
+    // What is left of the buffer beside five insurances: 100 packets. Headroom of twenty queues would not fit.
+    let switch = format!(
+        "buffer = \"{} B\"\nqueues_per_port = 4\npfc = {{ priorities = [0, 1, 2, 3] }}\n\
+         policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", headroom_mode = \"dsh-like\" }}",
+        5 * headroom + 100 * wire
+    );
+    let transport = |priority: u8| format!("{}\ndata_priority = {priority}", open_loop("5 Gb/s", wire));
+    let mut lab =
+        Lab::new(&support::star(5, "10 Gb/s", "2 us"), &switch, &transport(0)).times("300 us", "0 s");
+    let mut workloads = String::new();
+    for priority in 0..4 {
+        if priority > 0 {
+            lab = lab.transport(&transport(priority));
+        }
+        let bursts: Vec<_> = (1..5)
+            .map(|src| {
+                format!(
+                    "{{ src = \"h{src}\", dst = \"h0\", start = \"{} ns\", duration = \"250 us\" }}",
+                    u32::from(priority) * 20_000
+                )
+            })
+            .collect();
+        workloads += &format!(
+            "[[workload]]\nkind = \"bursts\"\nclass = \"p{priority}\"\ntransport = \"t{priority}\"\nbursts = [{}]\n",
+            bursts.join(", ")
+        );
+    }
+    let rows = run(&lab.workloads(&workloads));
+    (rows.switch_losses(), rows.pauses.iter().map(|row| row.sent_pauses).sum())
+}
+
+#[test]
+fn ports_that_are_insured_by_the_formula_lose_nothing_whatever_their_queues_do() {
+    // At 2 us one way: 400 m of 5 ns. Three more frames for the other priorities, and one packet that the port may be sending.
+    let enough = needed(10, 400, 1_500, 0) + 3 * 64 + 1_500;
+    let (lost, pauses) = insured(enough);
+    assert!(lost == 0 && pauses > 16, "{lost} lost, {pauses} pauses");
+    let (lost, _) = insured(3_000);
+    assert!(lost > 0, "an insurance of two packets is enough, too");
 }

@@ -92,6 +92,7 @@ fn abm_figure_5_has_the_worked_values() {
     assert!((at(arrived, "1 port", 40.0) - 701.0).abs() < 1.0);
 }
 
+/// Claim: ABM-F5a-1, ABM-F5b-1, ABM-F5c-1, ABM-F5d-1
 #[test]
 fn abm_figure_5_spreads_for_dynamic_thresholds_and_has_a_floor_for_abm() {
     let at_40 = |panel: &Figure| panel.series.iter().map(|s| s.at(40.0).expect("points")).collect::<Vec<_>>();
@@ -151,6 +152,7 @@ fn plasticine_figure_4_tends_to_nothing() {
     }
 }
 
+/// Claim: PLA-F16-1, PLA-F16-2
 #[test]
 fn plasticine_figure_16_has_no_floor_for_dynamic_thresholds_and_one_for_plasticine() {
     // PLA-F16-1: spread of three at r = 40.

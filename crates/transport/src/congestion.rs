@@ -187,6 +187,21 @@ impl CongestionControl {
         }
     }
 
+    /// The connection carries another message, whose segments count from 0, after it was `idle` for so long. What was learned of the
+    /// path stays; what refers to segments starts over, and idle time does not count as time in which a window grew.
+    pub(crate) fn begin_message(&mut self, idle: Time) {
+        match self {
+            // Queue pairs carry a message each.
+            Self::NewReno(_) | Self::Swift(_) | Self::Dcqcn(_) => {}
+            Self::Dctcp(state) => state.begin_message(),
+            Self::Cubic(state) => state.begin_message(idle),
+            Self::Timely(state) => state.begin_message(),
+            Self::Hpcc(state) => state.begin_message(),
+            Self::PowerTcp(state) => state.begin_message(),
+            Self::ThetaPowerTcp(state) => state.begin_message(),
+        }
+    }
+
     /// The flow must slow down at `now`, with `flight` segments in the network: sets the slow-start threshold. The caller sets
     /// the window itself, as the recovery demands, unless the control governs its window.
     #[inline]

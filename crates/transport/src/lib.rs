@@ -55,7 +55,7 @@ pub use congestion::{
 pub use paced::{PacedSender, Spacing};
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
-pub use sender::{Phase, Segment, Sender, SenderCounters};
+pub use sender::{Connection, Phase, Segment, Sender, SenderCounters};
 pub use telemetry::{HopReport, MAX_HOPS};
 
 use bufferlab_units::{BitRate, Time};
@@ -89,6 +89,12 @@ pub struct TcpConfig {
     pub states: CongestionStates,
     /// Whether a flow opens with SYN and SYN-ACK.
     pub handshake: bool,
+    /// Whether a connection that was idle for longer than its timeout begins with the initial window again (RFC 5681 section 4.1);
+    /// see [`Sender::resume`].
+    pub idle_restart: bool,
+    /// New segments leave in bursts of at most so many, back to back (large send offload), at most 65,535; 1: one by one. See
+    /// [`Sender::in_burst`].
+    pub burst_segments: u32,
     /// ACK every n-th in-order segment; others wait for `delayed_ack_timeout`.
     pub ack_every: u32,
     /// A delayed ACK waits at most this long.
@@ -182,6 +188,8 @@ impl Default for TcpConfig {
             last_resort: LastResort::BelowHighestSack,
             states: CongestionStates::Rfc,
             handshake: false,
+            idle_restart: true,
+            burst_segments: 1,
             ack_every: 1,
             delayed_ack_timeout: Time::from_us(500),
             dctcp_gain: 1.0 / 16.0,

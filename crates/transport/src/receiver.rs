@@ -38,6 +38,11 @@ impl Receiver {
         }
     }
 
+    /// The flow has only `total` segments, after all; all that were sent are among them.
+    pub fn close(&mut self, total: u32) {
+        self.total = total;
+    }
+
     /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Returns the ACK to send now, if any; poll
     /// [`Self::deadline`] afterwards.
     #[must_use]

@@ -9,7 +9,11 @@
 //! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. A retransmission that is lost again is
 //! found by the timer only, as in RFC 6675.
 
+mod burst;
+mod connection;
 mod ns3;
+
+pub use connection::Connection;
 
 use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
 use crate::ranges::Ranges;
@@ -78,6 +82,10 @@ pub struct Sender {
     /// The congestion control alone sets the window.
     is_governed: bool,
     backoff: u8,
+    /// An ACK of an earlier message has told the receiver's window.
+    window_is_known: bool,
+    /// Segments of the burst under way that the card has yet to send: they leave whatever the window says.
+    burst_left: u16,
     window: Window,
     /// A paced sender sends nothing before.
     next_send_at: Time,
@@ -95,6 +103,8 @@ struct Reduction {
     delivered: u32,
     sent: u32,
     flight_at_start: u32,
+    /// Segments of a burst that the card had before the loss was known: they count as sent before.
+    committed: u16,
 }
 
 /// What an ACK brings besides what it acknowledges.
@@ -136,6 +146,8 @@ impl Sender {
             copies_count: config.states == CongestionStates::Ns3,
             is_governed: congestion.governs_window,
             backoff: 0,
+            burst_left: 0,
+            window_is_known: false,
             window,
             next_send_at: Time::ZERO,
             deadline: Time::MAX,
@@ -154,11 +166,12 @@ impl Sender {
         }
     }
 
-    /// Segments in the network, as far as the sender can tell.
+    /// Segments in the network, as far as the sender can tell, and those of a burst that the card has yet to send.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
-        let pipe = self.next - self.una - self.sacked.count() - self.pending_loss;
+        let pipe =
+            self.next + u32::from(self.burst_left) - self.una - self.sacked.count() - self.pending_loss;
         if self.copies_count && self.resent_below > self.lost_below {
             return pipe + self.sacked.holes(self.lost_below.max(self.una), self.resent_below);
         }
@@ -169,14 +182,25 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
-        self.next_send_at <= now && self.could_send(config)
+        (self.next_send_at <= now || self.burst_left > 0) && self.could_send(config)
+    }
+
+    /// The next segment belongs to a burst that the card is sending: it leaves before anything else of this host.
+    #[inline]
+    #[must_use]
+    pub fn in_burst(&self) -> bool {
+        self.burst_left > 0
     }
 
     /// When a paced sender must be polled again though nothing else happens; [`Time::MAX`] if the pace is not what holds it back.
     #[inline]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
-        if self.next_send_at <= now || !self.could_send(config) { Time::MAX } else { self.next_send_at }
+        if self.next_send_at <= now || self.burst_left > 0 || !self.could_send(config) {
+            Time::MAX
+        } else {
+            self.next_send_at
+        }
     }
 
     /// Whether there is something to send and the window allows it.
@@ -186,10 +210,15 @@ impl Sender {
             Phase::Closed => true,
             Phase::Opening => false,
             _ => {
+                if self.burst_left > 0 {
+                    return true;
+                }
                 let something = self.pending_loss > 0
                     || self.may_send_new(config)
                     || self.speculative_hole(config).is_some();
-                something && self.window_allows(config)
+                something
+                    && self.window_allows(config)
+                    && (config.burst_segments <= 1 || self.pending_loss > 0 || self.burst_may_begin(config))
             }
         }
     }
@@ -211,13 +240,18 @@ impl Sender {
 
     #[inline]
     fn window_allows(&self, config: &TcpConfig) -> bool {
+        f64::from(self.window_used(config) + 1) <= self.window.size
+    }
+
+    /// Segments that count against the window.
+    #[inline]
+    fn window_used(&self, config: &TcpConfig) -> u32 {
         // Before a loss is certain, SACKed segments leave the pipe and let new ones in: limited transmit.
-        let used = if config.limited_transmit || self.phase != Phase::Open {
+        if config.limited_transmit || self.phase != Phase::Open {
             self.in_flight()
         } else {
             self.next - self.una
-        };
-        f64::from(used + 1) <= self.window.size
+        }
     }
 
     /// Whether there is a segment left that was never sent, and the receiver's window has room for it. The first ACK of any kind
@@ -225,7 +259,10 @@ impl Sender {
     #[inline]
     fn may_send_new(&self, config: &TcpConfig) -> bool {
         self.next < self.total
-            && (self.una > 0 || self.next < config.first_flight_limit || !self.sacked.is_empty())
+            && (self.una > 0
+                || self.next < config.first_flight_limit
+                || self.window_is_known
+                || !self.sacked.is_empty())
     }
 
     /// The next segment to send, if the window allows one. Poll again after each segment, ACK and timeout, until
@@ -241,15 +278,19 @@ impl Sender {
             self.deadline = now + self.timeout(config);
             return Some(Segment { seq: 0, retransmission: self.backoff > 0, syn: true });
         }
-        let is_new = self.pending_loss == 0 && self.may_send_new(config);
-        let seq = if self.pending_loss > 0 {
+        let mut counts = 1;
+        let is_new = self.burst_left > 0 || (self.pending_loss == 0 && self.may_send_new(config));
+        let seq = if is_new {
+            if config.burst_segments > 1 {
+                counts = self.count_burst(config);
+            }
+            self.next += 1;
+            self.next - 1
+        } else if self.pending_loss > 0 {
             let seq = self.sacked.next_hole(self.resent_below);
             self.resent_below = seq + 1;
             self.pending_loss -= 1;
             seq
-        } else if is_new {
-            self.next += 1;
-            self.next - 1
         } else {
             let seq = self.speculative_hole(config).expect("something was there to send");
             self.resent_below = seq + 1;
@@ -257,7 +298,7 @@ impl Sender {
         };
         self.counters.retransmitted += u32::from(!is_new);
         self.counters.sent += 1;
-        self.reduction.sent += 1;
+        self.reduction.sent += counts;
         if self.window.pacing_gap != Time::ZERO {
             self.keep_pace(now);
         }
@@ -311,7 +352,8 @@ impl Sender {
             return;
         }
         let in_flight = self.in_flight();
-        if f64::from(in_flight + 1) > self.window.size {
+        let step = if config.burst_segments > 1 { self.least_burst(config) } else { 1 };
+        if f64::from(in_flight + step) > self.window.size {
             self.full_at = self.next;
         }
         let news = News { now, rtt: now.saturating_sub(ack.echo), marked: ack.marked, in_flight, telemetry };
@@ -422,10 +464,11 @@ impl Sender {
         if self.pending_loss > 0 && self.phase == Phase::Open {
             self.phase = Phase::Recovery;
             self.recovery_point = self.next;
-            let flight = self.next - self.una;
+            let flight = self.next + u32::from(self.burst_left) - self.una;
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Loss, flight, now);
             self.set_window(self.window.slow_start_threshold);
-            self.reduction = Reduction { delivered: 0, sent: 0, flight_at_start: flight };
+            self.reduction =
+                Reduction { delivered: 0, sent: 0, flight_at_start: flight, committed: self.burst_left };
         }
     }
 
@@ -437,7 +480,7 @@ impl Sender {
         let target = self.window.slow_start_threshold;
         let pipe = self.in_flight();
         self.reduction.delivered += delivered;
-        let Reduction { delivered: total, sent, flight_at_start } = self.reduction;
+        let Reduction { delivered: total, sent, flight_at_start, .. } = self.reduction;
         let allowance = if f64::from(pipe) > target {
             let share = (f64::from(total) * target / f64::from(flight_at_start.max(1))).ceil();
             (share - f64::from(sent)).max(0.0)
@@ -491,6 +534,14 @@ impl Sender {
         self.pending_loss = self.sacked.holes(self.una, self.next);
         self.deadline = now + self.timeout(config);
         true
+    }
+
+    /// The application has no more data than was handed to the network (one segment if nothing was): the flow ends with it.
+    /// Returns how many segments it has now.
+    pub fn close(&mut self) -> u32 {
+        self.total = self.next.max(1);
+        self.burst_left = 0;
+        self.total
     }
 
     /// Every segment has been acknowledged.

@@ -55,6 +55,19 @@ pub enum SourceError {
         /// Bytes of all answers together.
         request_bytes: u64,
     },
+    /// A closed loop in which nobody asks, or about nothing.
+    #[error("a closed loop needs clients, threads, items and bytes per item, at least one of each")]
+    EmptyLoop,
+    /// A closed loop whose client has too few servers.
+    #[error("a query asks {fan_in} servers, and client {client} has only {available}, itself left out")]
+    LoopFanIn {
+        /// Servers per query that were asked for.
+        fan_in: u32,
+        /// The client that has the fewest.
+        client: u32,
+        /// Its servers.
+        available: usize,
+    },
     /// On-off sources without a pair of hosts.
     #[error("there is no pair of hosts; name at least one, as [from, to]")]
     NoPairs,

@@ -11,7 +11,7 @@ pub struct FlowSpec {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Bytes of payload, at least 1.
+    /// Bytes of payload, at least 1; [`FlowSpec::UNLIMITED`]: as many as can be sent until flows stop arriving.
     pub size: u64,
     /// Index of its class in the run's table of classes.
     pub class: u16,
@@ -30,6 +30,9 @@ pub struct FlowSpec {
 impl FlowSpec {
     /// [`FlowSpec::query`] of a flow that belongs to no query.
     pub const NO_QUERY: u32 = u32::MAX;
+
+    /// [`FlowSpec::size`] of a flow that sends for as long as flows may start.
+    pub const UNLIMITED: u64 = u64::MAX;
 }
 
 /// Hands out flows one by one, in the order in which they start.

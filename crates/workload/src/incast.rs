@@ -29,6 +29,13 @@ impl QueryNumbers {
         Self { first: base.checked_add(index).expect("query numbers fit into 32 bits"), stride: sources }
     }
 
+    /// The next number; `None` when there is none below [`FlowSpec::NO_QUERY`].
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        let number = Some(self.first).filter(|&number| number != FlowSpec::NO_QUERY)?;
+        self.first = number.checked_add(self.stride).unwrap_or(FlowSpec::NO_QUERY);
+        Some(number)
+    }
+
     /// Whether about `expected` numbers exist below [`FlowSpec::NO_QUERY`], with room for ten standard
     /// deviations of a Poisson count.
     fn suffice_for(self, expected: f64) -> bool {

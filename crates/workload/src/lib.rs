@@ -8,6 +8,9 @@
 //!   read_flow_list(), read_trace() ─► ListSource ─┘                   └► write_flow_list()
 //! ```
 //!
+//! A closed loop ([`MultiGet`]) is no source: when its next query comes is decided by the network, so that the driver tells it what is
+//! complete, and asks.
+//!
 //! Flows are made when they are asked for, so a source needs memory for its hosts and not for its flows
 //! (except [`ListSource`], which holds a list that somebody else made).
 //!
@@ -26,6 +29,7 @@ mod flow_list;
 mod incast;
 mod load;
 mod merge;
+mod multi_get;
 mod on_off;
 mod pattern;
 mod poisson;
@@ -41,6 +45,7 @@ pub use flow_list::{
 pub use incast::{IncastParams, IncastSource, QueryNumbers};
 pub use load::arrivals_per_second_per_host;
 pub use merge::{ListSource, MergeSource};
+pub use multi_get::{Answer, AnswersPer, MultiGet, MultiGetParams, MultiGetQuery};
 pub use on_off::{BurstKind, OnOffParams, OnOffPartners, OnOffSource};
 pub use pattern::Pattern;
 pub use poisson::{PoissonParams, PoissonSource};

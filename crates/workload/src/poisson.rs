@@ -18,6 +18,8 @@ pub struct PoissonParams<'a> {
     pub racks: &'a [Vec<u32>],
     /// Who sends to whom.
     pub pattern: Pattern,
+    /// Instead of `racks` and `pattern`: the hosts that send, and those that receive; a host sends to every receiver but itself alike.
+    pub between: Option<(&'a [u32], &'a [u32])>,
     /// Mean flows per second that every host starts; see [`crate::arrivals_per_second_per_host`]. Zero:
     /// no flows.
     pub flows_per_second_per_host: f64,
@@ -36,30 +38,67 @@ pub struct PoissonParams<'a> {
 #[derive(Clone, Debug)]
 pub struct PoissonSource {
     arrivals: Arrivals,
-    racks: Racks,
-    pattern: Pattern,
+    partners: Partners,
     sizes: SizeDistribution,
     size_streams: Vec<RandomStream>,
     destination_streams: Vec<RandomStream>,
     class: u16,
 }
 
+/// Who sends to whom.
+#[derive(Clone, Debug)]
+enum Partners {
+    Pattern(Racks, Pattern),
+    Between { senders: Vec<u32>, receivers: Vec<u32> },
+}
+
+impl Partners {
+    fn senders(&self) -> &[u32] {
+        match self {
+            Self::Pattern(racks, _) => racks.hosts(),
+            Self::Between { senders, .. } => senders,
+        }
+    }
+
+    /// Sender and receiver of a flow of the sender in `slot`: exactly one draw.
+    fn draw(&self, slot: usize, stream: &mut RandomStream) -> (u32, u32) {
+        match self {
+            Self::Pattern(racks, pattern) => (racks.hosts()[slot], racks.partner(slot, *pattern, stream)),
+            Self::Between { senders, receivers } => {
+                let src = senders[slot];
+                let own = receivers.iter().position(|&host| host == src);
+                let drawn = stream.below((receivers.len() - usize::from(own.is_some())) as u64) as usize;
+                let skips = own.is_some_and(|own| drawn >= own);
+                (src, receivers[drawn + usize::from(skips)])
+            }
+        }
+    }
+}
+
 impl PoissonSource {
     /// Prepares the processes.
     ///
     /// # Errors
-    /// [`SourceError`] when the pattern does not fit the racks or the rate is not a rate.
+    /// [`SourceError`] when the pattern does not fit the racks, a sender has nobody to send to, or the rate is not a rate.
     pub fn new(params: PoissonParams<'_>) -> Result<Self, SourceError> {
         let PoissonParams { seed, label, pattern, class, .. } = params;
-        let racks = Racks::new(params.racks, pattern)?;
-        let hosts = racks.hosts();
+        let partners = match params.between {
+            None => Partners::Pattern(Racks::new(params.racks, pattern)?, pattern),
+            Some((senders, receivers)) => {
+                let is_lonely = |sender: &u32| receivers.iter().all(|receiver| receiver == sender);
+                if senders.is_empty() || senders.iter().any(is_lonely) {
+                    return Err(SourceError::TooFewHosts { hosts: receivers.len() });
+                }
+                Partners::Between { senders: senders.to_vec(), receivers: receivers.to_vec() }
+            }
+        };
+        let hosts = partners.senders();
         Ok(Self {
             arrivals: Arrivals::new(seed, label, hosts, params.flows_per_second_per_host, params.end)?,
             size_streams: streams(seed, label, "sizes", hosts),
             destination_streams: streams(seed, label, "destinations", hosts),
             sizes: params.sizes,
-            racks,
-            pattern,
+            partners,
             class,
         })
     }
@@ -68,10 +107,11 @@ impl PoissonSource {
 impl FlowSource for PoissonSource {
     fn next_flow(&mut self) -> Option<FlowSpec> {
         let (start, slot) = self.arrivals.pop()?;
+        let (src, dst) = self.partners.draw(slot, &mut self.destination_streams[slot]);
         Some(FlowSpec {
             start,
-            src: self.racks.hosts()[slot],
-            dst: self.racks.partner(slot, self.pattern, &mut self.destination_streams[slot]),
+            src,
+            dst,
             size: self.sizes.sample(&mut self.size_streams[slot]),
             class: self.class,
             query: FlowSpec::NO_QUERY,

@@ -22,11 +22,28 @@ fn poisson(racks: &[Vec<u32>]) -> PoissonParams<'_> {
         label: "web",
         racks,
         pattern: Pattern::AllToAll,
+        between: None,
         flows_per_second_per_host: 1_000.0,
         sizes: SizeDistribution::builtin("web_search").unwrap(),
         class: 3,
         end: Time::from_ms(1_000),
     }
+}
+
+#[test]
+fn only_the_named_hosts_send_and_receive_and_nobody_sends_to_itself() {
+    let racks = racks();
+    let between =
+        |senders, receivers| PoissonParams { between: Some((senders, receivers)), ..poisson(&racks) };
+    let flows = poisson_flows(between(&[1, 2], &[2, 5, 6]));
+    let count = |src, dst| flows.iter().filter(|flow| (flow.src, flow.dst) == (src, dst)).count();
+    // A thousand flows each; five standard deviations of a binomial count are 75 and 80.
+    for (src, dst, expected) in [(1, 2, 333), (1, 5, 333), (1, 6, 333), (2, 5, 500), (2, 6, 500)] {
+        assert!(count(src, dst).abs_diff(expected) < 130, "{src} to {dst}: {}", count(src, dst));
+    }
+    assert_eq!(flows.iter().filter(|flow| flow.src == flow.dst || flow.dst == 1 || flow.src > 2).count(), 0);
+    let refused = PoissonSource::new(between(&[1, 2], &[2])).unwrap_err();
+    assert_eq!(refused, SourceError::TooFewHosts { hosts: 1 });
 }
 
 fn incast(racks: &[Vec<u32>]) -> IncastParams<'_> {

@@ -33,6 +33,14 @@ pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<Param
         }
         .map(|list| ParamValue::RatioPerPriority(list.into())),
         ParamKind::Bytes { .. } => count(value).map(ParamValue::Bytes),
+        ParamKind::BytesPerPort { .. } => match value.as_array() {
+            Some(list) => list
+                .iter()
+                .map(count)
+                .collect::<Option<Vec<_>>>()
+                .map(|list| ParamValue::BytesPerPort(list.into())),
+            None => count(value).map(ParamValue::Bytes),
+        },
         ParamKind::Time { .. } => value.as_str().and_then(parse_time).map(ParamValue::Time),
         ParamKind::Count { .. } => count(value).map(ParamValue::Count),
         ParamKind::Flag => value.as_bool().map(ParamValue::Flag),

@@ -1,5 +1,6 @@
 //! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
 
+use super::dynamic_headroom::DynamicHeadroom;
 use super::{Account, Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -7,11 +8,11 @@ use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 /// Space for what is on its way when a queue pauses its sender.
 pub(super) const HEADROOM: ParamInfo = ParamInfo {
     name: "headroom",
-    kind: ParamKind::Bytes { min: 0 },
+    kind: ParamKind::BytesPerPort { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Headroom of each lossless ingress queue, taken out of the buffer: at least what its sender puts on the wire before a pause \
-          takes effect. Required where there are lossless priorities; without those it has no effect.",
+    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), taken out of the buffer: at \
+          least what its sender puts on the wire before a pause takes effect. Required where there are lossless priorities; without those it has no effect.",
 };
 
 /// The pool that all headroom comes from.
@@ -47,8 +48,9 @@ pub(super) const XON_OFFSET: ParamInfo = ParamInfo {
 #[derive(Clone, Debug)]
 pub(super) struct Lossless {
     priorities: u32,
-    /// Of each queue (bytes).
-    headroom: u64,
+    /// Of each queue, by port (bytes).
+    headroom: Vec<u64>,
+    queues_per_port: u16,
     /// Of all queues together (bytes).
     pool: u64,
     xon: u64,
@@ -60,16 +62,25 @@ pub(super) struct Lossless {
 impl Lossless {
     /// From the four parameters above.
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
-        let headroom = params.bytes("headroom");
-        let queues = u64::from(shape.lossless.count_ones()) * shape.ports() as u64;
+        let headroom = params.bytes_per_port("headroom", shape.ports());
+        let priorities = u64::from(shape.lossless.count_ones());
+        // Insurances are for whole ports.
+        let insured = params.iter().any(|(name, value)| {
+            name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
+        });
+        let of_port = if insured { priorities.min(1) } else { priorities };
+        let queues = of_port * shape.ports() as u64;
+        let sum = headroom.iter().fold(0_u64, |sum, bytes| sum.saturating_add(bytes.saturating_mul(of_port)));
+        let least = headroom.iter().copied().min().unwrap_or(0);
         let pool = match params.bytes("headroom_pool") {
             _ if queues == 0 => 0,
-            0 => headroom.saturating_mul(queues),
+            _ if insured => sum,
+            0 => sum,
             bytes => bytes,
         };
-        if queues > 0 && headroom < shape.max_packet {
+        if queues > 0 && least < shape.max_packet {
             let message = format!(
-                "{headroom} B of headroom hold no packet of {} B that comes after a pause; the switch has {queues} lossless ingress queues",
+                "{least} B of headroom hold no packet of {} B that comes after a pause; the switch has {queues} lossless ingress queues",
                 shape.max_packet
             );
             return Err(BuildError { param: "headroom", message });
@@ -84,11 +95,17 @@ impl Lossless {
         Ok(Self {
             priorities: shape.lossless,
             headroom,
+            queues_per_port: shape.queues_per_port as u16,
             pool,
             xon: params.bytes("xon"),
             xon_offset: params.bytes("xon_offset"),
             paused: vec![false; shape.queues()],
         })
+    }
+
+    /// What replaces the headroom of queues where ports are insured.
+    pub(super) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
+        DynamicHeadroom::new(self.headroom.clone(), self.xon, self.xon_offset, shape)
     }
 
     /// Bytes of the buffer that are headroom.
@@ -116,7 +133,8 @@ impl Lossless {
         }
         *paused = true;
         let size = u64::from(arrival.size);
-        if held + size > self.headroom || buffer.used(Account::Headroom) + size > self.pool {
+        let own = self.headroom[usize::from(arrival.ingress.0 / self.queues_per_port)];
+        if held + size > own || buffer.used(Account::Headroom) + size > self.pool {
             return Verdict::Drop(DropReason::HeadroomFull);
         }
         if !buffer.fits(arrival.size) {

@@ -1,7 +1,8 @@
 //! The pools of SONiC's buffer model: every packet is counted at ingress and at egress.
 
+use super::dynamic_headroom::DynamicHeadroom;
 use super::lossless::{self, Lossless};
-use super::{Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
+use super::{Arrival, BuildError, DropReason, Hooks, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
@@ -60,6 +61,8 @@ pub(super) const RESERVED: ParamInfo = ParamInfo {
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
     pub(super) lossless: Lossless,
+    /// In place of headroom of every queue.
+    dynamic: Option<DynamicHeadroom>,
     /// b_in, without what is reserved.
     ingress: u64,
     /// b_eo.
@@ -83,6 +86,7 @@ pub(super) struct Pools {
 impl Pools {
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let lossless = Lossless::new(params, shape)?;
+        let dynamic = (params.choice("headroom_mode") == "dsh-like").then(|| lossless.insurances(shape));
         let reserved = params.bytes("reserved");
         let queues = u64::from(shape.lossless.count_ones()) * shape.ports() as u64;
         let set_aside = reserved.saturating_mul(queues).saturating_add(lossless.pool());
@@ -96,6 +100,7 @@ impl Pools {
         let ingress = shape.capacity.saturating_sub(if queues > 0 { set_aside } else { 0 });
         Ok(Self {
             lossless,
+            dynamic,
             ingress,
             lossy: Weight::from_f64(params.ratio("lossy_pool")).of(ingress),
             lossless_egress: shape.capacity,
@@ -161,6 +166,12 @@ impl Pools {
         }
         let length = lossless::outside_headroom(arrival.ingress, buffer) + size;
         let beyond = length.saturating_sub(self.reserved);
+        if let Some(dynamic) = &mut self.dynamic {
+            let needed = size.min(beyond);
+            let used = lossless::pool_occupancy(buffer).saturating_sub(self.reserved_bytes);
+            let room = needed <= self.ingress.saturating_sub(used) && buffer.fits(arrival.size);
+            return dynamic.admit(arrival, beyond, limit, room, buffer);
+        }
         let within = beyond == 0 || beyond <= limit && size.min(beyond) <= self.ingress_free(buffer);
         self.lossless.admit(arrival, within && buffer.fits(arrival.size), buffer)
     }
@@ -170,7 +181,11 @@ impl Pools {
         if !self.lossless.is_lossless(self.priority(ingress.0)) {
             return PauseDemand::Keep;
         }
-        self.lossless.demand(ingress, self.ingress_length(ingress, buffer), limit, buffer)
+        let length = self.ingress_length(ingress, buffer);
+        match &mut self.dynamic {
+            None => self.lossless.demand(ingress, length, limit, buffer),
+            Some(dynamic) => dynamic.demand(ingress, length, limit, buffer),
+        }
     }
 
     /// The largest length that the pools allow a lossy queue, whatever its threshold.
@@ -209,6 +224,19 @@ impl Pools {
         }
     }
 
+    /// Whether the sender behind `ingress` is told to be silent.
+    fn is_pausing(&self, ingress: IngressId) -> bool {
+        self.dynamic
+            .as_ref()
+            .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
+    }
+
+    /// The hooks of a policy that divides these pools.
+    pub(super) fn hooks(&self) -> Hooks {
+        let hooks = Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(Hooks::PAUSE);
+        if self.dynamic.is_some() { hooks.and(Hooks::PAUSE_PORT) } else { hooks }
+    }
+
     /// What plots want to know of `queue`; `pause_limit`: the threshold of its priority's ingress queues.
     pub(super) fn probe(
         &self,
@@ -224,7 +252,7 @@ impl Pools {
             sink("pause_threshold", pause_limit as f64);
             sink("ingress_bytes", lossless::outside_headroom(ingress, buffer) as f64);
             sink("headroom_bytes", buffer.ingress_headroom_bytes(ingress) as f64);
-            sink("pausing", f64::from(u8::from(self.lossless.is_paused(ingress))));
+            sink("pausing", f64::from(u8::from(self.is_pausing(ingress))));
         }
     }
 }

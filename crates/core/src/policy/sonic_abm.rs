@@ -3,6 +3,7 @@
 //! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends on the packet that asks (Reverie's issue 3).
 
 use super::congestion::{self, Criterion, DrainRate, Length, Settings, Tracker};
+use super::dynamic_headroom::HEADROOM_MODE;
 use super::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
 use super::sonic::{self, Pools};
 use super::{
@@ -63,6 +64,7 @@ const PARAMS: &[ParamInfo] = &[
     sonic::LOSSY_POOL,
     HEADROOM,
     HEADROOM_POOL,
+    HEADROOM_MODE,
     XON,
     XON_OFFSET,
     sonic::RESERVED,
@@ -149,7 +151,7 @@ impl Policy for SonicAbm {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(Hooks::PAUSE)
+        self.pools.hooks()
     }
 
     #[inline]

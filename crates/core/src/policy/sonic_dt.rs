@@ -3,6 +3,7 @@
 //! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom; a lossy egress queue drops beyond
 //! `α (b_eo − q_eo)`. Every packet is counted in an ingress pool, or headroom, and in an egress pool.
 
+use super::dynamic_headroom::HEADROOM_MODE;
 use super::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
 use super::sonic::{self, Pools};
 use super::{
@@ -30,6 +31,7 @@ const PARAMS: &[ParamInfo] = &[
     sonic::LOSSY_POOL,
     HEADROOM,
     HEADROOM_POOL,
+    HEADROOM_MODE,
     XON,
     XON_OFFSET,
     sonic::RESERVED,
@@ -107,7 +109,7 @@ impl Policy for SonicDt {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(Hooks::PAUSE)
+        self.pools.hooks()
     }
 
     #[inline]

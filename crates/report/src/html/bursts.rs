@@ -86,6 +86,7 @@ fn by_length(report: &Report, class: &str) -> Option<Markup> {
                     x: (bin.from_ns as f64 + bin.to_ns.map_or(bin.from_ns as f64 + 250e3, |to| to as f64))
                         / 2e6,
                     y: bin.lossless_fraction(),
+                    half: None,
                     weak: bin.bursts < BURSTS_WANTED,
                 })
                 .collect(),

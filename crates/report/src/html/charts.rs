@@ -38,7 +38,7 @@ pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
                     .filter_map(|&bin| {
                         let y = percentile.of(&bins[bin])?;
                         let weak = (bins[bin].len() as u64) < percentile.samples_needed();
-                        Some(Point { x: size_bin_middle(bin), y, weak })
+                        Some(Point { x: size_bin_middle(bin), y, half: None, weak })
                     })
                     .collect(),
             });

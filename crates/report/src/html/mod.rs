@@ -4,6 +4,7 @@ mod bursts;
 mod charts;
 mod explanations;
 mod occupancy;
+mod pauses;
 mod queues;
 mod tables;
 
@@ -29,6 +30,7 @@ pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
         occupancy::distribution(report).map(|body| ("buffer", "Buffer occupancy", body)),
         Some(("losses", "Losses", tables::losses(report))),
         explanations::section(report)?.map(|body| ("explanations", "Explained losses", body)),
+        pauses::section(report)?.map(|body| ("pauses", "Pauses", body)),
         Some(("links", "Links", tables::links(report))),
         Some(("runs", "Runs", runs(report)?)),
     ];
@@ -69,6 +71,43 @@ pub(crate) fn document(title: &str, body: &Markup) -> Markup {
             body { main { (body) } }
         }
     }
+}
+
+/// The style sheet's rules for charts as they are in light, for a file that stands alone: programs other than browsers know no variables.
+pub(crate) fn file_style() -> String {
+    let root =
+        STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(root, _)| root);
+    let colours: Vec<(&str, &str)> = root
+        .split(';')
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.trim(), value.trim()))
+        .filter(|(name, _)| name.starts_with("--"))
+        .collect();
+    let resolved = |rule: &str| {
+        colours
+            .iter()
+            .fold(rule.to_owned(), |rule, (name, value)| rule.replace(&format!("var({name})"), value))
+    };
+    let mut style = String::from("text.caption { font-weight: 600; }");
+    for rule in STYLE.lines().filter(|line| line.starts_with("svg ") && !line.starts_with("svg.")) {
+        if !rule.contains("var(--c)") {
+            style.push_str(&resolved(rule));
+            continue;
+        }
+        for (number, (_, colour)) in colours.iter().filter(|(name, _)| is_series(name)).enumerate() {
+            let own = rule.replace("svg ", &format!(".s{number} ")).replace("var(--c)", colour);
+            style.push_str(&resolved(&own));
+        }
+    }
+    for line in STYLE.lines().filter(|line| line.starts_with(".s") && line.contains("stroke-dasharray")) {
+        style.push_str(line);
+    }
+    style
+}
+
+/// `--c0`, `--c1`, …
+fn is_series(name: &str) -> bool {
+    name.strip_prefix("--c").is_some_and(|rest| rest.parse::<usize>().is_ok())
 }
 
 fn title(report: &Report) -> String {

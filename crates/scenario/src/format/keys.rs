@@ -1,21 +1,37 @@
 //! Every table and key of the format.
 
+use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec, Variant};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
 
-const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+pub(super) const fn required(
+    name: &'static str,
+    kind: Kind,
+    example: &'static str,
+    doc: &'static str,
+) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Required, example, doc }
 }
 
-const fn optional(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+pub(super) const fn optional(
+    name: &'static str,
+    kind: Kind,
+    example: &'static str,
+    doc: &'static str,
+) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Optional, example, doc }
 }
 
-const fn default(name: &'static str, kind: Kind, value: &'static str, doc: &'static str) -> KeySpec {
+pub(super) const fn default(
+    name: &'static str,
+    kind: Kind,
+    value: &'static str,
+    doc: &'static str,
+) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Default(value), example: value, doc }
 }
 
-const fn computed(
+pub(super) const fn computed(
     name: &'static str,
     kind: Kind,
     rule: &'static str,
@@ -25,18 +41,18 @@ const fn computed(
     KeySpec { name, kind, presence: Presence::Computed(rule), example, doc }
 }
 
-const TEXT: Kind = Kind::Text;
-const SPAN: Kind = Kind::Time { zero: false };
-const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
+pub(super) const TEXT: Kind = Kind::Text;
+pub(super) const SPAN: Kind = Kind::Time { zero: false };
+pub(super) const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
 const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
 const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
 const SMALL_SIZE: Kind = Kind::Size { min: 1, max: u32::MAX as u64 };
 const SMALL_SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u32::MAX as u64 };
 const NODES: u64 = 1 << 20;
 const PRIORITY: Kind = Kind::Count { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
-const PRIORITIES: Kind = Kind::Counts { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
+pub(super) const PRIORITIES: Kind = Kind::Counts { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
 
-const fn count(min: u64, max: u64) -> Kind {
+pub(super) const fn count(min: u64, max: u64) -> Kind {
     Kind::Count { min, max }
 }
 
@@ -103,6 +119,12 @@ pub(crate) static ROOT: TableSpec = TableSpec {
             "[{ kind = \"poisson\", sizes = \"web_search\", load = 0.4 }]",
             "What is sent.",
         ),
+        optional(
+            "fault",
+            Kind::Tables(&FAULT),
+            "[{ kind = \"pause_storm\", host = \"h0\", priorities = [3], from = \"1 ms\" }]",
+            "Hosts that misbehave.",
+        ),
         computed(
             "output",
             Kind::Table(&OUTPUT),
@@ -137,6 +159,12 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
             "[{ link = \"leaf0-spine1\", failed = true }]",
             "Cables that differ from what the generator built, or fail. They change neither the buffers nor the \
              offered load: those follow from the network as built.",
+        ),
+        optional(
+            "route",
+            Kind::Tables(&ROUTE),
+            "[{ at = \"s0\", to = \"h2\", via = \"s1\" }]",
+            "Next hops in place of shortest paths.",
         ),
     ],
     variants: &[
@@ -282,6 +310,29 @@ pub(crate) static CHANGE: TableSpec = TableSpec {
     variants: &[],
 };
 
+/// Next hops.
+pub(crate) static ROUTE: TableSpec = TableSpec {
+    title: "[[topology.route]]",
+    doc: "Next hops in place of the shortest path, for example to lead traffic round a ring. Base round-trip times remain those of shortest paths.",
+    keys: &[
+        required(
+            "at",
+            Kind::Texts,
+            "\"s0\"",
+            "The switches, in whose names * stands for any characters and ? for one.",
+        ),
+        required("to", Kind::Texts, "[\"h1\", \"h2\"]", "The hosts that packets are for, likewise."),
+        required(
+            "via",
+            TEXT,
+            "\"s1\"",
+            "The neighbouring switch that takes them. Over several cables they are spread as over equal paths; when none is up, the shortest path \
+             holds. Of two entries for one switch and host the later one holds.",
+        ),
+    ],
+    variants: &[],
+};
+
 /// A switch.
 pub(crate) static SWITCH: TableSpec = TableSpec {
     title: "[switch]",
@@ -363,36 +414,6 @@ const SWITCH_KEYS: &[KeySpec] = &[
         "Priority flow control; without it every priority is lossy.",
     ),
 ];
-
-/// Priority flow control.
-pub(crate) static PFC: TableSpec = TableSpec {
-    title: "[switch.pfc]",
-    doc: "Priority flow control (IEEE 802.1Qbb, `docs/lossless.md`): which priorities are lossless, and how pauses travel. The policy decides when the \
-          sender behind an ingress queue stops (`sonic-dt`, `sonic-abm`, `reverie`); a frame of 64 B goes out behind the packet that the port is \
-          sending, and the neighbour finishes its own packet.",
-    keys: &[
-        required(
-            "priorities",
-            PRIORITIES,
-            "[3]",
-            "The lossless priorities. Their neighbours must number priorities alike.",
-        ),
-        default(
-            "reaction",
-            SPAN_OR_ZERO,
-            "\"0 ns\"",
-            "Time that neighbours, hosts and switches, take from the arrival of a frame to obeying it.",
-        ),
-        optional(
-            "quanta",
-            count(1, 65_535),
-            "65535",
-            "How long a pause lasts, in units of 512 bits at the port's rate; it is repeated at half of that for as long as it is wanted. \
-             Without it a pause lasts until it is taken back.",
-        ),
-    ],
-    variants: &[],
-};
 
 /// A chip's deviations.
 pub(crate) static HARDWARE: TableSpec = TableSpec {
@@ -512,7 +533,21 @@ pub(crate) static ECN: TableSpec = TableSpec {
         Variant {
             kind: "step",
             doc: "DCTCP's step: every packet above the threshold.",
-            keys: &[required("threshold", SIZE_OR_ZERO, "\"91 KB\"", "K: mark when the length exceeds it.")],
+            keys: &[
+                computed(
+                    "threshold",
+                    SIZE_OR_ZERO,
+                    "one of the two is required",
+                    "\"91 KB\"",
+                    "K: mark when the length exceeds it. Either this or `thresholds`.",
+                ),
+                optional(
+                    "thresholds",
+                    Kind::Sizes,
+                    "[\"30 KB\", \"300 KB\"]",
+                    "K of every priority, from 0; the last one holds for all that follow.",
+                ),
+            ],
         },
         Variant {
             kind: "red",
@@ -659,6 +694,36 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             Kind::Flag,
             "true",
             "Whether a flow opens with SYN and SYN-ACK, unless its connection exists already. Default: ABM's artifact.",
+        ),
+        default(
+            "persistent",
+            Kind::Flag,
+            "false",
+            "Whether messages from one host to another use connections that stay open: no handshake but for the first, and window, threshold, \
+             round-trip estimate and the congestion control's memory are kept from message to message. A connection carries one message at a \
+             time and takes its path with it. Default: every flow has a connection of its own, as in ABM's artifact.",
+        ),
+        computed(
+            "connections_per_pair",
+            count(1, u32::MAX as u64),
+            "with `persistent`, which alone has it: another one is opened whenever all are busy",
+            "5",
+            "Most connections from one host to another. A message that finds all of them busy waits for the first that is not. Plasticine section 6: 1; \
+             LossPass section 5.1: 5. The threads of a `multi_get` have one of their own to every server in any case.",
+        ),
+        computed(
+            "idle_restart",
+            Kind::Flag,
+            "true with `persistent`, which alone has it (RFC 5681 section 4.1)",
+            "true",
+            "Whether a connection that was idle for longer than its timeout begins with `initial_window` again, if its window is larger.",
+        ),
+        default(
+            "lso",
+            SMALL_SIZE_OR_ZERO,
+            "\"0 B\"",
+            "Large send offload: the card sends a flow's new segments in bursts of at most this much payload, back to back, and the sender waits for \
+             its window to open for a burst worth sending (`docs/transports.md`). Linux: 64 KB. Default: segment by segment.",
         ),
         computed(
             "ecn_capable",
@@ -988,6 +1053,19 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     "\"next_rack\"",
                     "Who sends to whom. A rack is the hosts of one switch. ABM's artifact: next_rack.",
                 ),
+                optional(
+                    "from",
+                    Kind::Texts,
+                    "\"leaf0\"",
+                    "Instead of `pattern`, with `to`: the hosts that send, by name; a switch's name stands for all of its hosts. `load` is then a \
+                     fraction of the slowest sender's link.",
+                ),
+                optional(
+                    "to",
+                    Kind::Texts,
+                    "[\"h40\", \"h41\"]",
+                    "The hosts that receive, each with the same probability; nobody sends to itself.",
+                ),
             ],
         },
         Variant {
@@ -1028,6 +1106,83 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     "true",
                     "Whether the answers use connections that exist already: no handshake. Default: ABM's artifact and \
                      Plasticine section 6.",
+                ),
+            ],
+        },
+        Variant {
+            kind: "multi_get",
+            doc: "A closed loop, as memcached's clients have it: every thread asks several servers at once, and asks again when the last answer is \
+                  complete. Query completion times (table `queries`) count from the moment of asking.",
+            keys: &[
+                required(
+                    "clients",
+                    Kind::Texts,
+                    "\"h0\"",
+                    "Hosts that ask; here and in `servers` a switch's name stands for all of its hosts.",
+                ),
+                computed(
+                    "servers",
+                    Kind::Texts,
+                    "every host but the clients",
+                    "[\"h1\", \"h2\", \"h3\", \"h4\"]",
+                    "Hosts that answer. Nobody asks itself.",
+                ),
+                default("threads", count(1, 65_535), "1", "Closed loops of every client."),
+                computed(
+                    "fan_in",
+                    count(1, 65_535),
+                    "all of them",
+                    "4",
+                    "Servers per query; of more servers, every query draws so many.",
+                ),
+                computed(
+                    "items",
+                    count(1, 65_535),
+                    "`fan_in`",
+                    "16",
+                    "Items per query, dealt to its servers in turn.",
+                ),
+                required("item", SIZE, "\"32 KB\"", "Payload of one item."),
+                default(
+                    "answers_per",
+                    Kind::Choice(&[
+                        ("server", "one message with all of its items"),
+                        ("item", "one message for each, over connections of their own"),
+                    ]),
+                    "\"server\"",
+                    "How a server answers. Default: memcached's get of several keys.",
+                ),
+                default(
+                    "think_time",
+                    SPAN_OR_ZERO,
+                    "\"0 s\"",
+                    "Mean time from the last answer to the next query.",
+                ),
+                default(
+                    "think_distribution",
+                    DISTRIBUTION,
+                    "\"exponential\"",
+                    "How those times scatter. Default: our choice, the usual closed loop.",
+                ),
+                PARETO_SHAPE,
+                optional(
+                    "queries",
+                    count(1, u32::MAX as u64 - 1),
+                    "1000",
+                    "Queries of all threads together. Without it, threads ask until `duration`.",
+                ),
+                default(
+                    "start",
+                    SPAN_OR_ZERO,
+                    "\"0 s\"",
+                    "When every thread asks for the first time, or with a `think_time` begins to think about it.",
+                ),
+                computed(
+                    "request_delay",
+                    SPAN_OR_ZERO,
+                    "half of the unloaded round trip to each server",
+                    "\"250 us\"",
+                    "From the query to the answers; the requests themselves are not sent through the network.",
                 ),
             ],
         },
@@ -1186,7 +1341,8 @@ pub(crate) static OTHER_BURST: TableSpec = TableSpec {
 /// One burst.
 pub(crate) static BURST: TableSpec = TableSpec {
     title: "an entry of workload.bursts",
-    doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`.",
+    doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`; over a congestion control, as a long flow (iperf): its \
+          size is then what it had sent until that time.",
     keys: &[
         required("src", TEXT, "\"h1\"", "Sending host."),
         required("dst", TEXT, "\"h3\"", "Receiving host."),

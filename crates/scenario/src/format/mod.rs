@@ -3,10 +3,14 @@
 //! The reader looks keys up here (and so knows which ones exist), the JSON Schema and the reference in
 //! `docs/scenarios.md` are generated from here, so the three cannot drift apart.
 
+mod flow_control;
 mod keys;
 
+pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
 pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRACE_ADDRESS, TRANSPORT};
-pub(crate) use keys::{CHANGE, HOST, LINK, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
+pub(crate) use keys::{
+    CHANGE, HOST, LINK, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD,
+};
 
 /// A table of the format.
 #[derive(Debug)]
@@ -63,6 +67,8 @@ pub(crate) enum Kind {
     Time { zero: bool },
     /// A size with its unit, at least `min` bytes.
     Size { min: u64, max: u64 },
+    /// One size of at least `min` bytes, or a list with one per port.
+    SizePerPort { min: u64 },
     /// A rate with its unit, above 0.
     Rate,
     /// A whole number in `min..=max`.
@@ -124,6 +130,7 @@ impl Kind {
             Self::Text => "a string".to_owned(),
             Self::Time { .. } => "a time".to_owned(),
             Self::Size { .. } => "a size".to_owned(),
+            Self::SizePerPort { .. } => "a size, or a list with one per port".to_owned(),
             Self::Rate => "a rate".to_owned(),
             Self::Count { min, max } => format!("a whole number {}", bounds(min, max)),
             Self::Ratio { min, max, open } => ratio_bounds(min, max, open),

@@ -2,22 +2,27 @@
 
 mod changes;
 mod congestion;
+mod faults;
 mod files;
 mod graph;
 mod hardware;
+mod multi_get;
 mod on_off;
 mod output;
 mod overrides;
+mod persistent;
 mod pfc;
 mod policy;
 mod priority;
 mod rdma;
+mod routes;
 mod scheduler;
 mod switch;
 mod topology;
 mod trace;
 mod traffic_files;
 mod transport;
+mod watchdog;
 mod workload;
 
 pub use files::InputFile;
@@ -78,6 +83,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         duration,
         seed: seed.unwrap_or(0),
     };
+    let faults = faults::read(&mut reader, networks.as_ref(), switches.as_deref());
     let workloads = workload::read(&mut reader, &facts, &mut transports, &mut inputs);
     let output = output::output(&mut reader, networks.as_ref(), transports.any_open_loop());
     if let Some(switches) = &switches {
@@ -98,6 +104,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         transports: transports.specs()?,
         host: host?,
         workloads: workloads?,
+        faults,
         output: output?,
     };
     Some(Read { scenario: complete, resolved: resolved.document(), inputs })

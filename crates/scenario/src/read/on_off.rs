@@ -177,7 +177,7 @@ pub(super) fn host(
 }
 
 /// The shape, written down only where a distribution asks for it.
-fn pareto_shape(reader: &mut Reader<'_>, keys: &[&'static str]) -> f64 {
+pub(super) fn pareto_shape(reader: &mut Reader<'_>, keys: &[&'static str]) -> f64 {
     let shape = reader.ratio("pareto_shape");
     let asked = keys.iter().any(|&key| {
         matches!(reader.item(key).map(|item| &item.value), Some(crate::tree::Value::String(word)) if word == "pareto")
@@ -319,17 +319,30 @@ fn burst(entry: &mut Reader<'_>, facts: &Facts<'_>, spec: Option<&TransportSpec>
             let on = Durations { mean: Time(1), shape: DurationShape::Fixed };
             burst_kind(spec, 1.0, on).size(duration.unwrap_or(Time(until.0 - start.0)))
         }
-        None => {
-            let key = if entry.has("duration") { "duration" } else { "src" };
+        None if entry.has("duration") => {
             let complaint = Complaint::new(
                 format!("transport \"{}\" has no rate, so that a burst of a length has no size", spec.name),
                 "how many bytes?",
             );
-            let help =
-                format!("give `size`, or use a transport with congestion_control = \"{UNRESPONSIVE}\"");
-            entry.error(key, complaint.help(help));
+            let help = format!(
+                "give `size`, leave both out for a flow that goes on until the scenario's `duration`, or use a transport with \
+                 congestion_control = \"{UNRESPONSIVE}\""
+            );
+            entry.error("duration", complaint.help(help));
             return None;
         }
+        None if spec.rdma.is_some() => {
+            let complaint = Complaint::new(
+                format!("a burst over \"{}\" needs a size: a queue pair carries a message", spec.name),
+                "how many bytes?",
+            );
+            entry.error(
+                "size",
+                complaint.help("give `size`, as much as the link sends until the scenario's `duration`"),
+            );
+            return None;
+        }
+        None => FlowSpec::UNLIMITED,
     };
     Some(FlowSpec {
         start,

@@ -102,7 +102,7 @@ pub(crate) fn select(
 }
 
 /// `*`: any characters; `?`: one.
-fn matches_glob(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     // reached[i]: the pattern so far matches the first i characters of the name.
     let mut reached = vec![false; name.len() + 1];

@@ -1,6 +1,7 @@
 //! `[switch.pfc]`: which priorities are lossless, and how pauses travel.
 
 use super::scheduler::queue_numbers;
+use super::watchdog::{self, WatchdogChoice};
 use crate::context::{Complaint, Context};
 use crate::model::PfcSpec;
 use crate::reader::Reader;
@@ -9,17 +10,19 @@ use crate::tree::Origin;
 /// The table as read, and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct PfcChoice {
-    pub(crate) spec: PfcSpec,
+    spec: PfcSpec,
+    watchdog: Option<WatchdogChoice>,
     origin: Origin,
 }
 
-/// Reads the table below a switch; `Some(None)`: there is none, every priority is lossy.
+/// Reads the table below a switch; `Some(None)`: there is none, or it is switched off, and every priority is lossy.
 pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Option<PfcChoice>> {
     switch.spec_of("pfc");
     if !switch.has("pfc") {
         return Some(None);
     }
     let mut reader = switch.table("pfc")?;
+    let enabled = reader.flag("enabled");
     let priorities = reader.counts("priorities");
     let reaction = reader.time("reaction");
     let quanta = reader.count("quanta").map(|quanta| quanta as u16);
@@ -34,14 +37,30 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
             complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
         );
     }
+    let watchdog = watchdog::read(&mut reader, quanta.is_some());
     let origin = reader.origin;
     let resolved = reader.finish();
     switch.put("pfc", resolved);
     let priorities = priorities?.into_iter().map(|priority| priority as u8).collect();
-    Some(Some(PfcChoice { spec: PfcSpec { priorities, reaction: reaction?, quanta }, origin }))
+    let spec = PfcSpec { priorities, reaction: reaction?, quanta, watchdog: None };
+    Some(Some(PfcChoice { spec, watchdog: watchdog?, origin }).filter(|_| enabled == Some(true)))
 }
 
 impl PfcChoice {
+    /// Bit p: priority p is lossless.
+    pub(crate) fn mask(&self) -> u32 {
+        self.spec.mask()
+    }
+
+    /// What holds for a switch with so many ports; records why not.
+    pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
+        let watchdog = match &self.watchdog {
+            None => None,
+            Some(choice) => Some(choice.spec(context, path, ports)?),
+        };
+        Some(PfcSpec { watchdog, ..self.spec.clone() })
+    }
+
     /// Whether a switch with this policy, and so many memories, can pause its neighbours; records why not.
     pub(crate) fn check(
         &self,

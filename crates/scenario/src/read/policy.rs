@@ -133,6 +133,7 @@ pub(crate) fn kind_of_parameter(info: &ParamInfo) -> Kind {
         ParamKind::Ratio { min, max } => Kind::Ratio { min, max, open: false },
         ParamKind::RatioPerPriority { min, max } => Kind::Ratios { min, max },
         ParamKind::Bytes { min } => Kind::Size { min, max: u64::MAX },
+        ParamKind::BytesPerPort { min } => Kind::SizePerPort { min },
         ParamKind::Time { min } => Kind::Time { zero: min == Time::ZERO },
         ParamKind::Count { min } => Kind::Count { min, max: u64::MAX },
         ParamKind::Flag => Kind::Flag,
@@ -154,6 +155,15 @@ fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Compla
             ParamValue::RatioPerPriority(list.into())
         }
         Kind::Size { min, max } => ParamValue::Bytes(convert::size(item, &wanted, min, max)?),
+        Kind::SizePerPort { min } => {
+            let size = |item| convert::size(item, &wanted, min, u64::MAX);
+            match &item.value {
+                Value::Array(list) => {
+                    ParamValue::BytesPerPort(list.iter().map(size).collect::<Result<Vec<_>, _>>()?.into())
+                }
+                _ => ParamValue::Bytes(size(item)?),
+            }
+        }
         Kind::Time { zero } => ParamValue::Time(Time(convert::time(item, &wanted, zero)?)),
         Kind::Count { min, max } => ParamValue::Count(convert::count(item, &wanted, min, max)?),
         Kind::Flag => ParamValue::Flag(convert::flag(item, &wanted)?),
@@ -174,6 +184,7 @@ fn write(value: &ParamValue) -> String {
         ParamValue::RatioPerPriority(ratios) if ratios.len() == 1 => float(ratios[0]),
         ParamValue::RatioPerPriority(ratios) => list(ratios.iter().map(|&ratio| float(ratio))),
         ParamValue::Bytes(bytes) => quote(&format_size(*bytes)),
+        ParamValue::BytesPerPort(sizes) => list(sizes.iter().map(|&bytes| quote(&format_size(bytes)))),
         ParamValue::Time(span) => quote(&format_time(*span)),
         ParamValue::Count(number) => number.to_string(),
         ParamValue::Flag(flag) => flag.to_string(),

@@ -23,7 +23,17 @@ const KEYS: [&str; 10] = [
     "ideal_header_bytes",
 ];
 /// Keys of TCP that queue pairs have not.
-const TCP_KEYS: [&str; 5] = ["min_rto", "initial_rto", "handshake", "dctcp_gain", "dctcp_initial_alpha"];
+const TCP_KEYS: [&str; 9] = [
+    "min_rto",
+    "initial_rto",
+    "handshake",
+    "persistent",
+    "connections_per_pair",
+    "idle_restart",
+    "lso",
+    "dctcp_gain",
+    "dctcp_initial_alpha",
+];
 
 /// What a message waits for before it is sent again (our choice: far above a queueing delay, as on network cards).
 const DEFAULT_TIMEOUT: Time = Time::from_ms(1);
@@ -63,7 +73,7 @@ pub(crate) fn read(
     spec.map(Some)
 }
 
-/// Queue pairs have no handshake, no estimate of the round trip and no window of DCTCP's.
+/// Queue pairs have no handshake, no connection that outlasts its message, no estimate of the round trip and no window of DCTCP's.
 pub(crate) fn leave_out_tcp(reader: &mut Reader<'_>) {
     leave_out(reader, &TCP_KEYS, "belongs to TCP");
 }

@@ -11,6 +11,7 @@ use super::scheduler;
 use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
+use crate::convert;
 use crate::format::SWITCH;
 use crate::model::{EcnMoment, EcnScope, EcnSpec, SchedulerSpec, SharedEcnSpec, SwitchSpec};
 use crate::quantity::format_size;
@@ -156,7 +157,7 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
             complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
         );
     }
-    let mut shared = None;
+    let (mut shared, mut by_priority_bytes) = (None, Vec::new());
     let range = match reader.kind() {
         "bcc" => {
             let k = reader.size("threshold");
@@ -168,7 +169,7 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
             });
             shared.and(k).map(|k| (k, k, 1.0))
         }
-        "step" => reader.size("threshold").map(|k| (k, k, 1.0)),
+        "step" => step(&mut reader, &mut by_priority_bytes),
         "red" => {
             let (kmin, kmax, pmax) = (reader.size("kmin"), reader.size("kmax"), reader.ratio("pmax"));
             if let (Some(kmin), Some(kmax)) = (kmin, kmax)
@@ -186,7 +187,44 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
     let (kmin_bytes, kmax_bytes, pmax) = range?;
     switch.put("ecn", resolved);
     let priorities = priorities.map(|list| list.into_iter().map(|priority| priority as u8).collect());
-    Some(EcnSpec { kmin_bytes, kmax_bytes, pmax, scope, at, priorities, shared })
+    Some(EcnSpec { kmin_bytes, kmax_bytes, pmax, by_priority_bytes, scope, at, priorities, shared })
+}
+
+/// A step for all priorities, or one for each: kmin, kmax and pmax of those without one of their own.
+fn step(reader: &mut Reader<'_>, by_priority: &mut Vec<u64>) -> Option<(u64, u64, f64)> {
+    let one = reader.size("threshold");
+    let several = reader.read("thresholds", |item, wanted| {
+        let sizes = convert::elements(item, wanted)?.iter();
+        let sizes: Vec<u64> =
+            sizes.map(|size| convert::size(size, wanted, 1, u64::MAX)).collect::<Result<_, _>>()?;
+        let text = list(sizes.iter().map(|&size| quote(&format_size(size))));
+        Ok((sizes, text))
+    });
+    match (reader.has("threshold"), reader.has("thresholds")) {
+        (true, false) => one.map(|k| (k, k, 1.0)),
+        (false, true) => {
+            *by_priority = several?;
+            let Some(&least) = by_priority.iter().min() else {
+                let complaint = Complaint::new("the list is empty", "expected a size for queue 0 at least");
+                reader
+                    .error("thresholds", complaint.help("for example thresholds = [\"30 KB\", \"300 KB\"]"));
+                return None;
+            };
+            Some((least, least, 1.0))
+        }
+        (true, true) => {
+            let complaint = Complaint::new("the threshold is given twice", "so is it here");
+            let complaint = complaint.also(reader.place("thresholds"), "and here");
+            reader.error("threshold", complaint.help("remove `threshold` or `thresholds`"));
+            None
+        }
+        (false, false) => {
+            let complaint = Complaint::new("the threshold is missing", "kind = \"step\" needs it");
+            let help = "add threshold = \"91 KB\", or thresholds with one size for each queue";
+            reader.error("threshold", complaint.help(help));
+            None
+        }
+    }
 }
 
 /// The checks that need packets and ports, and the specification of every switch.
@@ -271,7 +309,7 @@ pub(crate) fn finish(
                 profile,
                 seed,
                 hardware: hardware.spec.switch,
-                lossless: pfc.as_ref().map_or(0, |pfc| pfc.spec.mask()),
+                lossless: pfc.as_ref().map_or(0, PfcChoice::mask),
                 ..SwitchConfig::new(buffer_bytes, Vec::new())
             };
             let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
@@ -297,6 +335,13 @@ pub(crate) fn finish(
             {
                 break;
             }
+            let pfc = match pfc {
+                None => None,
+                Some(choice) => match choice.spec(context, &group.path, ports) {
+                    None => break,
+                    spec => spec,
+                },
+            };
             specs[switch as usize] = Some(SwitchSpec {
                 buffer_bytes,
                 queues_per_port: group.queues_per_port,
@@ -306,7 +351,7 @@ pub(crate) fn finish(
                 ecn: group.ecn.clone(),
                 uncharged_bytes: uncharged,
                 hardware: hardware.spec,
-                pfc: pfc.as_ref().map(|pfc| pfc.spec.clone()),
+                pfc,
             });
         }
     }

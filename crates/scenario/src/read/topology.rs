@@ -2,6 +2,7 @@
 
 use super::changes::changed;
 use super::graph::graph;
+use super::routes::routes;
 use crate::context::{Complaint, quoted_list};
 use crate::model::{Multipath, Topology};
 use crate::reader::Reader;
@@ -28,7 +29,8 @@ pub(crate) fn read(root: &mut Reader<'_>) -> Option<Networks> {
         "fat_tree" => fat_tree(&mut reader),
         _ => graph(&mut reader),
     };
-    let as_built = built.map(|built| Topology { multipath, ..built });
+    let routes = routes(&mut reader, built.as_ref());
+    let as_built = built.map(|built| Topology { multipath, routes, ..built });
     let as_it_runs = changed(&mut reader, as_built.clone());
     let resolved = reader.finish();
     root.put("topology", resolved);

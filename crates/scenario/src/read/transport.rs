@@ -1,7 +1,7 @@
 //! `[[transport]]`: how flows are carried.
 
 use super::switch::Group;
-use super::{congestion, priority, rdma};
+use super::{congestion, persistent, priority, rdma};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
@@ -144,6 +144,8 @@ fn transport(
     let ack_every = reader.small_count("ack_every");
     let delayed_ack_timeout = reader.time("delayed_ack_timeout");
     let handshake = reader.flag("handshake");
+    let persistent = persistent::read(reader);
+    let lso_bytes = reader.small_size("lso");
     let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| congestion_control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
     let dctcp_gain = reader.ratio("dctcp_gain");
@@ -156,7 +158,8 @@ fn transport(
     if congestion_control == Some(UNRESPONSIVE) {
         leave_out_tcp(reader);
     }
-    if matches!(rdma, Some(Some(_))) {
+    let is_rdma = matches!(rdma, Some(Some(_)));
+    if is_rdma {
         rdma::leave_out_tcp(reader);
     }
     let spec = || {
@@ -175,6 +178,8 @@ fn transport(
             ack_every: ack_every?,
             delayed_ack_timeout: delayed_ack_timeout?,
             handshake: handshake?,
+            persistent: persistent?.filter(|_| !is_rdma),
+            lso_bytes: if is_rdma { 0 } else { lso_bytes? },
             ecn_capable,
             dctcp_gain: dctcp_gain?,
             dctcp_initial_alpha: dctcp_initial_alpha?,
@@ -231,7 +236,7 @@ fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> 
 
 /// Nobody acknowledges open-loop packets: keys of TCP are left out of the resolved scenario, with a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 14] = [
         "kind",
         "ack_bytes",
         "initial_window",
@@ -240,6 +245,10 @@ fn leave_out_tcp(reader: &mut Reader<'_>) {
         "ack_every",
         "delayed_ack_timeout",
         "handshake",
+        "persistent",
+        "connections_per_pair",
+        "idle_restart",
+        "lso",
         "dctcp_gain",
         "dctcp_initial_alpha",
     ];

@@ -1,6 +1,7 @@
 //! `[[workload]]`: what is sent.
 
 use super::files::Inputs;
+use super::multi_get::{hosts, multi_get};
 use super::on_off;
 use super::topology::Networks;
 use super::trace;
@@ -52,6 +53,7 @@ pub(crate) fn read(
             "poisson" => poisson(&mut reader, facts, inputs, &class),
             "incast" => incast(&mut reader, facts, &class),
             "on_off" => on_off::on_off(&mut reader, facts, transports, transport, &class),
+            "multi_get" => multi_get(&mut reader, facts, transports, transport, &class),
             "bursts" => on_off::bursts(&mut reader, facts, transports, transport),
             "trace" => trace::trace(&mut reader, facts, transports, transport, inputs),
             _ => flow_list(&mut reader, facts, inputs),
@@ -79,15 +81,30 @@ fn poisson(
 ) -> Option<TrafficProcess> {
     let sizes = sizes(reader, inputs);
     let load = reader.ratio("load");
-    let several = facts.networks.is_some_and(|networks| networks.as_built.switches.len() > 1);
+    let between = between(reader, facts);
+    let is_between = reader.has("from") || reader.has("to");
+    let several = !is_between && facts.networks.is_some_and(|networks| networks.as_built.switches.len() > 1);
     let load_of = match reader.choice_or("load_of", if several { "leaf_uplinks" } else { "host_links" }) {
         "leaf_uplinks" => LoadReference::LeafUplinks,
         _ => LoadReference::HostLinks,
     };
-    let pattern = pattern(reader, facts);
-    let (sizes, load, pattern) = (sizes?, load?, pattern?);
+    let pattern = if is_between { Some(Pattern::AllToAll) } else { pattern(reader, facts) };
+    let (sizes, load, pattern, between) = (sizes?, load?, pattern?, between?);
     let networks = facts.networks?;
-    let capacity = capacity_bps_per_host(reader, networks, load_of)?;
+    let capacity = match (&between, load_of) {
+        (None, _) => capacity_bps_per_host(reader, networks, load_of)?,
+        (Some((from, _)), LoadReference::HostLinks) => {
+            from.iter().map(|&host| networks.as_built.host_rate(host).0).min()? as f64
+        }
+        (Some(_), LoadReference::LeafUplinks) => {
+            let complaint = Complaint::new(
+                "with `from` and `to`, a load refers to the senders' own links",
+                "whose uplinks?",
+            );
+            reader.error("load_of", complaint.help("set load_of = \"host_links\", or name a `pattern`"));
+            return None;
+        }
+    };
     let flows_per_second_per_host = arrivals_per_second_per_host(load, capacity, sizes.mean());
     let racks = networks.as_built.racks();
     let params = PoissonParams {
@@ -95,6 +112,7 @@ fn poisson(
         label: class,
         racks: &racks,
         pattern,
+        between: between.as_ref().map(|(from, to)| (from.as_slice(), to.as_slice())),
         flows_per_second_per_host,
         sizes: sizes.clone(),
         class: 0,
@@ -102,7 +120,37 @@ fn poisson(
     };
     let refused = PoissonSource::new(params).err();
     accept(reader, refused)?;
-    Some(TrafficProcess::Poisson { sizes, load, load_of, flows_per_second_per_host, pattern })
+    Some(TrafficProcess::Poisson { sizes, load, load_of, flows_per_second_per_host, pattern, between })
+}
+
+/// `from` and `to` of Poisson traffic: `Some(None)` where a pattern says who sends to whom.
+#[allow(clippy::type_complexity, reason = "senders and receivers, or none; or an error")]
+fn between(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Option<(Vec<u32>, Vec<u32>)>> {
+    for key in ["from", "to"] {
+        reader.spec_of(key);
+    }
+    let ends = ["from", "to"].map(|key| reader.has(key));
+    if ends == [false, false] {
+        return Some(None);
+    }
+    reader.spec_of("pattern");
+    if reader.has("pattern") {
+        let complaint = Complaint::new("the partners are given twice", "so are they here");
+        let given = if ends[0] { "from" } else { "to" };
+        let complaint = complaint.also(reader.place(given), "and here");
+        reader.error("pattern", complaint.help("remove `pattern`, or `from` and `to`"));
+        return None;
+    }
+    for (key, other) in [("from", "to"), ("to", "from")] {
+        if !reader.has(key) {
+            let complaint = Complaint::new(format!("`{key}` is missing"), format!("`{other}` goes with it"));
+            reader
+                .error(other, complaint.help(format!("add {key} = \"leaf1\", or a list of hosts and racks")));
+            return None;
+        }
+    }
+    let (from, to) = (hosts(reader, facts, "from"), hosts(reader, facts, "to"));
+    Some(Some((from?, to?)))
 }
 
 /// One host's share of the capacity that a load refers to, in the network as built.

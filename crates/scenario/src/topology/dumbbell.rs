@@ -37,6 +37,7 @@ impl Dumbbell {
             tiers: vec![0, 0],
             links,
             multipath: Multipath::default(),
+            routes: Vec::new(),
         }
     }
 }

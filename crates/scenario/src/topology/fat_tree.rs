@@ -56,6 +56,7 @@ impl FatTree {
             tiers: counts.iter().flat_map(|&(tier, count)| vec![tier; count as usize]).collect(),
             links,
             multipath: Multipath::default(),
+            routes: Vec::new(),
         }
     }
 }

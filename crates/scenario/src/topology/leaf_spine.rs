@@ -52,6 +52,7 @@ impl LeafSpine {
             tiers: [vec![0; leaves], vec![1; spines]].concat(),
             links,
             multipath: Multipath::default(),
+            routes: Vec::new(),
         }
     }
 }

@@ -32,6 +32,7 @@ impl SingleSwitch {
             tiers: vec![0],
             links: (0..self.hosts).map(link).collect(),
             multipath: Multipath::default(),
+            routes: Vec::new(),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod abm;
 mod losspass;
+mod losspass_fig1;
 mod losspass_slow;
 mod run;
 mod tdt;

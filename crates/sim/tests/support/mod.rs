@@ -3,8 +3,8 @@
 #![allow(dead_code)] // Every test binary uses its own part.
 
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, QueryRow, QueueRow, RunSink, RunTotals,
-    Scope, SeriesRow,
+    DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow, QueueRow,
+    RunSink, RunTotals, Scope, SeriesRow, WatchdogRow,
 };
 use bufferlab_scenario::{Scenario, TrafficProcess, WorkloadSpec, load_text};
 use bufferlab_sim::Simulation;
@@ -24,6 +24,8 @@ pub(crate) struct Rows {
     pub(crate) links: Vec<LinkRow>,
     pub(crate) pauses: Vec<PauseRow>,
     pub(crate) pause_cycles: Vec<PauseCycleRow>,
+    pub(crate) pause_spans: Vec<PauseSpanRow>,
+    pub(crate) storms: Vec<WatchdogRow>,
     pub(crate) totals: RunTotals,
 }
 
@@ -48,6 +50,8 @@ keep! {
     link: LinkRow => links,
     pause: PauseRow => pauses,
     pause_cycle: PauseCycleRow => pause_cycles,
+    pause_span: PauseSpanRow => pause_spans,
+    watchdog: WatchdogRow => storms,
 }
 
 impl Rows {

@@ -81,6 +81,16 @@ impl Cubic {
         (self.plateau, self.flat_at)
     }
 
+    /// Another message of the connection: its segments count from 0, and the time between the two does not count (RFC 9438 section
+    /// 5.8).
+    pub(super) fn begin_message(&mut self, idle: Time) {
+        self.epoch = self.epoch.map(|epoch| epoch + idle);
+        self.last_ack += idle;
+        if let Some(slow_start) = &mut self.slow_start {
+            slow_start.begin_message(idle);
+        }
+    }
+
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         match config.states {
             CongestionStates::Rfc => self.on_timed_ack(config, window, ack),

@@ -42,6 +42,11 @@ impl Dctcp {
     }
 
     #[inline]
+    /// Another message of the connection: its segments count from 0. The window of observation goes on over both.
+    pub(super) fn begin_message(&mut self) {
+        self.window_end = 0;
+    }
+
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         self.delivered += ack.delivered;
         if ack.marked {

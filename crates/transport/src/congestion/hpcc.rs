@@ -45,6 +45,11 @@ impl Hpcc {
         self.utilisation
     }
 
+    /// Another message of the connection: its segments count from 0.
+    pub(super) fn begin_message(&mut self) {
+        self.renewed_at = 0;
+    }
+
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let wanted = match self.measure(config, ack) {
             true => self.next_window(config, ack),

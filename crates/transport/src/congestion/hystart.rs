@@ -98,6 +98,13 @@ impl SlowStart {
         }
     }
 
+    /// Another message of the connection: its first ACK begins a round.
+    pub(super) fn begin_message(&mut self, idle: Time) {
+        self.round_end = 0;
+        self.round_start += idle;
+        self.last_ack += idle;
+    }
+
     fn begin_round(&mut self, ack: &AckEvent<'_>) {
         self.round_end = ack.next;
         (self.round_start, self.last_ack) = (ack.now, ack.now);

@@ -51,6 +51,11 @@ impl PowerLaw {
         Self { window: size, old: size, renewed_at: 0 }
     }
 
+    /// Another message of the connection: its segments count from 0.
+    pub(super) fn begin_message(&mut self) {
+        self.renewed_at = 0;
+    }
+
     /// A segment that was sent since the old window was remembered is acknowledged.
     pub(super) fn is_due(&self, ack: &AckEvent<'_>) -> bool {
         ack.acknowledged > self.renewed_at
@@ -86,6 +91,11 @@ impl PowerTcp {
     #[must_use]
     pub fn power(&self) -> f64 {
         self.power
+    }
+
+    /// Another message of the connection.
+    pub(super) fn begin_message(&mut self) {
+        self.law.begin_message();
     }
 
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {

@@ -52,6 +52,12 @@ impl ThetaPowerTcp {
         self.power
     }
 
+    /// Another message of the connection. The gradient is that of round trips of one message.
+    pub(super) fn begin_message(&mut self) {
+        self.law.begin_message();
+        self.last = None;
+    }
+
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_artifact = config.states == CongestionStates::Ns3;
         // The paper measures with every ACK and updates once per round trip; the public ns-3 code does both once per round trip.

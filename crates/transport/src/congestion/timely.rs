@@ -63,6 +63,11 @@ impl Timely {
     }
 
     /// One update per round trip, as in HPCC's and ABM's code: the paper's completion events are segments of 16 to 64 KB.
+    /// Another message of the connection: its segments count from 0.
+    pub(super) fn begin_message(&mut self) {
+        self.updated_at = 0;
+    }
+
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         if ack.acknowledged > self.updated_at {
             if self.last_rtt != Time::ZERO {

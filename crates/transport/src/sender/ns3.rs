@@ -99,7 +99,12 @@ impl Sender {
         self.congestion.on_congestion(config, &mut self.window, event, flight, now);
         self.phase = if event == CongestionEvent::Mark { Phase::Reduction } else { Phase::Recovery };
         self.recovery_point = self.next;
-        self.reduction = Reduction { delivered: 0, sent: 0, flight_at_start: self.next - self.una };
+        self.reduction = Reduction {
+            delivered: 0,
+            sent: 0,
+            flight_at_start: self.next + u32::from(self.burst_left) - self.una,
+            committed: self.burst_left,
+        };
         self.reduce_ns3(delivered, false);
     }
 
@@ -108,7 +113,7 @@ impl Sender {
         let target = self.window.slow_start_threshold;
         let pipe = self.in_flight();
         self.reduction.delivered += delivered;
-        let Reduction { delivered: total, sent, flight_at_start } = self.reduction;
+        let Reduction { delivered: total, sent, flight_at_start, .. } = self.reduction;
         let allowance = if f64::from(pipe) > target {
             f64::from(total) * target / f64::from(flight_at_start.max(1)) - f64::from(sent)
         } else {

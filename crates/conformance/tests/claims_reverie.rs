@@ -1,0 +1,209 @@
+//! Claims of Reverie (NSDI 2024) about who is counted where: every account after every one of a million random events.
+
+use bufferlab_conformance::claims;
+use bufferlab_conformance::claims::{Finding, assert_page};
+use bufferlab_core::{
+    Account, Admission, Arrival, Buffer, Departure, IngressId, Observer, Packet, ParamValue, Policy, QueueId,
+    Switch, SwitchConfig, Tags,
+};
+use bufferlab_units::{BitRate, RandomStream, Time};
+use std::collections::VecDeque;
+use std::path::Path;
+
+const PORTS: u16 = 4;
+const QUEUES: usize = PORTS as usize * 2;
+const MTU: u64 = 1_500;
+/// Events from a pause to the sender's obedience, at most one packet each.
+const LAG: u64 = 4;
+const HEADROOM: u64 = (LAG + 2) * MTU;
+const EVENTS: u64 = 1_000_000;
+
+/// Books kept beside the switch, of what it tells: bytes by ingress and by egress queue, and what of an ingress queue is headroom.
+#[derive(Default)]
+struct Books {
+    ingress: [u64; QUEUES],
+    egress: [u64; QUEUES],
+    headroom: [u64; QUEUES],
+    headroom_before: u64,
+    /// What each sender was told last, and when it obeys.
+    told: [bool; QUEUES],
+    obeys: VecDeque<(u64, usize, bool)>,
+    step: u64,
+    pauses: u64,
+    resumes: u64,
+    /// A pause after a pause, or a resume after a resume.
+    repeated: u64,
+}
+
+impl Observer for Books {
+    fn arriving(&mut self, _: &Arrival, buffer: &Buffer) {
+        self.headroom_before = buffer.used(Account::Headroom);
+    }
+    fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
+        let size = u64::from(arrival.size);
+        self.ingress[usize::from(arrival.ingress.0)] += size;
+        self.egress[usize::from(arrival.queue.0)] += size;
+        if buffer.used(Account::Headroom) > self.headroom_before {
+            self.headroom[usize::from(arrival.ingress.0)] += size;
+        }
+    }
+    fn departed(&mut self, departure: &Departure, _: &Buffer) {
+        let (size, ingress) = (u64::from(departure.size), usize::from(departure.ingress.0));
+        self.ingress[ingress] -= size;
+        self.egress[usize::from(departure.queue.0)] -= size;
+        // Headroom is given back first, whichever packet leaves.
+        self.headroom[ingress] = self.headroom[ingress].saturating_sub(size);
+    }
+    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
+        let told = std::mem::replace(&mut self.told[usize::from(ingress.0)], paused);
+        self.repeated += u64::from(told == paused);
+        if paused {
+            self.pauses += 1;
+        } else {
+            self.resumes += 1;
+        }
+        self.obeys.push_back((self.step + LAG, usize::from(ingress.0), paused));
+    }
+}
+
+/// What a million events found.
+struct Found {
+    books: Books,
+    /// Events after which an identity was broken.
+    broken: u64,
+    lossless_losses: u64,
+    lossy_losses: u64,
+    stored: u64,
+}
+
+/// Priority 0 is lossy, priority 1 lossless; senders obey pauses late.
+fn fuzz(policy: &str, identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool) -> Found {
+    let config = SwitchConfig {
+        max_packet: MTU,
+        lossless: 0b10,
+        ..SwitchConfig::new(200_000 + u64::from(PORTS) * HEADROOM, vec![BitRate::gbps(10); PORTS.into()])
+            .with_queues(2)
+    };
+    let params = [("headroom".to_owned(), ParamValue::Bytes(HEADROOM))];
+    let mut switch: Switch<Box<dyn Policy>> = config.build(policy, &params).expect("it fits");
+    let mut found =
+        Found { books: Books::default(), broken: 0, lossless_losses: 0, lossy_losses: 0, stored: 0 };
+    let mut stream = RandomStream::new(1, "test/reverie-books", 0);
+    let mut silent = [false; QUEUES];
+    for step in 0..EVENTS {
+        let (now, books) = (Time(step * 100_000), &mut found.books);
+        books.step = step;
+        while let Some(&(at, ingress, paused)) = books.obeys.front()
+            && at <= step
+        {
+            silent[ingress] = paused;
+            books.obeys.pop_front();
+        }
+        while switch.poll_timeout().is_some_and(|due| due <= now) {
+            switch.handle_timeout(now, books);
+        }
+        // Overloaded and draining in turn.
+        if stream.below(10) < if step / 4_000 % 2 == 0 { 3 } else { 7 } {
+            let _ = switch.poll_transmit(now, stream.below(u64::from(PORTS)) as u16, books);
+        } else {
+            let (from, to) = (stream.below(PORTS.into()) as u16, stream.below(PORTS.into()) as u16);
+            let priority = stream.below(2) as u8;
+            let tags = if stream.below(4) == 0 { Tags::UNSCHEDULED } else { Tags::NONE };
+            let size = 64 + stream.below(MTU - 63) as u32;
+            let packet =
+                Packet { size, tags, ingress_port: from, egress_port: to, priority, ..Packet::default() };
+            if !silent[usize::from(from * 2 + u16::from(priority))] {
+                match (switch.handle_arrival(now, &packet, books), priority) {
+                    (Admission::Stored { .. }, _) => found.stored += 1,
+                    (Admission::Dropped(_), 0) => found.lossy_losses += 1,
+                    (Admission::Dropped(_), _) => found.lossless_losses += 1,
+                }
+            }
+        }
+        found.broken += u64::from(!identities(&found.books, switch.buffer(), switch.policy()));
+    }
+    switch.verify().expect("the ledger holds");
+    found
+}
+
+fn sum(bytes: &[u64; QUEUES], priority: usize) -> u64 {
+    bytes.iter().skip(priority).step_by(2).sum()
+}
+
+fn probe(policy: &dyn Policy, buffer: &Buffer, wanted: &str) -> u64 {
+    let mut value = 0;
+    policy.probe(QueueId(1), buffer, &mut |name, found| {
+        if name == wanted {
+            value = found as u64;
+        }
+    });
+    value
+}
+
+/// Equations 7 to 9, and the total, in our books and in the switch.
+fn counted_twice(books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
+    let headroom = sum(&books.headroom, 1);
+    let (lossy_in, lossless_in) = (sum(&books.ingress, 0), sum(&books.ingress, 1) - headroom);
+    let (q_eo, q_el, q_in) = (sum(&books.egress, 0), sum(&books.egress, 1), lossy_in + lossless_in);
+    let b_eo = 160_000; // 0.8 is no binary fraction: rounded down.
+    q_eo == lossy_in
+        && q_el == lossless_in + headroom
+        && buffer.used(Account::Shared) == q_in
+        && buffer.used(Account::Headroom) == headroom
+        && buffer.occupancy() == q_in + headroom
+        && probe(policy, buffer, "ingress_pool_free") == 200_000 - q_in
+        && (b_eo - 1..=b_eo).contains(&(probe(policy, buffer, "lossy_pool_free") + q_eo))
+}
+
+/// Lossy queues at egress and lossless ones at ingress are all that there is.
+fn counted_once(books: &Books, buffer: &Buffer, _: &dyn Policy) -> bool {
+    let queues = sum(&books.egress, 0) + sum(&books.ingress, 1);
+    let headroom = sum(&books.headroom, 1);
+    let by_switch: u64 =
+        (0..QUEUES as u16)
+            .map(|at| {
+                if at % 2 == 0 {
+                    buffer.queue_bytes(QueueId(at))
+                } else {
+                    buffer.ingress_bytes(IngressId(at))
+                }
+            })
+            .sum();
+    queues == by_switch
+        && queues == buffer.used(Account::Shared) + buffer.used(Account::Headroom)
+        && buffer.used(Account::Headroom) == headroom
+}
+
+claims! {
+    Holds "REV-BK-1" rev_bk_1_under_sonic_a_packet_is_stored_once_and_counted_twice ("stored once, counted twice: Eqs. 7 to 9 after every event of 10^6") {
+        let found = ["sonic-dt", "sonic-abm"].map(|policy| fuzz(policy, counted_twice));
+        Finding::new(
+            found.iter().all(|found| found.broken == 0 && found.lossy_losses > 1_000 && found.books.pauses > 1_000),
+            format!("1,000,000 events each of sonic-dt and sonic-abm: {} and {} packets stored, {} and {} mismatches", found[0].stored, found[1].stored, found[0].broken, found[1].broken),
+        )
+    }
+
+    Holds "REV-BK-2" rev_bk_2_under_reverie_a_packet_is_stored_once_and_counted_once ("stored once, counted once: queues add up to shared and headroom use") {
+        let found = fuzz("reverie", counted_once);
+        Finding::new(
+            found.broken == 0 && found.books.pauses > 1_000,
+            format!("1,000,000 events: {} packets stored, {} mismatches", found.stored, found.broken),
+        )
+    }
+
+    Holds "REV-PFC-1" rev_pfc_1_pauses_and_resumes_alternate_and_no_lossless_packet_is_lost ("pause, headroom, resume; zero loss; strictly alternating per queue") {
+        let found = ["sonic-dt", "sonic-abm", "reverie"].map(|policy| fuzz(policy, |_, _, _| true));
+        let met = |found: &Found| found.lossless_losses + found.books.repeated == 0 && found.books.pauses > 1_000 && found.lossy_losses > 1_000;
+        let pauses: Vec<_> = found.iter().map(|found| found.books.pauses.to_string()).collect();
+        Finding::new(
+            found.iter().all(met),
+            format!("senders obey four events late, headroom six packets; sonic-dt, sonic-abm, reverie: {} pauses, {} lossless losses, {} out of turn", pauses.join(", "), found.iter().map(|found| found.lossless_losses).sum::<u64>(), found.iter().map(|found| found.books.repeated).sum::<u64>()),
+        )
+    }
+}
+
+#[test]
+fn the_page_says_what_was_found() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims-lossless.md");
+    assert_page(&page, "reverie-accounts", CLAIMS);
+}

@@ -1,0 +1,46 @@
+//! What can go wrong with a run, and what to do then.
+
+use bufferlab_results::ResultsError;
+use bufferlab_sim::SimError;
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario cannot run, or broke off.
+    #[error(transparent)]
+    Simulation(#[from] SimError),
+    /// The folder cannot be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// A loaded scenario names what no registry has.
+    #[error("{0}; this is a bug in bufferlab, please report it")]
+    Head(String),
+    /// Threads cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl RunError {
+    /// What to do.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Simulation(error) => simulation_hint(error),
+            Self::Results(error) => error.hint(),
+            Self::Head(_) => "report it with the scenario",
+            Self::Threads(_) => "run fewer at a time",
+        }
+    }
+}
+
+fn simulation_hint(error: &SimError) -> &'static str {
+    match error {
+        SimError::Policy { .. } | SimError::Scheduler { .. } | SimError::Traffic(_) => {
+            "change the scenario, or override the key with --set"
+        }
+        SimError::CongestionControl(_) => "see `congestion_control` in docs/scenarios.md",
+        SimError::TooLarge { .. } => "make the scenario smaller",
+        SimError::Sink(_) => "check that the disk has room and the folder can be written",
+        _ => "run again with --verify to find the event at which it broke, and report both",
+    }
+}

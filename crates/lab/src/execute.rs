@@ -1,0 +1,115 @@
+//! How are jobs executed, and what is there already?
+
+use crate::RunError;
+use crate::head::head;
+use bufferlab_results::{RunCaveat, RunWriter, Timing};
+use bufferlab_scenario::Loaded;
+use bufferlab_sim::{Progress, Simulation};
+use cpu_time::ThreadTime;
+use rayon::prelude::*;
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// One run to be done.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What runs.
+    pub loaded: Loaded,
+    /// Where its results go; a finished run there is replaced.
+    pub dir: PathBuf,
+    /// To be checked before trusting its numbers.
+    pub caveats: Vec<RunCaveat>,
+}
+
+/// How jobs are executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Execution {
+    /// Runs at the same time; the number of cores if `None`.
+    pub threads: Option<NonZero<usize>>,
+    /// Check packet conservation and the ledger after every event, not only at the end (slow).
+    pub verify: bool,
+}
+
+/// Is told how far runs have come; from several threads at once.
+pub trait Watcher: Sync {
+    /// Job `index` has come this far.
+    fn update(&self, index: usize, progress: &Progress);
+    /// Job `index` is complete.
+    fn complete(&self, index: usize, packet_hops: u64);
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn update(&self, _: usize, _: &Progress) {}
+    fn complete(&self, _: usize, _: u64) {}
+}
+
+/// What a finished run was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Finished {
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// CPU time of the run (s).
+    pub cpu_seconds: f64,
+}
+
+/// Does all jobs, several at a time. Each job's result depends on the job alone, not on its company.
+///
+/// Answers what became of each, in their order.
+///
+/// # Errors
+/// If threads cannot be started; what befalls a job is in its place of the answer.
+pub fn execute(
+    jobs: &[Job],
+    how: &Execution,
+    watcher: &dyn Watcher,
+) -> Result<Vec<Result<Finished, RunError>>, RunError> {
+    let threads = how.threads.map_or(0, NonZero::get);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let work = |(index, job): (usize, &Job)| {
+        let finished = execute_one(job, how.verify, &mut |progress| watcher.update(index, progress))?;
+        watcher.complete(index, finished.packet_hops);
+        Ok(finished)
+    };
+    // One at a time: the next job goes to whoever is free, so that a long one at the end of a thread's share holds nobody up.
+    Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
+}
+
+/// Does one job on this thread.
+///
+/// # Errors
+/// If the scenario cannot run, or the folder cannot be written; then the folder is as it was before.
+pub fn execute_one(
+    job: &Job,
+    verify: bool,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Finished, RunError> {
+    let (wall, cpu) = (Instant::now(), ThreadTime::now());
+    let mut simulation = Simulation::new(&job.loaded.scenario)?;
+    simulation.set_verify(verify);
+    let head = head(&job.loaded, simulation.classes())?;
+    let mut writer = RunWriter::create(&job.dir, head)?;
+    let totals = simulation.run(&mut writer, &mut |at| progress(at))?;
+    let cpu_seconds = cpu.elapsed().as_secs_f64();
+    let timing = Timing {
+        cpu_seconds: Some(cpu_seconds),
+        wall_seconds: wall.elapsed().as_secs_f64(),
+        packet_hops_per_cpu_second: Some(totals.packet_hops as f64 / cpu_seconds),
+        peak_rss_bytes: None,
+    };
+    writer.finish(&totals, job.caveats.clone(), Some(&timing))?;
+    Ok(Finished { packet_hops: totals.packet_hops, cpu_seconds })
+}
+
+/// Whether the run at `dir` ran what `loaded` says.
+#[must_use]
+pub fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
+    let is = |name: &str, content: &[u8]| fs::read(dir.join(name)).is_ok_and(|stored| stored == content);
+    is(bufferlab_results::SCENARIO_FILE, loaded.resolved.as_bytes())
+        && loaded.inputs.iter().all(|input| is(&input.name, &input.content))
+}

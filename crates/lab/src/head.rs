@@ -1,0 +1,54 @@
+//! What is known of a run before it starts.
+
+use crate::RunError;
+use bufferlab_core::{Params, find_policy};
+use bufferlab_results::{NameTables, PolicyHead, RunHead};
+use bufferlab_scenario::{Loaded, Scenario};
+
+/// The head of a run's manifest; `classes` in the simulator's order.
+pub(crate) fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunError> {
+    let scenario = &loaded.scenario;
+    let topology = &scenario.topology;
+    Ok(RunHead {
+        bufferlab_version: env!("CARGO_PKG_VERSION").to_owned(),
+        git_commit: crate::commit().map(str::to_owned),
+        scenario_name: scenario.name.clone(),
+        scenario_description: scenario.description.clone(),
+        scenario_toml: loaded.resolved.clone(),
+        inputs: loaded.inputs.iter().map(|input| (input.name.clone(), input.content.clone())).collect(),
+        profile: scenario.profile.name().to_owned(),
+        seed: scenario.seed,
+        policy: policy_head(scenario)?,
+        duration_ns: scenario.duration.as_ns(),
+        drain_ns: scenario.drain.as_ns(),
+        short_flow_bytes: scenario.output.short_flow_bytes,
+        sample_interval_ns: scenario.output.sample_interval.as_ns(),
+        sample_switch: topology.switches.get(scenario.output.sample_switch as usize).cloned(),
+        names: NameTables {
+            classes: classes.to_vec(),
+            switches: topology.switches.clone(),
+            hosts: topology.hosts.clone(),
+        },
+    })
+}
+
+/// The policy of the first switch, with every parameter; other switches' policies are named beside it.
+fn policy_head(scenario: &Scenario) -> Result<PolicyHead, RunError> {
+    let missing = |what: String| RunError::Head(what);
+    let first = scenario.switches.first().ok_or_else(|| missing("the scenario has no switch".to_owned()))?;
+    let info = find_policy(&first.policy)
+        .ok_or_else(|| missing(format!("the loaded scenario names the unknown policy {}", first.policy)))?;
+    let params = Params::resolve(info.params, scenario.profile, &first.policy_params)
+        .map_err(|(_, why)| missing(why.to_string()))?;
+    let mut names = vec![info.name];
+    for switch in &scenario.switches {
+        if !names.contains(&switch.policy.as_str()) {
+            names.push(&switch.policy);
+        }
+    }
+    Ok(PolicyHead {
+        name: names.join("+"),
+        title: info.title.to_owned(),
+        params: params.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect(),
+    })
+}

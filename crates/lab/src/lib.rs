@@ -1,0 +1,31 @@
+//! What runs: loaded scenarios, several at a time, into folders of results.
+//!
+//! No terminal and no arguments here: the command line, the reproduction of papers and other front ends execute the same [`Job`]s, so a
+//! scenario gives the same bytes whoever asks for it.
+//!
+//! ```
+//! use bufferlab_lab::{Execution, Job, Unwatched, execute};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let scenario = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml");
+//! let loaded = bufferlab_scenario::load(&scenario, &[("duration".to_owned(), "1 ms".to_owned())])?;
+//! let job = Job { loaded, dir: folder.path().join("run"), caveats: Vec::new() };
+//! for outcome in execute(&[job], &Execution::default(), &Unwatched)? {
+//!     assert!(outcome?.packet_hops > 0);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod execute;
+mod head;
+
+pub use bufferlab_sim::Progress;
+pub use error::RunError;
+pub use execute::{Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, has_stored};
+
+/// The source revision that the program was built from, where it is known.
+#[must_use]
+pub const fn commit() -> Option<&'static str> {
+    option_env!("BUFFERLAB_COMMIT")
+}

@@ -1,0 +1,153 @@
+//! Who pauses whom: paused links with their spans, and which pause lies behind which.
+
+use crate::error::ReportError;
+use bufferlab_metrics::{PauseCycleRow, PauseSpanRow};
+use bufferlab_results::{RunResult, Table};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Switches that waited for each other when a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Deadlock {
+    /// Priority.
+    pub priority: u8,
+    /// Names in the direction of the traffic; each is paused by the next, the last by the first.
+    pub members: Vec<String>,
+    /// Since when (ns).
+    pub since_ns: u64,
+}
+
+/// The deadlocks of a run; none in results of a version that did not record them.
+pub(crate) fn deadlocks(result: &RunResult) -> Result<Vec<Deadlock>, ReportError> {
+    let cycles = rows::<PauseCycleRow>(result, Table::PauseCycles)?;
+    let lasting = cycles.into_iter().filter(PauseCycleRow::lasted);
+    Ok(lasting
+        .map(|cycle| Deadlock { priority: cycle.priority, members: cycle.members, since_ns: cycle.last_ns })
+        .collect())
+}
+
+/// All rows of a table that an older result may lack.
+pub(crate) fn rows<R: bufferlab_results::Record>(
+    result: &RunResult,
+    table: Table,
+) -> Result<Vec<R>, ReportError> {
+    if result.manifest().rows(table) == 0 { Ok(Vec::new()) } else { Ok(result.load()?) }
+}
+
+/// One priority of one link that was paused.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PausedLink {
+    /// Who wants silence.
+    pub(crate) by: String,
+    /// Who is silent.
+    pub(crate) paused: String,
+    pub(crate) parallel: u16,
+    pub(crate) priority: u8,
+    /// Pauses as (start, end), ascending (ns).
+    pub(crate) spans: Vec<(u64, u64)>,
+    /// Sum of the spans (ns).
+    pub(crate) total_ns: u64,
+    /// How many pauses began while `by` was itself paused by the link that it stands under in the tree; 0 for a root.
+    pub(crate) passed_on: u64,
+    /// Links above it in the tree.
+    pub(crate) depth: usize,
+}
+
+/// The paused links as trees: below each link those that mostly were paused while it was, the longest paused first; roots likewise.
+pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLink> {
+    type Key = (String, String, u16, u8);
+    let mut by_link: BTreeMap<Key, Vec<(u64, u64)>> = BTreeMap::new();
+    for row in rows {
+        let key = (row.by, row.paused, row.parallel, row.priority);
+        by_link.entry(key).or_default().push((row.start_ns, row.end_ns.unwrap_or(end_ns)));
+    }
+    let mut links: Vec<PausedLink> = by_link
+        .into_iter()
+        .map(|((by, paused, parallel, priority), mut spans)| {
+            spans.sort_unstable();
+            let total_ns = spans.iter().map(|(start, end)| end - start).sum();
+            PausedLink { by, paused, parallel, priority, spans, total_ns, passed_on: 0, depth: 0 }
+        })
+        .collect();
+    links.sort_by_key(|link| std::cmp::Reverse(link.total_ns));
+    let parents: Vec<Option<(usize, u64)>> = (0..links.len()).map(|at| parent(&links, at)).collect();
+    let mut placed = vec![false; links.len()];
+    let mut order: Vec<(usize, usize)> = Vec::with_capacity(links.len());
+    // Roots first; what is left then stands in a circle, and the longest paused of it becomes a root.
+    let roots = (0..links.len()).filter(|&at| parents[at].is_none());
+    for root in roots.chain(0..links.len()).collect::<Vec<_>>() {
+        let mut open = vec![(root, 0)];
+        while let Some((at, depth)) = open.pop() {
+            if std::mem::replace(&mut placed[at], true) {
+                continue;
+            }
+            order.push((at, depth));
+            let children =
+                (0..links.len()).rev().filter(|&child| parents[child].is_some_and(|(up, _)| up == at));
+            open.extend(children.map(|child| (child, depth + 1)));
+        }
+    }
+    let link = |(at, depth): (usize, usize)| {
+        let passed_on = if depth == 0 { 0 } else { parents[at].map_or(0, |(_, count)| count) };
+        PausedLink { depth, passed_on, ..links[at].clone() }
+    };
+    order.into_iter().map(link).collect()
+}
+
+/// The link whose pauses were most often in force when those of link `at` began, if at more than half of them one was; and how often.
+fn parent(links: &[PausedLink], at: usize) -> Option<(usize, u64)> {
+    let own = &links[at];
+    let above = |other: &PausedLink| other.paused == own.by && other.priority == own.priority;
+    let count = |other: &PausedLink| {
+        let in_force = |start: u64| {
+            let next = other.spans.partition_point(|span| span.0 <= start);
+            next > 0 && start < other.spans[next - 1].1
+        };
+        own.spans.iter().filter(|span| in_force(span.0)).count() as u64
+    };
+    (0..links.len())
+        .filter(|&other| other != at && above(&links[other]))
+        .map(|other| (other, count(&links[other])))
+        .max_by_key(|&(other, count)| (count, std::cmp::Reverse(other)))
+        .filter(|&(_, count)| count * 2 > own.spans.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(by: &str, paused: &str, start_ns: u64, end_ns: Option<u64>) -> PauseSpanRow {
+        PauseSpanRow { by: by.into(), paused: paused.into(), parallel: 0, priority: 1, start_ns, end_ns }
+    }
+
+    fn shape(links: &[PausedLink]) -> Vec<(usize, &str, &str, u64)> {
+        links.iter().map(|l| (l.depth, l.by.as_str(), l.paused.as_str(), l.passed_on)).collect()
+    }
+
+    #[test]
+    fn a_pause_stands_below_the_one_that_was_in_force_when_it_began() {
+        let rows = vec![
+            span("s1", "h2", 30, Some(40)),
+            span("s0", "s1", 20, Some(60)),
+            span("h0", "s0", 10, None),
+            span("s1", "h2", 45, Some(50)),
+            span("s1", "h2", 70, Some(71)),
+            // Of its own accord: nobody pauses s9.
+            span("s9", "h9", 10, Some(15)),
+        ];
+        let links = paused_links(rows, 100);
+        assert_eq!(
+            shape(&links),
+            [(0, "h0", "s0", 0), (1, "s0", "s1", 1), (2, "s1", "h2", 2), (0, "s9", "h9", 0)]
+        );
+        assert_eq!((links[0].total_ns, links[2].total_ns), (90, 16));
+    }
+
+    #[test]
+    fn links_in_a_circle_are_shown_once() {
+        // Each of the two mostly begins while the other is in force.
+        let mut rows: Vec<_> = [0, 20, 40].map(|at| span("a", "b", at, Some(at + 15))).into();
+        rows.extend([10, 30, 50].map(|at| span("b", "a", at, Some(at + 15))));
+        assert_eq!(shape(&paused_links(rows, 100)), [(0, "a", "b", 0), (1, "b", "a", 3)]);
+    }
+}

@@ -1,0 +1,262 @@
+//! What does a statement measure? A script over the metrics of one seed's runs; its last value counts.
+//!
+//! The language is [Rhai](https://rhai.rs) with these functions:
+//!
+//! | function | value |
+//! |---|---|
+//! | `v(metric, variant)`, `v(metric, variant, x)`, `v(metric, variant, x, y)` | the metric of a run; `x`, `y` are values of the axes in their order |
+//! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, the second one being fixed |
+//! | `xs()` | the first axis, as numbers |
+//! | `lower(scheme, baseline)` | by which part the scheme lies below the baseline: (baseline − scheme) / baseline; also of two lists |
+//! | `ratio(a, b)` | a / b; also of two lists |
+//! | `mean(list)`, `min(list)`, `max(list)` | |
+//! | `spearman(x, y)` | rank correlation, from −1 to 1 |
+//! | `rising(list)` | the least step from one value to the next, as a part of the former: −0.1 is a fall by a tenth |
+//!
+//! Lists are written `["dt", "fab"].map(|p| v("incast", p, 0.4))`.
+
+use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Scope};
+use std::sync::Arc;
+
+/// Where values come from: one seed's runs.
+pub trait Values: Send + Sync {
+    /// The metric of the variant's run at these places of the axes.
+    ///
+    /// # Errors
+    /// If there is no such run, or the run has no such value.
+    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String>;
+    /// The places of the first axis: label and number.
+    fn first_axis(&self) -> Vec<(String, f64)>;
+}
+
+/// Checks the grammar of an expression.
+///
+/// # Errors
+/// Where and what is wrong.
+pub fn compile(expression: &str) -> Result<AST, String> {
+    plain_engine().compile(expression).map_err(|error| error.to_string())
+}
+
+/// Evaluates an expression for one seed.
+///
+/// # Errors
+/// If the grammar is wrong, a value is missing, or the result is no finite number.
+pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, String> {
+    let mut engine = plain_engine();
+    let tree = engine.compile(expression).map_err(|error| error.to_string())?;
+    with_values(&mut engine, values);
+    let result = engine.eval_ast_with_scope::<Dynamic>(&mut Scope::new(), &tree);
+    let result = result.map_err(|error| reason(&error))?;
+    let number = number(&result).map_err(|why| reason(&why))?;
+    if number.is_finite() { Ok(number) } else { Err(format!("the result is {number}")) }
+}
+
+type Answer<T> = Result<T, Box<EvalAltResult>>;
+
+/// Without values: what every expression may call.
+fn plain_engine() -> Engine {
+    let mut engine = Engine::new();
+    // A script that never ends is a mistake, too.
+    engine.set_max_operations(1_000_000);
+    // `if a { b } else { c }` over two metrics in nested calls is as deep as it gets.
+    engine.set_max_expr_depths(64, 32);
+    engine
+        .register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, |s, b| (b - s) / b));
+    engine.register_fn("ratio", |a: Dynamic, b: Dynamic| pairwise(&a, &b, |a, b| a / b));
+    engine.register_fn("mean", |list: Array| {
+        let numbers = numbers(&list)?;
+        Answer::Ok(numbers.iter().sum::<f64>() / numbers.len() as f64)
+    });
+    engine.register_fn("min", |list: Array| {
+        Answer::Ok(numbers(&list)?.into_iter().fold(f64::INFINITY, f64::min))
+    });
+    engine.register_fn("max", |list: Array| {
+        Answer::Ok(numbers(&list)?.into_iter().fold(f64::NEG_INFINITY, f64::max))
+    });
+    engine.register_fn("spearman", |x: Array, y: Array| {
+        Answer::Ok(pearson(&ranks(&numbers(&x)?), &ranks(&numbers(&y)?)))
+    });
+    engine.register_fn("rising", |list: Array| {
+        let numbers = numbers(&list)?;
+        Answer::Ok(numbers.windows(2).map(|pair| pair[1] / pair[0] - 1.0).fold(f64::INFINITY, f64::min))
+    });
+    engine
+}
+
+fn with_values(engine: &mut Engine, values: &Arc<dyn Values>) {
+    let get = |values: &Arc<dyn Values>, metric: &str, variant: &str, places: &[Dynamic]| {
+        let places: Vec<_> = places.iter().map(place).collect();
+        values.value(metric, variant, &places).map_err(Box::<EvalAltResult>::from)
+    };
+    let known = Arc::clone(values);
+    engine.register_fn("v", move |m: &str, p: &str| get(&known, m, p, &[]));
+    let known = Arc::clone(values);
+    engine.register_fn("v", move |m: &str, p: &str, x: Dynamic| get(&known, m, p, &[x]));
+    let known = Arc::clone(values);
+    engine.register_fn("v", move |m: &str, p: &str, x: Dynamic, y: Dynamic| get(&known, m, p, &[x, y]));
+    let along = move |values: &Arc<dyn Values>, metric: &str, variant: &str, rest: &[Dynamic]| {
+        let mut list = Array::new();
+        for (label, _) in values.first_axis() {
+            let mut places = vec![Dynamic::from(label)];
+            places.extend_from_slice(rest);
+            list.push(Dynamic::from_float(get(values, metric, variant, &places)?));
+        }
+        Answer::Ok(list)
+    };
+    let known = Arc::clone(values);
+    engine.register_fn("over", move |m: &str, p: &str| along(&known, m, p, &[]));
+    let known = Arc::clone(values);
+    engine.register_fn("over", move |m: &str, p: &str, y: Dynamic| along(&known, m, p, &[y]));
+    let known = Arc::clone(values);
+    engine.register_fn("xs", move || -> Array {
+        known.first_axis().into_iter().map(|(_, x)| Dynamic::from_float(x)).collect()
+    });
+}
+
+/// A place of an axis as its label: numbers as TOML writes them.
+fn place(value: &Dynamic) -> String {
+    match value.as_float() {
+        Ok(number) => toml::Value::Float(number).to_string(),
+        Err(_) => value.to_string(),
+    }
+}
+
+fn number(value: &Dynamic) -> Answer<f64> {
+    if let Ok(number) = value.as_float() {
+        return Ok(number);
+    }
+    value
+        .as_int()
+        .map(|number| number as f64)
+        .map_err(|kind| format!("expected a number, found {kind}").into())
+}
+
+fn numbers(list: &Array) -> Answer<Vec<f64>> {
+    if list.is_empty() {
+        return Err("the list is empty".into());
+    }
+    list.iter().map(number).collect()
+}
+
+fn pairwise(a: &Dynamic, b: &Dynamic, of: impl Fn(f64, f64) -> f64) -> Answer<Dynamic> {
+    if !a.is_array() && !b.is_array() {
+        return Ok(Dynamic::from_float(of(number(a)?, number(b)?)));
+    }
+    let list = |value: &Dynamic, length: usize| -> Answer<Vec<f64>> {
+        match value.clone().into_array() {
+            Ok(list) => numbers(&list),
+            Err(_) => Ok(vec![number(value)?; length]),
+        }
+    };
+    let length = |value: &Dynamic| value.clone().into_array().map_or(0, |list| list.len());
+    let length = length(a).max(length(b));
+    let (a, b) = (list(a, length)?, list(b, length)?);
+    if a.len() != b.len() {
+        return Err(format!("lists of {} and {} values", a.len(), b.len()).into());
+    }
+    Ok(Dynamic::from_array(a.iter().zip(&b).map(|(&a, &b)| Dynamic::from_float(of(a, b))).collect()))
+}
+
+/// Ranks from 1; equal values share the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
+fn pearson(x: &[f64], y: &[f64]) -> f64 {
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(&a, &b)| of(a, b)).sum::<f64>();
+    sum(&|a, b| (a - mx) * (b - my)) / (sum(&|a, _| (a - mx).powi(2)) * sum(&|_, b| (b - my).powi(2))).sqrt()
+}
+
+/// The innermost reason, without the places inside the expression.
+fn reason(error: &EvalAltResult) -> String {
+    match error {
+        EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => reason(inner),
+        EvalAltResult::ErrorRuntime(why, _) => why.to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Square;
+
+    impl Values for Square {
+        fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String> {
+            let factor = match variant {
+                "one" => 1.0,
+                "two" => 2.0,
+                other => return Err(format!("no variant \"{other}\"")),
+            };
+            let x: f64 = places.first().map_or(Ok(3.0), |x| x.parse()).map_err(|_| "no number".to_owned())?;
+            assert_eq!(metric, "m");
+            Ok(factor * x * x)
+        }
+
+        fn first_axis(&self) -> Vec<(String, f64)> {
+            vec![("1".to_owned(), 1.0), ("0.5".to_owned(), 0.5), ("2".to_owned(), 2.0)]
+        }
+    }
+
+    fn of(expression: &str) -> Result<f64, String> {
+        let values: Arc<dyn Values> = Arc::new(Square);
+        evaluate(expression, &values)
+    }
+
+    #[test]
+    fn values_are_found_by_variant_and_place() {
+        assert_eq!(of(r#"v("m", "one")"#), Ok(9.0));
+        assert_eq!(of(r#"v("m", "two", 2)"#), Ok(8.0));
+        assert_eq!(of(r#"v("m", "two", 0.5)"#), Ok(0.5));
+        assert_eq!(of(r#"max(over("m", "two"))"#), Ok(8.0));
+    }
+
+    #[test]
+    fn lower_is_the_part_that_is_missing_of_the_baseline() {
+        assert_eq!(of(r#"lower(v("m", "one"), v("m", "two"))"#), Ok(0.5));
+        assert_eq!(of(r#"lower(25, 100.0)"#), Ok(0.75));
+        assert_eq!(of(r#"min(lower(over("m", "one"), over("m", "two")))"#), Ok(0.5));
+        assert_eq!(of(r#"mean(["one", "two"].map(|p| v("m", p, 1)))"#), Ok(1.5));
+    }
+
+    #[test]
+    fn rank_correlation_knows_only_the_order() {
+        assert_eq!(of("spearman([1, 2, 3, 4], [1, 10, 11, 1000])"), Ok(1.0));
+        assert_eq!(of("spearman([1, 2, 3], [3, 2, 1])"), Ok(-1.0));
+        // d = 0, 1, 1: 1 - 6 * 2 / (3 * 8)
+        assert_eq!(of("spearman([1, 2, 3], [1, 3, 2])"), Ok(0.5));
+        assert_eq!(of(r#"spearman(xs(), over("m", "one"))"#), Ok(1.0));
+        // Ranks 1, 2.5, 2.5 against 1, 2, 3.
+        let tied = of("spearman([1, 2, 2], [1, 2, 3])").expect("ties are fine");
+        assert!((tied - 0.866_025_403_784).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_least_step_tells_whether_a_list_rises() {
+        assert_eq!(of("rising([1, 2, 3])"), Ok(0.5));
+        assert_eq!(of("rising([4, 2, 3])"), Ok(-0.5));
+    }
+
+    #[test]
+    fn a_script_may_have_several_steps() {
+        assert_eq!(of("let worse = 0; for x in [1, 2, 3] { if x > 1 { worse += 1; } } worse"), Ok(2.0));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert_eq!(of(r#"v("m", "three")"#), Err("no variant \"three\"".to_owned()));
+        assert_eq!(of("1.0 / 0.0"), Err("the result is inf".to_owned()));
+        assert!(of("lower([1, 2], [1, 2, 3])").is_err_and(|why| why.contains("lists of 2 and 3")));
+        assert!(of("wrong(1)").is_err_and(|why| why.contains("wrong")));
+        assert!(compile("1 +").is_err());
+        assert!(of("let x = 0; while true { x += 1; } x").is_err_and(|why| why.contains("operations")));
+    }
+}

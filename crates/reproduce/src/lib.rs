@@ -1,0 +1,28 @@
+//! Do the papers' statements hold here? Experiments and statements as data, run and judged.
+//!
+//! A [`Registry`] is a folder of [`Experiment`]s; the one of the five papers travels inside the program. A [`Plan`] says which runs an
+//! experiment needs at a scale, [`run`] does those that nobody has done before, and [`judge`] gives every statement its [`Verdict`] by rules that
+//! stand in one place. The [`Ledger`] puts them beside what named tests prove: a row that nobody ran says so.
+
+mod error;
+mod experiment;
+pub mod expression;
+mod ledger;
+mod metric;
+pub mod output;
+mod plan;
+mod registry;
+mod run;
+mod verdict;
+
+pub use error::ReproduceError;
+pub use experiment::{
+    Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Scale, ScaleName,
+    Variant,
+};
+pub use ledger::{Claim, Evidence, Ledger, LedgerRow, Record, TestEvidence};
+pub use metric::{Metric, Quantity, Statistic, Take};
+pub use plan::{Plan, Point};
+pub use registry::Registry;
+pub use run::{Numbers, Results, run};
+pub use verdict::{Judged, Measured, Verdict, judge};

@@ -1,0 +1,199 @@
+//! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
+
+use crate::{Experiment, Judged, Ledger, Record, ReproduceError, Results};
+use bufferlab_report::{
+    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_svg,
+};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// Writes an experiment's `values.csv`, `figure.html` and one SVG per panel into `folder`, each whole or not at all.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
+    fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
+    write_whole(&folder.join("values.csv"), &values_csv(results))?;
+    let panels = panels(results);
+    for (number, panel) in panels.iter().enumerate() {
+        write_whole(&folder.join(format!("panel-{}.svg", number + 1)), &curve_svg(panel))?;
+    }
+    write_whole(&folder.join("figure.html"), &page(results, panels, verdicts).html())
+}
+
+/// Writes `ledger.md` and `verdicts.csv` into `folder`.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn write_ledger(folder: &Path, ledger: &Ledger) -> Result<(), ReproduceError> {
+    let text = format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
+    write_whole(&folder.join("ledger.md"), &text)?;
+    write_whole(&folder.join("verdicts.csv"), &ledger.records_csv()?)
+}
+
+/// Writes a file beside its place and moves it there.
+///
+/// # Errors
+/// If either fails.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), ReproduceError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.partial"));
+    fs::write(&partial, text)
+        .and_then(|()| fs::rename(&partial, path))
+        .map_err(ReproduceError::io("write", path))
+}
+
+/// The verdicts as they go into the ledger.
+#[must_use]
+pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record> {
+    let record = |judged: &Judged| Record {
+        id: judged.id.clone(),
+        verdict: judged.verdict,
+        measured: judged.measured(),
+        seeds: results.seeds(),
+        scale: results.plan.scale.name().to_owned(),
+        experiment: results.experiment().id.clone(),
+        note: judged.note.clone().unwrap_or_default(),
+        commit: bufferlab_lab::commit().unwrap_or("unknown").to_owned(),
+        date: date.to_owned(),
+    };
+    verdicts.iter().map(record).collect()
+}
+
+/// One line per place, variant and metric: mean and interval over the seeds.
+fn values_csv(results: &Results) -> String {
+    let experiment = results.experiment();
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut text: String = experiment.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
+    text.push_str("variant,metric,id,seeds,mean,ci95_half_width\n");
+    for places in results.grid() {
+        for (variant, of) in experiment.variants.iter().enumerate() {
+            for (name, id) in &experiment.metrics {
+                let estimate = Estimate::of(&results.samples(name, variant, &places));
+                for (axis, &place) in experiment.axes.iter().zip(&places) {
+                    text.push_str(&quoted(&axis.values[place].label));
+                    text.push(',');
+                }
+                let half = estimate.and_then(|estimate| estimate.half_width);
+                // Writing into a string cannot fail.
+                let _ = writeln!(
+                    text,
+                    "{},{},{},{},{},{}",
+                    quoted(&of.name),
+                    quoted(name),
+                    quoted(&id.key()),
+                    estimate.map_or(0, |estimate| estimate.seeds),
+                    estimate.map(|estimate| estimate.mean.to_string()).unwrap_or_default(),
+                    half.map(|half| half.to_string()).unwrap_or_default()
+                );
+            }
+        }
+    }
+    text
+}
+
+/// Every panel, once for every combination of the axes behind the first.
+fn panels(results: &Results) -> Vec<CurvePanel> {
+    let experiment = results.experiment();
+    let Some(axis) = experiment.axes.first() else { return Vec::new() };
+    let grid = results.grid();
+    let mut others: Vec<&[usize]> = Vec::new();
+    for places in &grid {
+        if !others.contains(&&places[1..]) {
+            others.push(&places[1..]);
+        }
+    }
+    let mut panels = Vec::new();
+    for panel in &experiment.panels {
+        for other in &others {
+            let mut lines = Vec::new();
+            for (variant, of) in experiment.variants.iter().enumerate() {
+                let mut points = Vec::new();
+                for places in grid.iter().filter(|places| &places[1..] == *other) {
+                    if let Some(mean) = Estimate::of(&results.samples(&panel.metric, variant, places)) {
+                        let x = axis.values[places[0]].x;
+                        points.push(CurvePoint { x, y: mean.mean, half_width: mean.half_width });
+                    }
+                }
+                if !points.is_empty() {
+                    lines.push(CurveLine { name: of.name.clone(), points });
+                }
+            }
+            if lines.is_empty() {
+                continue;
+            }
+            let fixed = experiment.axes[1..].iter().zip(*other);
+            let fixed: Vec<_> = fixed
+                .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
+                .collect();
+            let logarithmic =
+                panel.log && lines.iter().flat_map(|line| &line.points).all(|point| point.y > 0.0);
+            panels.push(CurvePanel {
+                title: panel.title.clone(),
+                note: fixed.join(", "),
+                x: CurveAxis { title: axis.title.clone(), scale: CurveScale::Linear },
+                y: CurveAxis {
+                    title: experiment.metrics[&panel.metric].key(),
+                    scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
+                },
+                lines,
+                markers: true,
+            });
+        }
+    }
+    panels
+}
+
+fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
+    let experiment = results.experiment();
+    let mut about: Vec<String> = experiment.about.split("\n\n").map(str::to_owned).collect();
+    about.push(format!(
+        "{}, scale {}, {} seeds; bars are 95 % intervals of the mean over the seeds.",
+        experiment.scenario.file_name().unwrap_or_default().to_string_lossy(),
+        results.plan.scale.name(),
+        results.seeds()
+    ));
+    let words = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let judged = PageTable {
+        title: "What the paper states".to_owned(),
+        header: words(&["claim", "verdict", "here", "note"]),
+        rows: verdicts
+            .iter()
+            .map(|judged| {
+                let note = judged.note.clone().unwrap_or_default();
+                vec![judged.id.clone(), judged.verdict.to_string(), judged.measured(), note]
+            })
+            .collect(),
+    };
+    let mut tables = vec![judged];
+    if experiment.axes.is_empty() {
+        tables.push(values_table(results));
+    }
+    CurvesPage { title: heading(experiment), about, panels, tables }
+}
+
+/// For an experiment without axes: a row per variant, a column per metric.
+fn values_table(results: &Results) -> PageTable {
+    let experiment = results.experiment();
+    let header = std::iter::once(String::new()).chain(experiment.metrics.keys().cloned()).collect();
+    let row = |(variant, of): (usize, &crate::Variant)| {
+        let cell = |name: &String| match Estimate::of(&results.samples(name, variant, &[])) {
+            None => "–".to_owned(),
+            Some(Estimate { mean, half_width: Some(half), .. }) => {
+                bufferlab_report::format::estimate(mean, half)
+            }
+            Some(Estimate { mean, .. }) => bufferlab_report::format::number(mean),
+        };
+        std::iter::once(of.name.clone()).chain(experiment.metrics.keys().map(cell)).collect()
+    };
+    PageTable {
+        title: "Values".to_owned(),
+        header,
+        rows: experiment.variants.iter().enumerate().map(row).collect(),
+    }
+}
+
+fn heading(experiment: &Experiment) -> String {
+    format!("{} {}: {}", experiment.id, experiment.figure, experiment.title)
+}

@@ -1,0 +1,109 @@
+//! Which runs does an experiment need?
+
+use crate::{Experiment, Overrides, ScaleName};
+use bufferlab_scenario::Loaded;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// One run of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    /// Index of its variant.
+    pub variant: usize,
+    /// Index of its value on every axis.
+    pub places: Vec<usize>,
+    /// Offset to the scenario's own seed.
+    pub seed: u64,
+}
+
+/// The runs of an experiment at a scale.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The experiment.
+    pub experiment: Arc<Experiment>,
+    /// How much of it.
+    pub scale: ScaleName,
+    /// In order: places of the axes, variants, seeds.
+    pub points: Vec<Point>,
+}
+
+impl Plan {
+    /// The runs of `experiment` at `scale`, with `seeds` instead of its own number if given.
+    #[must_use]
+    pub fn new(experiment: &Experiment, scale: ScaleName, seeds: Option<u32>) -> Self {
+        let size = experiment.scale(scale);
+        let mut grid = vec![Vec::new()];
+        for axis in &experiment.axes {
+            let chosen = size.values.get(&axis.name);
+            let chosen: Vec<usize> = (0..axis.values.len())
+                .filter(|&place| chosen.is_none_or(|labels| labels.contains(&axis.values[place].label)))
+                .collect();
+            let with = |places: &Vec<usize>| -> Vec<Vec<usize>> {
+                chosen.iter().map(|&place| [&places[..], &[place]].concat()).collect()
+            };
+            grid = grid.iter().flat_map(with).collect();
+        }
+        let mut points = Vec::new();
+        for places in grid {
+            for variant in 0..experiment.variants.len() {
+                for seed in 0..u64::from(seeds.unwrap_or(size.seeds)) {
+                    points.push(Point { variant, places: places.clone(), seed });
+                }
+            }
+        }
+        Self { experiment: Arc::new(experiment.clone()), scale, points }
+    }
+
+    /// The scenario of a point.
+    ///
+    /// # Errors
+    /// If the experiment sets what the scenario format does not accept.
+    pub fn load(&self, point: &Point) -> Result<Loaded, String> {
+        let experiment = &self.experiment;
+        let size = experiment.scale(self.scale);
+        let variant = &experiment.variants[point.variant];
+        let scenario = variant.scenario.as_ref().or(size.scenario.as_ref()).unwrap_or(&experiment.scenario);
+        let mut overrides: Overrides = experiment.set.iter().chain(&size.set).cloned().collect();
+        for (axis, &place) in experiment.axes.iter().zip(&point.places) {
+            overrides.extend(axis.values[place].set.iter().cloned());
+        }
+        overrides.extend(variant.set.iter().cloned());
+        let failed =
+            |error: bufferlab_scenario::LoadError| format!("{}: {}", self.describe(point), in_words(&error));
+        if point.seed > 0 {
+            let own = bufferlab_scenario::load(scenario, &overrides).map_err(failed)?;
+            overrides.push(("seed".to_owned(), (own.scenario.seed + point.seed).to_string()));
+        }
+        bufferlab_scenario::load(scenario, &overrides).map_err(failed)
+    }
+
+    /// A point in words: `load = 0.2, abm, seed +1`.
+    #[must_use]
+    pub fn describe(&self, point: &Point) -> String {
+        let experiment = &self.experiment;
+        let places = experiment.axes.iter().zip(&point.places);
+        let places = places.map(|(axis, &place)| format!("{} = {}, ", axis.name, axis.values[place].label));
+        format!(
+            "{}: {}{}, seed +{}",
+            experiment.id,
+            places.collect::<String>(),
+            experiment.variants[point.variant].name,
+            point.seed
+        )
+    }
+}
+
+fn in_words(error: &bufferlab_scenario::LoadError) -> String {
+    error.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The name under which the numbers of a run are kept: of the resolved scenario with its inputs, and of the program.
+pub(crate) fn fingerprint(loaded: &Loaded) -> String {
+    let inputs: Vec<_> =
+        loaded.inputs.iter().map(|input| (input.name.clone(), input.content.as_slice())).collect();
+    let mut hash = Sha256::new();
+    hash.update(bufferlab_results::scenario_hash(&loaded.resolved, &inputs));
+    hash.update(env!("CARGO_PKG_VERSION"));
+    hash.update(bufferlab_lab::commit().unwrap_or_default());
+    format!("{:x}", hash.finalize())[..24].to_owned()
+}

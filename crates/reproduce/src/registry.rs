@@ -1,0 +1,100 @@
+//! Which experiments are there? A folder `experiments/<paper>/<figure>.toml` beside the scenarios that they name.
+
+use crate::{Experiment, ReproduceError};
+use include_dir::{Dir, include_dir};
+use std::fs;
+use std::path::Path;
+
+static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
+
+/// Experiments by name.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    /// In the order of their names.
+    pub experiments: Vec<Experiment>,
+}
+
+impl Registry {
+    /// Writes the papers' experiments and their scenarios, which are part of the program, into `folder`, and loads them: what ran can be
+    /// read, and run again by hand.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn unpack(folder: &Path) -> Result<Self, ReproduceError> {
+        for (name, dir) in [("experiments", &EXPERIMENTS), ("scenarios", &SCENARIOS)] {
+            unpack(dir, &folder.join(name))?;
+        }
+        Self::load(&folder.join("experiments"))
+    }
+
+    /// Loads every `<paper>/<figure>.toml` below `folder`.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or is no experiment.
+    pub fn load(folder: &Path) -> Result<Self, ReproduceError> {
+        let mut experiments = Vec::new();
+        for paper in entries(folder)? {
+            if !folder.join(&paper).is_dir() {
+                continue;
+            }
+            for file in entries(&folder.join(&paper))? {
+                if let Some(figure) = file.strip_suffix(".toml") {
+                    experiments.push(Experiment::load(
+                        &folder.join(&paper).join(&file),
+                        &format!("{paper}/{figure}"),
+                    )?);
+                }
+            }
+        }
+        experiments.sort_by_key(|experiment| natural(&experiment.id));
+        Ok(Self { experiments })
+    }
+
+    /// The experiments that `names` name: `abm/fig6`, a whole paper (`abm`), or `all`.
+    ///
+    /// # Errors
+    /// If a name names nothing.
+    pub fn select(&self, names: &[String]) -> Result<Vec<&Experiment>, ReproduceError> {
+        let is = |experiment: &Experiment, name: &str| {
+            name == "all" || experiment.id == name || experiment.id.split('/').next() == Some(name)
+        };
+        if let Some(unknown) = names.iter().find(|name| !self.experiments.iter().any(|one| is(one, name))) {
+            return Err(ReproduceError::Unknown(unknown.clone()));
+        }
+        Ok(self.experiments.iter().filter(|one| names.iter().any(|name| is(one, name))).collect())
+    }
+}
+
+/// `fig10` comes behind `fig9`.
+fn natural(id: &str) -> (String, u32, String) {
+    let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
+    let end = id[start..].find(|c: char| !c.is_ascii_digit()).map_or(id.len(), |end| start + end);
+    (id[..start].to_owned(), id[start..end].parse().unwrap_or(0), id[end..].to_owned())
+}
+
+fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
+    let failed = || ReproduceError::io("read", folder);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed())? {
+        names.push(entry.map_err(failed())?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn unpack(dir: &Dir<'_>, folder: &Path) -> Result<(), ReproduceError> {
+    fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
+    for file in dir.files() {
+        let path = folder.join(file.path().file_name().unwrap_or_default());
+        // What is there already keeps its time.
+        if fs::read(&path).is_ok_and(|present| present == file.contents()) {
+            continue;
+        }
+        fs::write(&path, file.contents()).map_err(ReproduceError::io("write", &path))?;
+    }
+    for inner in dir.dirs() {
+        unpack(inner, &folder.join(inner.path().file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! How are the runs of experiments done, and what is kept of them?
+//!
+//! Of every run the numbers of its summary are kept, under the fingerprint of its resolved scenario: experiments that share a run share its numbers, and a
+//! reproduction that was killed goes on where it was. A run's tables are removed once its numbers are kept.
+
+use crate::expression::Values;
+use crate::metric::{Statistic, numbers, statistics};
+use crate::plan::fingerprint;
+use crate::{Experiment, Metric, Plan, Point, ReproduceError};
+use bufferlab_lab::{Execution, Job, Watcher, execute_one};
+use bufferlab_results::RunResult;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is kept of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// By the metric's id; without those that do not exist.
+    pub metrics: BTreeMap<String, f64>,
+    /// The statistics that were taken, whether or not they have a value.
+    pub taken: BTreeSet<String>,
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// CPU time (s).
+    pub cpu_seconds: f64,
+}
+
+/// The numbers of an experiment's runs.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What ran.
+    pub plan: Plan,
+    /// In the plan's order; or why a run has none.
+    pub runs: Vec<Result<Arc<Numbers>, String>>,
+}
+
+/// Does the runs of `plans` that `folder` does not have yet.
+///
+/// `board` makes a watcher for as many runs as are to be done.
+///
+/// # Errors
+/// If the folder cannot be written. A run that fails is reported in its place, and the others go on.
+pub fn run<W: Watcher>(
+    plans: Vec<Plan>,
+    folder: &Path,
+    how: &Execution,
+    board: impl FnOnce(usize) -> W,
+) -> Result<(Vec<Results>, W), ReproduceError> {
+    let cache = folder.join("runs");
+    fs::create_dir_all(&cache).map_err(ReproduceError::io("make", &cache))?;
+    // Experiments that share a run may want different numbers of it.
+    let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
+    let mut jobs: Vec<(String, Job, Vec<&Statistic>)> = Vec::new();
+    let mut keys: Vec<Vec<Result<String, String>>> = Vec::new();
+    for plan in &plans {
+        let mut of_plan = Vec::with_capacity(plan.points.len());
+        for point in &plan.points {
+            of_plan.push(plan.load(point).map(|loaded| {
+                let key = fingerprint(&loaded);
+                if let Some(&job) = wanted.get(&key) {
+                    add(&mut jobs[job].2, statistics(&plan.experiment.metrics));
+                } else if !has(&cache, &key, &plan.experiment) {
+                    wanted.insert(key.clone(), jobs.len());
+                    let dir = cache.join(format!("{key}.tables"));
+                    let own = statistics(&plan.experiment.metrics).collect();
+                    jobs.push((key.clone(), Job { loaded, dir, caveats: Vec::new() }, own));
+                }
+                key
+            }));
+        }
+        keys.push(of_plan);
+    }
+    let watcher = board(jobs.len());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads.map_or(0, NonZero::get)).build()?;
+    let failures: BTreeMap<String, String> = pool.install(|| {
+        let work = |(index, (key, job, statistics)): (usize, &(String, Job, Vec<&Statistic>))| {
+            let done = one(&cache, key, job, statistics, how.verify, &mut |at| watcher.update(index, at));
+            watcher.complete(index, done.as_ref().map_or(0, |numbers| numbers.packet_hops));
+            done.err().map(|why| (key.clone(), why))
+        };
+        jobs.par_iter().enumerate().with_max_len(1).filter_map(work).collect()
+    });
+    let known = |key: &String| match failures.get(key) {
+        Some(why) => Err(why.clone()),
+        None => read(&cache, key).map(Arc::new).ok_or_else(|| format!("{key}.json has vanished")),
+    };
+    let results = plans.into_iter().zip(keys).map(|(plan, keys)| {
+        let found = |(point, key): (&Point, Result<String, String>)| match key {
+            Ok(key) => known(&key).map_err(|why| format!("{}: {why}", plan.describe(point))),
+            Err(why) => Err(why),
+        };
+        let runs = plan.points.iter().zip(keys).map(found).collect();
+        Results { plan, runs }
+    });
+    Ok((results.collect(), watcher))
+}
+
+/// Runs a job and keeps its numbers, whole or not at all.
+fn one(
+    cache: &Path,
+    key: &str,
+    job: &Job,
+    statistics: &[&Statistic],
+    verify: bool,
+    progress: &mut dyn FnMut(&bufferlab_lab::Progress),
+) -> Result<Numbers, String> {
+    let finished = execute_one(job, verify, progress).map_err(|error| error.to_string())?;
+    let result = RunResult::open(&job.dir).map_err(|error| error.to_string())?;
+    let metrics = numbers(&result, statistics).map_err(|error| error.to_string())?;
+    let taken = statistics.iter().map(|&statistic| Metric::Statistic(statistic.clone()).key()).collect();
+    let mut numbers =
+        Numbers { metrics, taken, packet_hops: finished.packet_hops, cpu_seconds: finished.cpu_seconds };
+    // Another experiment has taken other statistics of the same run: it was the same to the last byte.
+    if let Some(before) = read(cache, key) {
+        numbers.metrics.extend(before.metrics);
+        numbers.taken.extend(before.taken);
+    }
+    let (path, partial) = (place(cache, key), cache.join(format!(".{key}.partial")));
+    let text = serde_json::to_string(&numbers).map_err(|error| error.to_string())?;
+    fs::write(&partial, text)
+        .and_then(|()| fs::rename(&partial, &path))
+        .and_then(|()| fs::remove_dir_all(&job.dir))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(numbers)
+}
+
+/// Adds what is not among them.
+fn add<'a>(known: &mut Vec<&'a Statistic>, more: impl Iterator<Item = &'a Statistic>) {
+    for statistic in more {
+        if !known.contains(&statistic) {
+            known.push(statistic);
+        }
+    }
+}
+
+/// Whether the run was done, and the numbers taken of it that `experiment` wants. Which statistics were taken stands beside them: a statistic
+/// without a value is no reason to run again.
+fn has(cache: &Path, key: &str, experiment: &Experiment) -> bool {
+    let Some(numbers) = read(cache, key) else { return false };
+    statistics(&experiment.metrics)
+        .all(|statistic| numbers.taken.contains(&Metric::Statistic(statistic.clone()).key()))
+}
+
+fn place(cache: &Path, key: &str) -> PathBuf {
+    cache.join(format!("{key}.json"))
+}
+
+fn read(cache: &Path, key: &str) -> Option<Numbers> {
+    serde_json::from_slice(&fs::read(place(cache, key)).ok()?).ok()
+}
+
+impl Results {
+    /// The experiment.
+    #[must_use]
+    pub fn experiment(&self) -> &Experiment {
+        &self.plan.experiment
+    }
+
+    /// Seeds that every point ran with.
+    #[must_use]
+    pub fn seeds(&self) -> u64 {
+        self.plan.points.iter().map(|point| point.seed + 1).max().unwrap_or(0)
+    }
+
+    /// Why runs have no numbers.
+    pub fn failures(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().filter_map(|run| run.as_ref().err().map(String::as_str))
+    }
+
+    /// The values of a metric over the seeds at a point of the grid; without those that do not exist.
+    #[must_use]
+    pub fn samples(&self, metric: &str, variant: usize, places: &[usize]) -> Vec<f64> {
+        let Some(id) = self.experiment().metrics.get(metric).map(Metric::key) else { return Vec::new() };
+        let mut samples = Vec::new();
+        for (point, run) in self.plan.points.iter().zip(&self.runs) {
+            if point.variant == variant && point.places == places {
+                samples.extend(run.as_ref().ok().and_then(|numbers| numbers.metrics.get(&id)));
+            }
+        }
+        samples
+    }
+
+    /// The combinations of places that ran.
+    #[must_use]
+    pub fn grid(&self) -> Vec<Vec<usize>> {
+        let mut grid: Vec<Vec<usize>> = Vec::new();
+        for point in &self.plan.points {
+            if grid.last() != Some(&point.places) {
+                grid.push(point.places.clone());
+            }
+        }
+        grid
+    }
+
+    /// One seed's runs, for expressions.
+    #[must_use]
+    pub fn of_seed(&self, seed: u64) -> Arc<dyn Values> {
+        let runs = self.plan.points.iter().zip(&self.runs).filter(|(point, _)| point.seed == seed);
+        let runs = runs.map(|(point, run)| ((point.variant, point.places.clone()), run.clone())).collect();
+        Arc::new(OneSeed { experiment: Arc::clone(&self.plan.experiment), runs })
+    }
+}
+
+/// The runs of one seed.
+struct OneSeed {
+    experiment: Arc<Experiment>,
+    runs: BTreeMap<(usize, Vec<usize>), Result<Arc<Numbers>, String>>,
+}
+
+impl Values for OneSeed {
+    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String> {
+        let experiment = &self.experiment;
+        let id =
+            experiment.metrics.get(metric).ok_or_else(|| format!("[metrics] has no \"{metric}\""))?.key();
+        let index = experiment.variants.iter().position(|known| known.name == variant);
+        let index = index.ok_or_else(|| format!("there is no variant \"{variant}\""))?;
+        if places.len() != experiment.axes.len() {
+            return Err(format!("{} values for {} axes", places.len(), experiment.axes.len()));
+        }
+        let mut at = Vec::with_capacity(places.len());
+        for (axis, label) in experiment.axes.iter().zip(places) {
+            let place = axis.values.iter().position(|value| value.label == *label);
+            at.push(place.ok_or_else(|| format!("axis \"{}\" has no {label}", axis.name))?);
+        }
+        match self.runs.get(&(index, at)) {
+            None => Err(format!("{variant} at {} does not run at this scale", places.join(", "))),
+            Some(Err(why)) => Err(why.clone()),
+            Some(Ok(numbers)) => {
+                numbers.metrics.get(&id).copied().ok_or_else(|| {
+                    format!("the run of {variant} at {} has no value of {id}", places.join(", "))
+                })
+            }
+        }
+    }
+
+    fn first_axis(&self) -> Vec<(String, f64)> {
+        let Some(axis) = self.experiment.axes.first() else { return Vec::new() };
+        let ran: BTreeSet<usize> =
+            self.runs.keys().filter_map(|(_, places)| places.first().copied()).collect();
+        ran.into_iter().map(|place| (axis.values[place].label.clone(), axis.values[place].x)).collect()
+    }
+}

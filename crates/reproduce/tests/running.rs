@@ -1,0 +1,203 @@
+//! Do runs, verdicts and outputs come out as they should, also when something goes wrong?
+
+use bufferlab_lab::{Execution, Unwatched};
+use bufferlab_reproduce::output::{write_experiment, write_ledger};
+use bufferlab_reproduce::{Ledger, Plan, Registry, Results, ScaleName, Verdict, judge, run};
+use std::fs;
+use std::num::NonZero;
+use std::path::Path;
+
+/// Three queries into one port: complete sharing loses nothing that the buffer can hold, and a policy that gives every queue a tenth loses a lot.
+const EXPERIMENT: &str = r#"
+title = "Incast on a star"
+figure = "a test"
+scenario = "star.toml"
+
+[[axis]]
+name = "request"
+key = "workload.incast.request"
+values = ["60 KB", "120 KB"]
+
+[[variant]]
+name = "generous"
+set = { "switch.policy" = "cs" }
+
+[[variant]]
+name = "stingy"
+set = { "switch.policy" = { name = "dt", alpha = 0.05 } }
+
+[metrics]
+absorbed = { queries = ["incast"], of = "dropped_packets", take = "zero_percent" }
+qct = "class.incast.qct_mean_ms"
+
+[quick]
+seeds = 3
+
+[paper]
+seeds = 3
+
+[[panel]]
+title = "queries without loss (%)"
+metric = "absorbed"
+
+[[claim]]
+id = "right"
+effect = 'v("absorbed", "generous", "120 KB") - v("absorbed", "stingy", "120 KB")'
+at_least = 50.0
+neutral = 0.0
+paper = 100.0
+
+[[claim]]
+id = "wrong"
+effect = 'v("absorbed", "stingy", "120 KB") - v("absorbed", "generous", "120 KB")'
+at_least = 50.0
+neutral = 0.0
+
+[[claim]]
+id = "missing"
+effect = 'v("absorbed", "nobody", "120 KB")'
+at_least = 0.0
+
+[[claim]]
+id = "unsaid"
+not_checkable = "nobody says at which rate"
+"#;
+
+const STAR: &str = r#"
+name = "star"
+duration = "20 ms"
+drain = "200 ms"
+
+[topology]
+kind = "single_switch"
+hosts = 9
+rate = "10 Gb/s"
+delay = "1 us"
+
+[switch]
+buffer = "200 KB"
+policy = "dt"
+
+[[transport]]
+congestion_control = "dctcp"
+initial_window = "whole"
+
+[[workload]]
+kind = "incast"
+class = "incast"
+request = "120 KB"
+fan_in = 8
+queries_per_second_per_host = 50.0
+"#;
+
+/// A registry of one experiment in `folder`.
+fn registry(folder: &Path) -> Registry {
+    let paper = folder.join("experiments/test");
+    fs::create_dir_all(&paper).expect("writable");
+    fs::write(paper.join("star.toml"), STAR).expect("writable");
+    // The scenario lies beside the experiment: only what begins like one is an experiment.
+    fs::create_dir_all(folder.join("registry/test")).expect("writable");
+    fs::write(
+        folder.join("registry/test/star.toml"),
+        EXPERIMENT.replace("star.toml", "../../experiments/test/star.toml"),
+    )
+    .expect("writable");
+    Registry::load(&folder.join("registry")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn reproduce(folder: &Path, out: &Path) -> Results {
+    let registry = registry(folder);
+    let plan = Plan::new(&registry.experiments[0], ScaleName::Quick, None);
+    let how = Execution { threads: NonZero::new(2), verify: false };
+    let (results, _) = run(vec![plan], out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}"));
+    results.into_iter().next().expect("one plan, one result")
+}
+
+#[test]
+fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = reproduce(folder.path(), &folder.path().join("out"));
+    assert_eq!(results.failures().collect::<Vec<_>>(), Vec::<&str>::new());
+    let verdicts: Vec<_> = results.experiment().claims.iter().map(|claim| judge(claim, &results)).collect();
+    let of = |id: &str| verdicts.iter().find(|judged| judged.id == id).expect("judged");
+    assert_eq!(of("right").verdict, Verdict::Strong, "{}", of("right").measured());
+    assert_eq!(of("wrong").verdict, Verdict::Fail, "{}", of("wrong").measured());
+    assert_eq!(of("missing").verdict, Verdict::NotRun);
+    assert_eq!(of("missing").measured(), "there is no variant \"nobody\"");
+    assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
+}
+
+/// Everything that a reproduction leaves behind but what only the next one reads.
+fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
+    let verdicts: Vec<_> = results.experiment().claims.iter().map(|claim| judge(claim, results)).collect();
+    let place = out.join("test/star");
+    write_experiment(&place, results, &verdicts).unwrap_or_else(|error| panic!("{error}"));
+    let ledger = Ledger::recorded().unwrap_or_else(|error| panic!("{error}"));
+    write_ledger(out, &ledger).unwrap_or_else(|error| panic!("{error}"));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&place).expect("written") {
+        let path = entry.expect("readable").path();
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        files.push((name, fs::read(&path).expect("readable")));
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn what_was_interrupted_ends_as_if_it_had_not_been() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = reproduce(folder.path(), &folder.path().join("whole"));
+    let wanted = outputs(&folder.path().join("whole"), &whole);
+    assert!(wanted.iter().any(|(name, _)| name == "panel-1.svg"));
+    // Whatever an interruption may leave: some runs done, one half written, tables of one that was not finished.
+    let out = folder.path().join("again");
+    for round in 0..20 {
+        let runs = out.join("runs");
+        fs::create_dir_all(&runs).expect("writable");
+        let mut kept: Vec<_> = fs::read_dir(folder.path().join("whole/runs"))
+            .expect("there")
+            .map(|entry| entry.expect("readable").path())
+            .collect();
+        kept.sort();
+        for (place, path) in kept.iter().enumerate() {
+            let name = path.file_name().expect("a file");
+            match (place * 7 + round * 5) % 4 {
+                0 => drop(fs::copy(path, runs.join(name)).expect("copied")),
+                1 => fs::write(runs.join(format!(".{}.partial", name.to_string_lossy())), "{")
+                    .expect("writable"),
+                2 => {
+                    let stem = path.file_stem().expect("a file").to_string_lossy();
+                    let tables = runs.join(format!(".{stem}.tables.partial"));
+                    fs::create_dir_all(&tables).expect("writable");
+                    fs::write(tables.join("flows.parquet"), "half").expect("writable");
+                }
+                _ => {}
+            }
+        }
+        let results = reproduce(folder.path(), &out);
+        assert_eq!(results.failures().collect::<Vec<_>>(), Vec::<&str>::new(), "round {round}");
+        assert_eq!(outputs(&out, &results), wanted, "round {round}");
+        fs::remove_dir_all(&out).expect("removable");
+    }
+}
+
+#[test]
+fn a_mistake_in_an_experiment_is_named_with_its_file() {
+    let mistakes = [
+        ("metric = \"absorbed\"", "metric = \"lost\"", "[metrics] has no \"lost\""),
+        ("seeds = 3\n\n[paper]", "seed = 3\n\n[paper]", "unknown field `seed`"),
+        ("at_least = 50.0\nneutral = 0.0\npaper", "neutral = 0.0\npaper", "give `at_least` or `at_most`"),
+        ("v(\"absorbed\", \"nobody\", \"120 KB\")", "v(\"absorbed\",, 1)", "claim missing"),
+        ("take = \"zero_percent\"", "take = \"p98\"", "expected a metric"),
+    ];
+    for (right, wrong, why) in mistakes {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paper = folder.path().join("test");
+        fs::create_dir_all(&paper).expect("writable");
+        assert!(EXPERIMENT.contains(right), "{right}");
+        fs::write(paper.join("star.toml"), EXPERIMENT.replacen(right, wrong, 1)).expect("writable");
+        let error = Registry::load(folder.path()).expect_err("a mistake").to_string();
+        assert!(error.contains("star.toml") && error.contains(why), "{error}");
+    }
+}

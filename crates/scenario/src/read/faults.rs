@@ -1,0 +1,96 @@
+//! `[[fault]]`: hosts that misbehave.
+
+use super::topology::{Networks, first_names};
+use crate::context::{Complaint, suggestion};
+use crate::model::{FaultSpec, Node, SwitchSpec};
+use crate::quantity::format_time;
+use crate::reader::Reader;
+use bufferlab_units::{BitRate, Time};
+
+/// Bytes of a quantum of 512 bits.
+const QUANTUM_BYTES: u64 = 64;
+
+pub(crate) fn read(
+    root: &mut Reader<'_>,
+    networks: Option<&Networks>,
+    switches: Option<&[SwitchSpec]>,
+) -> Vec<FaultSpec> {
+    let (mut faults, mut resolved) = (Vec::new(), Vec::new());
+    for mut reader in root.tables("fault") {
+        faults.extend(pause_storm(&mut reader, networks, switches));
+        resolved.push(reader.finish());
+    }
+    root.put_all("fault", resolved);
+    faults
+}
+
+fn pause_storm(
+    reader: &mut Reader<'_>,
+    networks: Option<&Networks>,
+    switches: Option<&[SwitchSpec]>,
+) -> Option<FaultSpec> {
+    let (name, priorities) = (reader.text("host"), reader.counts("priorities"));
+    let (from, until) = (reader.time("from"), reader.time("until"));
+    let quanta = reader.count("quanta");
+    if let (Some(from), Some(until)) = (from, until)
+        && until <= from
+    {
+        let message =
+            format!("the storm would end at {} and begin at {}", format_time(until), format_time(from));
+        let complaint = Complaint::new(message, "expected a time after `from`");
+        reader.error("until", complaint.help("swap them, or leave `until` out"));
+    }
+    let host = name.zip(networks).and_then(|(name, networks)| find(reader, &name, networks));
+    let place = host.zip(networks).and_then(|(host, networks)| place_of(host, networks));
+    let pause = place.zip(quanta).map(|((_, rate), quanta)| rate.serialization(quanta * QUANTUM_BYTES));
+    let interval = reader.time_or("interval", pause.map(|pause| Time(pause.0 / 2)));
+    let (host, priorities, (switch, _)) = (host?, priorities?, place?);
+    if let (Some(switches), Some(networks)) = (switches, networks) {
+        let mask = switches[switch as usize].lossless();
+        if let Some(lossy) = priorities.iter().find(|&&priority| mask >> priority & 1 == 0) {
+            let at = &networks.as_it_runs.switches[switch as usize];
+            let complaint = Complaint::new(
+                format!("priority {lossy} is not lossless at \"{at}\""),
+                "its frames would be ignored",
+            );
+            reader.warn(
+                "priorities",
+                complaint.help("list the priority in [switch.pfc], or leave the fault out"),
+            );
+        }
+    }
+    Some(FaultSpec::PauseStorm {
+        host,
+        priorities: priorities.into_iter().map(|priority| priority as u8).collect(),
+        from: from?,
+        until: until.unwrap_or(Time::MAX),
+        interval: interval?,
+        quanta: quanta? as u16,
+    })
+}
+
+fn find(reader: &Reader<'_>, name: &str, networks: &Networks) -> Option<u32> {
+    let hosts = &networks.as_it_runs.hosts;
+    let found = hosts.iter().position(|known| known == name);
+    if found.is_none() {
+        let names = || hosts.iter().map(String::as_str);
+        let help = match suggestion(name, names()) {
+            Some(near) => format!("did you mean \"{near}\"? hosts here: {}", first_names(names())),
+            None => format!("hosts here: {}", first_names(names())),
+        };
+        let complaint = Complaint::new(format!("there is no host \"{name}\""), "no such host");
+        reader.error("host", complaint.help(help));
+    }
+    found.map(|index| index as u32)
+}
+
+/// The switch of a host, and the rate at which it sends to the host.
+fn place_of(host: u32, networks: &Networks) -> Option<(u32, BitRate)> {
+    let network = &networks.as_it_runs;
+    let link = &network.links[network.host_link(host) as usize];
+    let (peer, _) = link.from(Node::Host(host))?;
+    match peer {
+        Node::Switch(switch) => Some((switch, link.from(peer)?.1)),
+        Node::Host(_) => None,
+    }
+}

@@ -1,0 +1,81 @@
+//! `[switch.pfc.watchdog]`: who looks for storms of pauses, and how often.
+
+use crate::context::{Complaint, Context};
+use crate::model::{WatchdogAction, WatchdogRule, WatchdogSpec};
+use crate::quantity::format_time;
+use crate::reader::Reader;
+use crate::tree::Origin;
+use bufferlab_units::Time;
+
+/// SONiC's detection time for every 32 ports or part of them.
+const DETECTION_PER_32_PORTS: Time = Time::from_ms(200);
+/// SONiC's longest interval between two looks.
+const POLL_MAX: Time = Time::from_ms(1_000);
+
+/// The table as read: times that are not given depend on the number of ports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WatchdogChoice {
+    rule: WatchdogRule,
+    action: WatchdogAction,
+    detection: Option<Time>,
+    restoration: Option<Time>,
+    poll: Option<Time>,
+    poll_origin: Origin,
+}
+
+/// Reads the table below `[switch.pfc]`; `Some(None)`: there is none, or it is switched off. `repeated`: whether the switch's own pauses are.
+pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<WatchdogChoice>> {
+    pfc.spec_of("watchdog");
+    if !pfc.has("watchdog") {
+        return Some(None);
+    }
+    let mut reader = pfc.table("watchdog")?;
+    let enabled = reader.flag("enabled");
+    let rule = reader.choice("rule").map(|rule| match rule {
+        "broadcom" => WatchdogRule::Broadcom,
+        _ => WatchdogRule::Mellanox,
+    });
+    let action = reader.choice("action").map(|action| match action {
+        "forward" => WatchdogAction::Forward,
+        "alert" => WatchdogAction::Alert,
+        _ => WatchdogAction::Drop,
+    });
+    let (detection, restoration) = (reader.time("detection_time"), reader.time("restoration_time"));
+    let (poll, poll_origin) = (reader.time("poll_interval"), reader.place("poll_interval"));
+    if enabled == Some(true) && rule == Some(WatchdogRule::Broadcom) && !repeated {
+        let complaint = Complaint::new(
+            "the rule \"broadcom\" counts pause frames, and without `quanta` a frame is sent once",
+            "never sees a deadlock",
+        );
+        reader.warn("rule", complaint.help("set quanta in [switch.pfc], or rule = \"mellanox\""));
+    }
+    let resolved = reader.finish();
+    pfc.put("watchdog", resolved);
+    let choice = WatchdogChoice { rule: rule?, action: action?, detection, restoration, poll, poll_origin };
+    Some(enabled?.then_some(choice))
+}
+
+impl WatchdogChoice {
+    /// What holds for a switch with so many ports; records why not.
+    pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<WatchdogSpec> {
+        let by_ports = Time(DETECTION_PER_32_PORTS.0 * ports.div_ceil(32).max(1) as u64);
+        let detection = self.detection.unwrap_or(by_ports);
+        let restoration = self.restoration.unwrap_or(detection);
+        let longest = detection.min(restoration).min(POLL_MAX);
+        let poll = self.poll.unwrap_or(longest);
+        if poll > longest {
+            let complaint = Complaint::new(
+                format!("the watchdog would look every {} only", format_time(poll)),
+                format!("expected at most {}", format_time(longest)),
+            );
+            let help = "at most detection_time, restoration_time and 1 s: it must not sleep through a storm";
+            context.error(
+                &format!("{path}.pfc.watchdog.poll_interval"),
+                self.poll_origin,
+                complaint.help(help),
+            );
+            return None;
+        }
+        Some(WatchdogSpec { rule: self.rule, action: self.action, detection, restoration, poll })
+    }
+}

@@ -1,0 +1,146 @@
+//! Which open connection carries a message, and which messages wait for one?
+//!
+//! A pool holds the connections from one host to another over one transport; the threads of a closed loop have pools of their own. A
+//! connection carries one message at a time. An idle one is taken before another is opened, the one that was used last first: its window is
+//! the freshest. Messages that may not open another one wait in the order of their arrival; they are flows already (their FCT counts) but
+//! have sent nothing.
+
+use crate::flow::Slot;
+use crate::simulation::Simulation;
+use crate::timers::Timer;
+use bufferlab_transport::Connection;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The pool of messages that no closed loop sends.
+pub(crate) const COMMON: u32 = 0;
+
+/// Whose connections: transport, source, destination, pool between the two.
+type Key = (u8, u16, u16, u32);
+
+/// A connection that carries nothing now, and the paths that its packets and ACKs take.
+#[derive(Debug)]
+struct Idle {
+    connection: Connection,
+    path: u32,
+    ack_path: u32,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    /// The last one was used last.
+    idle: Vec<Idle>,
+    busy: u32,
+    waiting: VecDeque<Slot>,
+}
+
+/// All pools that were ever needed.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    pools: BTreeMap<Key, Pool>,
+    /// Messages whose turn has come; each has a timer at this very instant.
+    due: VecDeque<(Slot, Idle)>,
+}
+
+impl Simulation {
+    /// A new flow of a transport with persistent connections takes one, or waits for one.
+    pub(crate) fn take_connection(&mut self, slot: Slot) {
+        let key = self.pool_of(slot);
+        // A thread of a closed loop has one connection for each of its answers.
+        let most = if key.3 == COMMON { self.connections_per_pair(key.0) } else { 1 };
+        let pool = self.connections.pools.entry(key).or_default();
+        if let Some(idle) = pool.idle.pop() {
+            pool.busy += 1;
+            self.use_connection(slot, idle);
+        } else if pool.busy < most {
+            pool.busy += 1;
+            self.offer(slot);
+        } else {
+            pool.waiting.push_back(slot);
+        }
+    }
+
+    fn connections_per_pair(&self, transport: u8) -> u32 {
+        let persistent = self.transports[usize::from(transport)].persistent;
+        persistent.and_then(|spec| spec.connections_per_pair).unwrap_or(u32::MAX)
+    }
+
+    fn pool_of(&self, slot: Slot) -> Key {
+        let flow = &self.flows.senders[slot as usize];
+        let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+        (flow.transport, flow.src, flow.dst, info.pool)
+    }
+
+    fn use_connection(&mut self, slot: Slot, idle: Idle) {
+        let flow = &mut self.flows.senders[slot as usize];
+        let transport = &self.transports[usize::from(flow.transport)];
+        let Some(sender) = flow.sender.tcp() else { return };
+        sender.resume(&transport.tcp, idle.connection, self.now);
+        // A message with explicit paths keeps them.
+        if !flow.explicit_path {
+            flow.path = idle.path;
+        }
+        let receiver = &mut self.flows.receivers[slot as usize];
+        if !receiver.explicit_path {
+            receiver.path = idle.ack_path;
+        }
+        self.offer(slot);
+    }
+
+    /// A flow that ends leaves its connection behind, to the message that waits longest if there is one. That one starts by a timer, for
+    /// this may be in the middle of the host's turn order.
+    pub(crate) fn leave_connection(&mut self, slot: Slot) {
+        let key = self.pool_of(slot);
+        let flow = &mut self.flows.senders[slot as usize];
+        let path = flow.path;
+        let Some(sender) = flow.sender.tcp() else { return };
+        let connection = sender.connection(self.now);
+        let idle = Idle { connection, path, ack_path: self.flows.receivers[slot as usize].path };
+        let pool = self.connections.pools.get_mut(&key).expect("it took its connection from there");
+        match pool.waiting.pop_front() {
+            Some(next) => {
+                self.connections.due.push_back((next, idle));
+                self.timers.push(self.now, Timer::Connection(next));
+            }
+            None => {
+                pool.busy -= 1;
+                pool.idle.push(idle);
+            }
+        }
+    }
+
+    /// The turn of a message that waited has come.
+    pub(crate) fn handle_connection_timer(&mut self, slot: Slot) {
+        let place = self.connections.due.iter().position(|(waiting, _)| *waiting == slot);
+        let (_, idle) = place.and_then(|at| self.connections.due.remove(at)).expect("its turn was noted");
+        self.use_connection(slot, idle);
+    }
+
+    /// Flows stop arriving: those without a size of their own end with what they have sent.
+    pub(crate) fn close_unlimited(&mut self) {
+        let open: Vec<Slot> = self
+            .flows
+            .live_slots()
+            .filter(|&slot| self.flows.infos[slot as usize].as_ref().is_some_and(|info| info.is_unlimited()))
+            .collect();
+        for slot in open {
+            let flow = &mut self.flows.senders[slot as usize];
+            let segment = self.transports[usize::from(flow.transport)].segment;
+            let Some(sender) = flow.sender.tcp() else { continue };
+            let total = sender.close();
+            let is_acknowledged = sender.is_done();
+            (flow.total, flow.last_payload) = (total, segment);
+            let info = self.flows.infos[slot as usize].as_mut().expect("the flow is alive");
+            info.spec.size = u64::from(total) * u64::from(segment);
+            let receiver = &mut self.flows.receivers[slot as usize];
+            if receiver.close(total) {
+                receiver.completed = Some(self.now);
+            }
+            if is_acknowledged {
+                self.retire_if_done(slot);
+            } else {
+                // What waited for a fuller burst goes now.
+                self.offer(slot);
+            }
+        }
+    }
+}

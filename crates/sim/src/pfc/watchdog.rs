@@ -1,0 +1,215 @@
+//! The PFC watchdog: which queues are kept from sending by pauses for too long, and what becomes of them.
+//!
+//! SONiC's, with both rules of its vendors (its design document and `sonic-swss`). Every `poll` it compares the counters of each lossless egress queue
+//! with those of its last look. A rule that holds without interruption for the detection time is a storm. While it lasts, action *drop* discards
+//! what is stored, what comes for the queue and what comes of the priority from its port; *forward* ignores pauses. The queue is restored when no pause
+//! frame has come, and none was in force, for the restoration time.
+
+use super::Target;
+use crate::SimError;
+use crate::simulation::Simulation;
+use bufferlab_core::{DropReason, QueueId};
+use bufferlab_metrics::WatchdogRow;
+use bufferlab_scenario::{WatchdogAction, WatchdogRule, WatchdogSpec};
+use bufferlab_units::Time;
+
+/// Of a hundred parts of an interval, a queue must be paused for more than this (Mellanox's rule).
+const PAUSED_PERCENT: u64 = 99;
+
+/// What the watchdog remembers of one priority of one link.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    /// Counters at the last look.
+    seen: Counters,
+    /// How long the rule has held; during a storm, how long no pause has come.
+    so_far: Time,
+    storm: Option<Storm>,
+}
+
+impl Watch {
+    /// Whether pauses are ignored: packets are sent, or discarded.
+    pub(super) fn overrides_pauses(&self) -> bool {
+        self.storm.as_ref().is_some_and(|storm| storm.action != WatchdogAction::Alert)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    sent_packets: u64,
+    pause_frames: u64,
+    ended_pauses: u64,
+    paused: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Storm {
+    action: WatchdogAction,
+    /// What is known of it; `sent_packets` as the queue's counter was when it began.
+    row: WatchdogRow,
+}
+
+/// A queue and the link that it sends to.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    switch: u32,
+    port: u16,
+    queue: QueueId,
+    target: Target,
+}
+
+impl Simulation {
+    /// A watchdog looks at all lossless queues of its switch.
+    pub(crate) fn handle_watchdog(&mut self, switch: u32) -> Result<(), SimError> {
+        let Some(pfc) = &self.pfc else { return Ok(()) };
+        let Some(spec) = &pfc.specs[switch as usize] else { return Ok(()) };
+        let Some(watchdog) = spec.watchdog else { return Ok(()) };
+        let lossless = spec.mask();
+        for port in 0..self.switches[switch as usize].record.ports.len() as u16 {
+            for priority in (0..u32::BITS as u8).filter(|priority| lossless >> priority & 1 != 0) {
+                let node = &self.switches[switch as usize];
+                let target = Target { link: node.first_link + u32::from(port), priority };
+                let queue = node.first.core.buffer().queue_of(port, priority);
+                self.look_at(Place { switch, port, queue, target }, watchdog)?;
+            }
+        }
+        self.timers.push(self.now + watchdog.poll, crate::timers::Timer::Watchdog(switch));
+        Ok(())
+    }
+
+    fn look_at(&mut self, place: Place, spec: WatchdogSpec) -> Result<(), SimError> {
+        let now = self.now;
+        let core = &self.switches[place.switch as usize].first.core;
+        let is_waiting = core.buffer().queue_packets(place.queue) > 0;
+        let sent_packets = core.counters(place.queue).departed;
+        let Some(pfc) = &mut self.pfc else { return Ok(()) };
+        let state = *pfc.state(place.target);
+        let is_paused = state.paused.is_some();
+        let found = Counters {
+            sent_packets,
+            pause_frames: state.received_pauses,
+            ended_pauses: state.ended_pauses,
+            paused: state.paused_total + state.paused.map_or(Time::ZERO, |since| now - since),
+        };
+        let watch = pfc.watch(place.target);
+        let seen = std::mem::replace(&mut watch.seen, found);
+        let goes_on = if watch.storm.is_some() {
+            found.pause_frames == seen.pause_frames && !is_paused
+        } else {
+            let paused_enough = (found.paused - seen.paused).0 * 100 > spec.poll.0 * PAUSED_PERCENT;
+            let frames_came = found.pause_frames > seen.pause_frames;
+            let holds = match spec.rule {
+                WatchdogRule::Mellanox => paused_enough,
+                WatchdogRule::Broadcom => frames_came && found.ended_pauses == seen.ended_pauses,
+            };
+            is_waiting && found.sent_packets == seen.sent_packets && holds
+        };
+        watch.so_far = if goes_on { watch.so_far + spec.poll } else { Time::ZERO };
+        match watch.storm.is_some() {
+            false if watch.so_far >= spec.detection => self.begin_storm(place, spec),
+            true if watch.so_far >= spec.restoration => self.restore(place.target),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin_storm(&mut self, place: Place, spec: WatchdogSpec) -> Result<(), SimError> {
+        let Place { switch, port, queue, target } = place;
+        let now = self.now;
+        let core = &self.switches[switch as usize].first.core;
+        let (stored, bytes) = (core.buffer().queue_packets(queue) as u64, core.buffer().queue_bytes(queue));
+        let flushed = if spec.action == WatchdogAction::Drop { (stored, bytes) } else { (0, 0) };
+        let sent_packets = core.counters(queue).departed;
+        let Some(pfc) = &mut self.pfc else { return Ok(()) };
+        let row = WatchdogRow {
+            switch,
+            port,
+            priority: target.priority,
+            rule: spec.rule.name(),
+            action: spec.action.name(),
+            detected_ns: now.as_ns(),
+            restored_ns: None,
+            flushed_packets: flushed.0,
+            discarded_packets: 0,
+            lost_bytes: flushed.1,
+            sent_packets,
+        };
+        let watch = pfc.watch(target);
+        watch.so_far = Time::ZERO;
+        watch.storm = Some(Storm { action: spec.action, row });
+        if spec.action == WatchdogAction::Alert {
+            return Ok(());
+        }
+        pfc.open_cycles(target, now);
+        let node = &mut self.switches[switch as usize];
+        node.handle_pause(port, target.priority, false);
+        if spec.action == WatchdogAction::Drop {
+            node.first.core.set_discarding(port, target.priority, true);
+            node.flush(now, queue, DropReason::Watchdog);
+            self.collect_evicted(switch);
+            if !self.switches[switch as usize].record.pauses.is_empty() {
+                self.send_pauses(switch);
+            }
+            if self.verify {
+                self.verify_switch(switch)?;
+            }
+        }
+        if self.claim(target.link) {
+            self.send_from_switch(target.link, switch, port)?;
+        }
+        Ok(())
+    }
+
+    /// A storm is over, if there is one: pauses hold again.
+    pub(super) fn restore(&mut self, target: Target) -> Result<(), SimError> {
+        let crate::link::End::Switch(switch, port) = self.links[target.link as usize].from else {
+            return Ok(());
+        };
+        let now = self.now;
+        let Some(pfc) = &mut self.pfc else { return Ok(()) };
+        if pfc.watches.is_empty() {
+            return Ok(());
+        }
+        let is_paused = pfc.state(target).paused.is_some();
+        let watch = pfc.watch(target);
+        watch.so_far = Time::ZERO;
+        let Some(mut storm) = watch.storm.take() else { return Ok(()) };
+        let node = &mut self.switches[switch as usize];
+        let core = &mut node.first.core;
+        let queue = core.buffer().queue_of(port, target.priority);
+        storm.row.sent_packets = core.counters(queue).departed - storm.row.sent_packets;
+        storm.row.restored_ns = Some(now.as_ns());
+        pfc.storm_rows.push(storm.row);
+        core.set_discarding(port, target.priority, false);
+        node.handle_pause(port, target.priority, is_paused);
+        Ok(())
+    }
+
+    /// A watchdog has discarded an arrival for `queue` that came through `ingress_port`.
+    #[cold]
+    pub(crate) fn note_discard(&mut self, switch: u32, queue: QueueId, ingress_port: u16, size: u32) {
+        let node = &self.switches[switch as usize];
+        let (port, priority) = node.port_and_priority(queue);
+        let first_link = node.first_link;
+        let Some(pfc) = &mut self.pfc else { return };
+        // The queue's own storm counts it, if there is one; else that of the port from which it came.
+        for port in [port, ingress_port] {
+            let target = Target { link: first_link + u32::from(port), priority };
+            if let Some(storm) = &mut pfc.watch(target).storm {
+                storm.row.discarded_packets += 1;
+                storm.row.lost_bytes += u64::from(size);
+                return;
+            }
+        }
+    }
+
+    /// Rows of storms that last, at the end of the run.
+    pub(super) fn lasting_storms(&self) -> Vec<WatchdogRow> {
+        let Some(pfc) = &self.pfc else { return Vec::new() };
+        let row = |storm: &Storm| {
+            let core = &self.switches[storm.row.switch as usize].first.core;
+            let queue = core.buffer().queue_of(storm.row.port, storm.row.priority);
+            let sent_packets = core.counters(queue).departed - storm.row.sent_packets;
+            WatchdogRow { sent_packets, ..storm.row.clone() }
+        };
+        pfc.watches.iter().filter_map(|watch| watch.storm.as_ref()).map(row).collect()
+    }
+}

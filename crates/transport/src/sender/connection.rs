@@ -1,0 +1,63 @@
+//! What does a connection keep from one message to the next?
+//!
+//! A message is a flow of its own here: its segments count from 0. What outlives it is what a sender has learned of the path: window
+//! and slow-start threshold, the round-trip estimate and the congestion control's memory.
+
+use super::{Phase, Sender};
+use crate::TcpConfig;
+use crate::congestion::{CongestionControl, Window};
+use crate::rtt::RttEstimator;
+use bufferlab_units::Time;
+
+/// An open connection between two messages.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    window: Window,
+    rtt: RttEstimator,
+    congestion: CongestionControl,
+    next_send_at: Time,
+    /// Nothing has been sent or acknowledged since.
+    since: Time,
+}
+
+impl Sender {
+    /// The connection at `now`, when the message has been acknowledged.
+    #[must_use]
+    pub fn connection(&self, now: Time) -> Connection {
+        debug_assert!(self.is_done(), "a connection carries one message at a time");
+        let mut window = self.window;
+        // The only phase that outlasts its last ACK: it would have set the window to the threshold with the next one.
+        if self.phase == Phase::Reduction && !self.is_governed {
+            window.size = window.slow_start_threshold.max(1.0);
+        }
+        Connection {
+            window,
+            rtt: self.rtt,
+            congestion: self.congestion.clone(),
+            next_send_at: self.next_send_at,
+            since: now,
+        }
+    }
+
+    /// Sends this message, of which nothing has been sent yet, over a connection that is open: no handshake, and window, threshold,
+    /// round-trip estimate and the control's memory are those that the last message left behind.
+    ///
+    /// With `idle_restart`, a connection that was idle for longer than its retransmission timeout begins with the smaller of its window
+    /// and the initial one (RFC 5681 section 4.1); its threshold stays. Controls that govern their window ignore that: they pace
+    /// what they send, and the burst that the restart prevents does not happen.
+    pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {
+        debug_assert!(self.next == 0, "a message changes its connection before it is sent");
+        let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;
+        let idle = now.saturating_sub(since);
+        if config.idle_restart && !self.is_governed && idle > rtt.timeout(config.min_rto, config.initial_rto)
+        {
+            window.size = window.size.min(f64::from(config.initial_window));
+        }
+        congestion.begin_message(idle);
+        self.skip_handshake();
+        // The receiver's window is known from the messages before.
+        self.window_is_known = true;
+        (self.window, self.rtt, self.congestion) = (window, rtt, congestion);
+        self.next_send_at = next_send_at;
+    }
+}

@@ -1,0 +1,334 @@
+//! What does a client ask that waits for all answers before it asks again (memcached's multi-get)?
+
+use crate::durations::Durations;
+use crate::{QueryNumbers, SourceError};
+use bufferlab_units::{RandomStream, Time};
+
+/// How a server sends the items that a query wants of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswersPer {
+    /// All in one message: one request names all of its keys.
+    Server,
+    /// One message each, over a connection of its own: the client fetches them in parallel.
+    Item,
+}
+
+impl AnswersPer {
+    /// The word in scenario files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Item => "item",
+        }
+    }
+}
+
+/// Parameters of a [`MultiGet`].
+#[derive(Clone, Debug)]
+pub struct MultiGetParams<'a> {
+    /// The run's seed.
+    pub seed: u64,
+    /// Names the random streams; must differ between the workloads of a run. The class name serves.
+    pub label: &'a str,
+    /// Hosts that ask.
+    pub clients: &'a [u32],
+    /// Hosts that answer. A client that is among them does not ask itself.
+    pub servers: &'a [u32],
+    /// Closed loops of every client.
+    pub threads: u32,
+    /// Servers per query, drawn anew for every query where there are more.
+    pub fan_in: u32,
+    /// Items per query, dealt to its servers in turn; at least `fan_in`.
+    pub items: u32,
+    /// Payload of one item (bytes).
+    pub item_bytes: u64,
+    /// How a server sends its items.
+    pub answers_per: AnswersPer,
+    /// From the last answer to the next query; `None`: at once.
+    pub think: Option<Durations>,
+    /// Queries of all threads together; `None`: as many as there is time for.
+    pub queries: Option<u64>,
+    /// When every thread begins: with a query, or in the midst of thinking about it.
+    pub start: Time,
+    /// Queries are asked before this time.
+    pub end: Time,
+    /// [`crate::FlowSpec::query`] of the queries.
+    pub numbers: QueryNumbers,
+}
+
+/// What one server sends for a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Who sends it.
+    pub server: u32,
+    /// Payload (bytes).
+    pub size: u64,
+    /// Which of the connections between the thread and that server carries it, from 0; below [`MultiGet::connections`].
+    pub connection: u32,
+}
+
+/// One query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MultiGetQuery {
+    /// Its number, unique in the run.
+    pub number: u32,
+    /// Who asks.
+    pub client: u32,
+    /// What is sent for it. The order is random, so that no server is always first.
+    pub answers: Vec<Answer>,
+}
+
+/// Closed loops: every thread of every client has exactly one query under way, and asks the next one when the last answer is complete and
+/// it has thought about it. Threads are numbered from 0, those of a client together.
+///
+/// The driver calls [`Self::first`], then in turn [`Self::ask`] at that time and [`Self::next`] when all answers are complete.
+/// Streams: `workload/<label>/servers` and `…/think`, with the thread's number as index: what a thread asks next does not depend on how
+/// fast the others are.
+#[derive(Clone, Debug)]
+pub struct MultiGet {
+    clients: Vec<u32>,
+    /// By thread: its servers, in the order of its last draws.
+    servers: Vec<Vec<u32>>,
+    threads: u32,
+    fan_in: u32,
+    items: u32,
+    item_bytes: u64,
+    answers_per: AnswersPer,
+    think: Option<Durations>,
+    left: Option<u64>,
+    start: Time,
+    end: Time,
+    numbers: QueryNumbers,
+    /// By thread: which servers, and how long it thinks.
+    streams: Vec<(RandomStream, RandomStream)>,
+}
+
+impl MultiGet {
+    /// Prepares the threads.
+    ///
+    /// # Errors
+    /// [`SourceError`] if there is nobody to ask or nothing to ask for, or a client has fewer than `fan_in` servers.
+    pub fn new(params: MultiGetParams<'_>) -> Result<Self, SourceError> {
+        let MultiGetParams { seed, label, threads, fan_in, items, item_bytes, .. } = params;
+        let is_sound = params.think.as_ref().is_none_or(Durations::is_sound);
+        if params.clients.is_empty()
+            || threads == 0
+            || fan_in == 0
+            || items < fan_in
+            || item_bytes == 0
+            || !is_sound
+        {
+            return Err(SourceError::EmptyLoop);
+        }
+        let mut servers = Vec::with_capacity(params.clients.len() * threads as usize);
+        for &client in params.clients {
+            let others: Vec<u32> =
+                params.servers.iter().copied().filter(|&server| server != client).collect();
+            if others.len() < fan_in as usize {
+                return Err(SourceError::LoopFanIn { fan_in, client, available: others.len() });
+            }
+            servers.extend((0..threads).map(|_| others.clone()));
+        }
+        let stream = |purpose: &str, thread: u64| {
+            RandomStream::new(seed, &format!("workload/{label}/{purpose}"), thread)
+        };
+        let all = servers.len() as u64;
+        Ok(Self {
+            clients: params.clients.to_vec(),
+            servers,
+            threads,
+            fan_in,
+            items,
+            item_bytes,
+            answers_per: params.answers_per,
+            think: params.think,
+            left: params.queries,
+            start: params.start,
+            end: params.end,
+            numbers: params.numbers,
+            streams: (0..all).map(|thread| (stream("servers", thread), stream("think", thread))).collect(),
+        })
+    }
+
+    /// Threads of all clients.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.streams.len() as u32
+    }
+
+    /// Connections between a thread and a server.
+    #[must_use]
+    pub fn connections(&self) -> u32 {
+        match self.answers_per {
+            AnswersPer::Server => 1,
+            AnswersPer::Item => self.items.div_ceil(self.fan_in),
+        }
+    }
+
+    /// When `thread` asks for the first time: at the start, or after the rest of a thought, so that threads that think do not all ask at
+    /// once. `None` if that is after the end.
+    ///
+    /// # Panics
+    /// If there is no such thread.
+    pub fn first(&mut self, thread: u32) -> Option<Time> {
+        let think = match self.think {
+            None => Time::ZERO,
+            Some(think) => think.sample_first(&mut self.streams[thread as usize].1),
+        };
+        Some(self.start.saturating_add(think)).filter(|&first| first < self.end)
+    }
+
+    /// What `thread` asks now. `None` when all queries have been asked: the thread ends.
+    ///
+    /// # Panics
+    /// If there is no such thread, or 2³² queries have been asked.
+    pub fn ask(&mut self, thread: u32) -> Option<MultiGetQuery> {
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(1)?;
+        }
+        let number = self.numbers.take().expect("a run has fewer than 2^32 queries");
+        let client = (thread / self.threads) as usize;
+        let servers = &mut self.servers[thread as usize];
+        let stream = &mut self.streams[thread as usize].0;
+        // A Fisher-Yates shuffle, stopped when enough are drawn. It goes on from the last order: every order is as likely as before.
+        for position in 0..self.fan_in as usize {
+            let other = position + stream.below((servers.len() - position) as u64) as usize;
+            servers.swap(position, other);
+        }
+        let mut answers = Vec::new();
+        for item in 0..self.items {
+            let server = servers[(item % self.fan_in) as usize];
+            match self.answers_per {
+                AnswersPer::Item => {
+                    answers.push(Answer { server, size: self.item_bytes, connection: item / self.fan_in });
+                }
+                AnswersPer::Server if item < self.fan_in => {
+                    answers.push(Answer { server, size: self.item_bytes, connection: 0 });
+                }
+                AnswersPer::Server => answers[(item % self.fan_in) as usize].size += self.item_bytes,
+            }
+        }
+        Some(MultiGetQuery { number, client: self.clients[client], answers })
+    }
+
+    /// The last answer of `thread`'s query was complete at `now`: when does it ask again? `None`: never, its time is over or all
+    /// queries have been asked.
+    ///
+    /// # Panics
+    /// If there is no such thread.
+    pub fn next(&mut self, thread: u32, now: Time) -> Option<Time> {
+        let think = match self.think {
+            None => Time::ZERO,
+            Some(think) => think.sample(&mut self.streams[thread as usize].1),
+        };
+        let at = now.saturating_add(think);
+        (at < self.end && self.left != Some(0)).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durations::DurationShape;
+    use std::collections::BTreeMap;
+
+    fn params() -> MultiGetParams<'static> {
+        MultiGetParams {
+            seed: 1,
+            label: "memcached",
+            clients: &[0, 9],
+            servers: &[1, 2, 3, 4, 9],
+            threads: 3,
+            fan_in: 4,
+            items: 6,
+            item_bytes: 1_000,
+            answers_per: AnswersPer::Server,
+            think: None,
+            queries: None,
+            start: Time::from_ms(1),
+            end: Time::from_ms(2),
+            numbers: QueryNumbers::interleaved(7, 0, 2),
+        }
+    }
+
+    #[test]
+    fn items_are_dealt_to_different_servers_in_turn() {
+        let mut gets = MultiGet::new(params()).expect("sound");
+        let query = gets.ask(0).expect("queries are left");
+        assert_eq!((query.number, query.client), (7, 0));
+        let mut sizes: Vec<u64> = query.answers.iter().map(|answer| answer.size).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, [1_000, 1_000, 2_000, 2_000]);
+        let mut servers: Vec<u32> = query.answers.iter().map(|answer| answer.server).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        assert_eq!(servers.len(), 4, "{query:?}");
+        // The next one has the next number of this workload; thread 3 is the second client's first.
+        let query = gets.ask(3).expect("queries are left");
+        assert_eq!((query.number, query.client), (9, 9));
+        assert!(query.answers.iter().all(|answer| answer.server != 9), "nobody asks itself: {query:?}");
+    }
+
+    #[test]
+    fn parallel_items_have_connections_of_their_own() {
+        let params = MultiGetParams { answers_per: AnswersPer::Item, ..params() };
+        let mut gets = MultiGet::new(params).expect("sound");
+        let query = gets.ask(1).expect("queries are left");
+        assert_eq!((query.answers.len(), gets.connections()), (6, 2));
+        let mut ends: Vec<_> =
+            query.answers.iter().map(|answer| (answer.server, answer.connection)).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        assert_eq!(ends.len(), 6, "no two answers share a connection: {query:?}");
+    }
+
+    #[test]
+    fn every_server_is_asked_equally_often_and_threads_do_not_disturb_each_other() {
+        let params = MultiGetParams { fan_in: 2, items: 2, ..params() };
+        let mut gets = MultiGet::new(params.clone()).expect("sound");
+        let mut hits = BTreeMap::new();
+        let ask = |gets: &mut MultiGet, thread| {
+            let query = gets.ask(thread).expect("queries are left");
+            query.answers.iter().map(|answer| answer.server).collect::<Vec<_>>()
+        };
+        let alone: Vec<_> = (0..20_000).map(|_| ask(&mut gets, 0)).collect();
+        for server in alone.concat() {
+            *hits.entry(server).or_insert(0_u32) += 1;
+        }
+        // 8,000 each; five standard deviations of a binomial count are 450.
+        assert_eq!(hits.len(), 5);
+        assert!(hits.values().all(|&count| count.abs_diff(8_000) < 450), "{hits:?}");
+        let mut gets = MultiGet::new(params).expect("sound");
+        let _ = (ask(&mut gets, 1), ask(&mut gets, 3));
+        assert_eq!(ask(&mut gets, 0), alone[0], "other threads' queries change nothing");
+    }
+
+    #[test]
+    fn queries_end_with_their_number_or_with_time() {
+        let think = Some(Durations { mean: Time::from_us(300), shape: DurationShape::Fixed });
+        let mut gets = MultiGet::new(MultiGetParams { think, queries: Some(2), ..params() }).expect("sound");
+        let first: Vec<_> = (0..6).map(|thread| gets.first(thread).expect("there is time")).collect();
+        assert!(first.iter().all(|at| (Time::from_ms(1)..Time::from_us(1_300)).contains(at)), "{first:?}");
+        assert!(first.iter().any(|at| *at != first[0]), "they do not march in step");
+        assert!(gets.ask(0).is_some());
+        assert_eq!(gets.next(0, Time::from_us(1_500)), Some(Time::from_us(1_800)));
+        assert_eq!(gets.next(0, Time::from_us(1_700)), None, "too late");
+        assert!(gets.ask(5).is_some());
+        assert_eq!(gets.next(0, Time::from_us(1_500)), None, "both have been asked");
+        assert_eq!(gets.ask(1), None);
+        let mut gets = MultiGet::new(params()).expect("sound");
+        assert_eq!([gets.first(0), gets.first(5)], [Some(Time::from_ms(1)); 2]);
+    }
+
+    #[test]
+    fn impossible_loops_are_refused() {
+        let refuse = |params| MultiGet::new(params).unwrap_err();
+        assert_eq!(
+            refuse(MultiGetParams { fan_in: 5, ..params() }),
+            SourceError::LoopFanIn { fan_in: 5, client: 9, available: 4 }
+        );
+        assert_eq!(refuse(MultiGetParams { items: 3, ..params() }), SourceError::EmptyLoop);
+        assert_eq!(refuse(MultiGetParams { threads: 0, ..params() }), SourceError::EmptyLoop);
+    }
+}
