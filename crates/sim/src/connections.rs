@@ -133,7 +133,7 @@ impl Simulation {
             info.spec.size = u64::from(total) * u64::from(segment);
             let receiver = &mut self.flows.receivers[slot as usize];
             if receiver.close(total) {
-                receiver.completed = Some(self.now);
+                receiver.completed = self.now;
             }
             if is_acknowledged {
                 self.retire_if_done(slot);

@@ -25,7 +25,7 @@ impl Simulation {
         let info = self.flows.remove(slot);
         self.flows_finished += 1;
         if info.spec.query != FlowSpec::NO_QUERY {
-            self.count_query_flow(&info.spec, &row, self.flows.receivers[slot as usize].completed);
+            self.count_query_flow(&info.spec, &row, self.flows.receivers[slot as usize].completed());
         }
         self.finished_flows.push(row);
     }
@@ -53,7 +53,7 @@ impl Simulation {
         let ideal_bytes = size + segments * u64::from(transport.ideal_header);
         let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, ideal_bytes, rate);
         let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
-        let fct = receiver.completed.map(|at| at - spec.start);
+        let fct = receiver.completed().map(|at| at - spec.start);
         let state = match fct {
             Some(_) => FlowState::Finished,
             None if sending.is_some() && sender.sender.is_done() && sender.in_network == 0 => {

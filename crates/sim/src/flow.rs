@@ -154,8 +154,8 @@ pub(crate) struct ReceiverSlot {
     pub(crate) receiver: FlowReceiver,
     pub(crate) armed: Time,
     pub(crate) marked_packets: u64,
-    /// When the last byte was delivered, or acknowledged where a message ends at its sender.
-    pub(crate) completed: Option<Time>,
+    /// When the last byte was delivered, or acknowledged where a message ends at its sender; [`Time::MAX`] before.
+    pub(crate) completed: Time,
     pub(crate) src: u16,
     pub(crate) dst: u16,
     pub(crate) transport: u8,
@@ -164,12 +164,17 @@ pub(crate) struct ReceiverSlot {
 }
 
 impl ReceiverSlot {
+    /// When the flow was complete, if it is.
+    pub(crate) fn completed(&self) -> Option<Time> {
+        (self.completed < Time::MAX).then_some(self.completed)
+    }
+
     /// The flow has only `total` segments after all. True if that makes it complete.
     pub(crate) fn close(&mut self, total: u32) -> bool {
         match &mut self.receiver {
             FlowReceiver::Tcp(receiver) => {
                 receiver.close(total);
-                receiver.is_complete() && self.completed.is_none()
+                receiver.is_complete() && self.completed == Time::MAX
             }
             FlowReceiver::Rdma(_) | FlowReceiver::Counting { .. } => false,
         }

@@ -99,7 +99,7 @@ impl Simulation {
                 receiver,
                 armed: Time::MAX,
                 marked_packets: 0,
-                completed: None,
+                completed: Time::MAX,
                 src,
                 dst,
                 transport: transport_index,
@@ -352,7 +352,7 @@ impl Simulation {
                     FlowReceiver::Counting { missing } => {
                         *missing -= 1;
                         if *missing == 0 {
-                            flow.completed = Some(self.now);
+                            flow.completed = self.now;
                         }
                         self.packets.remove(id);
                         self.leave_network(slot as usize);
@@ -361,8 +361,8 @@ impl Simulation {
                 };
                 let ack = receiver.handle_data(&transport.tcp, self.now, packet.seq, packet.sent, marked);
                 let waits = receiver.deadline() != Time::MAX;
-                if receiver.is_complete() && flow.completed.is_none() {
-                    flow.completed = Some(self.now);
+                if receiver.is_complete() && flow.completed == Time::MAX {
+                    flow.completed = self.now;
                     if !self.closed_loops.are_over() {
                         let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
                         self.note_answer(info.spec.query);

@@ -36,8 +36,8 @@ impl Simulation {
         let marked = packet.flags.has(Flags::MARKED);
         let response = responder.handle_data(&transport.tcp.rdma, self.now, packet.seq, packet.sent, marked);
         let waits = responder.deadline() != Time::MAX;
-        if responder.is_complete() && flow.completed.is_none() && !transport.ends_at_sender {
-            flow.completed = Some(self.now);
+        if responder.is_complete() && flow.completed == Time::MAX && !transport.ends_at_sender {
+            flow.completed = self.now;
         }
         if response.notify {
             let id = self.packets.insert(packet);
@@ -117,7 +117,7 @@ impl Simulation {
                 return;
             }
             let receiver = &mut self.flows.receivers[slot as usize];
-            receiver.completed.get_or_insert(self.now);
+            receiver.completed = receiver.completed.min(self.now);
         }
         self.retire_if_done(slot);
     }
