@@ -54,7 +54,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
 /// What the pages of claims say was found: the last cell of a row that begins with a number.
 fn found_on_pages() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for page in ["claims-open-loop.md", "claims-transports.md", "lossless.md"] {
+    for page in ["claims-open-loop.md", "claims-transports.md", "claims-lossless.md"] {
         let text = fs::read_to_string(root().join("docs").join(page)).expect("the page is there");
         for line in text.lines() {
             let escaped = line.replace("\\|", "\u{1}");
