@@ -114,7 +114,8 @@ impl FlowSender {
 #[derive(Debug)]
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
-    Rdma(Responder),
+    /// Apart, so that a receiver of TCP is not larger for it.
+    Rdma(Box<Responder>),
     /// Nobody acknowledges: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
     Counting {
         missing: u32,

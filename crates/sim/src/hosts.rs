@@ -54,7 +54,7 @@ impl Simulation {
             }
             Control::QueuePair(congestion) => {
                 let sender = QueuePair::new(&transport.tcp, congestion, total);
-                (FlowSender::Rdma(sender), FlowReceiver::Rdma(Responder::new(total)))
+                (FlowSender::Rdma(sender), FlowReceiver::Rdma(Box::new(Responder::new(total))))
             }
             Control::Pace { gap, spacing } => {
                 let stream = pacing_stream(self.seed, &self.classes, &mut self.paced_flows, &spec, spacing);

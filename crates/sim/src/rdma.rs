@@ -34,10 +34,17 @@ impl Simulation {
             unreachable!("only queue pairs come here")
         };
         let marked = packet.flags.has(Flags::MARKED);
+        let was_complete = responder.is_complete();
         let response = responder.handle_data(&transport.tcp.rdma, self.now, packet.seq, packet.sent, marked);
         let waits = responder.deadline() != Time::MAX;
-        if responder.is_complete() && flow.completed == Time::MAX && !transport.ends_at_sender {
-            flow.completed = self.now;
+        if responder.is_complete() && !was_complete {
+            if !transport.ends_at_sender {
+                flow.completed = self.now;
+            }
+            if !self.closed_loops.are_over() {
+                let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+                self.note_answer(info.spec.query);
+            }
         }
         if response.notify {
             let id = self.packets.insert(packet);

@@ -305,3 +305,17 @@ fn notifications_are_frames_of_their_own_or_ride_on_acks() {
         "{notifications} in {end_ns} ns"
     );
 }
+
+#[test]
+fn closed_loops_go_on_by_messages() {
+    for (end, recovery) in [("sender", "go-back-n"), ("receiver", "selective-repeat")] {
+        let keys = format!(
+            "congestion_control = \"timely\"\ncompletion = \"{end}\"\nrecovery = \"{recovery}\"\nack_every = 4"
+        );
+        let lab = Lab::new(&star(6, "25 Gb/s", "2 us"), "buffer = \"10 MB\"\npolicy = \"cs\"", &rdma(&keys));
+        let gets = "[[workload]]\nkind = \"multi_get\"\nclients = \"h0\"\nservers = [\"h1\", \"h2\", \"h3\", \"h4\"]\nthreads = 2\n\
+                    item = \"32 KB\"\nqueries = 40";
+        let rows = run(&lab.times("50 ms", "50 ms").workloads(gets));
+        assert_eq!((rows.queries.len(), rows.flows.len(), rows.all_finished()), (40, 160, true));
+    }
+}

@@ -47,7 +47,5 @@ pub const EXPLAINED: &[Explained] = &[
     row("unloaded, TIMELY", "flows with an FCT within 3 %", MEET),
     row("DCQCN and Cubic, DT", "pauses by spines", SPINES),
     row("DCQCN and Cubic, DT", "incast slowdown, p99", ONE_INCAST),
-    row("DCQCN and Cubic, Reverie", "pauses by spines", SPINES),
-    row("DCQCN and Cubic, Reverie", "incast slowdown, p99", ONE_INCAST),
     row("PowerTCP, ABM", "pauses by spines", SPINES),
 ];

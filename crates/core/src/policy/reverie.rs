@@ -35,6 +35,20 @@ const PARAMS: &[ParamInfo] = &[
         doc: "alpha_p, by priority, lossless or lossy.",
     },
     ParamInfo {
+        name: "unscheduled",
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(false),
+        artifact_default: Some(ParamValue::Flag(true)),
+        doc: "Whether lossy packets tagged `unscheduled` have an alpha of their own (the artifact; the paper has no such rule).",
+    },
+    ParamInfo {
+        name: "unscheduled_alpha",
+        kind: ParamKind::Ratio { min: 1e-6, max: 65_536.0 },
+        default: ParamValue::Ratio(1_024.0),
+        artifact_default: None,
+        doc: "With `unscheduled`: takes the place of alpha for those.",
+    },
+    ParamInfo {
         name: "gamma",
         kind: ParamKind::Ratio { min: 0.0, max: 0.999_999_9 },
         default: ParamValue::Ratio(0.999),
@@ -113,6 +127,8 @@ pub struct Reverie {
     levels: Vec<u64>,
     /// By priority: α/n as of now.
     weights: Vec<Weight>,
+    /// α of lossy packets that are tagged `unscheduled`, if they have one of their own, and by priority that over n.
+    unscheduled: Option<(Weight, Vec<Weight>)>,
 }
 
 impl Reverie {
@@ -134,6 +150,10 @@ impl Reverie {
             filters: vec![Filter::default(); 2 * shape.queues()],
             levels: vec![0; shape.queues_per_port],
             weights: alphas.clone(),
+            unscheduled: params.flag("unscheduled").then(|| {
+                let alpha = Weight::from_f64(params.ratio("unscheduled_alpha"));
+                (alpha, vec![alpha; shape.queues_per_port])
+            }),
             alphas,
         })
     }
@@ -141,8 +161,24 @@ impl Reverie {
     /// Γ of a priority (bytes), Eq. 6.
     #[must_use]
     pub fn limit(&self, priority: u8, buffer: &Buffer) -> u64 {
-        let free = self.pool.saturating_sub(lossless::pool_occupancy(buffer));
-        self.weights[usize::from(priority)].of(free)
+        self.weights[usize::from(priority)].of(self.free(buffer))
+    }
+
+    /// Γ of a packet of a priority, which differs for lossy ones that are favoured.
+    fn limit_of(&self, priority: u8, tags: Tags, buffer: &Buffer) -> u64 {
+        match &self.unscheduled {
+            Some((_, weights))
+                if tags.contains(Tags::UNSCHEDULED) && !self.lossless.is_lossless(priority) =>
+            {
+                weights[usize::from(priority)].of(self.free(buffer))
+            }
+            _ => self.limit(priority, buffer),
+        }
+    }
+
+    /// b* − q*.
+    fn free(&self, buffer: &Buffer) -> u64 {
+        self.pool.saturating_sub(lossless::pool_occupancy(buffer))
     }
 
     /// q̂ of a lossy queue (bytes), Eq. 5.
@@ -200,6 +236,9 @@ impl Reverie {
             *sum = *sum + level - before;
             let n = Weight::from_fraction(*sum, self.full.unwrap_or(1)).max(Weight::ONE);
             self.weights[priority] = self.alphas[priority].divided_by(n);
+            if let Some((alpha, weights)) = &mut self.unscheduled {
+                weights[priority] = alpha.divided_by(n);
+            }
         }
     }
 
@@ -216,7 +255,8 @@ impl Policy for Reverie {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let size = u64::from(arrival.size);
         let (place, _) = self.place(arrival.queue, arrival.ingress, arrival.priority, buffer);
-        let within = self.is_within(place, size, self.limit(arrival.priority, buffer));
+        let limit = self.limit_of(arrival.priority, arrival.tags, buffer);
+        let within = self.is_within(place, size, limit);
         let fits = lossless::pool_occupancy(buffer) + size <= self.pool && buffer.fits(arrival.size);
         if self.lossless.is_lossless(arrival.priority) {
             self.lossless.admit(arrival, within && fits, buffer)
@@ -262,9 +302,9 @@ impl Policy for Reverie {
         self.lossless.demand(ingress, filtered, limit, buffer)
     }
 
-    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
-        Some(self.limit(priority, buffer))
+        Some(self.limit_of(priority, tags, buffer))
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
