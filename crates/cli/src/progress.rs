@@ -77,7 +77,8 @@ impl Watcher for Board {
     }
 }
 
-fn seconds(value: f64) -> String {
+/// A duration of so many seconds, in words.
+pub(crate) fn seconds(value: f64) -> String {
     match value {
         v if v.is_nan() => "?".to_owned(),
         v if v < 100.0 => format!("{v:.0} s"),

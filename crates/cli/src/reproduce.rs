@@ -2,13 +2,20 @@
 
 use crate::args::ReproduceArgs;
 use crate::error;
-use crate::progress::Board;
+use crate::progress::{Board, seconds};
+use crate::speed::Forget;
 use crate::{print, say};
 use bufferlab_lab::Execution;
-use bufferlab_reproduce::output::{records, write_experiment, write_ledger, write_whole};
-use bufferlab_reproduce::{Experiment, Ledger, Plan, Registry, Results, ScaleName, Verdict, judge, run};
+use bufferlab_reproduce::output::{cost, records, write_experiment, write_ledger, write_whole};
+use bufferlab_reproduce::{
+    Cost, Experiment, Ledger, Plan, Registry, Results, ScaleName, Verdict, costs_csv, judge, recorded_costs,
+    run,
+};
+use bufferlab_sim::Simulation;
+use cpu_time::ThreadTime;
 use miette::miette;
 use std::fmt::Write;
+use std::num::NonZero;
 
 /// `reproduce`.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
@@ -20,7 +27,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let scale = if args.scale == "paper" { ScaleName::Paper } else { ScaleName::Quick };
     let seeds = args.seeds.map(|seeds| seeds.get());
     if args.list {
-        return print(&list(&registry.experiments, scale));
+        let rate = packet_hops_per_second(&registry)?;
+        return print(&list(&registry.experiments, scale, rate, args.jobs.map_or(0, |jobs| jobs.get()))?);
     }
     let mut ledger = Ledger::recorded().map_err(error::reproduce)?;
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
@@ -43,6 +51,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     write_ledger(&args.out, &ledger).map_err(error::reproduce)?;
     if let Some(path) = &args.record {
         write_whole(path, &ledger.records_csv().map_err(error::reproduce)?).map_err(error::reproduce)?;
+        let date = args.date.as_deref().unwrap_or_default();
+        let costs = costs_csv(&costs(&results, date)?).map_err(error::reproduce)?;
+        write_whole(&path.with_file_name("costs.csv"), &costs).map_err(error::reproduce)?;
     }
     print(&text)?;
     print(&counted(&ledger, &results))?;
@@ -55,22 +66,54 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
 }
 
-/// One line per experiment: runs, statements.
-fn list(experiments: &[Experiment], scale: ScaleName) -> String {
+/// The recorded costs with those of `results` in their places.
+fn costs(results: &[Results], date: &str) -> miette::Result<Vec<Cost>> {
+    let mut costs = recorded_costs().map_err(error::reproduce)?;
+    for cost in results.iter().filter_map(|result| cost(result, date)) {
+        costs.retain(|known| (&known.experiment, &known.scale) != (&cost.experiment, &cost.scale));
+        costs.push(cost);
+    }
+    costs.sort_by(|a, b| (&a.experiment, &a.scale).cmp(&(&b.experiment, &b.scale)));
+    Ok(costs)
+}
+
+/// What one core of this machine does with the first experiment's first run, cut short.
+fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
+    let Some(first) = registry.experiments.first() else { return Ok(f64::NAN) };
+    let overrides = [("duration".to_owned(), "30 ms".to_owned())];
+    let loaded = bufferlab_scenario::load(&first.scenario, &overrides)?;
+    let simulation =
+        Simulation::new(&loaded.scenario).map_err(|why| error::simulation(&first.scenario, why))?;
+    let start = ThreadTime::now();
+    let totals =
+        simulation.run(&mut Forget, &mut |_| ()).map_err(|why| error::simulation(&first.scenario, why))?;
+    Ok(totals.packet_hops as f64 / start.elapsed().as_secs_f64())
+}
+
+/// One line per experiment: runs, statements, and how long it takes here by what it took when it was recorded.
+fn list(experiments: &[Experiment], scale: ScaleName, rate: f64, jobs: usize) -> miette::Result<String> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let cores = if jobs == 0 { cores } else { jobs.min(cores) };
+    let known = recorded_costs().map_err(error::reproduce)?;
     let width = experiments.iter().map(|one| one.id.len()).max().unwrap_or(0);
     let mut text = String::new();
     for one in experiments {
         let runs = Plan::new(one, scale, None).points.len();
+        let cost = known.iter().find(|cost| cost.experiment == one.id && cost.scale == scale.name());
+        let time = cost.map_or_else(
+            || "never run".to_owned(),
+            |cost| seconds(cost.packet_hops as f64 / rate / cores as f64),
+        );
         let _ = writeln!(
             text,
-            "{:<width$}  {:<10} {runs:>4} runs  {:>2} claims  {}",
+            "{:<width$}  {:<14} {runs:>4} runs  {:>2} claims  {time:>9}  {}",
             one.id,
             one.figure,
             one.claims.len(),
             one.title
         );
     }
-    text
+    Ok(text)
 }
 
 /// The verdicts of these experiments, and of the whole ledger.

@@ -9,7 +9,7 @@ use cpu_time::ThreadTime;
 
 /// Takes rows and forgets them.
 #[derive(Debug, Default)]
-struct Forget;
+pub(crate) struct Forget;
 
 impl RunSink for Forget {}
 

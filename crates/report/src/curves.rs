@@ -151,14 +151,21 @@ fn legend(panel: &CurvePanel) -> Markup {
     }
 }
 
+/// A number at an axis, where `0.2` is as exact as `0.200`.
+fn tick(value: f64) -> String {
+    let text = format::number(value);
+    let is_plain = text.contains('.') && text.chars().all(|c| c.is_ascii_digit() || ".-".contains(c));
+    if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 fn chart(panel: &CurvePanel) -> Chart {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let axis = |axis: &CurveAxis, values: Vec<f64>| {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         match axis.scale {
-            CurveScale::Linear => Axis::linear(axis.title.as_str(), least.min(0.0), most, format::number),
-            CurveScale::Log => Axis::log(axis.title.as_str(), least, most, format::number),
+            CurveScale::Linear => Axis::linear(axis.title.as_str(), least.min(0.0), most, tick),
+            CurveScale::Log => Axis::log(axis.title.as_str(), least, most, tick),
         }
     };
     let series = panel.lines.iter().enumerate().map(|(number, line)| Series {

@@ -117,6 +117,8 @@ pub struct AxisValue {
     pub x: f64,
     /// What it changes.
     pub set: Overrides,
+    /// Another scenario file.
+    pub scenario: Option<PathBuf>,
 }
 
 /// Something that is compared.
@@ -240,7 +242,13 @@ struct WrittenAxis {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum WrittenValue {
-    Full { label: String, x: Option<f64>, set: toml::Table },
+    Full {
+        label: String,
+        x: Option<f64>,
+        #[serde(default)]
+        set: toml::Table,
+        scenario: Option<PathBuf>,
+    },
     Plain(toml::Value),
 }
 
@@ -382,7 +390,7 @@ impl Written {
             about: self.about,
             scenario: folder.join(self.scenario),
             set: overrides(&self.set),
-            axes: self.axes.into_iter().map(axis).collect::<Result<_, _>>()?,
+            axes: self.axes.into_iter().map(|written| axis(written, folder)).collect::<Result<_, _>>()?,
             variants: policies.chain(others).collect(),
             metrics: self.metrics,
             quick: scale(self.quick),
@@ -393,11 +401,12 @@ impl Written {
     }
 }
 
-fn axis(written: WrittenAxis) -> Result<Axis, String> {
+fn axis(written: WrittenAxis, folder: &Path) -> Result<Axis, String> {
     let mut values = Vec::with_capacity(written.values.len());
     for (place, value) in written.values.into_iter().enumerate() {
         values.push(match value {
-            WrittenValue::Full { label, x, set } => AxisValue {
+            WrittenValue::Full { label, x, set, scenario } => AxisValue {
+                scenario: scenario.map(|path| folder.join(path)),
                 x: x.or_else(|| leading_number(&label)).unwrap_or(place as f64),
                 label,
                 set: overrides(&set),
@@ -408,7 +417,7 @@ fn axis(written: WrittenAxis) -> Result<Axis, String> {
                 })?;
                 let label = label(&value);
                 let x = leading_number(&label).unwrap_or(place as f64);
-                AxisValue { x, label, set: vec![(key.clone(), value.to_string())] }
+                AxisValue { x, label, set: vec![(key.clone(), value.to_string())], scenario: None }
             }
         });
     }

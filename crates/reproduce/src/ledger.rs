@@ -13,6 +13,42 @@ use std::path::Path;
 const CLAIMS: &str = include_str!("../../../claims/claims.csv");
 const TESTS: &str = include_str!("../../../claims/tests.csv");
 const VERDICTS: &str = include_str!("../../../claims/verdicts.csv");
+const COSTS: &str = include_str!("../../../claims/costs.csv");
+
+/// What an experiment took when it was recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The experiment.
+    pub experiment: String,
+    /// quick or paper.
+    pub scale: String,
+    /// Its runs.
+    pub runs: u64,
+    /// Packets that crossed a link, in all of them.
+    pub packet_hops: u64,
+    /// CPU time (s).
+    pub cpu_seconds: f64,
+    /// The program's source.
+    pub commit: String,
+    /// Year, month, day.
+    pub date: String,
+}
+
+/// What experiments took when they were recorded last.
+///
+/// # Errors
+/// If the table is damaged.
+pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
+    table("claims/costs.csv", COSTS)
+}
+
+/// Costs as `costs.csv`.
+///
+/// # Errors
+/// If a row cannot be written as CSV.
+pub fn costs_csv(costs: &[Cost]) -> Result<String, ReproduceError> {
+    to_csv("costs.csv", costs.iter())
+}
 
 /// A statement of a paper.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -1,6 +1,6 @@
 //! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
 
-use crate::{Experiment, Judged, Ledger, Record, ReproduceError, Results};
+use crate::{Cost, Experiment, Judged, Ledger, Record, ReproduceError, Results};
 use bufferlab_report::{
     CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_svg,
 };
@@ -59,6 +59,22 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
         date: date.to_owned(),
     };
     verdicts.iter().map(record).collect()
+}
+
+/// What an experiment took, whenever its runs were done; `None` if some of them failed.
+#[must_use]
+pub fn cost(results: &Results, date: &str) -> Option<Cost> {
+    let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();
+    let runs = runs?;
+    Some(Cost {
+        experiment: results.experiment().id.clone(),
+        scale: results.plan.scale.name().to_owned(),
+        runs: runs.len() as u64,
+        packet_hops: runs.iter().map(|numbers| numbers.packet_hops).sum(),
+        cpu_seconds: (runs.iter().map(|numbers| numbers.cpu_seconds).sum::<f64>() * 10.0).round() / 10.0,
+        commit: bufferlab_lab::commit().unwrap_or("unknown").to_owned(),
+        date: date.to_owned(),
+    })
 }
 
 /// One line per place, variant and metric: mean and interval over the seeds.

@@ -62,7 +62,10 @@ impl Plan {
         let experiment = &self.experiment;
         let size = experiment.scale(self.scale);
         let variant = &experiment.variants[point.variant];
-        let scenario = variant.scenario.as_ref().or(size.scenario.as_ref()).unwrap_or(&experiment.scenario);
+        let on_axes = experiment.axes.iter().zip(&point.places);
+        let on_axes = on_axes.filter_map(|(axis, &place)| axis.values[place].scenario.as_ref()).next();
+        let scenario = variant.scenario.as_ref().or(on_axes).or(size.scenario.as_ref());
+        let scenario = scenario.unwrap_or(&experiment.scenario);
         let mut overrides: Overrides = experiment.set.iter().chain(&size.set).cloned().collect();
         for (axis, &place) in experiment.axes.iter().zip(&point.places) {
             overrides.extend(axis.values[place].set.iter().cloned());

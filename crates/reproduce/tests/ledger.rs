@@ -54,7 +54,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
 /// What the pages of claims say was found: the last cell of a row that begins with a number.
 fn found_on_pages() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for page in ["claims-open-loop.md", "claims-transports.md", "lossless.md"] {
+    for page in ["claims-open-loop.md", "claims-transports.md", "claims-lossless.md"] {
         let text = fs::read_to_string(root().join("docs").join(page)).expect("the page is there");
         for line in text.lines() {
             let escaped = line.replace("\\|", "\u{1}");
@@ -243,4 +243,18 @@ fn with_block(text: &str, block: &str) -> String {
     let (before, rest) = text.split_once(begin).expect("the page has a ledger");
     let (_, after) = rest.split_once(end).expect("the ledger ends");
     format!("{before}{begin}\n{block}\n{end}{after}")
+}
+
+#[test]
+fn the_experiment_in_the_guide_can_be_loaded() {
+    let guide = fs::read_to_string(root().join("docs/guide.md")).expect("the guide is there");
+    let block =
+        guide.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
+    let text = block.split("```").next().unwrap_or_default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("incast.toml");
+    fs::write(&path, text).expect("writable");
+    let experiment = bufferlab_reproduce::Experiment::load(&path, "shallow/incast");
+    let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((experiment.claims.len(), experiment.metrics.len(), experiment.variants.len()), (1, 3, 2));
 }
