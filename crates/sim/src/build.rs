@@ -146,7 +146,7 @@ impl Simulation {
         };
         simulation.start_closed_loops();
         if simulation.shares_cards() {
-            simulation.nics.iter_mut().for_each(|nic| nic.is_shared = true);
+            simulation.nics.iter_mut().for_each(Nic::share);
         }
         if let Some(count) = scenario.output.explain_losses {
             simulation.explain(ExplainRequest::losses(count));

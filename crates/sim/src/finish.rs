@@ -3,6 +3,7 @@
 use crate::SimError;
 use crate::flow::{FlowReceiver, Slot};
 use crate::link::{End, Link};
+use crate::nic::Nic;
 use crate::simulation::{Control, Query, Simulation};
 use crate::switch_node::QueuePlace;
 use crate::timers::Timer;
@@ -286,7 +287,7 @@ impl Simulation {
             .map(|place| place.slice.core.buffer().queue_packets(place.local))
             .sum();
         let flying: usize = self.links.iter().map(|link| link.pipe.len()).sum();
-        let waiting: usize = self.nics.iter().map(|nic| nic.queue.len() + nic.express.len()).sum();
+        let waiting: usize = self.nics.iter().map(Nic::waiting_packets).sum();
         let (alive, found) = (self.packets.len(), stored + flying + waiting);
         if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
     }

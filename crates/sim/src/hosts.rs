@@ -279,11 +279,10 @@ impl Simulation {
     /// The host's uplink is idle: sends an ACK that waits, or a packet of the flow whose turn it is.
     #[inline]
     pub(crate) fn send_from_host(&mut self, host: u32) {
-        let packet = if self.nics[host as usize].is_shared {
-            let Some(packet) = self.next_shared(host) else { return };
-            packet
-        } else if self.nics[host as usize].paused != 0 {
-            let Some(packet) = self.next_unpaused(host) else { return };
+        let packet = if self.nics[host as usize].paused != 0 {
+            let is_shared = self.nics[host as usize].shared.is_some();
+            let next = if is_shared { self.next_shared(host) } else { self.next_unpaused(host) };
+            let Some(packet) = next else { return };
             packet
         } else {
             let nic = &mut self.nics[host as usize];
@@ -379,12 +378,14 @@ impl Simulation {
                     self.arm_receiver(slot);
                 }
             }
-            Kind::Ack if self.is_queue_pair(slot) => self.receive_rdma_ack(slot, id),
             Kind::Ack => {
-                self.packets.remove(id);
                 let flow = &mut self.flows.senders[slot as usize];
+                let FlowSender::Tcp(sender) = &mut flow.sender else {
+                    self.receive_rdma_ack(slot, id);
+                    return Ok(());
+                };
+                self.packets.remove(id);
                 flow.in_network -= 1;
-                let sender = tcp(&mut flow.sender);
                 if !sender.is_done() {
                     let ack = Ack {
                         cumulative: packet.seq,

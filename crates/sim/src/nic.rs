@@ -9,34 +9,51 @@ use std::collections::VecDeque;
 pub(crate) struct Nic {
     /// Packets that exist already: ACKs and handshakes; with FIFO queueing, data too.
     pub(crate) queue: VecDeque<PacketId>,
-    /// ACKs of queue pairs, before everything else; only where the card is shared.
-    pub(crate) express: VecDeque<PacketId>,
-    /// Queue pairs share the card with a queue of TCP's packets.
-    pub(crate) is_shared: bool,
-    /// Where it is shared: whether it was the queue's turn.
-    pub(crate) queue_is_next: bool,
     /// Flows with something to send, in turn order. Their packets come into being when they are sent, so a large window
     /// costs no memory.
     head: Slot,
     tail: Slot,
-    /// Bit p: priority p must not send (PFC).
-    pub(crate) paused: u32,
+    /// Bit p: priority p must not send (PFC). [`Self::SHARED`]: see `shared`. Zero: nothing of that sort.
+    pub(crate) paused: u64,
+    /// What a card has that queue pairs share with TCP.
+    pub(crate) shared: Option<Box<SharedCard>>,
     /// Flows whose turn came while their priority was paused. They still count as ready.
     parked: Vec<Slot>,
     /// The flow at the head is in the middle of a burst, which nothing interrupts.
     pub(crate) in_burst: bool,
 }
 
+/// A card that queue pairs share with a queue of TCP's packets.
+#[derive(Debug, Default)]
+pub(crate) struct SharedCard {
+    /// ACKs of queue pairs, before everything else.
+    pub(crate) express: VecDeque<PacketId>,
+    /// It was the turn of TCP's queue.
+    pub(crate) queue_had_turn: bool,
+}
+
 impl Nic {
+    /// Bit of `paused` that says that the card is shared, so that the common case asks once.
+    const SHARED: u64 = 1 << 63;
+
+    /// Queue pairs share the card with a queue of TCP's packets from now on.
+    pub(crate) fn share(&mut self) {
+        self.paused |= Self::SHARED;
+        self.shared = Some(Box::default());
+    }
+
+    /// Packets that exist and wait here.
+    pub(crate) fn waiting_packets(&self) -> usize {
+        self.queue.len() + self.shared.as_ref().map_or(0, |shared| shared.express.len())
+    }
+
     pub(crate) fn new() -> Self {
         Self {
             queue: VecDeque::new(),
-            express: VecDeque::new(),
-            is_shared: false,
-            queue_is_next: false,
             head: NO_SLOT,
             tail: NO_SLOT,
             paused: 0,
+            shared: None,
             parked: Vec::new(),
             in_burst: false,
         }
@@ -113,6 +130,6 @@ impl Nic {
 
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
-        !self.queue.is_empty() || self.head != NO_SLOT || !self.express.is_empty()
+        !self.queue.is_empty() || self.head != NO_SLOT || self.paused != 0 && self.waiting_packets() > 0
     }
 }

@@ -26,6 +26,7 @@ impl Simulation {
     }
 
     /// A segment of a message has arrived.
+    #[inline(never)]
     pub(crate) fn receive_rdma_data(&mut self, slot: Slot, id: PacketId) {
         let packet = self.packets[id];
         let flow = &mut self.flows.receivers[slot as usize];
@@ -89,15 +90,15 @@ impl Simulation {
         packet.dst = flow.src;
         let host = u32::from(flow.dst);
         let nic = &mut self.nics[host as usize];
-        if nic.is_shared {
-            nic.express.push_back(id);
-        } else {
-            nic.queue.push_back(id);
+        match &mut nic.shared {
+            Some(shared) => shared.express.push_back(id),
+            None => nic.queue.push_back(id),
         }
         self.kick_host(host);
     }
 
     /// An acknowledgement or notification has come back.
+    #[inline(never)]
     pub(crate) fn receive_rdma_ack(&mut self, slot: Slot, id: PacketId) {
         let packet = self.packets[id];
         self.packets.remove(id);
@@ -131,18 +132,21 @@ impl Simulation {
 
     /// What an idle card sends that queue pairs share with TCP: their ACKs first, then TCP's queue and queue pairs in turn, as hosts of Reverie's
     /// public code do. What is paused is left out.
+    #[inline(never)]
     pub(crate) fn next_shared(&mut self, host: u32) -> Option<PacketId> {
         let at = host as usize;
         let paused = self.nics[at].paused;
         let is_paused = |priority: u8| paused >> priority & 1 != 0;
-        if let Some(&id) = self.nics[at].express.front()
+        let shared = self.nics[at].shared.as_mut()?;
+        if let Some(&id) = shared.express.front()
             && !is_paused(self.packets[id].priority)
         {
-            return self.nics[at].express.pop_front();
+            return shared.express.pop_front();
         }
         for _ in 0..2 {
-            self.nics[at].queue_is_next = !self.nics[at].queue_is_next;
-            if !self.nics[at].queue_is_next {
+            let shared = self.nics[at].shared.as_mut()?;
+            shared.queue_had_turn = !shared.queue_had_turn;
+            if !shared.queue_had_turn {
                 if let Some(packet) = self.next_of_queue_pairs(host) {
                     return Some(packet);
                 }

@@ -90,14 +90,14 @@ impl QueuePair {
     }
 
     /// Whether [`Self::poll_transmit`] would return a segment.
-    #[inline]
+    #[inline(never)]
     #[must_use]
     pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         self.could_send(config) && self.next_send_at() <= now
     }
 
     /// When the sender must be polled again though nothing else happens; [`Time::MAX`] if the pace is not what holds it back.
-    #[inline]
+    #[inline(never)]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
         let at = self.next_send_at();
@@ -106,7 +106,7 @@ impl QueuePair {
 
     /// The next segment to send, if pace and window allow one. Poll [`Self::wake_at`] and [`Self::deadline`] afterwards.
     #[must_use]
-    #[inline]
+    #[inline(never)]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
         if !self.wants_to_send(config, now) {
             return None;
@@ -147,7 +147,7 @@ impl QueuePair {
     }
 
     /// The same, with what the switches reported that the acknowledged segment passed, in their order.
-    #[inline]
+    #[inline(never)]
     pub fn handle_ack_with_telemetry(
         &mut self,
         config: &TcpConfig,
