@@ -8,8 +8,8 @@ use crate::{print, say};
 use bufferlab_lab::Execution;
 use bufferlab_reproduce::output::{cost, records, write_experiment, write_ledger, write_whole};
 use bufferlab_reproduce::{
-    Cost, Experiment, Ledger, Plan, Registry, Results, ScaleName, Verdict, costs_csv, judge, recorded_costs,
-    run,
+    Cost, Experiment, Ledger, Plan, Registry, Results, ScaleName, Verdict, costs_csv, judge, paper_name,
+    recorded_costs, run,
 };
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
@@ -48,7 +48,13 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         ledger.update(&records(result, &verdicts, args.date.as_deref().unwrap_or("not recorded")));
         failures.extend(result.failures().map(str::to_owned));
     }
-    write_ledger(&args.out, &ledger).map_err(error::reproduce)?;
+    // Figures of an earlier command stay in the folder, and in its index.
+    let shown: Vec<&Experiment> = registry
+        .experiments
+        .iter()
+        .filter(|one| args.out.join(&one.id).join("figure.html").is_file())
+        .collect();
+    write_ledger(&args.out, &ledger, &shown).map_err(error::reproduce)?;
     if let Some(path) = &args.record {
         write_whole(path, &ledger.records_csv().map_err(error::reproduce)?).map_err(error::reproduce)?;
         let date = args.date.as_deref().unwrap_or_default();
@@ -135,10 +141,21 @@ fn counted(ledger: &Ledger, results: &[Results]) -> String {
         let words = Verdict::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);
         words.map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
     };
-    format!(
-        "\nthese: {}\nall {} statements: {}\n",
-        words(&of_these),
-        ledger.rows.len(),
-        words(&ledger.counts(None))
-    )
+    let mut text = format!("\nthese experiments: {}\n", words(&of_these));
+    for paper in ledger.papers() {
+        let named = results.iter().any(|result| {
+            let name = result.experiment().id.split('/').next().unwrap_or_default();
+            paper.to_lowercase().contains(name)
+        });
+        if named {
+            let _ = writeln!(
+                text,
+                "{}, with what tests prove: {}",
+                paper_name(paper),
+                words(&ledger.counts(Some(paper)))
+            );
+        }
+    }
+    let _ = writeln!(text, "all {} statements: {}", ledger.rows.len(), words(&ledger.counts(None)));
+    text
 }

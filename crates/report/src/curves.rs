@@ -86,6 +86,8 @@ pub struct CurvesPage {
     pub title: String,
     /// What is seen, below the heading; a paragraph each.
     pub about: Vec<String>,
+    /// Pages beside this one: path and name.
+    pub links: Vec<(String, String)>,
     /// Charts.
     pub panels: Vec<CurvePanel>,
     /// Tables below them.
@@ -99,6 +101,9 @@ impl CurvesPage {
         let body = html! {
             h1 { (self.title) }
             @for paragraph in &self.about { p { (paragraph) } }
+            @if !self.links.is_empty() {
+                ul { @for (path, name) in &self.links { li { a href=(path) { (name) } } } }
+            }
             div.charts {
                 @for panel in &self.panels {
                     div {

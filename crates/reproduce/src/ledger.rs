@@ -264,7 +264,7 @@ impl Ledger {
             let _ = writeln!(text, "| {name} | {} |{cells}", counts.iter().sum::<usize>());
         };
         for paper in self.papers() {
-            line(short_name(paper), self.counts(Some(paper)));
+            line(paper_name(paper), self.counts(Some(paper)));
         }
         line("**all**", self.counts(None));
         text
@@ -276,7 +276,7 @@ impl Ledger {
         let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
         let mut text = String::new();
         for paper in self.papers() {
-            let _ = writeln!(text, "## {}\n", short_name(paper));
+            let _ = writeln!(text, "## {}\n", paper_name(paper));
             text.push_str(
                 "| claim | where | statement | verdict | here | evidence |\n|---|---|---|---|---|---|\n",
             );
@@ -317,8 +317,9 @@ impl Ledger {
     }
 }
 
-/// `000 ABM (SIGCOMM 2022)` is ABM (SIGCOMM 2022).
-fn short_name(paper: &str) -> &str {
+/// A paper's name without its number: `000 ABM (SIGCOMM 2022)` is ABM (SIGCOMM 2022).
+#[must_use]
+pub fn paper_name(paper: &str) -> &str {
     paper.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start()
 }
 

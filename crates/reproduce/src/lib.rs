@@ -20,7 +20,9 @@ pub use experiment::{
     Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Scale, ScaleName,
     Variant,
 };
-pub use ledger::{Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, recorded_costs};
+pub use ledger::{
+    Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,
+};
 pub use metric::{Metric, Quantity, Statistic, Take};
 pub use plan::{Plan, Point};
 pub use registry::Registry;

@@ -1,6 +1,8 @@
 //! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
 
-use crate::{Cost, Experiment, Judged, Ledger, Record, ReproduceError, Results};
+use crate::{
+    Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict, paper_name,
+};
 use bufferlab_report::{
     CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_svg,
 };
@@ -22,14 +24,57 @@ pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -
     write_whole(&folder.join("figure.html"), &page(results, panels, verdicts).html())
 }
 
-/// Writes `ledger.md` and `verdicts.csv` into `folder`.
+/// Writes `index.html`, which leads to the figures of `experiments`, `ledger.md` and `verdicts.csv` into `folder`.
 ///
 /// # Errors
 /// If the folder cannot be written.
-pub fn write_ledger(folder: &Path, ledger: &Ledger) -> Result<(), ReproduceError> {
+pub fn write_ledger(
+    folder: &Path,
+    ledger: &Ledger,
+    experiments: &[&Experiment],
+) -> Result<(), ReproduceError> {
+    write_whole(&folder.join("index.html"), &index(ledger, experiments).html())?;
     let text = format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
     write_whole(&folder.join("ledger.md"), &text)?;
     write_whole(&folder.join("verdicts.csv"), &ledger.records_csv()?)
+}
+
+fn index(ledger: &Ledger, experiments: &[&Experiment]) -> CurvesPage {
+    let mut tables = Vec::new();
+    let header = ["paper", "rows"].into_iter().map(str::to_owned);
+    let header = header.chain(Verdict::ALL.iter().map(ToString::to_string)).collect();
+    let line = |name: &str, counts: [usize; 7]| {
+        let total = counts.iter().sum::<usize>().to_string();
+        [name.to_owned(), total].into_iter().chain(counts.iter().map(ToString::to_string)).collect()
+    };
+    let papers = ledger.papers();
+    let mut rows: Vec<Vec<String>> =
+        papers.iter().map(|paper| line(paper_name(paper), ledger.counts(Some(paper)))).collect();
+    rows.push(line("all", ledger.counts(None)));
+    tables.push(PageTable { title: "Verdicts".to_owned(), header, rows });
+    for paper in papers {
+        let words = ["claim", "where", "statement", "verdict", "here"];
+        let rows = ledger.rows.iter().filter(|row| row.claim.paper == paper).map(|row| {
+            let claim = &row.claim;
+            let statement = format!("{}, {}: {}", claim.scheme_and_baseline, claim.metric, claim.paper_value);
+            let here = match &row.evidence {
+                Evidence::Test(test) => format!("{} test {}", test.measured, test.test),
+                Evidence::Runs(run) => format!("{} {}", run.measured, run.experiment),
+                Evidence::None => String::new(),
+            };
+            let verdict = row.evidence.verdict().to_string();
+            vec![claim.id.clone(), claim.figure_table_section.clone(), statement, verdict, here]
+        });
+        let (title, header) = (paper_name(paper).to_owned(), words.map(str::to_owned).to_vec());
+        tables.push(PageTable { title, header, rows: rows.collect() });
+    }
+    let link = |one: &&Experiment| (format!("{}/figure.html", one.id), heading(one));
+    CurvesPage {
+        title: "What becomes of the papers' statements".to_owned(),
+        links: experiments.iter().map(link).collect(),
+        tables,
+        ..CurvesPage::default()
+    }
 }
 
 /// Writes a file beside its place and moves it there.
@@ -186,7 +231,7 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
     if experiment.axes.is_empty() {
         tables.push(values_table(results));
     }
-    CurvesPage { title: heading(experiment), about, panels, tables }
+    CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() }
 }
 
 /// For an experiment without axes: a row per variant, a column per metric.

@@ -133,7 +133,7 @@ fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     let place = out.join("test/star");
     write_experiment(&place, results, &verdicts).unwrap_or_else(|error| panic!("{error}"));
     let ledger = Ledger::recorded().unwrap_or_else(|error| panic!("{error}"));
-    write_ledger(out, &ledger).unwrap_or_else(|error| panic!("{error}"));
+    write_ledger(out, &ledger, &[results.experiment()]).unwrap_or_else(|error| panic!("{error}"));
     let mut files = Vec::new();
     for entry in fs::read_dir(&place).expect("written") {
         let path = entry.expect("readable").path();
