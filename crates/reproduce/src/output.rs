@@ -227,7 +227,7 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
             })
             .collect(),
     };
-    let mut tables = vec![judged];
+    let mut tables = if judged.rows.is_empty() { Vec::new() } else { vec![judged] };
     if experiment.axes.is_empty() {
         tables.push(values_table(results));
     }
