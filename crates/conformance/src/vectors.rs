@@ -51,6 +51,7 @@
 
 mod file;
 mod run;
+mod profiles;
 mod values;
 
 pub use file::{BufferSpec, Case, Event, LoadError, Probes, Step, VectorFile};

@@ -78,19 +78,36 @@ struct Found {
 
 /// Priority 0 is lossy, priority 1 lossless; senders obey pauses late.
 fn fuzz(policy: &str, identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool) -> Found {
+    fuzz_with(policy, EVENTS, vec![], vec![], 1, identities)
+}
+
+/// The same with parameters on top, and with lossless priorities by port.
+fn fuzz_with(
+    policy: &str,
+    events: u64,
+    more: Vec<(String, ParamValue)>,
+    lossless_by_port: Vec<u32>,
+    seed: u64,
+    identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool,
+) -> Found {
+    let loses_nothing = |port: u16, priority: u8| {
+        lossless_by_port.get(usize::from(port)).map_or(priority == 1, |mask| mask >> priority & 1 != 0)
+    };
     let config = SwitchConfig {
         max_packet: MTU,
         lossless: 0b10,
+        lossless_by_port: lossless_by_port.clone(),
         ..SwitchConfig::new(200_000 + u64::from(PORTS) * HEADROOM, vec![BitRate::gbps(10); PORTS.into()])
             .with_queues(2)
     };
-    let params = [("headroom".to_owned(), ParamValue::Bytes(HEADROOM))];
+    let mut params = vec![("headroom".to_owned(), ParamValue::Bytes(HEADROOM))];
+    params.extend(more);
     let mut switch: Switch<Box<dyn Policy>> = config.build(policy, &params).expect("it fits");
     let mut found =
         Found { books: Books::default(), broken: 0, lossless_losses: 0, lossy_losses: 0, stored: 0 };
-    let mut stream = RandomStream::new(1, "test/reverie-books", 0);
+    let mut stream = RandomStream::new(seed, "test/reverie-books", 0);
     let mut silent = [false; QUEUES];
-    for step in 0..EVENTS {
+    for step in 0..events {
         let (now, books) = (Time(step * 100_000), &mut found.books);
         books.step = step;
         while let Some(&(at, ingress, paused)) = books.obeys.front()
@@ -113,9 +130,9 @@ fn fuzz(policy: &str, identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool)
             let packet =
                 Packet { size, tags, ingress_port: from, egress_port: to, priority, ..Packet::default() };
             if !silent[usize::from(from * 2 + u16::from(priority))] {
-                match (switch.handle_arrival(now, &packet, books), priority) {
+                match (switch.handle_arrival(now, &packet, books), loses_nothing(from, priority)) {
                     (Admission::Stored { .. }, _) => found.stored += 1,
-                    (Admission::Dropped(_), 0) => found.lossy_losses += 1,
+                    (Admission::Dropped(_), false) => found.lossy_losses += 1,
                     (Admission::Dropped(_), _) => found.lossless_losses += 1,
                 }
             }
