@@ -50,8 +50,8 @@
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 mod file;
-mod run;
 mod profiles;
+mod run;
 mod values;
 
 pub use file::{BufferSpec, Case, Event, LoadError, Probes, Step, VectorFile};
