@@ -113,7 +113,7 @@ pub struct SwitchSpec {
     pub queues_per_port: u8,
     /// Registry name of the policy.
     pub policy: String,
-    /// All of its parameters: those that the scenario gives, the rest from the registry under the profile.
+    /// All of its parameters: those that the scenario gives, the rest from the registry under the profile. Without an empty list of profiles.
     pub policy_params: Vec<(String, ParamValue)>,
     /// Which queue leaves next.
     pub scheduler: SchedulerSpec,

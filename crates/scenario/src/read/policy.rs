@@ -22,9 +22,10 @@ pub(crate) struct PolicyChoice {
 }
 
 impl PolicyChoice {
-    /// All parameters, by the registry's names.
+    /// All parameters, by the registry's names; without profiles where there are none.
     pub(crate) fn values(&self) -> Vec<(String, ParamValue)> {
-        self.params.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+        let said = self.params.iter().filter(|(_, value)| !is_empty(value));
+        said.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }
 
     /// Where `param` was written, else the policy.
@@ -90,13 +91,17 @@ pub(crate) fn read(switch: &mut Reader<'_>, profile: Profile) -> Option<PolicyCh
     let mut out = OutTable::default();
     out.set("name", quote(info.name));
     for (name, value) in params.iter() {
-        // An empty list says nothing.
-        if !matches!(value, ParamValue::Profiles(list) if list.is_empty()) {
+        if !is_empty(value) {
             out.set(name, write(value));
         }
     }
     switch.out.put("policy", OutValue::Table(out));
     Some(PolicyChoice { info, params, origin: name.origin, origins })
+}
+
+/// An empty list of profiles says nothing.
+fn is_empty(value: &ParamValue) -> bool {
+    matches!(value, ParamValue::Profiles(list) if list.is_empty())
 }
 
 fn names() -> impl Iterator<Item = &'static str> + Clone {
