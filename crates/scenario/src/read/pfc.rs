@@ -24,8 +24,8 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     let mut reader = switch.table("pfc")?;
     let enabled = reader.flag("enabled");
     let priorities = reader.counts("priorities");
-    let ports = reader.has("ports").then(|| reader.counts("ports"));
-    if ports.as_ref().is_some_and(|ports| ports.as_ref().is_some_and(Vec::is_empty)) {
+    let ports = reader.counts("ports");
+    if ports.as_ref().is_some_and(Vec::is_empty) {
         let complaint = Complaint::new("no port is listed", "expected at least one port");
         reader.error("ports", complaint.help("leave it out for all ports, or set enabled = false"));
     }
@@ -47,10 +47,7 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     let resolved = reader.finish();
     switch.put("pfc", resolved);
     let priorities = priorities?.into_iter().map(|priority| priority as u8).collect();
-    let ports = match ports {
-        None => Vec::new(),
-        Some(ports) => ports?.into_iter().map(|port| port as u16).collect(),
-    };
+    let ports = ports.unwrap_or_default().into_iter().map(|port| port as u16).collect();
     let spec = PfcSpec { priorities, ports, reaction: reaction?, quanta, watchdog: None };
     Some(Some(PfcChoice { spec, watchdog: watchdog?, origin }).filter(|_| enabled == Some(true)))
 }
