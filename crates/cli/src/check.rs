@@ -153,7 +153,9 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
 fn lossless(spec: &SwitchSpec) -> String {
     spec.pfc.as_ref().map_or_else(String::new, |pfc| {
         let priorities: Vec<_> = pfc.priorities.iter().map(ToString::to_string).collect();
-        format!(", lossless priorities {}", priorities.join(", "))
+        let ports: Vec<_> = pfc.ports.iter().map(ToString::to_string).collect();
+        let on = if ports.is_empty() { String::new() } else { format!(" on ports {}", ports.join(", ")) };
+        format!(", lossless priorities {}{on}", priorities.join(", "))
     })
 }
 

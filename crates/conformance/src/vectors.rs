@@ -50,6 +50,7 @@
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 mod file;
+mod profiles;
 mod run;
 mod values;
 

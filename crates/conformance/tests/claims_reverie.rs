@@ -3,8 +3,8 @@
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
 use bufferlab_core::{
-    Account, Admission, Arrival, Buffer, Departure, IngressId, Observer, Packet, ParamValue, Policy, QueueId,
-    Switch, SwitchConfig, Tags,
+    Account, Admission, Arrival, Buffer, BufferProfile, Departure, Direction, IngressId, Observer, Packet,
+    ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags, ThresholdRule,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
@@ -24,6 +24,9 @@ struct Books {
     ingress: [u64; QUEUES],
     egress: [u64; QUEUES],
     headroom: [u64; QUEUES],
+    /// Where only some ports are lossless: which ingress queues, and bytes of lossy packets by egress queue.
+    is_lossless: [bool; QUEUES],
+    lossy_egress: [u64; QUEUES],
     headroom_before: u64,
     /// What each sender was told last, and when it obeys.
     told: [bool; QUEUES],
@@ -43,6 +46,9 @@ impl Observer for Books {
         let size = u64::from(arrival.size);
         self.ingress[usize::from(arrival.ingress.0)] += size;
         self.egress[usize::from(arrival.queue.0)] += size;
+        if !self.is_lossless[usize::from(arrival.ingress.0)] {
+            self.lossy_egress[usize::from(arrival.queue.0)] += size;
+        }
         if buffer.used(Account::Headroom) > self.headroom_before {
             self.headroom[usize::from(arrival.ingress.0)] += size;
         }
@@ -51,6 +57,9 @@ impl Observer for Books {
         let (size, ingress) = (u64::from(departure.size), usize::from(departure.ingress.0));
         self.ingress[ingress] -= size;
         self.egress[usize::from(departure.queue.0)] -= size;
+        if !self.is_lossless[ingress] {
+            self.lossy_egress[usize::from(departure.queue.0)] -= size;
+        }
         // Headroom is given back first, whichever packet leaves.
         self.headroom[ingress] = self.headroom[ingress].saturating_sub(size);
     }
@@ -78,19 +87,39 @@ struct Found {
 
 /// Priority 0 is lossy, priority 1 lossless; senders obey pauses late.
 fn fuzz(policy: &str, identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool) -> Found {
+    fuzz_with(policy, EVENTS, vec![], vec![], 1, identities)
+}
+
+/// The same with parameters on top, and with lossless priorities by port.
+fn fuzz_with(
+    policy: &str,
+    events: u64,
+    more: Vec<(String, ParamValue)>,
+    lossless_by_port: Vec<u32>,
+    seed: u64,
+    identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool,
+) -> Found {
+    let loses_nothing = |port: u16, priority: u8| {
+        lossless_by_port.get(usize::from(port)).map_or(priority == 1, |mask| mask >> priority & 1 != 0)
+    };
     let config = SwitchConfig {
         max_packet: MTU,
         lossless: 0b10,
+        lossless_by_port: lossless_by_port.clone(),
         ..SwitchConfig::new(200_000 + u64::from(PORTS) * HEADROOM, vec![BitRate::gbps(10); PORTS.into()])
             .with_queues(2)
     };
-    let params = [("headroom".to_owned(), ParamValue::Bytes(HEADROOM))];
+    let mut params = vec![("headroom".to_owned(), ParamValue::Bytes(HEADROOM))];
+    params.extend(more);
     let mut switch: Switch<Box<dyn Policy>> = config.build(policy, &params).expect("it fits");
     let mut found =
         Found { books: Books::default(), broken: 0, lossless_losses: 0, lossy_losses: 0, stored: 0 };
-    let mut stream = RandomStream::new(1, "test/reverie-books", 0);
+    for (queue, is_lossless) in found.books.is_lossless.iter_mut().enumerate() {
+        *is_lossless = loses_nothing(queue as u16 / 2, (queue % 2) as u8);
+    }
+    let mut stream = RandomStream::new(seed, "test/reverie-books", 0);
     let mut silent = [false; QUEUES];
-    for step in 0..EVENTS {
+    for step in 0..events {
         let (now, books) = (Time(step * 100_000), &mut found.books);
         books.step = step;
         while let Some(&(at, ingress, paused)) = books.obeys.front()
@@ -113,9 +142,9 @@ fn fuzz(policy: &str, identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool)
             let packet =
                 Packet { size, tags, ingress_port: from, egress_port: to, priority, ..Packet::default() };
             if !silent[usize::from(from * 2 + u16::from(priority))] {
-                match (switch.handle_arrival(now, &packet, books), priority) {
+                match (switch.handle_arrival(now, &packet, books), loses_nothing(from, priority)) {
                     (Admission::Stored { .. }, _) => found.stored += 1,
-                    (Admission::Dropped(_), 0) => found.lossy_losses += 1,
+                    (Admission::Dropped(_), false) => found.lossy_losses += 1,
                     (Admission::Dropped(_), _) => found.lossless_losses += 1,
                 }
             }
@@ -206,4 +235,99 @@ claims! {
 fn the_page_says_what_was_found() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims-lossless.md");
     assert_page(&page, "reverie-accounts", CLAIMS);
+}
+
+/// Profiles of every queue, drawn at random, and which ports have priority 1 lossless.
+struct Drawn {
+    profiles: Vec<BufferProfile>,
+    lossless_by_port: Vec<u32>,
+    reserved: [u64; QUEUES],
+    egress_reserved: [u64; QUEUES],
+    headroom: u64,
+}
+
+fn draw(seed: u64, thresholds: bool) -> Drawn {
+    let mut stream = RandomStream::new(seed, "test/reverie-profiles", 0);
+    let lossless_by_port: Vec<u32> =
+        (0..PORTS).map(|port| if port == 0 || stream.below(2) == 0 { 0b10 } else { 0 }).collect();
+    let mut drawn = Drawn {
+        profiles: Vec::new(),
+        lossless_by_port,
+        reserved: [0; QUEUES],
+        egress_reserved: [0; QUEUES],
+        headroom: 0,
+    };
+    let rule = |stream: &mut RandomStream| match stream.below(3) {
+        0 => Some(ThresholdRule::Static(stream.below(60_000))),
+        1 => Some(ThresholdRule::Dynamic((stream.below(17) as f64 - 8.0).exp2())),
+        _ => None,
+    };
+    for queue in 0..QUEUES {
+        let (port, priority) = (queue / 2, queue % 2);
+        let is_lossless = drawn.lossless_by_port[port] >> priority & 1 != 0;
+        let at = BufferProfile {
+            ports: vec![port as u16],
+            priorities: vec![priority as u8],
+            ..BufferProfile::default()
+        };
+        let threshold = if thresholds { rule(&mut stream) } else { None };
+        drawn.reserved[queue] = stream.below(5_000);
+        let reserved = Some(drawn.reserved[queue]);
+        let mut ingress = BufferProfile { threshold, reserved, ..at.clone() };
+        if is_lossless {
+            let own = HEADROOM + stream.below(5_000);
+            drawn.headroom += own;
+            ingress.headroom = Some(own);
+            ingress.xon = Some(stream.below(3_000));
+            ingress.xon_offset = Some(stream.below(3_000));
+        } else {
+            drawn.egress_reserved[queue] = stream.below(5_000);
+            let threshold = if thresholds { rule(&mut stream) } else { None };
+            let reserved = Some(drawn.egress_reserved[queue]);
+            drawn.profiles.push(BufferProfile { direction: Direction::Egress, threshold, reserved, ..at });
+        }
+        drawn.profiles.push(ingress);
+    }
+    drawn
+}
+
+/// Equations 7 to 9 with reserves beside the pools: each packet has the class of the port that it came from.
+fn counted_twice_with(drawn: &Drawn, books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
+    let of_class = |bytes: &[u64; QUEUES], lossless: bool| -> u64 {
+        (0..QUEUES).filter(|&queue| books.is_lossless[queue] == lossless).map(|queue| bytes[queue]).sum()
+    };
+    let headroom = of_class(&books.headroom, true);
+    let (lossy_in, lossless_in) =
+        (of_class(&books.ingress, false), of_class(&books.ingress, true) - headroom);
+    let total: u64 = books.egress.iter().sum();
+    let lossy_out: u64 = books.lossy_egress.iter().sum();
+    let in_reserves: u64 = (0..QUEUES)
+        .map(|queue| (books.ingress[queue] - books.headroom[queue]).min(drawn.reserved[queue]))
+        .sum();
+    let in_egress_reserves: u64 =
+        (0..QUEUES).map(|queue| books.lossy_egress[queue].min(drawn.egress_reserved[queue])).sum();
+    let (q_in, q_eo) = (lossy_in + lossless_in - in_reserves, lossy_out - in_egress_reserves);
+    let b_in = 200_000 + u64::from(PORTS) * HEADROOM - drawn.headroom - drawn.reserved.iter().sum::<u64>();
+    let b_eo = b_in * 4 / 5 - drawn.egress_reserved.iter().sum::<u64>();
+    lossy_out == lossy_in
+        && total - lossy_out == lossless_in + headroom
+        && buffer.used(Account::Shared) == lossy_in + lossless_in
+        && buffer.used(Account::Headroom) == headroom
+        && probe(policy, buffer, "ingress_pool_free") == b_in.saturating_sub(q_in)
+        && (b_eo.saturating_sub(1)..=b_eo).contains(&(probe(policy, buffer, "lossy_pool_free") + q_eo))
+}
+
+#[test]
+fn with_random_profiles_and_lossless_ports_every_packet_is_still_counted_twice_and_no_lossless_one_is_lost() {
+    for (policy, seed) in (0..40).flat_map(|seed| [("sonic-dt", seed), ("sonic-abm", seed)]) {
+        let drawn = draw(seed, policy == "sonic-dt");
+        let profiles = ParamValue::Profiles(drawn.profiles.clone().into());
+        let more = vec![("profiles".to_owned(), profiles)];
+        let identities = |books: &Books, buffer: &Buffer, policy: &dyn Policy| {
+            counted_twice_with(&drawn, books, buffer, policy)
+        };
+        let found = fuzz_with(policy, 20_000, more, drawn.lossless_by_port.clone(), seed, identities);
+        assert_eq!((found.broken, found.lossless_losses, found.books.repeated), (0, 0, 0), "{policy} {seed}");
+        assert!(found.lossy_losses > 100 && found.books.pauses > 10, "{policy} {seed}");
+    }
 }

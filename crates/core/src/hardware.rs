@@ -4,6 +4,7 @@
 //! here: a slice is a [`crate::Switch`] of its own. Cut-through is the driver's, which knows when a packet's first bits arrive.)
 
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use crate::profiles::ThresholdRule;
 use crate::shared_pool::Reserves;
 use crate::weight::Weight;
 use bufferlab_units::Time;
@@ -67,6 +68,15 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
         ParamValue::Ratio(x) if is_alpha => ParamValue::Ratio(round(*x)),
         ParamValue::RatioPerPriority(list) if is_alpha => {
             ParamValue::RatioPerPriority(list.iter().map(|&x| round(x)).collect::<Vec<_>>().into())
+        }
+        ParamValue::Profiles(list) => {
+            let mut list = list.to_vec();
+            for profile in &mut list {
+                if let Some(ThresholdRule::Dynamic(alpha)) = &mut profile.threshold {
+                    *alpha = round(*alpha);
+                }
+            }
+            ParamValue::Profiles(list.into())
         }
         // A control plane that computes alphas writes rounded ones.
         ParamValue::Choice(_) => match kind {

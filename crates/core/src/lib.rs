@@ -55,6 +55,7 @@ pub mod mark;
 pub mod panel;
 pub mod params;
 pub mod policy;
+pub mod profiles;
 pub mod schedule;
 mod shared_pool;
 mod switch;
@@ -71,6 +72,7 @@ pub use policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand, Policy, PolicyInfo,
     SwitchShape, Tags, Verdict, find_policy,
 };
+pub use profiles::{BufferProfile, Direction, ThresholdRule};
 pub use schedule::{Discipline, Group, ScheduleError, Scheduler};
 pub use shared_pool::Reserves;
 pub use switch::{Admission, Counters, Observer, Packet, Switch, SwitchConfig, Transmission};

@@ -4,6 +4,7 @@
 //! show`, the documentation and the constructors all read that list, so a parameter is described in
 //! one place.
 
+use crate::profiles::BufferProfile;
 use bufferlab_units::Time;
 use std::borrow::Cow;
 use std::fmt;
@@ -70,6 +71,8 @@ pub enum ParamKind {
     Flag,
     /// One of a few words.
     Choice(&'static [&'static str]),
+    /// A list of buffer profiles; of two that name the same queue the later one counts.
+    Profiles,
 }
 
 /// A parameter's value.
@@ -91,6 +94,8 @@ pub enum ParamValue {
     Flag(bool),
     /// One of the words of [`ParamKind::Choice`].
     Choice(Cow<'static, str>),
+    /// See [`ParamKind::Profiles`]; may be empty.
+    Profiles(Cow<'static, [BufferProfile]>),
 }
 
 /// The value as a scenario file would write it.
@@ -108,6 +113,10 @@ impl fmt::Display for ParamValue {
             Self::Count(n) => write!(f, "{n}"),
             Self::Flag(b) => write!(f, "{b}"),
             Self::Choice(word) => write!(f, "\"{word}\""),
+            Self::Profiles(list) => {
+                let list: Vec<_> = list.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", list.join(", "))
+            }
         }
     }
 }
@@ -176,6 +185,11 @@ impl ParamInfo {
             (ParamKind::Choice(words), ParamValue::Choice(word)) if !words.contains(&word.as_ref()) => {
                 Err(format!("expected one of {}, found \"{word}\"", words.join(", ")))
             }
+            (ParamKind::Profiles, ParamValue::Profiles(list)) => {
+                list.iter().enumerate().try_for_each(|(index, profile)| {
+                    profile.check().map_err(|why| format!("profile {index}: {why}"))
+                })
+            }
             (ParamKind::Bytes { .. } | ParamKind::BytesPerPort { .. }, ParamValue::Bytes(_))
             | (ParamKind::Time { .. }, ParamValue::Time(_))
             | (ParamKind::Count { .. }, ParamValue::Count(_))
@@ -201,6 +215,7 @@ impl ParamInfo {
             ParamKind::Count { min } => format!("a whole number of at least {min}"),
             ParamKind::Flag => "true or false".to_owned(),
             ParamKind::Choice(words) => format!("one of {}", words.join(", ")),
+            ParamKind::Profiles => "a list of profiles, each a table".to_owned(),
         }
     }
 }
@@ -303,6 +318,15 @@ impl Params {
             ParamValue::Bytes(n) => vec![*n; ports],
             ParamValue::BytesPerPort(list) => (0..ports).map(|port| list[port.min(list.len() - 1)]).collect(),
             other => panic!("{name} is not a size per port: {other}"),
+        }
+    }
+
+    /// A [`ParamKind::Profiles`].
+    #[must_use]
+    pub fn profiles(&self, name: &str) -> &[BufferProfile] {
+        match self.get(name) {
+            ParamValue::Profiles(list) => list,
+            other => panic!("{name} is not a list of profiles: {other}"),
         }
     }
 

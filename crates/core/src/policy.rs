@@ -28,6 +28,7 @@ mod maximum_queue;
 mod occamy;
 mod plasticine;
 mod plasticine_pisa;
+mod queue_profiles;
 mod reverie;
 mod short_flows;
 mod sonic;
@@ -172,6 +173,26 @@ impl PolicyInfo {
                 let message = format!("{found} values, one for each port, and the switch has {ports} ports");
                 return Err(BuildError { param, message });
             }
+            if let ParamValue::Profiles(list) = value
+                && let Some(message) = list.iter().enumerate().find_map(|(index, profile)| {
+                    let port = profile.ports.iter().find(|&&port| usize::from(port) >= shape.ports());
+                    let beyond = |&&priority: &&u8| usize::from(priority) >= shape.queues_per_port;
+                    let (ports, queues) = (shape.ports(), shape.queues_per_port);
+                    port.map(|port| {
+                        format!(
+                            "profile {index} is for port {port}, and the switch has {ports}, numbered from 0"
+                        )
+                    })
+                    .or_else(|| {
+                        let priority = profile.priorities.iter().find(beyond)?;
+                        Some(format!(
+                            "profile {index} is for priority {priority}, and queues_per_port is {queues}"
+                        ))
+                    })
+                })
+            {
+                return Err(BuildError { param, message });
+            }
         }
         (self.build)(params, shape)
     }
@@ -228,6 +249,8 @@ pub struct SwitchShape {
     pub seed: u64,
     /// Bit p: priority p is lossless (PFC).
     pub lossless: u32,
+    /// The same by port, where ports differ: what of `lossless` holds for packets that arrive there. Empty: all of it everywhere.
+    pub lossless_by_port: Vec<u32>,
 }
 
 impl SwitchShape {
@@ -235,6 +258,18 @@ impl SwitchShape {
     #[must_use]
     pub fn ports(&self) -> usize {
         self.port_rates.len()
+    }
+
+    /// Bit p: packets of priority p that arrive at `port` are lossless.
+    #[must_use]
+    pub fn lossless_at(&self, port: usize) -> u32 {
+        self.lossless_by_port.get(port).map_or(self.lossless, |mask| self.lossless & mask)
+    }
+
+    /// Number of lossless ingress queues.
+    #[must_use]
+    pub fn lossless_queues(&self) -> u64 {
+        (0..self.ports()).map(|port| u64::from(self.lossless_at(port).count_ones())).sum()
     }
 
     /// Number of egress queues: ports × queues per port.

@@ -135,6 +135,8 @@ pub struct SwitchConfig {
     pub foreign_ports: usize,
     /// Bit p: priority p is lossless; policies that know of PFC pause its senders.
     pub lossless: u32,
+    /// The same by port, where ports differ (see [`SwitchShape::lossless_by_port`]); empty: `lossless` everywhere.
+    pub lossless_by_port: Vec<u32>,
 }
 
 impl SwitchConfig {
@@ -153,6 +155,7 @@ impl SwitchConfig {
             hardware: Hardware::IDEAL,
             foreign_ports: 0,
             lossless: 0,
+            lossless_by_port: Vec::new(),
         }
     }
 
@@ -174,6 +177,7 @@ impl SwitchConfig {
             profile: self.profile,
             seed: self.seed,
             lossless: self.lossless,
+            lossless_by_port: self.lossless_by_port.clone(),
         }
     }
 
@@ -202,6 +206,11 @@ impl SwitchConfig {
         let queues = self.queues_per_port;
         if self.lossless.checked_shr(queues as u32).unwrap_or(0) != 0 {
             let message = format!("a lossless priority is beyond the {queues} queues of a port");
+            return Err(BuildError { param: "lossless", message });
+        }
+        let (listed, ports) = (self.lossless_by_port.len(), self.port_rates.len());
+        if listed != 0 && listed != ports {
+            let message = format!("lossless priorities of {listed} ports, and the switch has {ports}");
             return Err(BuildError { param: "lossless", message });
         }
         if self.lossless != 0 && self.foreign_ports > 0 {

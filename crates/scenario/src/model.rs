@@ -113,7 +113,7 @@ pub struct SwitchSpec {
     pub queues_per_port: u8,
     /// Registry name of the policy.
     pub policy: String,
-    /// All of its parameters: those that the scenario gives, the rest from the registry under the profile.
+    /// All of its parameters: those that the scenario gives, the rest from the registry under the profile. Without an empty list of profiles.
     pub policy_params: Vec<(String, ParamValue)>,
     /// Which queue leaves next.
     pub scheduler: SchedulerSpec,
@@ -141,6 +141,8 @@ impl SwitchSpec {
 pub struct PfcSpec {
     /// The lossless priorities.
     pub priorities: Vec<u8>,
+    /// Ports on which they are lossless; empty: all.
+    pub ports: Vec<u16>,
     /// From the arrival of a pause frame of this switch at a neighbour to the moment at which the neighbour starts no more packets.
     pub reaction: Time,
     /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that. `None`: until it is taken back.
@@ -232,6 +234,22 @@ impl PfcSpec {
     #[must_use]
     pub fn mask(&self) -> u32 {
         self.priorities.iter().fold(0, |mask, priority| mask | 1 << priority)
+    }
+
+    /// Bit p: priority p is lossless on `port`.
+    #[must_use]
+    pub fn mask_at(&self, port: u16) -> u32 {
+        if self.ports.is_empty() || self.ports.contains(&port) { self.mask() } else { 0 }
+    }
+
+    /// The same for each of so many ports; empty if it is the same for all.
+    #[must_use]
+    pub fn masks_by_port(&self, ports: usize) -> Vec<u32> {
+        if self.ports.is_empty() {
+            Vec::new()
+        } else {
+            (0..ports as u16).map(|port| self.mask_at(port)).collect()
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    BURST, CHANGE, ECN, FAULT, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, PFC, Presence, ROOT,
-    ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS, TRANSPORT, TableSpec, WATCHDOG,
-    WORKLOAD,
+    BURST, CHANGE, ECN, FAULT, HARDWARE, HOST, KeySpec, Kind, LINK, OTHER_BURST, OUTPUT, PFC, PROFILE,
+    Presence, ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS, TRANSPORT,
+    TableSpec, WATCHDOG, WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
 use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
@@ -22,6 +22,7 @@ pub fn reference() -> String {
         &ROUTE,
         &SWITCH,
         &ECN,
+        &PROFILE,
         &PFC,
         &WATCHDOG,
         &HARDWARE,

@@ -28,7 +28,9 @@ fn every_policy_survives_the_round_trip_with_all_of_its_parameters() {
                 shipped_with("abm-reduced.toml", &[("switch.policy", info.name), ("profile", profile)]);
             let spec = &loaded.scenario.switches[0];
             assert_eq!(spec.policy, info.name);
-            assert_eq!(spec.policy_params.len(), info.params.len());
+            // An empty list of profiles is not said.
+            let said = info.params.iter().filter(|param| param.name != "profiles").count();
+            assert_eq!(spec.policy_params.len(), said);
             assert_round_trip(&loaded);
         }
     }

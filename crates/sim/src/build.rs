@@ -237,6 +237,7 @@ fn build_switch(
             hardware: spec.hardware.switch,
             foreign_ports: ports - rates.len(),
             lossless: spec.lossless(),
+            lossless_by_port: spec.pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(rates.len())),
         };
         let core = config
             .build(&spec.policy, &spec.policy_params)

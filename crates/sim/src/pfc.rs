@@ -146,6 +146,13 @@ impl Pfc {
         target.link as usize * self.width + usize::from(target.priority)
     }
 
+    /// Whether the sender of the link, a switch, has the priority lossless on other ports only, and takes no notice of frames here.
+    fn is_ignored(&self, target: Target, sender: End) -> bool {
+        let End::Switch(switch, port) = sender else { return false };
+        let spec = self.specs[switch as usize].as_ref();
+        spec.is_some_and(|spec| !spec.ports.is_empty() && spec.mask_at(port) >> target.priority & 1 == 0)
+    }
+
     fn state(&mut self, target: Target) -> &mut PauseState {
         let at = self.at(target);
         &mut self.states[at]
@@ -252,8 +259,12 @@ impl Simulation {
     pub(crate) fn handle_pause_obeyed(&mut self, key: u32) {
         let (target, now) = (Target::of(key), self.now);
         let Some(pfc) = &mut self.pfc else { return };
+        let is_ignored = pfc.is_ignored(target, self.links[target.link as usize].from);
         let Some(state) = pfc.state_of(key) else { return };
         state.received_pauses += 1;
+        if is_ignored {
+            return;
+        }
         if let Some(duration) = state.duration {
             state.expires = now + duration;
             self.timers.push(state.expires, Timer::PauseExpiry(key));

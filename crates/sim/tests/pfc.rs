@@ -398,3 +398,15 @@ fn ports_that_are_insured_by_the_formula_lose_nothing_whatever_their_queues_do()
     let (lost, _) = insured(3_000);
     assert!(lost > 0, "an insurance of two packets is enough, too");
 }
+
+#[test]
+fn a_port_on_which_nothing_is_lossless_sends_no_pauses_and_ignores_those_that_come() {
+    // s0's port to s1 is its second, s1's port to s0 its first.
+    let (neither, deaf) = (chain(", ports = [1]", "1200 us"), chain(", ports = [0]", "1200 us"));
+    assert!(neither.pauses.iter().all(|row| row.sent_pauses == 0), "{:?}", neither.pauses);
+    // s1 pauses in vain: what comes is more than its headroom, and s0 is never silent.
+    let (sender, asking) = (pauses(&deaf, 0, 1), pauses(&deaf, 1, 0));
+    assert!(asking.sent_pauses > 0 && sender.received_pauses == asking.sent_pauses, "{asking:?}");
+    assert_eq!((sender.paused_ns, asking.neighbour_paused_ns), (0, 0));
+    assert!(deaf.switch_losses() > 0 && chain("", "1200 us").switch_losses() == 0);
+}

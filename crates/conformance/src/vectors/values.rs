@@ -44,6 +44,10 @@ pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<Param
         ParamKind::Time { .. } => value.as_str().and_then(parse_time).map(ParamValue::Time),
         ParamKind::Count { .. } => count(value).map(ParamValue::Count),
         ParamKind::Flag => value.as_bool().map(ParamValue::Flag),
+        ParamKind::Profiles => value
+            .as_array()
+            .and_then(|list| list.iter().map(super::profiles::profile).collect::<Option<Vec<_>>>())
+            .map(|list| ParamValue::Profiles(list.into())),
         ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
     };
     let found = found.ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;

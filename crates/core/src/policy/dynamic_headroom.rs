@@ -29,7 +29,8 @@ pub(super) struct DynamicHeadroom {
     xon: u64,
     xon_offset: u64,
     queues_per_port: u16,
-    lossless: u32,
+    /// By port: bit p: priority p is lossless.
+    lossless: Vec<u32>,
     /// By ingress queue: its own pause.
     paused: Vec<bool>,
     /// By port: the pause of all its queues.
@@ -43,7 +44,7 @@ impl DynamicHeadroom {
             xon,
             xon_offset,
             queues_per_port: shape.queues_per_port as u16,
-            lossless: shape.lossless,
+            lossless: (0..shape.ports()).map(|port| shape.lossless_at(port)).collect(),
             paused: vec![false; shape.queues()],
             port_paused: vec![false; shape.ports()],
         }
@@ -60,7 +61,7 @@ impl DynamicHeadroom {
     /// Bytes that the lossless queues of a port hold of the pool, and of the insurance.
     fn held(&self, port: usize, buffer: &Buffer) -> (u64, u64) {
         let first = port as u16 * self.queues_per_port;
-        let queues = (0..self.queues_per_port).filter(|queue| self.lossless >> queue & 1 != 0);
+        let queues = (0..self.queues_per_port).filter(|queue| self.lossless[port] >> queue & 1 != 0);
         queues.map(|queue| IngressId(first + queue)).fold((0, 0), |(shared, insured), id| {
             let headroom = buffer.ingress_headroom_bytes(id);
             (shared + buffer.ingress_bytes(id) - headroom, insured + headroom)
@@ -68,8 +69,8 @@ impl DynamicHeadroom {
     }
 
     /// N T.
-    fn port_limit(&self, limit: u64) -> u64 {
-        limit.saturating_mul(u64::from(self.lossless.count_ones()))
+    fn port_limit(&self, port: usize, limit: u64) -> u64 {
+        limit.saturating_mul(u64::from(self.lossless[port].count_ones()))
     }
 
     /// Where a lossless arrival goes; `length`: what its queue holds of the pool with it, `limit`: T, `room`: it fits into the pool.
@@ -83,7 +84,7 @@ impl DynamicHeadroom {
     ) -> Verdict {
         let (port, size) = (self.port(arrival.ingress), u64::from(arrival.size));
         let (shared, insured) = self.held(port, buffer);
-        if !room || shared + size > self.port_limit(limit) {
+        if !room || shared + size > self.port_limit(port, limit) {
             self.port_paused[port] = true;
         }
         if !self.port_paused[port] {
@@ -110,7 +111,7 @@ impl DynamicHeadroom {
         let port = self.port(ingress);
         if self.port_paused[port] {
             let (shared, insured) = self.held(port, buffer);
-            let below = shared + self.xon_offset <= self.port_limit(limit) || shared == 0;
+            let below = shared + self.xon_offset <= self.port_limit(port, limit) || shared == 0;
             self.port_paused[port] = insured > 0 || !below;
         }
         let below = length + self.xon_offset <= limit.saturating_sub(self.headroom[port]);

@@ -1,9 +1,11 @@
 //! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
 
 use super::dynamic_headroom::DynamicHeadroom;
+use super::queue_profiles::{refuse_at_ingress, resolve};
 use super::{Account, Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use crate::profiles::{BufferProfile, Direction};
 
 /// Space for what is on its way when a queue pauses its sender.
 pub(super) const HEADROOM: ParamInfo = ParamInfo {
@@ -44,46 +46,90 @@ pub(super) const XON_OFFSET: ParamInfo = ParamInfo {
     doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than its threshold by so much.",
 };
 
+/// What pauses of one ingress queue go by.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    /// Bytes.
+    headroom: u64,
+    xon: u64,
+    xon_offset: u64,
+    lossless: bool,
+    paused: bool,
+}
+
 /// State of all lossless ingress queues.
 #[derive(Clone, Debug)]
 pub(super) struct Lossless {
-    priorities: u32,
-    /// Of each queue, by port (bytes).
-    headroom: Vec<u64>,
-    queues_per_port: u16,
+    /// By ingress queue.
+    gates: Vec<Gate>,
+    /// By port, of the parameter (bytes).
+    headroom_of_ports: Vec<u64>,
     /// Of all queues together (bytes).
     pool: u64,
+    /// Of the parameters.
     xon: u64,
     xon_offset: u64,
-    /// By ingress queue.
-    paused: Vec<bool>,
 }
 
 impl Lossless {
-    /// From the four parameters above.
+    /// From the four parameters above and the profiles.
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
-        let headroom = params.bytes_per_port("headroom", shape.ports());
-        let priorities = u64::from(shape.lossless.count_ones());
+        let headroom_of_ports = params.bytes_per_port("headroom", shape.ports());
+        let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
+        refuse_at_ingress(
+            params,
+            shape,
+            false,
+            |profile| [profile.headroom, profile.xon, profile.xon_offset].iter().any(Option::is_some),
+            "it is lossy there; only lossless ingress queues have headroom, xon and xon_offset",
+        )?;
+        let ingress = |of: fn(&BufferProfile) -> Option<u64>, general: &dyn Fn(usize) -> u64| {
+            resolve(params, shape, Direction::Ingress, of, |port, _| general(port))
+        };
+        let headroom = ingress(|profile| profile.headroom, &|port| headroom_of_ports[port]);
+        let (xons, offsets) = (
+            ingress(|profile| profile.xon, &|_| xon),
+            ingress(|profile| profile.xon_offset, &|_| xon_offset),
+        );
         // Insurances are for whole ports.
         let insured = params.iter().any(|(name, value)| {
             name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
         });
-        let of_port = if insured { priorities.min(1) } else { priorities };
-        let queues = of_port * shape.ports() as u64;
-        let sum = headroom.iter().fold(0_u64, |sum, bytes| sum.saturating_add(bytes.saturating_mul(of_port)));
-        let least = headroom.iter().copied().min().unwrap_or(0);
+        if insured && !params.profiles("profiles").is_empty() {
+            let message =
+                "with headroom_mode = \"dsh-like\" all queues of a port share what it has: choose \"static\"";
+            return Err(BuildError { param: "profiles", message: message.to_owned() });
+        }
+        let gate = |queue: usize| Gate {
+            headroom: headroom[queue],
+            xon: xons[queue],
+            xon_offset: offsets[queue],
+            lossless: shape.lossless_at(queue / shape.queues_per_port) >> (queue % shape.queues_per_port) & 1
+                != 0,
+            paused: false,
+        };
+        let gates: Vec<_> = (0..shape.queues()).map(gate).collect();
+        let of_port = |gates: &[Gate]| {
+            let held = gates.iter().filter(|gate| gate.lossless).map(|gate| gate.headroom);
+            held.take(if insured { 1 } else { usize::MAX }).fold(0, u64::saturating_add)
+        };
+        let sum = gates.chunks(shape.queues_per_port).map(of_port).fold(0, u64::saturating_add);
+        let queues = shape.lossless_queues();
         let pool = match params.bytes("headroom_pool") {
-            _ if queues == 0 => 0,
-            _ if insured => sum,
+            _ if insured || queues == 0 => sum,
             0 => sum,
             bytes => bytes,
         };
-        if queues > 0 && least < shape.max_packet {
+        let least = gates.iter().enumerate().filter(|(_, gate)| gate.lossless);
+        if let Some((queue, Gate { headroom: least, .. })) = least.min_by_key(|(_, gate)| gate.headroom)
+            && *least < shape.max_packet
+        {
             let message = format!(
                 "{least} B of headroom hold no packet of {} B that comes after a pause; the switch has {queues} lossless ingress queues",
                 shape.max_packet
             );
-            return Err(BuildError { param: "headroom", message });
+            let of_profile = *least != headroom_of_ports[queue / shape.queues_per_port];
+            return Err(BuildError { param: if of_profile { "profiles" } else { "headroom" }, message });
         }
         if pool.saturating_add(shape.max_packet) > shape.capacity && queues > 0 {
             let message = format!(
@@ -92,20 +138,12 @@ impl Lossless {
             );
             return Err(BuildError { param: "headroom", message });
         }
-        Ok(Self {
-            priorities: shape.lossless,
-            headroom,
-            queues_per_port: shape.queues_per_port as u16,
-            pool,
-            xon: params.bytes("xon"),
-            xon_offset: params.bytes("xon_offset"),
-            paused: vec![false; shape.queues()],
-        })
+        Ok(Self { gates, headroom_of_ports, pool, xon, xon_offset })
     }
 
     /// What replaces the headroom of queues where ports are insured.
     pub(super) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
-        DynamicHeadroom::new(self.headroom.clone(), self.xon, self.xon_offset, shape)
+        DynamicHeadroom::new(self.headroom_of_ports.clone(), self.xon, self.xon_offset, shape)
     }
 
     /// Bytes of the buffer that are headroom.
@@ -113,28 +151,28 @@ impl Lossless {
         self.pool
     }
 
+    /// Whether packets of this ingress queue are lossless.
     #[inline]
-    pub(super) fn is_lossless(&self, priority: u8) -> bool {
-        self.priorities >> priority & 1 != 0
+    pub(super) fn is_lossless(&self, ingress: IngressId) -> bool {
+        self.gates[usize::from(ingress.0)].lossless
     }
 
     /// Whether the sender behind `ingress` shall be silent.
     pub(super) fn is_paused(&self, ingress: IngressId) -> bool {
-        self.paused[usize::from(ingress.0)]
+        self.gates[usize::from(ingress.0)].paused
     }
 
     /// Where a lossless arrival goes that its threshold lets into the pool (`within`), or not. A queue with headroom in use, and a paused one,
     /// use headroom only.
     pub(super) fn admit(&mut self, arrival: &Arrival, within: bool, buffer: &Buffer) -> Verdict {
-        let paused = &mut self.paused[usize::from(arrival.ingress.0)];
+        let gate = &mut self.gates[usize::from(arrival.ingress.0)];
         let held = buffer.ingress_headroom_bytes(arrival.ingress);
-        if within && !*paused && held == 0 {
+        if within && !gate.paused && held == 0 {
             return Verdict::Admit(Account::Shared);
         }
-        *paused = true;
+        gate.paused = true;
         let size = u64::from(arrival.size);
-        let own = self.headroom[usize::from(arrival.ingress.0 / self.queues_per_port)];
-        if held + size > own || buffer.used(Account::Headroom) + size > self.pool {
+        if held + size > gate.headroom || buffer.used(Account::Headroom) + size > self.pool {
             return Verdict::Drop(DropReason::HeadroomFull);
         }
         if !buffer.fits(arrival.size) {
@@ -151,14 +189,14 @@ impl Lossless {
         limit: u64,
         buffer: &Buffer,
     ) -> PauseDemand {
-        let paused = &mut self.paused[usize::from(ingress.0)];
-        if !*paused {
+        let gate = &mut self.gates[usize::from(ingress.0)];
+        if !gate.paused {
             return PauseDemand::Resume;
         }
         let drained = buffer.ingress_headroom_bytes(ingress) == 0;
         let empty = buffer.ingress_bytes(ingress) == 0;
-        if empty || drained && (length < self.xon || length + self.xon_offset <= limit) {
-            *paused = false;
+        if empty || drained && (length < gate.xon || length + gate.xon_offset <= limit) {
+            gate.paused = false;
             return PauseDemand::Resume;
         }
         PauseDemand::Pause

@@ -281,6 +281,7 @@ mod tests {
             profile: Profile::Paper,
             seed: 0,
             lossless: 0,
+            lossless_by_port: Vec::new(),
         };
         Occamy::new(&params, &shape)
     }

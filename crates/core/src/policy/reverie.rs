@@ -4,6 +4,7 @@
 //! `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond it is lost, a lossless one pauses its sender and goes to headroom.
 
 use super::lossless::{self, HEADROOM, HEADROOM_POOL, Lossless, XON, XON_OFFSET};
+use super::queue_profiles::{PROFILES, refuse};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
     Tags, Verdict, congestion, refuse_beyond_buffer,
@@ -84,6 +85,7 @@ const PARAMS: &[ParamInfo] = &[
     HEADROOM_POOL,
     XON,
     XON_OFFSET,
+    PROFILES,
 ];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -137,6 +139,15 @@ impl Reverie {
     /// # Errors
     /// The parameter that leaves no room in the buffer.
     pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        refuse(params, |profile| {
+            let has = profile.threshold.is_some() || profile.reserved.is_some();
+            has.then_some("reverie has one pool without reserves and an `alpha` of every priority: a profile may have headroom, xon and xon_offset")
+        })?;
+        // A lossy queue's filter follows its length at egress, where lossless packets must not be.
+        if (0..shape.ports()).any(|port| shape.lossless_at(port) != shape.lossless) {
+            let message = "reverie counts a lossy queue as a whole: a priority must be lossless on all ports or on none; use sonic-dt";
+            return Err(BuildError { param: "headroom", message: message.to_owned() });
+        }
         let lossless = Lossless::new(params, shape)?;
         let alphas = congestion::weights(params, "alpha", shape.queues_per_port);
         Ok(Self {
@@ -165,11 +176,9 @@ impl Reverie {
     }
 
     /// Γ of a packet of a priority, which differs for lossy ones that are favoured.
-    fn limit_of(&self, priority: u8, tags: Tags, buffer: &Buffer) -> u64 {
+    fn limit_of(&self, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
         match &self.unscheduled {
-            Some((_, weights))
-                if tags.contains(Tags::UNSCHEDULED) && !self.lossless.is_lossless(priority) =>
-            {
+            Some((_, weights)) if tags.contains(Tags::UNSCHEDULED) && !is_lossless => {
                 weights[usize::from(priority)].of(self.free(buffer))
             }
             _ => self.limit(priority, buffer),
@@ -201,8 +210,8 @@ impl Reverie {
 
     /// Place of the filter of a packet's queue, and the queue's length.
     #[inline]
-    fn place(&self, queue: QueueId, ingress: IngressId, priority: u8, buffer: &Buffer) -> (usize, u64) {
-        if !self.lossless.is_lossless(priority) {
+    fn place(&self, queue: QueueId, ingress: IngressId, buffer: &Buffer) -> (usize, u64) {
+        if !self.lossless.is_lossless(ingress) {
             return (usize::from(queue.0), buffer.shared_queue_bytes(queue));
         }
         let length = if self.departures_only {
@@ -254,11 +263,12 @@ impl Policy for Reverie {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let size = u64::from(arrival.size);
-        let (place, _) = self.place(arrival.queue, arrival.ingress, arrival.priority, buffer);
-        let limit = self.limit_of(arrival.priority, arrival.tags, buffer);
+        let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
+        let is_lossless = self.lossless.is_lossless(arrival.ingress);
+        let limit = self.limit_of(arrival.priority, is_lossless, arrival.tags, buffer);
         let within = self.is_within(place, size, limit);
         let fits = lossless::pool_occupancy(buffer) + size <= self.pool && buffer.fits(arrival.size);
-        if self.lossless.is_lossless(arrival.priority) {
+        if is_lossless {
             self.lossless.admit(arrival, within && fits, buffer)
         } else if !fits {
             Verdict::Drop(DropReason::BufferFull)
@@ -276,25 +286,25 @@ impl Policy for Reverie {
 
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        let seen = self.place(arrival.queue, arrival.ingress, arrival.priority, buffer);
+        let seen = self.place(arrival.queue, arrival.ingress, buffer);
         self.observe(seen, arrival.priority, buffer);
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
-        let seen = self.place(departure.queue, departure.ingress, departure.priority, buffer);
+        let seen = self.place(departure.queue, departure.ingress, buffer);
         self.observe(seen, departure.priority, buffer);
     }
 
     // Else an empty queue with a large q̂ could never take another packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
-        let seen = self.place(arrival.queue, arrival.ingress, arrival.priority, buffer);
+        let seen = self.place(arrival.queue, arrival.ingress, buffer);
         self.observe(seen, arrival.priority, buffer);
     }
 
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
-        if !self.lossless.is_lossless(priority) {
+        if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
         let limit = self.limit(priority, buffer);
@@ -304,14 +314,14 @@ impl Policy for Reverie {
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
-        Some(self.limit_of(priority, tags, buffer))
+        Some(self.limit_of(priority, self.lossless.is_lossless(IngressId(queue.0)), tags, buffer))
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (_, priority) = buffer.port_and_priority(queue);
         sink("congested_queues", self.congested_queues(priority));
-        if self.lossless.is_lossless(priority) {
-            let ingress = IngressId(queue.0);
+        let ingress = IngressId(queue.0);
+        if self.lossless.is_lossless(ingress) {
             sink("filtered_bytes", self.filtered_lossless(ingress));
             sink("ingress_bytes", lossless::outside_headroom(ingress, buffer) as f64);
             sink("headroom_bytes", buffer.ingress_headroom_bytes(ingress) as f64);

@@ -2,9 +2,11 @@
 
 use super::dynamic_headroom::DynamicHeadroom;
 use super::lossless::{self, Lossless};
+use super::queue_profiles::{Limit, refuse, resolve};
 use super::{Arrival, BuildError, DropReason, Hooks, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use crate::profiles::Direction;
 use crate::weight::Weight;
 use std::borrow::Cow;
 
@@ -69,9 +71,18 @@ pub(super) struct Pools {
     lossy: u64,
     /// b_el.
     lossless_egress: u64,
-    lossy_ingress_alpha: Weight,
-    lossless_egress_alpha: Weight,
-    reserved: u64,
+    /// By ingress queue: where it is lossy, how much of the pool it may hold.
+    lossy_ingress: Vec<Limit>,
+    /// By egress queue: how long it may be with a lossless packet.
+    lossless_egress_limits: Vec<Limit>,
+    /// By ingress queue: bytes it has for itself.
+    reserved: Vec<u64>,
+    /// By egress queue: lossy bytes that the pool does not count.
+    egress_reserved: Vec<u64>,
+    /// Bit p: packets of priority p are lossy from some port.
+    lossy_somewhere: u32,
+    /// Where egress queues may hold packets of both classes.
+    mixed: Option<Mixed>,
     queues_per_port: usize,
     /// By egress queue: bytes of the shared pool when it was counted last.
     counted: Vec<u64>,
@@ -87,26 +98,78 @@ impl Pools {
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let lossless = Lossless::new(params, shape)?;
         let dynamic = (params.choice("headroom_mode") == "dsh-like").then(|| lossless.insurances(shape));
-        let reserved = params.bytes("reserved");
-        let queues = u64::from(shape.lossless.count_ones()) * shape.ports() as u64;
-        let set_aside = reserved.saturating_mul(queues).saturating_add(lossless.pool());
-        if set_aside.saturating_add(shape.max_packet) > shape.capacity && reserved > 0 {
+        let is_lossless = |port: usize, priority: usize| shape.lossless_at(port) >> priority & 1 != 0;
+        refuse(params, |profile| {
+            let covers = |port, priority| profile.covers(Direction::Egress, port, priority);
+            let mut queues =
+                (0..shape.ports()).flat_map(|port| (0..shape.queues_per_port).map(move |p| (port, p)));
+            let unfit = profile.reserved.is_some()
+                && queues.any(|(port, priority)| covers(port, priority) && is_lossless(port, priority));
+            unfit.then_some(
+                "lossless egress queues need no reserve: their pool is the whole buffer; leave it out",
+            )
+        })?;
+        let general = params.bytes("reserved");
+        let reserved = resolve(
+            params,
+            shape,
+            Direction::Ingress,
+            |profile| profile.reserved,
+            |port, priority| {
+                if is_lossless(port, priority) { general } else { 0 }
+            },
+        );
+        let egress_reserved = resolve(params, shape, Direction::Egress, |profile| profile.reserved, |_, _| 0);
+        let (queues, reserves) =
+            (shape.lossless_queues(), reserved.iter().fold(0, |a: u64, b| a.saturating_add(*b)));
+        let set_aside = reserves.saturating_add(lossless.pool());
+        if set_aside.saturating_add(shape.max_packet) > shape.capacity && reserves > 0 {
             let message = format!(
                 "reserves and headroom of {queues} lossless ingress queues, {set_aside} B, leave no room for a packet in the buffer's {} B",
                 shape.capacity
             );
-            return Err(BuildError { param: "reserved", message });
+            let param = if reserves > general.saturating_mul(queues) { "profiles" } else { "reserved" };
+            return Err(BuildError { param, message });
         }
-        let ingress = shape.capacity.saturating_sub(if queues > 0 { set_aside } else { 0 });
+        let ingress = shape.capacity.saturating_sub(set_aside);
+        let lossy = Weight::from_f64(params.ratio("lossy_pool")).of(ingress);
+        let kept = egress_reserved.iter().fold(0, |a: u64, b| a.saturating_add(*b));
+        if kept > 0 && kept.saturating_add(shape.max_packet) > lossy {
+            let message = format!(
+                "reserves of egress queues, {kept} B, leave no room for a packet in the egress lossy pool of {lossy} B"
+            );
+            return Err(BuildError { param: "profiles", message });
+        }
+        let limit = |name| Limit::Dynamic(Weight::from_f64(params.ratio(name)));
+        let (lossy_ingress, lossless_egress) = (limit("lossy_ingress_alpha"), limit("lossless_egress_alpha"));
+        let threshold = |direction, for_lossless: bool, general: Limit| {
+            let own = resolve(
+                params,
+                shape,
+                direction,
+                |profile| profile.threshold.map(|rule| Some(rule.into())),
+                |_, _| None,
+            );
+            let value = |(queue, limit): (usize, Option<Limit>)| {
+                let (port, priority) = (queue / shape.queues_per_port, queue % shape.queues_per_port);
+                limit.filter(|_| is_lossless(port, priority) == for_lossless).unwrap_or(general)
+            };
+            own.into_iter().enumerate().map(value).collect::<Vec<_>>()
+        };
+        let everywhere = (0..shape.ports()).fold(u32::MAX, |mask, port| mask & shape.lossless_at(port));
+        let somewhere = (0..shape.ports()).fold(0, |mask, port| mask | shape.lossless_at(port));
         Ok(Self {
             lossless,
             dynamic,
             ingress,
-            lossy: Weight::from_f64(params.ratio("lossy_pool")).of(ingress),
+            lossy: lossy - kept,
             lossless_egress: shape.capacity,
-            lossy_ingress_alpha: Weight::from_f64(params.ratio("lossy_ingress_alpha")),
-            lossless_egress_alpha: Weight::from_f64(params.ratio("lossless_egress_alpha")),
-            reserved: if queues > 0 { reserved } else { 0 },
+            lossy_ingress: threshold(Direction::Ingress, false, lossy_ingress),
+            lossless_egress_limits: threshold(Direction::Egress, true, lossless_egress),
+            reserved,
+            egress_reserved,
+            lossy_somewhere: !everywhere,
+            mixed: (everywhere != somewhere).then(|| Mixed::new(shape)),
             queues_per_port: shape.queues_per_port,
             counted: vec![0; shape.queues()],
             counted_reserve: vec![0; shape.queues()],
@@ -116,9 +179,19 @@ impl Pools {
         })
     }
 
-    /// Priority of an ingress or egress queue.
-    fn priority(&self, queue: u16) -> u8 {
-        (usize::from(queue) % self.queues_per_port) as u8
+    /// Whether lossy packets may come for an egress queue.
+    pub(super) fn takes_lossy(&self, queue: QueueId) -> bool {
+        self.lossy_somewhere >> (usize::from(queue.0) % self.queues_per_port) & 1 != 0
+    }
+
+    /// Bytes of lossy packets in an egress queue for which its threshold counts.
+    #[inline]
+    pub(super) fn lossy_length(&self, queue: QueueId, buffer: &Buffer) -> u64 {
+        let bytes = match &self.mixed {
+            None => buffer.shared_queue_bytes(queue),
+            Some(mixed) => mixed.lossy[usize::from(queue.0)],
+        };
+        bytes.saturating_sub(self.egress_reserved[usize::from(queue.0)])
     }
 
     /// b_in − q_in.
@@ -137,7 +210,7 @@ impl Pools {
     /// What a lossless ingress queue holds beyond its reserve, without headroom: what its threshold is compared with.
     #[inline]
     pub(super) fn ingress_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
-        lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved)
+        lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved[usize::from(ingress.0)])
     }
 
     /// Judges a lossy arrival whose egress queue may hold `limit` bytes.
@@ -145,13 +218,25 @@ impl Pools {
     pub(super) fn admit_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
         let size = u64::from(arrival.size);
         let free = self.ingress_free(buffer);
-        if size > free.min(self.lossy_free()) || !buffer.fits(arrival.size) {
+        let (ingress, queue) = (usize::from(arrival.ingress.0), usize::from(arrival.queue.0));
+        // What a reserve holds needs no pool.
+        let at_ingress =
+            (buffer.ingress_bytes(arrival.ingress) + size).saturating_sub(self.reserved[ingress]);
+        let reserve = self.egress_reserved[queue];
+        let at_egress = match &self.mixed {
+            None => (buffer.shared_queue_bytes(arrival.queue) + size).saturating_sub(reserve),
+            Some(mixed) => (mixed.lossy[queue] + size).saturating_sub(reserve),
+        };
+        if size.min(at_ingress) > free
+            || size.min(at_egress) > self.lossy_free()
+            || !buffer.fits(arrival.size)
+        {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        if buffer.ingress_bytes(arrival.ingress) + size > self.lossy_ingress_alpha.of(free) {
+        if at_ingress > self.lossy_ingress[ingress].of(free) {
             return Verdict::Drop(DropReason::OverIngressLimit);
         }
-        if buffer.shared_queue_bytes(arrival.queue) + size > limit {
+        if at_egress > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(super::Account::Shared)
@@ -161,11 +246,13 @@ impl Pools {
     pub(super) fn admit_lossless(&mut self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
         let size = u64::from(arrival.size);
         let free = self.lossless_egress.saturating_sub(self.lossless_bytes);
-        if buffer.shared_queue_bytes(arrival.queue) + size > self.lossless_egress_alpha.of(free) {
+        if buffer.shared_queue_bytes(arrival.queue) + size
+            > self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
+        {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         let length = lossless::outside_headroom(arrival.ingress, buffer) + size;
-        let beyond = length.saturating_sub(self.reserved);
+        let beyond = length.saturating_sub(self.reserved[usize::from(arrival.ingress.0)]);
         if let Some(dynamic) = &mut self.dynamic {
             let needed = size.min(beyond);
             let used = lossless::pool_occupancy(buffer).saturating_sub(self.reserved_bytes);
@@ -178,7 +265,7 @@ impl Pools {
 
     /// What the sender behind `ingress` shall do, whose queue may hold `limit` bytes of the pool.
     pub(super) fn demand(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) -> PauseDemand {
-        if !self.lossless.is_lossless(self.priority(ingress.0)) {
+        if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
         let length = self.ingress_length(ingress, buffer);
@@ -191,36 +278,59 @@ impl Pools {
     /// The largest length that the pools allow a lossy queue, whatever its threshold.
     pub(super) fn lossy_limit(&self, queue: QueueId, limit: u64, buffer: &Buffer) -> u64 {
         let room = self.ingress_free(buffer).min(self.lossy_free());
-        limit.min(buffer.shared_queue_bytes(queue) + room)
+        let reserve = self.egress_reserved[usize::from(queue.0)];
+        limit.min(self.lossy_length(queue, buffer) + room).saturating_add(reserve)
     }
 
     /// Both queues of a packet have changed.
     #[inline]
     pub(super) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
-        self.recount_egress(queue, buffer);
-        if self.reserved > 0 && self.lossless.is_lossless(self.priority(ingress.0)) {
+        if self.mixed.is_some() {
+            self.recount_mixed(queue, ingress, buffer);
+        } else {
+            self.recount_egress(queue, buffer);
+        }
+        if self.reserved[usize::from(ingress.0)] > 0 {
             self.recount_reserve(ingress, buffer);
         }
     }
 
     fn recount_egress(&mut self, queue: QueueId, buffer: &Buffer) {
-        let bytes = buffer.shared_queue_bytes(queue);
-        let before = std::mem::replace(&mut self.counted[usize::from(queue.0)], bytes);
-        let is_lossless = self.lossless.is_lossless(self.priority(queue.0));
-        let sum = if is_lossless { &mut self.lossless_bytes } else { &mut self.lossy_bytes };
+        let at = usize::from(queue.0);
+        let bytes = buffer.shared_queue_bytes(queue).saturating_sub(self.egress_reserved[at]);
+        let before = std::mem::replace(&mut self.counted[at], bytes);
+        let sum = if self.takes_lossy(queue) { &mut self.lossy_bytes } else { &mut self.lossless_bytes };
         *sum = *sum + bytes - before;
     }
 
+    /// What has changed in `ingress` came into `queue` or left it.
+    fn recount_mixed(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
+        let Some(mixed) = &mut self.mixed else { return };
+        let bytes = buffer.ingress_bytes(ingress);
+        let before = std::mem::replace(&mut mixed.counted[usize::from(ingress.0)], bytes);
+        if self.lossless.is_lossless(ingress) {
+            self.lossless_bytes = self.lossless_bytes + bytes - before;
+            return;
+        }
+        let at = usize::from(queue.0);
+        mixed.lossy[at] = mixed.lossy[at] + bytes - before;
+        let beyond = mixed.lossy[at].saturating_sub(self.egress_reserved[at]);
+        let before = std::mem::replace(&mut self.counted[at], beyond);
+        self.lossy_bytes = self.lossy_bytes + beyond - before;
+    }
+
     fn recount_reserve(&mut self, ingress: IngressId, buffer: &Buffer) {
-        let bytes = lossless::outside_headroom(ingress, buffer).min(self.reserved);
-        let before = std::mem::replace(&mut self.counted_reserve[usize::from(ingress.0)], bytes);
+        let at = usize::from(ingress.0);
+        let bytes = lossless::outside_headroom(ingress, buffer).min(self.reserved[at]);
+        let before = std::mem::replace(&mut self.counted_reserve[at], bytes);
         self.reserved_bytes = self.reserved_bytes + bytes - before;
     }
 
-    /// A packet of `queue` was removed without being sent (another policy's doing): whose ingress queue it was is not known.
-    pub(super) fn recount_all(&mut self, buffer: &Buffer) {
+    /// A packet of `evicted` was removed without being sent (another policy's doing): whose ingress queue it was is not known.
+    pub(super) fn recount_all(&mut self, evicted: QueueId, buffer: &Buffer) {
         for queue in buffer.queue_ids() {
-            self.recount(queue, IngressId(queue.0), buffer);
+            let egress = if self.mixed.is_some() { evicted } else { queue };
+            self.recount(egress, IngressId(queue.0), buffer);
         }
     }
 
@@ -247,12 +357,27 @@ impl Pools {
     ) {
         sink("ingress_pool_free", self.ingress_free(buffer) as f64);
         sink("lossy_pool_free", self.lossy_free() as f64);
-        if self.lossless.is_lossless(self.priority(queue.0)) {
-            let ingress = IngressId(queue.0);
+        let ingress = IngressId(queue.0);
+        if self.lossless.is_lossless(ingress) {
             sink("pause_threshold", pause_limit as f64);
             sink("ingress_bytes", lossless::outside_headroom(ingress, buffer) as f64);
             sink("headroom_bytes", buffer.ingress_headroom_bytes(ingress) as f64);
             sink("pausing", f64::from(u8::from(self.is_pausing(ingress))));
         }
+    }
+}
+
+/// Who holds what where a priority is lossless from some ports only, and egress queues may hold packets of both classes.
+#[derive(Clone, Debug)]
+struct Mixed {
+    /// By ingress queue: its length when it was counted last.
+    counted: Vec<u64>,
+    /// By egress queue: bytes of lossy packets.
+    lossy: Vec<u64>,
+}
+
+impl Mixed {
+    fn new(shape: &SwitchShape) -> Self {
+        Self { counted: vec![0; shape.queues()], lossy: vec![0; shape.queues()] }
     }
 }

@@ -5,6 +5,7 @@
 use super::congestion::{self, Criterion, DrainRate, Length, Settings, Tracker};
 use super::dynamic_headroom::HEADROOM_MODE;
 use super::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
+use super::queue_profiles::{PROFILES, refuse};
 use super::sonic::{self, Pools};
 use super::{
     Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
@@ -70,6 +71,7 @@ const PARAMS: &[ParamInfo] = &[
     sonic::RESERVED,
     sonic::LOSSY_INGRESS_ALPHA,
     sonic::LOSSLESS_EGRESS_ALPHA,
+    PROFILES,
 ];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -92,7 +94,6 @@ pub struct SonicAbm {
     ingress: Tracker,
     /// Of egress queues: lossy ones count.
     egress: Tracker,
-    queues_per_port: usize,
 }
 
 impl SonicAbm {
@@ -101,6 +102,10 @@ impl SonicAbm {
     /// # Errors
     /// The parameter that leaves no room in the buffer.
     pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        refuse(params, |profile| {
+            let has = profile.threshold.is_some();
+            has.then_some("the thresholds of sonic-abm follow from `alpha` and who is congested: leave its threshold out, or use sonic-dt")
+        })?;
         let priorities = shape.queues_per_port;
         let share = Weight::from_f64(params.ratio("congested_share"));
         let settings = Settings {
@@ -120,7 +125,6 @@ impl SonicAbm {
             pools: Pools::new(params, shape)?,
             ingress: Tracker::new(settings.clone(), shape),
             egress: Tracker::new(settings, shape),
-            queues_per_port: priorities,
         })
     }
 
@@ -138,13 +142,13 @@ impl SonicAbm {
 impl Policy for SonicAbm {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if self.pools.lossless.is_lossless(arrival.priority) {
+        if self.pools.lossless.is_lossless(arrival.ingress) {
             let length = self.pools.ingress_length(arrival.ingress, buffer);
             self.ingress.arrived(QueueId(arrival.ingress.0), length);
             let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
             self.pools.admit_lossless(arrival, limit, buffer)
         } else {
-            self.egress.arrived(arrival.queue, buffer.shared_queue_bytes(arrival.queue));
+            self.egress.arrived(arrival.queue, self.pools.lossy_length(arrival.queue, buffer));
             let limit = self.drop_threshold(arrival.queue, arrival.tags);
             self.pools.admit_lossy(arrival, limit, buffer)
         }
@@ -162,15 +166,15 @@ impl Policy for SonicAbm {
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
         self.pools.recount(departure.queue, departure.ingress, buffer);
-        if self.pools.lossless.is_lossless(departure.priority) {
+        if self.pools.lossless.is_lossless(departure.ingress) {
             self.ingress.sent(QueueId(departure.ingress.0), departure.size);
         } else {
             self.egress.sent(departure.queue, departure.size);
         }
     }
 
-    fn on_evict(&mut self, _: Time, _: QueueId, _: u32, buffer: &Buffer) {
-        self.pools.recount_all(buffer);
+    fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
+        self.pools.recount_all(queue, buffer);
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -178,21 +182,20 @@ impl Policy for SonicAbm {
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        let Self { pools, ingress, egress, queues_per_port } = self;
-        let is_lossless = |queue: usize| pools.lossless.is_lossless((queue % *queues_per_port) as u8);
+        let Self { pools, ingress, egress } = self;
         let absent = Length { bytes: 0, holds_packets: false };
         let at_ingress = |queue: usize| {
             let id = IngressId(queue as u16);
             let holds_packets = buffer.ingress_bytes(id) > 0;
             let bytes = pools.ingress_length(id, buffer);
-            if is_lossless(queue) { Length { bytes, holds_packets } } else { absent }
+            if pools.lossless.is_lossless(id) { Length { bytes, holds_packets } } else { absent }
         };
         ingress.update_from(now, pools.ingress_free(buffer), &at_ingress);
         let at_egress = |queue: usize| {
             let id = QueueId(queue as u16);
             let holds_packets = buffer.queue_packets(id) > 0;
-            let bytes = buffer.shared_queue_bytes(id);
-            if is_lossless(queue) { absent } else { Length { bytes, holds_packets } }
+            let bytes = pools.lossy_length(id, buffer);
+            if pools.takes_lossy(id) { Length { bytes, holds_packets } } else { absent }
         };
         egress.update_from(now, pools.lossy_free(), &at_egress);
     }
@@ -204,14 +207,13 @@ impl Policy for SonicAbm {
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
-        let (_, priority) = buffer.port_and_priority(queue);
-        let lossy = !self.pools.lossless.is_lossless(priority);
+        let lossy = self.pools.takes_lossy(queue);
         lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue, tags), buffer))
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
-        let (_, priority) = buffer.port_and_priority(queue);
-        let tracker = if self.pools.lossless.is_lossless(priority) { &self.ingress } else { &self.egress };
+        let tracker =
+            if self.pools.lossless.is_lossless(IngressId(queue.0)) { &self.ingress } else { &self.egress };
         tracker.probe(queue, sink);
         self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), Tags::NONE, buffer), buffer, sink);
     }

@@ -5,13 +5,14 @@
 
 use super::dynamic_headroom::HEADROOM_MODE;
 use super::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
+use super::queue_profiles::{Limit, PROFILES, resolve};
 use super::sonic::{self, Pools};
 use super::{
     Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::weight::Weight;
+use crate::profiles::{BufferProfile, Direction};
 use bufferlab_units::Time;
 
 /// Registry entry.
@@ -51,6 +52,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     sonic::LOSSY_INGRESS_ALPHA,
     sonic::LOSSLESS_EGRESS_ALPHA,
+    PROFILES,
 ];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -61,50 +63,62 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct SonicDt {
     pools: Pools,
-    /// By priority.
-    alphas: Vec<Weight>,
-    lossless_static: Option<u64>,
-    lossy_static: Option<u64>,
+    /// By ingress queue, for lossless packets.
+    pause_limits: Vec<Limit>,
+    /// By egress queue, for lossy packets.
+    drop_limits: Vec<Limit>,
 }
 
 impl SonicDt {
     /// `params` as declared by the registry entry.
     ///
     /// # Errors
-    /// The parameter that leaves no room in the buffer.
+    /// The parameter that leaves no room in the buffer, or a profile that does not fit the switch.
     pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
-        let chosen = |name: &str| Some(params.bytes(name)).filter(|&bytes| bytes > 0);
+        let alphas = super::congestion::weights(params, "alpha", shape.queues_per_port);
+        let limits = |direction, name: &str, for_lossless: bool| {
+            let fixed = Some(params.bytes(name)).filter(|&bytes| bytes > 0);
+            let general = |priority: usize| fixed.map_or(Limit::Dynamic(alphas[priority]), Limit::Static);
+            let own =
+                |port: usize, priority: usize| (shape.lossless_at(port) >> priority & 1 != 0) == for_lossless;
+            let given = |profile: &BufferProfile| profile.threshold.map(|rule| Some(Limit::from(rule)));
+            let found = resolve(params, shape, direction, given, |_, _| None);
+            let value = |(queue, found): (usize, Option<Limit>)| {
+                let (port, priority) = (queue / shape.queues_per_port, queue % shape.queues_per_port);
+                found.filter(|_| own(port, priority)).unwrap_or_else(|| general(priority))
+            };
+            found.into_iter().enumerate().map(value).collect()
+        };
         Ok(Self {
             pools: Pools::new(params, shape)?,
-            alphas: super::congestion::weights(params, "alpha", shape.queues_per_port),
-            lossless_static: chosen("lossless_static_threshold"),
-            lossy_static: chosen("lossy_static_threshold"),
+            pause_limits: limits(Direction::Ingress, "lossless_static_threshold", true),
+            drop_limits: limits(Direction::Egress, "lossy_static_threshold", false),
         })
     }
 
     /// T of a lossless ingress queue (bytes): beyond it, its sender is paused.
     #[must_use]
-    pub fn pause_threshold(&self, priority: u8, buffer: &Buffer) -> u64 {
-        let dynamic = || self.alphas[usize::from(priority)].of(self.pools.ingress_free(buffer));
-        self.lossless_static.unwrap_or_else(dynamic)
+    #[inline]
+    pub fn pause_threshold(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
+        self.pause_limits[usize::from(ingress.0)].of(self.pools.ingress_free(buffer))
     }
 
-    /// T of a lossy egress queue (bytes): beyond it, packets are lost.
+    /// T of an egress queue for lossy packets (bytes): beyond it, they are lost.
     #[must_use]
-    pub fn drop_threshold(&self, priority: u8) -> u64 {
-        let dynamic = || self.alphas[usize::from(priority)].of(self.pools.lossy_free());
-        self.lossy_static.unwrap_or_else(dynamic)
+    #[inline]
+    pub fn drop_threshold(&self, queue: QueueId) -> u64 {
+        self.drop_limits[usize::from(queue.0)].of(self.pools.lossy_free())
     }
 }
 
 impl Policy for SonicDt {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if self.pools.lossless.is_lossless(arrival.priority) {
-            let limit = self.pause_threshold(arrival.priority, buffer);
+        if self.pools.lossless.is_lossless(arrival.ingress) {
+            let limit = self.pause_threshold(arrival.ingress, buffer);
             self.pools.admit_lossless(arrival, limit, buffer)
         } else {
-            self.pools.admit_lossy(arrival, self.drop_threshold(arrival.priority), buffer)
+            self.pools.admit_lossy(arrival, self.drop_threshold(arrival.queue), buffer)
         }
     }
 
@@ -122,24 +136,21 @@ impl Policy for SonicDt {
         self.pools.recount(departure.queue, departure.ingress, buffer);
     }
 
-    fn on_evict(&mut self, _: Time, _: QueueId, _: u32, buffer: &Buffer) {
-        self.pools.recount_all(buffer);
+    fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
+        self.pools.recount_all(queue, buffer);
     }
 
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        let priority = (ingress.0 % buffer.queues_per_port()) as u8;
-        let limit = self.pause_threshold(priority, buffer);
+        let limit = self.pause_threshold(ingress, buffer);
         self.pools.demand(ingress, limit, buffer)
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
-        let (_, priority) = buffer.port_and_priority(queue);
-        let lossy = !self.pools.lossless.is_lossless(priority);
-        lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(priority), buffer))
+        let lossy = self.pools.takes_lossy(queue);
+        lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue), buffer))
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
-        let (_, priority) = buffer.port_and_priority(queue);
-        self.pools.probe(queue, self.pause_threshold(priority, buffer), buffer, sink);
+        self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), buffer), buffer, sink);
     }
 }

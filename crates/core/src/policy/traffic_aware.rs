@@ -366,7 +366,16 @@ mod tests {
     fn shape(capacity: u64, ports: usize) -> SwitchShape {
         let port_rates = vec![BitRate::gbps(1); ports];
         let (profile, max_packet) = (Profile::Paper, 1_500);
-        SwitchShape { capacity, port_rates, queues_per_port: 1, max_packet, profile, seed: 0, lossless: 0 }
+        SwitchShape {
+            capacity,
+            port_rates,
+            queues_per_port: 1,
+            max_packet,
+            profile,
+            seed: 0,
+            lossless: 0,
+            lossless_by_port: Vec::new(),
+        }
     }
 
     fn params(given: &[(&str, ParamValue)]) -> Params {

@@ -22,6 +22,13 @@ pub(crate) static PFC: TableSpec = TableSpec {
             "[3]",
             "The lossless priorities. Their neighbours must number priorities alike.",
         ),
+        optional(
+            "ports",
+            Kind::Counts { min: 0, max: u16::MAX as u64 },
+            "[0, 1]",
+            "Ports, numbered from 0 in the order of the switch's links, on which these priorities are lossless. Packets that arrive at others are lossy, and \
+             pause frames that arrive there are ignored. Without it, all ports.",
+        ),
         default(
             "reaction",
             SPAN_OR_ZERO,

@@ -5,12 +5,14 @@
 
 mod flow_control;
 mod keys;
+mod profiles;
 
 pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
 pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRACE_ADDRESS, TRANSPORT};
 pub(crate) use keys::{
     CHANGE, HOST, LINK, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD,
 };
+pub(crate) use profiles::PROFILE;
 
 /// A table of the format.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ mod persistent;
 mod pfc;
 mod policy;
 mod priority;
+mod profiles;
 mod rdma;
 mod routes;
 mod scheduler;

@@ -24,6 +24,11 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     let mut reader = switch.table("pfc")?;
     let enabled = reader.flag("enabled");
     let priorities = reader.counts("priorities");
+    let ports = reader.counts("ports");
+    if ports.as_ref().is_some_and(Vec::is_empty) {
+        let complaint = Complaint::new("no port is listed", "expected at least one port");
+        reader.error("ports", complaint.help("leave it out for all ports, or set enabled = false"));
+    }
     let reaction = reader.time("reaction");
     let quanta = reader.count("quanta").map(|quanta| quanta as u16);
     let beyond = priorities.as_ref().zip(queues_per_port).and_then(|(priorities, queues)| {
@@ -42,7 +47,8 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     let resolved = reader.finish();
     switch.put("pfc", resolved);
     let priorities = priorities?.into_iter().map(|priority| priority as u8).collect();
-    let spec = PfcSpec { priorities, reaction: reaction?, quanta, watchdog: None };
+    let ports = ports.unwrap_or_default().into_iter().map(|port| port as u16).collect();
+    let spec = PfcSpec { priorities, ports, reaction: reaction?, quanta, watchdog: None };
     Some(Some(PfcChoice { spec, watchdog: watchdog?, origin }).filter(|_| enabled == Some(true)))
 }
 
@@ -52,8 +58,22 @@ impl PfcChoice {
         self.spec.mask()
     }
 
+    /// See [`PfcSpec::masks_by_port`].
+    pub(crate) fn masks_by_port(&self, ports: usize) -> Vec<u32> {
+        self.spec.masks_by_port(ports)
+    }
+
     /// What holds for a switch with so many ports; records why not.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
+        if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
+            let complaint = Complaint::new(
+                format!("there is no port {beyond}"),
+                format!("the switch has {ports} ports, numbered from 0"),
+            );
+            let help = "list ports of the switch, or leave `ports` out for all";
+            context.error(&format!("{path}.pfc.ports"), self.origin, complaint.help(help));
+            return None;
+        }
         let watchdog = match &self.watchdog {
             None => None,
             Some(choice) => Some(choice.spec(context, path, ports)?),

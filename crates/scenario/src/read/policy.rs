@@ -1,8 +1,9 @@
 //! `switch.policy`: a name or a table, checked against the registry of policies.
 
+use super::profiles;
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::convert;
-use crate::format::{Kind, Wanted};
+use crate::format::{Kind, PROFILE, Wanted};
 use crate::quantity::{format_size, format_time};
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, float, list, quote};
@@ -21,9 +22,10 @@ pub(crate) struct PolicyChoice {
 }
 
 impl PolicyChoice {
-    /// All parameters, by the registry's names.
+    /// All parameters, by the registry's names; without profiles where there are none.
     pub(crate) fn values(&self) -> Vec<(String, ParamValue)> {
-        self.params.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+        let said = self.params.iter().filter(|(_, value)| !is_empty(value));
+        said.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }
 
     /// Where `param` was written, else the policy.
@@ -55,6 +57,13 @@ pub(crate) fn read(switch: &mut Reader<'_>, profile: Profile) -> Option<PolicyCh
             switch.context.error(&path, entry.key_origin, unknown_parameter(info, &entry.key));
             continue;
         };
+        if param.kind == ParamKind::Profiles {
+            if let Some(value) = profiles::read(switch.context, &path, &entry.item) {
+                given.push((entry.key.clone(), value));
+                origins.push((entry.key.clone(), entry.item.origin));
+            }
+            continue;
+        }
         match parameter(&entry.item, param) {
             Ok(value) => {
                 given.push((entry.key.clone(), value));
@@ -82,10 +91,17 @@ pub(crate) fn read(switch: &mut Reader<'_>, profile: Profile) -> Option<PolicyCh
     let mut out = OutTable::default();
     out.set("name", quote(info.name));
     for (name, value) in params.iter() {
-        out.set(name, write(value));
+        if !is_empty(value) {
+            out.set(name, write(value));
+        }
     }
     switch.out.put("policy", OutValue::Table(out));
     Some(PolicyChoice { info, params, origin: name.origin, origins })
+}
+
+/// An empty list of profiles says nothing.
+fn is_empty(value: &ParamValue) -> bool {
+    matches!(value, ParamValue::Profiles(list) if list.is_empty())
 }
 
 fn names() -> impl Iterator<Item = &'static str> + Clone {
@@ -138,6 +154,7 @@ pub(crate) fn kind_of_parameter(info: &ParamInfo) -> Kind {
         ParamKind::Count { min } => Kind::Count { min, max: u64::MAX },
         ParamKind::Flag => Kind::Flag,
         ParamKind::Choice(words) => Kind::Words(words),
+        ParamKind::Profiles => Kind::Tables(&PROFILE),
     }
 }
 
@@ -189,5 +206,6 @@ fn write(value: &ParamValue) -> String {
         ParamValue::Count(number) => number.to_string(),
         ParamValue::Flag(flag) => flag.to_string(),
         ParamValue::Choice(word) => quote(word),
+        ParamValue::Profiles(profiles) => list(profiles.iter().map(profiles::write)),
     }
 }

@@ -310,6 +310,7 @@ pub(crate) fn finish(
                 seed,
                 hardware: hardware.spec.switch,
                 lossless: pfc.as_ref().map_or(0, PfcChoice::mask),
+                lossless_by_port: pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(ports)),
                 ..SwitchConfig::new(buffer_bytes, Vec::new())
             };
             let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());

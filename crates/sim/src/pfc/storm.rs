@@ -32,11 +32,11 @@ pub(super) fn storms(
 ) -> Vec<Storm> {
     let mut storms = Vec::new();
     for FaultSpec::PauseStorm { host, priorities, from, until, interval, quanta } in faults {
-        let End::Switch(switch, _) = links[*host as usize].to else { continue };
+        let End::Switch(switch, port) = links[*host as usize].to else { continue };
         let Some(spec) = &specs[switch as usize] else { continue };
         let downlink = links.iter().position(|link| link.to == End::Host(*host));
         let downlink = downlink.expect("a cable has two directions");
-        let lossless = |priority: &&u8| spec.mask() >> **priority & 1 != 0;
+        let lossless = |priority: &&u8| spec.mask_at(port) >> **priority & 1 != 0;
         timers.push(*from, Timer::Storm(storms.len() as u32));
         storms.push(Storm {
             host: *host,

@@ -63,8 +63,9 @@ impl Simulation {
         let Some(pfc) = &self.pfc else { return Ok(()) };
         let Some(spec) = &pfc.specs[switch as usize] else { return Ok(()) };
         let Some(watchdog) = spec.watchdog else { return Ok(()) };
-        let lossless = spec.mask();
-        for port in 0..self.switches[switch as usize].record.ports.len() as u16 {
+        let ports = self.switches[switch as usize].record.ports.len() as u16;
+        let lossless: Vec<_> = (0..ports).map(|port| spec.mask_at(port)).collect();
+        for (port, lossless) in (0..ports).zip(lossless) {
             for priority in (0..u32::BITS as u8).filter(|priority| lossless >> priority & 1 != 0) {
                 let node = &self.switches[switch as usize];
                 let target = Target { link: node.first_link + u32::from(port), priority };

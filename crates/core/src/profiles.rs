@@ -1,0 +1,124 @@
+//! Buffer profiles: what some queues of a switch have in place of its general parameters (SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`).
+
+use std::fmt;
+
+/// Smallest and largest α of a profile; the largest never binds.
+const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
+
+/// Which queues a profile is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// Queues by arrival port and priority (SONiC: priority groups).
+    #[default]
+    Ingress,
+    /// Queues by departure port and priority.
+    Egress,
+}
+
+impl Direction {
+    /// The word in scenario files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingress",
+            Self::Egress => "egress",
+        }
+    }
+}
+
+/// How long a queue may become.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ThresholdRule {
+    /// α times what is left of its pool. SONiC's `dynamic_th` is log₂ α.
+    Dynamic(f64),
+    /// So many bytes (SONiC's `static_th`).
+    Static(u64),
+}
+
+/// What some queues have in place of the policy's parameters; `None`: as the parameters say.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct BufferProfile {
+    /// Numbers of the ports; empty: all.
+    pub ports: Vec<u16>,
+    /// Priorities; empty: all.
+    pub priorities: Vec<u8>,
+    /// Which side of the switch.
+    pub direction: Direction,
+    /// Where a lossless ingress queue pauses; where any other queue loses packets.
+    pub threshold: Option<ThresholdRule>,
+    /// Bytes that each queue has for itself, below its threshold (SONiC's `size`).
+    pub reserved: Option<u64>,
+    /// Bytes for what comes after a pause (SONiC's `xoff`), of ingress queues.
+    pub headroom: Option<u64>,
+    /// A paused queue resumes below so many bytes, of ingress queues.
+    pub xon: Option<u64>,
+    /// A paused queue resumes so many bytes below its threshold, of ingress queues.
+    pub xon_offset: Option<u64>,
+}
+
+impl BufferProfile {
+    /// Whether it is for the queue of `priority` at `port` on this side.
+    #[must_use]
+    pub fn covers(&self, direction: Direction, port: usize, priority: usize) -> bool {
+        self.direction == direction
+            && (self.ports.is_empty() || self.ports.iter().any(|&listed| usize::from(listed) == port))
+            && (self.priorities.is_empty()
+                || self.priorities.iter().any(|&listed| usize::from(listed) == priority))
+    }
+
+    /// Whether its values make sense on any switch.
+    ///
+    /// # Errors
+    /// A sentence that says what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(ThresholdRule::Dynamic(alpha)) = self.threshold
+            && !ALPHAS.contains(&alpha)
+        {
+            return Err(format!(
+                "expected an alpha from {} to {}, found {alpha}",
+                ALPHAS.start(),
+                ALPHAS.end()
+            ));
+        }
+        let of_ingress = [("headroom", self.headroom), ("xon", self.xon), ("xon_offset", self.xon_offset)];
+        let given = of_ingress.iter().find(|(_, value)| value.is_some());
+        match (self.direction, given) {
+            (Direction::Egress, Some((name, _))) => {
+                Err(format!("expected no `{name}` in an egress profile: only ingress queues pause"))
+            }
+            (_, None) if self.threshold.is_none() && self.reserved.is_none() => Err(
+                "expected at least one of alpha, dynamic_th, static_threshold, reserved, headroom, xon, xon_offset".to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An inline table, as a scenario file would write it.
+impl fmt::Display for BufferProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{ direction = \"{}\"", self.direction.name())?;
+        if !self.ports.is_empty() {
+            write!(f, ", ports = {:?}", self.ports)?;
+        }
+        if !self.priorities.is_empty() {
+            write!(f, ", priorities = {:?}", self.priorities)?;
+        }
+        match self.threshold {
+            None => {}
+            Some(ThresholdRule::Dynamic(alpha)) => write!(f, ", alpha = {alpha:?}")?,
+            Some(ThresholdRule::Static(bytes)) => write!(f, ", static_threshold = \"{bytes} B\"")?,
+        }
+        for (name, value) in [
+            ("reserved", self.reserved),
+            ("headroom", self.headroom),
+            ("xon", self.xon),
+            ("xon_offset", self.xon_offset),
+        ] {
+            if let Some(bytes) = value {
+                write!(f, ", {name} = \"{bytes} B\"")?;
+            }
+        }
+        f.write_str(" }")
+    }
+}
