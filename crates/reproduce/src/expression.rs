@@ -7,7 +7,7 @@
 //! | `v(metric, variant)`, `v(metric, variant, x)`, `v(metric, variant, x, y)` | the metric of a run; `x`, `y` are values of the axes in their order |
 //! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, the second one being fixed |
 //! | `xs()` | the first axis, as numbers |
-//! | `lower(scheme, baseline)` | by which part the scheme lies below the baseline: (baseline − scheme) / baseline; also of two lists |
+//! | `lower(scheme, baseline)` | by which part the scheme lies below the baseline: (baseline − scheme) / baseline, 0 if both are 0; also of two lists |
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1 |
@@ -60,8 +60,7 @@ fn plain_engine() -> Engine {
     engine.set_max_operations(1_000_000);
     // `if a { b } else { c }` over two metrics in nested calls is as deep as it gets.
     engine.set_max_expr_depths(64, 32);
-    engine
-        .register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, |s, b| (b - s) / b));
+    engine.register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, lower));
     engine.register_fn("ratio", |a: Dynamic, b: Dynamic| pairwise(&a, &b, |a, b| a / b));
     engine.register_fn("mean", |list: Array| {
         let numbers = numbers(&list)?;
@@ -136,6 +135,11 @@ fn numbers(list: &Array) -> Answer<Vec<f64>> {
         return Err("the list is empty".into());
     }
     list.iter().map(number).collect()
+}
+
+/// Nothing is by nothing lower than nothing.
+fn lower(scheme: f64, base: f64) -> f64 {
+    if scheme == base { 0.0 } else { (base - scheme) / base }
 }
 
 fn pairwise(a: &Dynamic, b: &Dynamic, of: impl Fn(f64, f64) -> f64) -> Answer<Dynamic> {
@@ -223,6 +227,7 @@ mod tests {
     fn lower_is_the_part_that_is_missing_of_the_baseline() {
         assert_eq!(of(r#"lower(v("m", "one"), v("m", "two"))"#), Ok(0.5));
         assert_eq!(of(r#"lower(25, 100.0)"#), Ok(0.75));
+        assert_eq!(of("lower(0, 0.0)"), Ok(0.0));
         assert_eq!(of(r#"min(lower(over("m", "one"), over("m", "two")))"#), Ok(0.5));
         assert_eq!(of(r#"mean(["one", "two"].map(|p| v("m", p, 1)))"#), Ok(1.5));
     }

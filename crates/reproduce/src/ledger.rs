@@ -111,6 +111,8 @@ pub struct Record {
     pub seeds: u64,
     /// quick or paper.
     pub scale: String,
+    /// Whose reading of what the papers leave open: paper or artifact.
+    pub profile: String,
     /// The experiment.
     pub experiment: String,
     /// To be read with the verdict.
@@ -291,8 +293,8 @@ impl Ledger {
                         let seeds =
                             if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) };
                         let place = format!(
-                            "`{}`, {}, {seeds}, {}, `{}`",
-                            run.experiment, run.scale, run.date, run.commit
+                            "`{}`, {}, profile {}, {seeds}, {}, `{}`",
+                            run.experiment, run.scale, run.profile, run.date, run.commit
                         );
                         (format!("{}{note}", run.measured), place)
                     }

@@ -92,12 +92,16 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), ReproduceError> {
 /// The verdicts as they go into the ledger.
 #[must_use]
 pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record> {
+    // All runs of an experiment are of one profile, for its variants change what is compared and nothing else.
+    let first = results.plan.points.first().and_then(|point| results.plan.load(point).ok());
+    let profile = first.map_or("unknown", |loaded| loaded.scenario.profile.name());
     let record = |judged: &Judged| Record {
         id: judged.id.clone(),
         verdict: judged.verdict,
         measured: judged.measured(),
         seeds: results.seeds(),
         scale: results.plan.scale.name().to_owned(),
+        profile: profile.to_owned(),
         experiment: results.experiment().id.clone(),
         note: judged.note.clone().unwrap_or_default(),
         commit: bufferlab_lab::commit().unwrap_or("unknown").to_owned(),
