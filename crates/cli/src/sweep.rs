@@ -8,6 +8,8 @@ use bufferlab_report::format::{estimate, number};
 use bufferlab_report::{
     Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, Report, curves_page,
 };
+use bufferlab_reproduce::leading_number;
+use bufferlab_reproduce::output::write_whole;
 use bufferlab_results::RunResult;
 use miette::{IntoDiagnostic, WrapErr, miette};
 use std::collections::BTreeSet;
@@ -180,16 +182,12 @@ fn compared<'a>(
     Ok(all)
 }
 
+/// Whole or not at all.
 fn write(out: &Path, name: &str, text: &str) -> miette::Result<()> {
     std::fs::create_dir_all(out)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot make {}", out.display()))?;
-    // Whole or not at all.
-    let (path, partial) = (out.join(name), out.join(format!(".{name}.partial")));
-    std::fs::write(&partial, text)
-        .and_then(|()| std::fs::rename(&partial, &path))
-        .into_diagnostic()
-        .wrap_err_with(|| format!("cannot write {}", path.display()))
+    write_whole(&out.join(name), text).map_err(error::reproduce)
 }
 
 fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
@@ -306,11 +304,4 @@ fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String 
         ),
         &panels,
     )
-}
-
-/// `10 Gb/s` is 10.
-fn leading_number(value: &str) -> Option<f64> {
-    let value = value.trim_matches('"').trim();
-    let end = value.find(|c: char| !(c.is_ascii_digit() || ".-+e".contains(c))).unwrap_or(value.len());
-    value[..end].parse().ok()
 }

@@ -455,9 +455,10 @@ fn label(value: &toml::Value) -> String {
     }
 }
 
-/// `10 Gb/s` is 10.
-fn leading_number(text: &str) -> Option<f64> {
-    let text = text.trim();
+/// Where a value such as `10 Gb/s` (10) is drawn; `None` if it does not begin with a number.
+#[must_use]
+pub fn leading_number(text: &str) -> Option<f64> {
+    let text = text.trim_matches('"').trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+e".contains(c))).unwrap_or(text.len());
     text[..end].parse().ok()
 }

@@ -149,7 +149,7 @@ fn verdict(condition: &Condition, estimate: &Estimate) -> Verdict {
     let effect = (mean - neutral) * sign;
     let half = estimate.half_width.unwrap_or(0.0);
     if effect.abs() <= half || effect == 0.0 {
-        // The criterion may lie beyond the neutral value: then a mean in the band can still be told from nothing by nobody.
+        // In the band or not: it cannot be told from no effect.
         return Verdict::Null;
     }
     if effect < 0.0 {

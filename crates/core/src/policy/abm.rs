@@ -8,7 +8,7 @@
 use super::congestion::{self, Criterion, DrainRate, Settings, Tracker};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
-    Verdict, refuse_beyond_buffer,
+    Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -97,14 +97,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
         );
         return Err(BuildError { param: "headroom_per_port", message });
     }
-    if params.choice("congestion") == "fraction" {
-        refuse_beyond_buffer(
-            params,
-            shape,
-            "congested_bytes",
-            "no queue would ever count in full; choose less",
-        )?;
-    }
+    congestion::refuse_unreachable_congestion(params, shape)?;
     Ok(Box::new(Abm::new(params, shape)))
 }
 

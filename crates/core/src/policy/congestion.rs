@@ -5,7 +5,7 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::policy::{Hooks, SwitchShape};
+use crate::policy::{BuildError, Hooks, SwitchShape, refuse_beyond_buffer};
 use crate::schedule::MAX_QUEUES_PER_PORT;
 use crate::weight::Weight;
 use bufferlab_units::{BitRate, Time};
@@ -110,6 +110,14 @@ impl Settings {
     fn rounded(&self, weight: Weight) -> Weight {
         if self.powers_of_two { weight.nearest_power_of_two() } else { weight }
     }
+}
+
+/// Refuses a `congested_bytes` that no queue can reach, where congestion is counted as a fraction of it.
+pub(super) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
+    if params.choice("congestion") != "fraction" {
+        return Ok(());
+    }
+    refuse_beyond_buffer(params, shape, "congested_bytes", "no queue would ever count in full; choose less")
 }
 
 /// `params`' ratio per priority as weights.

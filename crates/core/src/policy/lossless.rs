@@ -1,7 +1,7 @@
 //! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
 
 use super::dynamic_headroom::DynamicHeadroom;
-use super::queue_profiles::{refuse_at_ingress, resolve};
+use super::queue_profiles::{refuse_at_lossy_ingress, resolve};
 use super::{Account, Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -76,10 +76,9 @@ impl Lossless {
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let headroom_of_ports = params.bytes_per_port("headroom", shape.ports());
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
-        refuse_at_ingress(
+        refuse_at_lossy_ingress(
             params,
             shape,
-            false,
             |profile| [profile.headroom, profile.xon, profile.xon_offset].iter().any(Option::is_some),
             "it is lossy there; only lossless ingress queues have headroom, xon and xon_offset",
         )?;

@@ -78,18 +78,17 @@ pub(super) fn refuse(
     }
 }
 
-/// Refuses a profile that covers an ingress queue, lossless or not as `is_lossless` says, with a value that such a queue has no use for.
-pub(super) fn refuse_at_ingress(
+/// Refuses a profile that covers a lossy ingress queue with a value that only lossless ones have a use for.
+pub(super) fn refuse_at_lossy_ingress(
     params: &Params,
     shape: &SwitchShape,
-    is_lossless: bool,
     has: impl Fn(&BufferProfile) -> bool,
     why: &str,
 ) -> Result<(), BuildError> {
     for (index, profile) in params.profiles("profiles").iter().enumerate().filter(|(_, one)| has(one)) {
         for port in 0..shape.ports() {
-            let of_kind = |priority: &usize| (shape.lossless_at(port) >> priority & 1 != 0) == is_lossless;
-            let mut queues = (0..shape.queues_per_port).filter(of_kind);
+            let is_lossy = |priority: &usize| shape.lossless_at(port) >> priority & 1 == 0;
+            let mut queues = (0..shape.queues_per_port).filter(is_lossy);
             // A profile for all priorities is meant for those that can use it.
             if let Some(priority) =
                 queues.find(|&priority| profile.covers(Direction::Ingress, port, priority))

@@ -7,7 +7,7 @@ use super::lossless::{self, HEADROOM, HEADROOM_POOL, Lossless, XON, XON_OFFSET};
 use super::queue_profiles::{PROFILES, refuse};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
-    Tags, Verdict, congestion, refuse_beyond_buffer,
+    Tags, Verdict, congestion,
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -89,14 +89,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
-    if params.choice("congestion") == "fraction" {
-        refuse_beyond_buffer(
-            params,
-            shape,
-            "congested_bytes",
-            "no queue would ever count in full; choose less",
-        )?;
-    }
+    congestion::refuse_unreachable_congestion(params, shape)?;
     Ok(Box::new(Reverie::new(params, shape)?))
 }
 

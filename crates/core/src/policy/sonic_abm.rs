@@ -9,7 +9,6 @@ use super::queue_profiles::{PROFILES, refuse};
 use super::sonic::{self, Pools};
 use super::{
     Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
-    refuse_beyond_buffer,
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -75,14 +74,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
-    if params.choice("congestion") == "fraction" {
-        refuse_beyond_buffer(
-            params,
-            shape,
-            "congested_bytes",
-            "no queue would ever count in full; choose less",
-        )?;
-    }
+    congestion::refuse_unreachable_congestion(params, shape)?;
     Ok(Box::new(SonicAbm::new(params, shape)?))
 }
 
