@@ -7,6 +7,7 @@
 //! absorbed = { queries = ["incast"], of = "dropped_packets", take = "zero_percent" }
 //! ```
 
+use crate::Tally;
 use bufferlab_metrics::{FlowRow, PauseRow, QueryRow};
 use bufferlab_report::{Percentile, run_summary};
 use bufferlab_results::RunResult;
@@ -19,13 +20,16 @@ use std::collections::BTreeMap;
     untagged,
     expecting = "expected a metric: the id of one of the summary's as a string, or { flows or queries = [classes], from_bytes, below_bytes, \
                  of = slowdown | time_ms | dropped_packets | sent_packets | retransmitted_packets | timeouts | bytes, \
-                 take = mean | p50 | p99 | p99_9 | max | sum | count | zero_percent }"
+                 take = mean | p50 | p99 | p99_9 | max | sum | count | zero_percent }, or { goodput = [classes], from_ms, until_ms }, \
+                 { queues = [priorities], count }, { probe }"
 )]
 pub enum Metric {
     /// The summary's, by its id: `comparison.csv` of a report lists them; or `pauses`, the pause frames that switches sent.
     Summary(String),
     /// A statistic over flows or queries.
     Statistic(Statistic),
+    /// A number of the tables of samples or of queues.
+    Tally(Tally),
 }
 
 /// A statistic over flows or queries.
@@ -96,6 +100,7 @@ impl Metric {
     pub fn key(&self) -> String {
         match self {
             Self::Summary(id) => id.clone(),
+            Self::Tally(tally) => tally.key(),
             Self::Statistic(statistic) => {
                 let (kind, classes) = match (&statistic.flows, &statistic.queries) {
                     (_, Some(queries)) => ("queries", queries.join("+")),
@@ -230,7 +235,15 @@ fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
 pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Statistic> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Statistic(statistic) => Some(statistic),
-        Metric::Summary(_) => None,
+        Metric::Summary(_) | Metric::Tally(_) => None,
+    })
+}
+
+/// The tallies among `metrics`.
+pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
+    metrics.values().filter_map(|metric| match metric {
+        Metric::Tally(tally) => Some(tally),
+        Metric::Summary(_) | Metric::Statistic(_) => None,
     })
 }
 

@@ -1,24 +1,36 @@
 //! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
 
+use crate::figures::{places, statements};
 use crate::{
-    Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict, paper_name,
+    Cost, CourseLine, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict,
+    paper_name, theory_csv, theory_panels,
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{
     CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_svg,
 };
+use bufferlab_theory::figures::Figure;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Writes an experiment's `values.csv`, `figure.html` and one SVG per panel into `folder`, each whole or not at all.
+/// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time, `figure.html` and one SVG per panel into `folder`, each whole or
+/// not at all.
 ///
 /// # Errors
 /// If the folder cannot be written.
 pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
-    write_whole(&folder.join("values.csv"), &values_csv(results))?;
-    let panels = panels(results);
+    let figures = computed(results.experiment())?;
+    let values = figures.as_ref().map_or_else(|| values_csv(results), |figures| theory_csv(figures));
+    write_whole(&folder.join("values.csv"), &values)?;
+    let panels = match figures {
+        Some(figures) => theory_panels(&figures),
+        None => panels(results).into_iter().chain(courses(results)).collect(),
+    };
+    if !results.experiment().courses.is_empty() {
+        write_whole(&folder.join("courses.csv"), &courses_csv(results))?;
+    }
     for (number, panel) in panels.iter().enumerate() {
         write_whole(&folder.join(format!("panel-{}.svg", number + 1)), &curve_svg(panel))?;
     }
@@ -130,11 +142,11 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
     verdicts.iter().map(record).collect()
 }
 
-/// What an experiment took, whenever its runs were done; `None` if some of them failed.
+/// What an experiment took, whenever its runs were done; `None` if some of them failed, or there were none.
 #[must_use]
 pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();
-    let runs = runs?;
+    let runs = runs.filter(|runs| !runs.is_empty())?;
     Some(Cost {
         experiment: results.experiment().id.clone(),
         scale: results.plan.scale.name().to_owned(),
@@ -231,11 +243,119 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
     panels
 }
 
+/// The panels of an analytical figure; `None` if runs make the figure.
+fn computed(experiment: &Experiment) -> Result<Option<Vec<Figure>>, ReproduceError> {
+    let failed = |error: bufferlab_theory::fluid::FluidError| ReproduceError::Table {
+        name: experiment.id.clone(),
+        why: format!("this is a bug in bufferlab: {error}"),
+    };
+    experiment.theory.map(|entry| entry.panels().map_err(failed)).transpose()
+}
+
+/// Charts over time, in the order of the variants: of all in one where each has one line, else each variant's own.
+fn courses(results: &Results) -> Vec<CurvePanel> {
+    let experiment = results.experiment();
+    let mut panels = Vec::new();
+    for course in &experiment.courses {
+        for places in results.grid() {
+            let fixed = experiment.axes.iter().zip(&places);
+            let fixed: Vec<_> = fixed
+                .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
+                .collect();
+            let panel = |note: String, lines: Vec<CurveLine>| CurvePanel {
+                title: course.title.clone(),
+                note,
+                x: CurveAxis { title: "time (ms)".to_owned(), scale: CurveScale::Linear },
+                y: CurveAxis { title: course.unit().to_owned(), scale: CurveScale::Linear },
+                lines,
+                markers: false,
+            };
+            let mut shared = Vec::new();
+            for (variant, of) in experiment.variants.iter().enumerate() {
+                match results.course(course, variant, &places) {
+                    [] => {}
+                    [one] => shared.push(CurveLine::plain(of.name.as_str(), one.points.iter().copied())),
+                    many => {
+                        let line = |line: &CourseLine| {
+                            CurveLine::plain(line.name.as_str(), line.points.iter().copied())
+                        };
+                        let note = std::iter::once(of.name.clone()).chain(fixed.iter().cloned());
+                        panels.push(panel(
+                            note.collect::<Vec<_>>().join(", "),
+                            many.iter().map(line).collect(),
+                        ));
+                    }
+                }
+            }
+            if !shared.is_empty() {
+                panels.push(panel(fixed.join(", "), shared));
+            }
+        }
+    }
+    panels
+}
+
+/// One line per point of a course.
+fn courses_csv(results: &Results) -> String {
+    let experiment = results.experiment();
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut text: String = experiment.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
+    text.push_str("variant,course,line,time_ms,value\n");
+    for places in results.grid() {
+        let at = experiment.axes.iter().zip(&places);
+        let at: String = at.map(|(axis, &place)| quoted(&axis.values[place].label) + ",").collect();
+        for (variant, of) in experiment.variants.iter().enumerate() {
+            for course in &experiment.courses {
+                for line in results.course(course, variant, &places) {
+                    for (ms, value) in &line.points {
+                        let names = [&of.name, &course.title, &line.name].map(|name| quoted(name)).join(",");
+                        // Writing into a string cannot fail.
+                        let _ = writeln!(text, "{at}{names},{ms},{value}");
+                    }
+                }
+            }
+        }
+    }
+    text
+}
+
+/// The statements about this figure that tests check; none for figures that are nobody's.
+fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
+    let ledger = Ledger::recorded().ok()?;
+    let paper = experiment.id.split('/').next().unwrap_or_default();
+    let rows: Vec<Vec<String>> = statements(&ledger, paper, &places(&experiment.figure))
+        .into_iter()
+        .filter_map(|row| {
+            let test = row.test.as_ref()?;
+            let says =
+                format!("{}, {}: {}", row.claim.scheme_and_baseline, row.claim.metric, row.claim.paper_value);
+            Some(vec![
+                row.claim.id.clone(),
+                says,
+                test.verdict.to_string(),
+                test.measured.clone(),
+                test.test.clone(),
+            ])
+        })
+        .collect();
+    let header = ["claim", "statement", "verdict", "here", "test"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| PageTable { title: "What tests check".to_owned(), header, rows })
+}
+
 fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
     let experiment = results.experiment();
     let mut about: Vec<String> = experiment.about.split("\n\n").map(str::to_owned).collect();
     if let (Some(reading), Some(Profile::Artifact)) = (&experiment.artifact, results.plan.profile) {
         about.push(format!("The reading of the authors' public simulator. {}", reading.about));
+    }
+    about.retain(|paragraph| !paragraph.is_empty());
+    if let Some(entry) = experiment.theory {
+        about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
+        let tables = checked_by_tests(experiment).into_iter().collect();
+        return CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() };
+    }
+    if !experiment.courses.is_empty() {
+        about.push("Charts over time are of the first seed.".to_owned());
     }
     about.push(format!(
         "{}, scale {}, profile {}, {} seeds; bars are 95 % intervals of the mean over the seeds.",
@@ -257,7 +377,8 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
             .collect(),
     };
     let mut tables = if judged.rows.is_empty() { Vec::new() } else { vec![judged] };
-    if experiment.axes.is_empty() {
+    tables.extend(checked_by_tests(experiment));
+    if experiment.axes.is_empty() && !experiment.metrics.is_empty() {
         tables.push(values_table(results));
     }
     CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() }
