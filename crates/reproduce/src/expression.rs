@@ -11,6 +11,7 @@
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1 |
+//! | `slope(x, y)` | of the straight line through the points, by least squares |
 //! | `rising(list)` | the least step from one value to the next, as a part of the former: −0.1 is a fall by a tenth |
 //!
 //! Lists are written `["dt", "fab"].map(|p| v("incast", p, 0.4))`.
@@ -74,6 +75,14 @@ fn plain_engine() -> Engine {
     });
     engine.register_fn("spearman", |x: Array, y: Array| {
         Answer::Ok(pearson(&ranks(&numbers(&x)?), &ranks(&numbers(&y)?)))
+    });
+    engine.register_fn("slope", |x: Array, y: Array| {
+        let (x, y) = (numbers(&x)?, numbers(&y)?);
+        if x.len() == y.len() {
+            Answer::Ok(slope(&x, &y))
+        } else {
+            Err(format!("lists of {} and {} values", x.len(), y.len()).into())
+        }
     });
     engine.register_fn("rising", |list: Array| {
         let numbers = numbers(&list)?;
@@ -159,6 +168,13 @@ fn pairwise(a: &Dynamic, b: &Dynamic, of: impl Fn(f64, f64) -> f64) -> Answer<Dy
         return Err(format!("lists of {} and {} values", a.len(), b.len()).into());
     }
     Ok(Dynamic::from_array(a.iter().zip(&b).map(|(&a, &b)| Dynamic::from_float(of(a, b))).collect()))
+}
+
+fn slope(x: &[f64], y: &[f64]) -> f64 {
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let products = x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
+    products / x.iter().map(|x| (x - mx).powi(2)).sum::<f64>()
 }
 
 /// Ranks from 1; equal values share the mean of theirs.
@@ -248,6 +264,14 @@ mod tests {
     fn the_least_step_tells_whether_a_list_rises() {
         assert_eq!(of("rising([1, 2, 3])"), Ok(0.5));
         assert_eq!(of("rising([4, 2, 3])"), Ok(-0.5));
+    }
+
+    #[test]
+    fn the_slope_is_that_of_least_squares() {
+        assert_eq!(of("slope([1, 2, 3], [5, 7, 9])"), Ok(2.0));
+        // Residuals 1, -2, 1 about 2 x.
+        assert_eq!(of("slope([1, 2, 3], [3, 2, 7])"), Ok(2.0));
+        assert!(of("slope([1, 2], [3])").is_err_and(|why| why.contains("lists of 2 and 1")));
     }
 
     #[test]
