@@ -8,6 +8,7 @@
 //! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, the second one being fixed |
 //! | `xs()` | the first axis, as numbers |
 //! | `lower(scheme, baseline)` | by which part the scheme lies below the baseline: (baseline − scheme) / baseline, 0 if both are 0; also of two lists |
+//! | `fewer(scheme, baseline)` | the same of counts, of which the baseline may have none: relative to the larger of both, so that none against some is −1 |
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1 |
@@ -62,6 +63,7 @@ fn plain_engine() -> Engine {
     // `if a { b } else { c }` over two metrics in nested calls is as deep as it gets.
     engine.set_max_expr_depths(64, 32);
     engine.register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, lower));
+    engine.register_fn("fewer", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, fewer));
     engine.register_fn("ratio", |a: Dynamic, b: Dynamic| pairwise(&a, &b, |a, b| a / b));
     engine.register_fn("mean", |list: Array| {
         let numbers = numbers(&list)?;
@@ -149,6 +151,11 @@ fn numbers(list: &Array) -> Answer<Vec<f64>> {
 /// Nothing is by nothing lower than nothing.
 fn lower(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base }
+}
+
+/// [`lower`] where the scheme has fewer.
+fn fewer(scheme: f64, base: f64) -> f64 {
+    if scheme == base { 0.0 } else { (base - scheme) / base.max(scheme) }
 }
 
 fn pairwise(a: &Dynamic, b: &Dynamic, of: impl Fn(f64, f64) -> f64) -> Answer<Dynamic> {
@@ -244,6 +251,8 @@ mod tests {
         assert_eq!(of(r#"lower(v("m", "one"), v("m", "two"))"#), Ok(0.5));
         assert_eq!(of(r#"lower(25, 100.0)"#), Ok(0.75));
         assert_eq!(of("lower(0, 0.0)"), Ok(0.0));
+        assert_eq!(of("fewer([0, 1, 4, 4], [0, 4, 1, 0])[1]"), Ok(0.75));
+        assert_eq!(of("let f = fewer([0, 1, 4, 4], [0, 4, 1, 0]); f[0] + f[2] + f[3]"), Ok(-1.75));
         assert_eq!(of(r#"min(lower(over("m", "one"), over("m", "two")))"#), Ok(0.5));
         assert_eq!(of(r#"mean(["one", "two"].map(|p| v("m", p, 1)))"#), Ok(1.5));
     }

@@ -164,7 +164,7 @@ pub(crate) fn numbers(
         of("p99", switch.p99_percent);
     }
     let pauses = result.load::<PauseRow>()?;
-    numbers.insert("pauses".to_owned(), pauses.iter().map(|row| row.sent_pauses as f64).sum());
+    numbers.insert("pauses".to_owned(), pauses.iter().map(|row| row.sent_pauses).sum::<u64>() as f64);
     if statistics.is_empty() {
         return Ok(numbers);
     }
@@ -233,7 +233,8 @@ fn of_query(row: &QueryRow, of: Quantity) -> Option<f64> {
 }
 
 fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
-    let (count, sum) = (values.len() as f64, values.iter().sum::<f64>());
+    // The sum of no number is -0.
+    let (count, sum) = (values.len() as f64, values.iter().sum::<f64>() + 0.0);
     match take {
         Take::Count => return Some(count),
         Take::Sum => return Some(sum),
@@ -278,6 +279,7 @@ mod tests {
         assert_eq!(take(vec![0.0, 3.0, 0.0, 1.0], Take::ZeroPercent), Some(50.0));
         assert_eq!(take(Vec::new(), Take::Mean), None);
         assert_eq!(take(Vec::new(), Take::Count), Some(0.0));
+        assert_eq!(take(Vec::new(), Take::Sum).map(|sum| sum.to_string()).as_deref(), Some("0"));
     }
 
     #[test]
