@@ -13,6 +13,20 @@ pub enum SimError {
         /// Why.
         source: bufferlab_core::BuildError,
     },
+    /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing any more.
+    #[error("policy {policy} failed in {} at {time}: {failure}", place(switch, *queue))]
+    PolicyFailed {
+        /// The policy's name.
+        policy: String,
+        /// The switch's name.
+        switch: String,
+        /// Port and priority of the queue that it was called for, where the call was about one.
+        queue: Option<(u16, u8)>,
+        /// When.
+        time: bufferlab_units::Time,
+        /// What happened, and the error behind it.
+        failure: bufferlab_core::PolicyFailure,
+    },
     /// The scheduler does not fit the switch's queues.
     #[error("switch {switch}: scheduler: {source}")]
     Scheduler {
@@ -73,4 +87,12 @@ pub enum SimError {
         /// Packets in queues and pipes.
         found: usize,
     },
+}
+
+/// "switch leaf0 (port 3, priority 1)"
+fn place(switch: &str, queue: Option<(u16, u8)>) -> String {
+    match queue {
+        Some((port, priority)) => format!("switch {switch} (port {port}, priority {priority})"),
+        None => format!("switch {switch}"),
+    }
 }

@@ -2,7 +2,7 @@
 
 use bufferlab_core::{
     Admission, Arrival, Buffer, Departure, DropReason, IngressId, Observer, Opinion, Packet, Panel,
-    ParamValue, Policy, QueueId, Stored, Switch, SwitchShape, Transmission,
+    ParamValue, Policy, PolicyFailure, QueueId, Stored, Switch, SwitchShape, Transmission,
 };
 use bufferlab_metrics::{DelayHistogram, OccupancyHistogram};
 use bufferlab_units::Time;
@@ -201,6 +201,16 @@ impl SwitchNode {
     pub(crate) fn flush(&mut self, now: Time, queue: QueueId, reason: DropReason) {
         let (slice, mut listener) = self.slice_with_listener(0);
         slice.core.flush(now, queue, reason, &mut listener);
+    }
+
+    /// What is wrong with a policy of this switch, once: with its name, and port and priority counted over the switch.
+    #[cold]
+    pub(crate) fn take_failure(&mut self) -> Option<(PolicyFailure, String, Option<(u16, u8)>)> {
+        std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
+            let failure = slice.core.take_failure()?;
+            let queue = failure.queue.map(|queue| slice.port_and_priority(queue));
+            Some((failure, slice.policy.0.clone(), queue))
+        })
     }
 
     /// When a policy must be called next.

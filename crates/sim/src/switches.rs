@@ -82,6 +82,9 @@ impl Simulation {
                 }
             }
             Admission::Dropped(reason) => {
+                if reason == DropReason::PolicyFault {
+                    self.check_policy(switch)?;
+                }
                 let class = self.class_of(wanted.flow);
                 let node = &mut self.switches[switch as usize];
                 let queue = node.queue_of(&wanted);
@@ -273,6 +276,16 @@ impl Simulation {
                 self.send_pauses(switch);
             }
         }
+    }
+
+    /// A policy that has failed ends the run.
+    #[cold]
+    pub(crate) fn check_policy(&mut self, switch: u32) -> Result<(), SimError> {
+        let Some((failure, policy, queue)) = self.switches[switch as usize].take_failure() else {
+            return Ok(());
+        };
+        let name = self.topology.switches[switch as usize].clone();
+        Err(SimError::PolicyFailed { policy, switch: name, queue, time: failure.now, failure })
     }
 
     #[cold]
