@@ -134,10 +134,11 @@ fn a_run_ends_at_an_admission_beyond_the_buffer() {
 
 #[test]
 fn a_run_ends_at_an_eviction_that_no_queue_can_serve() {
+    // The fourth packet answers the second host's handshake.
     let (message, _) = failure("evicts-from-nowhere");
     assert_eq!(
         message,
-        "policy evicts-from-nowhere failed in switch switch (port 0, priority 0) at T: \
+        "policy evicts-from-nowhere failed in switch switch (port 2, priority 0) at T: \
          admit: asked to remove a packet from queue 60000, and the switch has 3, numbered from 0"
     );
 }
