@@ -14,19 +14,8 @@ pub enum SimError {
         source: bufferlab_core::BuildError,
     },
     /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing any more.
-    #[error("policy {policy} failed in {} at {time}: {failure}", place(switch, *queue))]
-    PolicyFailed {
-        /// The policy's name.
-        policy: String,
-        /// The switch's name.
-        switch: String,
-        /// Port and priority of the queue that it was called for, where the call was about one.
-        queue: Option<(u16, u8)>,
-        /// When.
-        time: bufferlab_units::Time,
-        /// What happened, and the error behind it.
-        failure: bufferlab_core::PolicyFailure,
-    },
+    #[error(transparent)]
+    PolicyFailed(Box<FailedPolicy>),
     /// The scheduler does not fit the switch's queues.
     #[error("switch {switch}: scheduler: {source}")]
     Scheduler {
@@ -89,10 +78,30 @@ pub enum SimError {
     },
 }
 
-/// "switch leaf0 (port 3, priority 1)"
-fn place(switch: &str, queue: Option<(u16, u8)>) -> String {
-    match queue {
-        Some((port, priority)) => format!("switch {switch} (port {port}, priority {priority})"),
-        None => format!("switch {switch}"),
+/// A policy that failed while it ran. Boxed in [`SimError`], because the results of hot functions can hold one.
+#[derive(Debug, Error)]
+#[error("policy {policy} failed in {} at {time}: {failure}", self.place())]
+pub struct FailedPolicy {
+    /// The policy's name.
+    pub policy: String,
+    /// The switch's name.
+    pub switch: String,
+    /// Port and priority of the queue that it was called for, where the call was about one.
+    pub queue: Option<(u16, u8)>,
+    /// When.
+    pub time: bufferlab_units::Time,
+    /// What happened, and the error behind it.
+    pub failure: bufferlab_core::PolicyFailure,
+}
+
+impl FailedPolicy {
+    /// "switch leaf0 (port 3, priority 1)"
+    fn place(&self) -> String {
+        match self.queue {
+            Some((port, priority)) => {
+                format!("switch {} (port {port}, priority {priority})", self.switch)
+            }
+            None => format!("switch {}", self.switch),
+        }
     }
 }

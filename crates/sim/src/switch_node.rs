@@ -1,8 +1,9 @@
 //! A switch of the network: the core's pipeline, its links, and what is recorded of it.
 
+use crate::FailedPolicy;
 use bufferlab_core::{
     Admission, Arrival, Buffer, Departure, DropReason, IngressId, Observer, Opinion, Packet, Panel,
-    ParamValue, Policy, PolicyFailure, QueueId, Stored, Switch, SwitchShape, Transmission,
+    ParamValue, Policy, QueueId, Stored, Switch, SwitchShape, Transmission,
 };
 use bufferlab_metrics::{DelayHistogram, OccupancyHistogram};
 use bufferlab_units::Time;
@@ -203,13 +204,18 @@ impl SwitchNode {
         slice.core.flush(now, queue, reason, &mut listener);
     }
 
-    /// What is wrong with a policy of this switch, once: with its name, and port and priority counted over the switch.
+    /// What is wrong with a policy of this switch, which is called `name`; told once.
     #[cold]
-    pub(crate) fn take_failure(&mut self) -> Option<(PolicyFailure, String, Option<(u16, u8)>)> {
+    pub(crate) fn take_failure(&mut self, name: &str) -> Option<FailedPolicy> {
         std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
             let failure = slice.core.take_failure()?;
-            let queue = failure.queue.map(|queue| slice.port_and_priority(queue));
-            Some((failure, slice.policy.0.clone(), queue))
+            Some(FailedPolicy {
+                policy: slice.policy.0.clone(),
+                switch: name.to_owned(),
+                queue: failure.queue.map(|queue| slice.port_and_priority(queue)),
+                time: failure.now,
+                failure,
+            })
         })
     }
 

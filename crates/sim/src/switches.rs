@@ -281,11 +281,11 @@ impl Simulation {
     /// A policy that has failed ends the run.
     #[cold]
     pub(crate) fn check_policy(&mut self, switch: u32) -> Result<(), SimError> {
-        let Some((failure, policy, queue)) = self.switches[switch as usize].take_failure() else {
-            return Ok(());
-        };
-        let name = self.topology.switches[switch as usize].clone();
-        Err(SimError::PolicyFailed { policy, switch: name, queue, time: failure.now, failure })
+        let name = &self.topology.switches[switch as usize];
+        match self.switches[switch as usize].take_failure(name) {
+            Some(failed) => Err(SimError::PolicyFailed(Box::new(failed))),
+            None => Ok(()),
+        }
     }
 
     #[cold]

@@ -114,8 +114,8 @@ fn run(policy: &str) -> Result<RunTotals, SimError> {
 /// The message of the run, without its time, and the time.
 fn failure(policy: &str) -> (String, Time) {
     match run(policy).expect_err(policy) {
-        error @ SimError::PolicyFailed { time, .. } => {
-            (error.to_string().replace(&time.to_string(), "T"), time)
+        SimError::PolicyFailed(failed) => {
+            (failed.to_string().replace(&failed.time.to_string(), "T"), failed.time)
         }
         other => panic!("{policy}: {other}"),
     }
