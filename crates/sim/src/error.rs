@@ -51,6 +51,9 @@ pub enum SimError {
         /// How many are possible.
         limit: u64,
     },
+    /// Whoever watched the run asked for its end.
+    #[error("the run was interrupted")]
+    Interrupted,
     /// The sink failed.
     #[error("writing results: {0}")]
     Sink(#[from] std::io::Error),
