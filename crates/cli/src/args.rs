@@ -2,7 +2,7 @@
 
 use crate::sweep::Vary;
 use crate::theory_args::TheoryCommand;
-use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
+use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_sim::ExplainedEvent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
@@ -216,6 +216,10 @@ pub(crate) struct ReproduceArgs {
     /// How much of it: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
+    /// Whose reading of what the papers leave open: the paper's, or that of the authors' public simulator, for the experiments that
+    /// have one [default: the experiment's]
+    #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
+    pub(crate) profile: Option<String>,
     /// Seeds of every point [default: the experiment's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
@@ -256,7 +260,7 @@ pub(crate) struct BenchArgs {
 
 /// The names of the registry.
 fn policy_names() -> impl Iterator<Item = PossibleValue> {
-    POLICIES.iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
+    policies().into_iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
 }
 
 /// A policy of the registry by name or alias.

@@ -5,6 +5,7 @@ use crate::error;
 use crate::progress::{Board, seconds};
 use crate::speed::Forget;
 use crate::{print, say};
+use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_reproduce::output::{cost, records, write_experiment, write_ledger, write_whole};
 use bufferlab_reproduce::{
@@ -26,13 +27,24 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let registry = registry.map_err(error::reproduce)?;
     let scale = if args.scale == "paper" { ScaleName::Paper } else { ScaleName::Quick };
     let seeds = args.seeds.map(|seeds| seeds.get());
+    let profile = args.profile.as_deref().map(|name| match name {
+        "artifact" => Profile::Artifact,
+        _ => Profile::Paper,
+    });
     if args.list {
         let rate = packet_hops_per_second(&registry)?;
-        return print(&list(&registry.experiments, scale, rate, args.jobs.map_or(0, |jobs| jobs.get()))?);
+        let jobs = args.jobs.map_or(0, |jobs| jobs.get());
+        return print(&list(&planned(registry.experiments.iter(), scale, seeds, profile), rate, jobs)?);
     }
     let mut ledger = Ledger::recorded().map_err(error::reproduce)?;
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
-    let plans: Vec<Plan> = selected.iter().map(|experiment| Plan::new(experiment, scale, seeds)).collect();
+    let plans = planned(selected.iter().copied(), scale, seeds, profile);
+    if plans.is_empty() {
+        return Err(miette!(
+            help = "leave --profile out; docs/reproduction.md says which papers have a public simulator",
+            "none of these experiments has the reading of an artifact"
+        ));
+    }
     let how = Execution { threads: args.jobs, verify: false };
     let (results, board) = run(plans, &args.out, &how, Board::new).map_err(error::reproduce)?;
     board.clear();
@@ -40,7 +52,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     for result in &results {
         let experiment = result.experiment();
         let verdicts: Vec<_> = experiment.claims.iter().map(|claim| judge(claim, result)).collect();
-        write_experiment(&args.out.join(&experiment.id), result, &verdicts).map_err(error::reproduce)?;
+        write_experiment(&args.out.join(result.plan.folder()), result, &verdicts)
+            .map_err(error::reproduce)?;
         let _ = writeln!(text, "{} {}: {}", experiment.id, experiment.figure, experiment.title);
         for judged in &verdicts {
             let _ = writeln!(text, "  {:<13} {:<12} {}", judged.verdict, judged.id, judged.measured());
@@ -49,12 +62,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         failures.extend(result.failures().map(str::to_owned));
     }
     // Figures of an earlier command stay in the folder, and in its index.
-    let shown: Vec<&Experiment> = registry
-        .experiments
-        .iter()
-        .filter(|one| args.out.join(&one.id).join("figure.html").is_file())
-        .collect();
-    write_ledger(&args.out, &ledger, &shown).map_err(error::reproduce)?;
+    let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
+    write_ledger(&args.out, &ledger, &experiments).map_err(error::reproduce)?;
     if let Some(path) = &args.record {
         write_whole(path, &ledger.records_csv().map_err(error::reproduce)?).map_err(error::reproduce)?;
         let date = args.date.as_deref().unwrap_or_default();
@@ -76,11 +85,34 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
 fn costs(results: &[Results], date: &str) -> miette::Result<Vec<Cost>> {
     let mut costs = recorded_costs().map_err(error::reproduce)?;
     for cost in results.iter().filter_map(|result| cost(result, date)) {
-        costs.retain(|known| (&known.experiment, &known.scale) != (&cost.experiment, &cost.scale));
+        costs.retain(|known| key(known) != key(&cost));
         costs.push(cost);
     }
-    costs.sort_by(|a, b| (&a.experiment, &a.scale).cmp(&(&b.experiment, &b.scale)));
+    costs.sort_by(|a, b| key(a).cmp(&key(b)));
     Ok(costs)
+}
+
+/// What distinguishes recorded costs.
+fn key(cost: &Cost) -> (&str, &str, &str) {
+    (&cost.experiment, &cost.scale, &cost.profile)
+}
+
+/// The runs of experiments; in the reading of the artifact without those that have none.
+fn planned<'a>(
+    experiments: impl Iterator<Item = &'a Experiment>,
+    scale: ScaleName,
+    seeds: Option<u32>,
+    profile: Option<Profile>,
+) -> Vec<Plan> {
+    let has = |one: &&Experiment| profile != Some(Profile::Artifact) || one.artifact.is_some();
+    let plan = |one: &Experiment| {
+        let plan = Plan::new(one, scale, seeds);
+        match profile {
+            Some(profile) => plan.under(profile),
+            None => plan,
+        }
+    };
+    experiments.filter(has).map(plan).collect()
 }
 
 /// What one core of this machine does with the first experiment's first run, cut short.
@@ -97,15 +129,15 @@ fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
 }
 
 /// One line per experiment: runs, statements, and how long it takes here by what it took when it was recorded.
-fn list(experiments: &[Experiment], scale: ScaleName, rate: f64, jobs: usize) -> miette::Result<String> {
+fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let cores = if jobs == 0 { cores } else { jobs.min(cores) };
     let known = recorded_costs().map_err(error::reproduce)?;
-    let width = experiments.iter().map(|one| one.id.len()).max().unwrap_or(0);
+    let width = plans.iter().map(|plan| plan.experiment.id.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for one in experiments {
-        let runs = Plan::new(one, scale, None).points.len();
-        let cost = known.iter().find(|cost| cost.experiment == one.id && cost.scale == scale.name());
+    for plan in plans {
+        let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
+        let cost = known.iter().find(|cost| key(cost) == (&one.id, plan.scale.name(), profile));
         let time = cost.map_or_else(
             || "never run".to_owned(),
             |cost| seconds(cost.packet_hops as f64 / rate / cores as f64),
@@ -132,7 +164,7 @@ fn counted(ledger: &Ledger, results: &[Results]) -> String {
     let mut of_these = [0_usize; Verdict::ALL.len()];
     for row in &ledger.rows {
         if here.contains(&row.claim.id.as_str()) {
-            let verdict = row.evidence.verdict();
+            let verdict = row.evidence().verdict();
             let place = Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or(0);
             of_these[place] += 1;
         }

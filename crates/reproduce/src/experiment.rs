@@ -25,6 +25,11 @@
 //! [paper]
 //! seeds = 5
 //!
+//! [artifact]                                      # the authors' public simulator's reading: `--profile artifact`
+//! about = "alpha is a list."
+//! [artifact.set]
+//! "switch.buffer" = "3932160 B"
+//!
 //! [[panel]]
 //! title = "p99 FCT slowdown of the answers"
 //! metric = "incast"
@@ -91,6 +96,8 @@ pub struct Experiment {
     pub quick: Scale,
     /// The paper's size.
     pub paper: Scale,
+    /// The reading of the authors' public simulator, where there is one.
+    pub artifact: Option<Reading>,
     /// What is drawn.
     pub panels: Vec<Panel>,
     /// What is checked.
@@ -143,6 +150,17 @@ pub struct Scale {
     pub scenario: Option<PathBuf>,
     /// Fewer places of an axis, by their labels.
     pub values: BTreeMap<String, Vec<String>>,
+}
+
+/// What a public simulator does where its paper says something else, or nothing. The scenario's `profile` brings the rest.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// What differs, in words.
+    pub about: String,
+    /// What it changes, for all that is compared.
+    pub set: Overrides,
+    /// Another scenario file, at either scale.
+    pub scenario: Option<PathBuf>,
 }
 
 /// A chart.
@@ -224,6 +242,7 @@ struct Written {
     metrics: BTreeMap<String, Metric>,
     quick: WrittenScale,
     paper: WrittenScale,
+    artifact: Option<WrittenReading>,
     #[serde(default, rename = "panel")]
     panels: Vec<Panel>,
     #[serde(default, rename = "claim")]
@@ -270,6 +289,16 @@ struct WrittenScale {
     scenario: Option<PathBuf>,
     #[serde(default)]
     values: BTreeMap<String, Vec<toml::Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenReading {
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    set: toml::Table,
+    scenario: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -358,8 +387,23 @@ impl Experiment {
                 }
             }
         }
+        for (key, _) in self.artifact.iter().flat_map(|reading| &reading.set) {
+            let places = self.axes.iter().flat_map(|axis| axis.values.iter().map(move |value| (axis, value)));
+            for (axis, value) in places {
+                if value.set.iter().any(|(varied, _)| overlap(varied, key)) {
+                    return Err(format!("[artifact.set] \"{key}\": axis \"{}\" varies it", axis.name));
+                }
+            }
+        }
         Ok(())
     }
+}
+
+/// Whether one of two dotted keys is the other or contains it.
+fn overlap(a: &str, b: &str) -> bool {
+    let within =
+        |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    within(a, b) || within(b, a)
 }
 
 impl Written {
@@ -395,6 +439,11 @@ impl Written {
             metrics: self.metrics,
             quick: scale(self.quick),
             paper: scale(self.paper),
+            artifact: self.artifact.map(|reading| Reading {
+                about: reading.about,
+                set: overrides(&reading.set),
+                scenario: reading.scenario.map(|path| folder.join(path)),
+            }),
             panels: self.panels,
             claims: self.claims.into_iter().map(claim).collect(),
         })

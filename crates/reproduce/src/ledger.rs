@@ -2,139 +2,40 @@
 //!
 //! Three tables, all in `claims/`: `claims.csv` says what the papers say and when we believe it; `tests.csv` names the tests that check
 //! statements in every CI run (written by `cargo xtask generate` from the tests' own words); `verdicts.csv` holds what `bufferlab reproduce --record`
-//! found, with scale, seeds, commit and date.
+//! found, one record per statement, scale and profile, with seeds, commit and date.
+//!
+//! Which of them speaks for a row stands in one place, [`LedgerRow::evidence`].
+
+mod markdown;
+mod tables;
+
+pub(crate) use tables::to_csv;
+pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, recorded_costs};
 
 use crate::{ReproduceError, Verdict};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
+use tables::table;
+
+/// Seeds from which on a record at the paper's scale goes before one at reduced scale: with fewer, an interval says little.
+const HEADLINE_SEEDS: u64 = 3;
 
 const CLAIMS: &str = include_str!("../../../claims/claims.csv");
 const TESTS: &str = include_str!("../../../claims/tests.csv");
 const VERDICTS: &str = include_str!("../../../claims/verdicts.csv");
-const COSTS: &str = include_str!("../../../claims/costs.csv");
-
-/// What an experiment took when it was recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
-    /// The experiment.
-    pub experiment: String,
-    /// quick or paper.
-    pub scale: String,
-    /// Its runs.
-    pub runs: u64,
-    /// Packets that crossed a link, in all of them.
-    pub packet_hops: u64,
-    /// CPU time (s).
-    pub cpu_seconds: f64,
-    /// The program's source.
-    pub commit: String,
-    /// Year, month, day.
-    pub date: String,
-}
-
-/// What experiments took when they were recorded last.
-///
-/// # Errors
-/// If the table is damaged.
-pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
-    table("claims/costs.csv", COSTS)
-}
-
-/// Costs as `costs.csv`.
-///
-/// # Errors
-/// If a row cannot be written as CSV.
-pub fn costs_csv(costs: &[Cost]) -> Result<String, ReproduceError> {
-    to_csv("costs.csv", costs.iter())
-}
-
-/// A statement of a paper.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Claim {
-    /// Its number: paper, place, count.
-    pub id: String,
-    /// The paper.
-    pub paper: String,
-    /// Where it stands.
-    pub figure_table_section: String,
-    /// Under which circumstances.
-    pub scenario: String,
-    /// What is compared with what.
-    pub scheme_and_baseline: String,
-    /// What is measured.
-    pub metric: String,
-    /// What the paper says.
-    pub paper_value: String,
-    /// Analytical, simulated, measured, or an ordering.
-    pub kind: String,
-    /// When we believe it.
-    pub pass_criterion: String,
-    /// Minutes, hours, hardware.
-    pub check_cost: String,
-    /// Errata, substitutes.
-    pub substitute_or_note: String,
-}
-
-impl Claim {
-    /// Whether the paper used hardware: what we do is a simulation of it.
-    #[must_use]
-    pub fn is_on_hardware(&self) -> bool {
-        self.check_cost == "hardware"
-    }
-}
-
-/// A test that checks a statement whenever the tests run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestEvidence {
-    /// The statement.
-    pub id: String,
-    /// What the test asserts about it.
-    pub verdict: Verdict,
-    /// What was measured, in words; empty where the test's name says it.
-    pub measured: String,
-    /// File and name of the test.
-    pub test: String,
-}
-
-/// A verdict that runs have shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// The statement.
-    pub id: String,
-    /// What became of it.
-    pub verdict: Verdict,
-    /// What was measured, in words.
-    pub measured: String,
-    /// Seeds of every point.
-    pub seeds: u64,
-    /// quick or paper.
-    pub scale: String,
-    /// Whose reading of what the papers leave open: paper or artifact.
-    pub profile: String,
-    /// The experiment.
-    pub experiment: String,
-    /// To be read with the verdict.
-    pub note: String,
-    /// The program's source.
-    pub commit: String,
-    /// Year, month, day.
-    pub date: String,
-}
 
 /// What speaks for a verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Evidence {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence<'a> {
     /// A test.
-    Test(TestEvidence),
+    Test(&'a TestEvidence),
     /// Runs.
-    Runs(Record),
+    Runs(&'a Record),
     /// Nothing: nobody has tried.
     None,
 }
 
-impl Evidence {
+impl Evidence<'_> {
     /// The verdict that it speaks for.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
@@ -151,8 +52,59 @@ impl Evidence {
 pub struct LedgerRow {
     /// The statement.
     pub claim: Claim,
-    /// What speaks for its verdict.
-    pub evidence: Evidence,
+    /// The test that checks it.
+    pub test: Option<TestEvidence>,
+    /// What runs have shown, one for each scale and profile; the one that speaks first.
+    pub records: Vec<Record>,
+}
+
+impl LedgerRow {
+    /// What speaks for the row's verdict.
+    ///
+    /// Runs under the paper's profile go before a test, a test before runs under another profile. Of several records the paper's profile goes first;
+    /// within a profile, what ran before what could not; then the paper's scale with three seeds or more, reduced scale, and the paper's scale with
+    /// fewer seeds. What could not run says less than a test does.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence<'_> {
+        let (first, test) = (self.records.first(), self.test.as_ref());
+        match (first, test) {
+            (Some(record), Some(test)) if !record.is_of_paper() || record.verdict == Verdict::NotRun => {
+                Evidence::Test(test)
+            }
+            (Some(record), _) => Evidence::Runs(record),
+            (None, Some(test)) => Evidence::Test(test),
+            (None, None) => Evidence::None,
+        }
+    }
+
+    /// The records that do not speak for the row, and are shown beside the one that does.
+    pub fn beside(&self) -> impl Iterator<Item = &Record> {
+        let speaks = matches!(self.evidence(), Evidence::Runs(_));
+        self.records.iter().skip(usize::from(speaks))
+    }
+
+    /// Puts a record in the place of the one of its scale and profile. One that could not run takes nobody's place.
+    fn insert(&mut self, record: Record) {
+        let same = |known: &&mut Record| known.key() == record.key();
+        match self.records.iter_mut().find(same) {
+            Some(known) if record.verdict != Verdict::NotRun || known.verdict == Verdict::NotRun => {
+                *known = record;
+            }
+            Some(_) => {}
+            None => self.records.push(record),
+        }
+        self.records.sort_by_key(rank);
+    }
+}
+
+/// The order of [`LedgerRow::evidence`]; the smallest speaks.
+fn rank(record: &Record) -> (bool, bool, u8) {
+    let scale = match record.scale.as_str() {
+        "paper" if record.seeds >= HEADLINE_SEEDS => 0,
+        "paper" => 2,
+        _ => 1,
+    };
+    (!record.is_of_paper(), record.verdict == Verdict::NotRun, scale)
 }
 
 /// All statements.
@@ -184,37 +136,33 @@ impl Ledger {
     }
 
     fn of(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
-        let mut evidence: BTreeMap<String, Evidence> = BTreeMap::new();
-        for test in table::<TestEvidence>("claims/tests.csv", tests)? {
-            evidence.insert(test.id.clone(), Evidence::Test(test));
-        }
-        for record in table::<Record>("claims/verdicts.csv", verdicts)? {
-            // What could not run says less than a test does.
-            if record.verdict != Verdict::NotRun || !evidence.contains_key(&record.id) {
-                evidence.insert(record.id.clone(), Evidence::Runs(record));
-            }
-        }
-        let rows = table::<Claim>("claims/claims.csv", claims)?.into_iter().map(|claim| {
-            let evidence = evidence.remove(&claim.id).unwrap_or(Evidence::None);
-            LedgerRow { claim, evidence }
-        });
-        let rows = rows.collect();
-        match evidence.pop_first() {
-            Some((id, _)) => Err(ReproduceError::Table {
+        let rows = table::<Claim>("claims/claims.csv", claims)?.into_iter();
+        let rows = rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new() });
+        let mut ledger = Self { rows: rows.collect() };
+        let places: BTreeMap<String, usize> =
+            ledger.rows.iter().enumerate().map(|(place, row)| (row.claim.id.clone(), place)).collect();
+        let place = |id: &str| {
+            places.get(id).copied().ok_or_else(|| ReproduceError::Table {
                 name: "claims/claims.csv".to_owned(),
                 why: format!("there is no claim {id}, which a test or an experiment checks"),
-            }),
-            None => Ok(Self { rows }),
+            })
+        };
+        for test in table::<TestEvidence>("claims/tests.csv", tests)? {
+            let row = place(&test.id)?;
+            ledger.rows[row].test = Some(test);
         }
+        for record in table::<Record>("claims/verdicts.csv", verdicts)? {
+            let row = place(&record.id)?;
+            ledger.rows[row].insert(record);
+        }
+        Ok(ledger)
     }
 
-    /// Puts verdicts of runs in the place of what was known.
+    /// Adds verdicts of runs, or puts them in the place of those of the same scale and profile.
     pub fn update(&mut self, records: &[Record]) {
         for record in records {
-            if let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id)
-                && (record.verdict != Verdict::NotRun || row.evidence == Evidence::None)
-            {
-                row.evidence = Evidence::Runs(record.clone());
+            if let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id) {
+                row.insert(record.clone());
             }
         }
     }
@@ -224,11 +172,7 @@ impl Ledger {
     /// # Errors
     /// If a row cannot be written as CSV.
     pub fn records_csv(&self) -> Result<String, ReproduceError> {
-        let records = self.rows.iter().filter_map(|row| match &row.evidence {
-            Evidence::Runs(record) => Some(record),
-            _ => None,
-        });
-        to_csv("verdicts.csv", records)
+        to_csv("verdicts.csv", self.rows.iter().flat_map(|row| &row.records))
     }
 
     /// How many statements of a paper (all, if `None`) have each verdict, in the order of [`Verdict::ALL`].
@@ -236,7 +180,7 @@ impl Ledger {
     pub fn counts(&self, paper: Option<&str>) -> [usize; 7] {
         Verdict::ALL.map(|verdict| {
             let counts = |row: &&LedgerRow| {
-                paper.is_none_or(|paper| row.claim.paper == paper) && row.evidence.verdict() == verdict
+                paper.is_none_or(|paper| row.claim.paper == paper) && row.evidence().verdict() == verdict
             };
             self.rows.iter().filter(counts).count()
         })
@@ -253,70 +197,6 @@ impl Ledger {
         }
         papers
     }
-
-    /// The counts as a table in Markdown.
-    #[must_use]
-    pub fn summary_markdown(&self) -> String {
-        let mut text = String::from("| paper | rows |");
-        Verdict::ALL.iter().for_each(|verdict| text.push_str(&format!(" {verdict} |")));
-        text.push_str("\n|---|---|---|---|---|---|---|---|---|\n");
-        let mut line = |name: &str, counts: [usize; 7]| {
-            let cells: String = counts.iter().map(|count| format!(" {count} |")).collect();
-            // Writing into a string cannot fail.
-            let _ = writeln!(text, "| {name} | {} |{cells}", counts.iter().sum::<usize>());
-        };
-        for paper in self.papers() {
-            line(paper_name(paper), self.counts(Some(paper)));
-        }
-        line("**all**", self.counts(None));
-        text
-    }
-
-    /// Every row, by paper, in Markdown.
-    #[must_use]
-    pub fn rows_markdown(&self) -> String {
-        let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-        let mut text = String::new();
-        for paper in self.papers() {
-            let _ = writeln!(text, "## {}\n", paper_name(paper));
-            text.push_str(
-                "| claim | where | statement | verdict | here | evidence |\n|---|---|---|---|---|---|\n",
-            );
-            for row in self.rows.iter().filter(|row| row.claim.paper == paper) {
-                let claim = &row.claim;
-                let statement =
-                    format!("{}, {}: {}", claim.scheme_and_baseline, claim.metric, claim.paper_value);
-                let (here, evidence) = match &row.evidence {
-                    Evidence::Test(test) => (test.measured.clone(), format!("test `{}`", test.test)),
-                    Evidence::Runs(run) => {
-                        let note = if run.note.is_empty() { String::new() } else { format!(" {}", run.note) };
-                        let seeds =
-                            if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) };
-                        let place = format!(
-                            "`{}`, {}, profile {}, {seeds}, {}, `{}`",
-                            run.experiment, run.scale, run.profile, run.date, run.commit
-                        );
-                        (format!("{}{note}", run.measured), place)
-                    }
-                    Evidence::None => (String::new(), "nobody has run it".to_owned()),
-                };
-                let mut verdict = row.evidence.verdict().name().to_owned();
-                if claim.is_on_hardware() && row.evidence.verdict() <= Verdict::Pass {
-                    verdict.push_str(" (consistent in simulation)");
-                }
-                let _ = writeln!(
-                    text,
-                    "| {} | {} | {} | {verdict} | {} | {evidence} |",
-                    claim.id,
-                    cell(&claim.figure_table_section),
-                    cell(&statement),
-                    cell(&here)
-                );
-            }
-            text.push('\n');
-        }
-        text
-    }
 }
 
 /// A paper's name without its number: `000 ABM (SIGCOMM 2022)` is ABM (SIGCOMM 2022).
@@ -325,24 +205,77 @@ pub fn paper_name(paper: &str) -> &str {
     paper.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start()
 }
 
-fn table<T: for<'a> Deserialize<'a>>(name: &str, text: &str) -> Result<Vec<T>, ReproduceError> {
-    let failed = |error: csv::Error| ReproduceError::Table { name: name.to_owned(), why: error.to_string() };
-    csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().map_err(failed)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Rows as CSV with a header.
-///
-/// # Errors
-/// If a row has no form in CSV.
-pub(crate) fn to_csv<'a, T: Serialize + 'a>(
-    name: &str,
-    rows: impl Iterator<Item = &'a T>,
-) -> Result<String, ReproduceError> {
-    let failed = |why: String| ReproduceError::Table { name: name.to_owned(), why };
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(row).map_err(|error| failed(error.to_string()))?;
+    fn record(verdict: Verdict, scale: &str, profile: &str, seeds: u64) -> Record {
+        let text = |text: &str| text.to_owned();
+        Record {
+            id: text("ABM-F6a-1"),
+            verdict,
+            measured: String::new(),
+            seeds,
+            scale: text(scale),
+            profile: text(profile),
+            experiment: text("abm/fig6"),
+            note: String::new(),
+            commit: text("0"),
+            date: text("2026-01-01"),
+        }
     }
-    let bytes = writer.into_inner().map_err(|error| failed(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
+
+    fn ledger(records: &[Record]) -> Ledger {
+        let header = CLAIMS.lines().next().unwrap_or_default();
+        let claim = CLAIMS.lines().find(|line| line.starts_with("ABM-F6a-1,")).unwrap_or_default();
+        let claims = format!("{header}\n{claim}\n");
+        let mut ledger = Ledger::of(&claims, "id,verdict,measured,test\n", "").expect("tables");
+        ledger.update(records);
+        ledger
+    }
+
+    #[test]
+    fn a_record_takes_the_place_of_the_one_of_its_scale_and_profile_only() {
+        let (quick, paper) =
+            (record(Verdict::Pass, "quick", "paper", 3), record(Verdict::Fail, "paper", "paper", 5));
+        let artifact = record(Verdict::Null, "quick", "artifact", 3);
+        let mut ledger = ledger(&[quick, artifact.clone(), paper.clone()]);
+        assert_eq!(ledger.rows[0].records.len(), 3);
+        let again = record(Verdict::Strong, "quick", "paper", 5);
+        ledger.update(&[again.clone(), record(Verdict::NotRun, "quick", "artifact", 3)]);
+        assert_eq!(ledger.rows[0].records, [paper, again, artifact]);
+        let written = ledger.records_csv().expect("a table");
+        assert_eq!(written.lines().count(), 4, "{written}");
+    }
+
+    #[test]
+    fn the_papers_scale_speaks_from_three_seeds_on_and_the_papers_profile_always() {
+        let quick = record(Verdict::Pass, "quick", "paper", 3);
+        let few = ledger(&[quick.clone(), record(Verdict::Fail, "paper", "paper", 2)]);
+        assert_eq!(few.rows[0].evidence().verdict(), Verdict::Pass);
+        let enough = ledger(&[quick, record(Verdict::Fail, "paper", "paper", 3)]);
+        assert_eq!(enough.rows[0].evidence().verdict(), Verdict::Fail);
+        let not_run = record(Verdict::NotRun, "quick", "paper", 3);
+        let artifact = ledger(&[record(Verdict::Pass, "quick", "artifact", 3), not_run]);
+        assert_eq!(artifact.rows[0].evidence().verdict(), Verdict::NotRun);
+        assert_eq!(artifact.rows[0].beside().count(), 1);
+    }
+
+    #[test]
+    fn a_test_speaks_unless_runs_under_the_papers_profile_do() {
+        let mut row = ledger(&[record(Verdict::Fail, "quick", "artifact", 3)]).rows.remove(0);
+        let text = String::new();
+        row.test = Some(TestEvidence {
+            id: text.clone(),
+            verdict: Verdict::Pass,
+            measured: text.clone(),
+            test: text,
+        });
+        assert_eq!(row.evidence().verdict(), Verdict::Pass);
+        row.insert(record(Verdict::NotRun, "quick", "paper", 3));
+        assert_eq!(row.evidence().verdict(), Verdict::Pass);
+        row.insert(record(Verdict::Null, "quick", "paper", 3));
+        assert_eq!(row.evidence().verdict(), Verdict::Null);
+        assert_eq!(row.beside().count(), 1);
+    }
 }

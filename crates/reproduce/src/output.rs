@@ -3,6 +3,7 @@
 use crate::{
     Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict, paper_name,
 };
+use bufferlab_core::Profile;
 use bufferlab_report::{
     CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_svg,
 };
@@ -24,7 +25,7 @@ pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -
     write_whole(&folder.join("figure.html"), &page(results, panels, verdicts).html())
 }
 
-/// Writes `index.html`, which leads to the figures of `experiments`, `ledger.md` and `verdicts.csv` into `folder`.
+/// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -33,13 +34,27 @@ pub fn write_ledger(
     ledger: &Ledger,
     experiments: &[&Experiment],
 ) -> Result<(), ReproduceError> {
-    write_whole(&folder.join("index.html"), &index(ledger, experiments).html())?;
+    write_whole(&folder.join("index.html"), &index(ledger, links(folder, experiments)).html())?;
     let text = format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
     write_whole(&folder.join("ledger.md"), &text)?;
     write_whole(&folder.join("verdicts.csv"), &ledger.records_csv()?)
 }
 
-fn index(ledger: &Ledger, experiments: &[&Experiment]) -> CurvesPage {
+/// The pages of `experiments` that are in the folder: of either reading.
+fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
+    let mut links = Vec::new();
+    for one in experiments {
+        for (ending, words) in [("", ""), ("-artifact", " (the public artifact's reading)")] {
+            let page = format!("{}{ending}/figure.html", one.id);
+            if folder.join(&page).is_file() {
+                links.push((page, format!("{}{words}", heading(one))));
+            }
+        }
+    }
+    links
+}
+
+fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
     let mut tables = Vec::new();
     let header = ["paper", "rows"].into_iter().map(str::to_owned);
     let header = header.chain(Verdict::ALL.iter().map(ToString::to_string)).collect();
@@ -57,21 +72,28 @@ fn index(ledger: &Ledger, experiments: &[&Experiment]) -> CurvesPage {
         let rows = ledger.rows.iter().filter(|row| row.claim.paper == paper).map(|row| {
             let claim = &row.claim;
             let statement = format!("{}, {}: {}", claim.scheme_and_baseline, claim.metric, claim.paper_value);
-            let here = match &row.evidence {
+            let mut here = match row.evidence() {
                 Evidence::Test(test) => format!("{} test {}", test.measured, test.test),
                 Evidence::Runs(run) => format!("{} {}", run.measured, run.experiment),
                 Evidence::None => String::new(),
             };
-            let verdict = row.evidence.verdict().to_string();
+            for run in row.beside() {
+                // Writing into a string cannot fail.
+                let _ = write!(
+                    here,
+                    "; {}, profile {}: {} {}",
+                    run.scale, run.profile, run.verdict, run.measured
+                );
+            }
+            let verdict = row.evidence().verdict().to_string();
             vec![claim.id.clone(), claim.figure_table_section.clone(), statement, verdict, here]
         });
         let (title, header) = (paper_name(paper).to_owned(), words.map(str::to_owned).to_vec());
         tables.push(PageTable { title, header, rows: rows.collect() });
     }
-    let link = |one: &&Experiment| (format!("{}/figure.html", one.id), heading(one));
     CurvesPage {
         title: "What becomes of the papers' statements".to_owned(),
-        links: experiments.iter().map(link).collect(),
+        links,
         tables,
         ..CurvesPage::default()
     }
@@ -92,9 +114,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), ReproduceError> {
 /// The verdicts as they go into the ledger.
 #[must_use]
 pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record> {
-    // All runs of an experiment are of one profile, for its variants change what is compared and nothing else.
-    let first = results.plan.points.first().and_then(|point| results.plan.load(point).ok());
-    let profile = first.map_or("unknown", |loaded| loaded.scenario.profile.name());
+    let profile = results.plan.profile_name();
     let record = |judged: &Judged| Record {
         id: judged.id.clone(),
         verdict: judged.verdict,
@@ -118,6 +138,7 @@ pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     Some(Cost {
         experiment: results.experiment().id.clone(),
         scale: results.plan.scale.name().to_owned(),
+        profile: results.plan.profile_name().to_owned(),
         runs: runs.len() as u64,
         packet_hops: runs.iter().map(|numbers| numbers.packet_hops).sum(),
         cpu_seconds: (runs.iter().map(|numbers| numbers.cpu_seconds).sum::<f64>() * 10.0).round() / 10.0,
@@ -213,10 +234,14 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
 fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
     let experiment = results.experiment();
     let mut about: Vec<String> = experiment.about.split("\n\n").map(str::to_owned).collect();
+    if let (Some(reading), Some(Profile::Artifact)) = (&experiment.artifact, results.plan.profile) {
+        about.push(format!("The reading of the authors' public simulator. {}", reading.about));
+    }
     about.push(format!(
-        "{}, scale {}, {} seeds; bars are 95 % intervals of the mean over the seeds.",
+        "{}, scale {}, profile {}, {} seeds; bars are 95 % intervals of the mean over the seeds.",
         experiment.scenario.file_name().unwrap_or_default().to_string_lossy(),
         results.plan.scale.name(),
+        results.plan.profile_name(),
         results.seeds()
     ));
     let words = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();

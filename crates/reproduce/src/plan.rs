@@ -1,6 +1,7 @@
 //! Which runs does an experiment need?
 
 use crate::{Experiment, Overrides, ScaleName};
+use bufferlab_core::Profile;
 use bufferlab_scenario::Loaded;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct Plan {
     pub experiment: Arc<Experiment>,
     /// How much of it.
     pub scale: ScaleName,
+    /// Whose reading of what the paper leaves open; `None`: what the scenario says.
+    pub profile: Option<Profile>,
     /// In order: places of the axes, variants, seeds.
     pub points: Vec<Point>,
 }
@@ -51,7 +54,34 @@ impl Plan {
                 }
             }
         }
-        Self { experiment: Arc::new(experiment.clone()), scale, points }
+        Self { experiment: Arc::new(experiment.clone()), scale, profile: None, points }
+    }
+
+    /// The same runs in the reading of `profile`: the scenario's key `profile`, and for that of the artifact what the experiment's `[artifact]` sets.
+    #[must_use]
+    pub fn under(self, profile: Profile) -> Self {
+        Self { profile: Some(profile), ..self }
+    }
+
+    /// The profile's name, of all runs: variants change what is compared and nothing else.
+    #[must_use]
+    pub fn profile_name(&self) -> &'static str {
+        match self.profile {
+            Some(profile) => profile.name(),
+            None => {
+                let first = self.points.first().and_then(|point| self.load(point).ok());
+                first.map_or("unknown", |loaded| loaded.scenario.profile.name())
+            }
+        }
+    }
+
+    /// The folder of what the experiment leaves behind: its name, with `-artifact` in the reading of the artifact.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        match self.profile {
+            Some(Profile::Artifact) => format!("{}-artifact", self.experiment.id),
+            _ => self.experiment.id.clone(),
+        }
     }
 
     /// The scenario of a point.
@@ -64,13 +94,20 @@ impl Plan {
         let variant = &experiment.variants[point.variant];
         let on_axes = experiment.axes.iter().zip(&point.places);
         let on_axes = on_axes.filter_map(|(axis, &place)| axis.values[place].scenario.as_ref()).next();
-        let scenario = variant.scenario.as_ref().or(on_axes).or(size.scenario.as_ref());
+        let reading = experiment.artifact.as_ref().filter(|_| self.profile == Some(Profile::Artifact));
+        let scenario = variant.scenario.as_ref().or(on_axes);
+        let scenario = scenario.or(reading.and_then(|reading| reading.scenario.as_ref()));
+        let scenario = scenario.or(size.scenario.as_ref());
         let scenario = scenario.unwrap_or(&experiment.scenario);
-        let mut overrides: Overrides = experiment.set.iter().chain(&size.set).cloned().collect();
+        let profile = self.profile.map(|profile| ("profile".to_owned(), format!("\"{}\"", profile.name())));
+        let mut overrides: Overrides = profile.into_iter().collect();
+        overrides.extend(experiment.set.iter().chain(&size.set).cloned());
         for (axis, &place) in experiment.axes.iter().zip(&point.places) {
             overrides.extend(axis.values[place].set.iter().cloned());
         }
         overrides.extend(variant.set.iter().cloned());
+        // Behind the variants: what the artifact does otherwise, it does for all that are compared.
+        overrides.extend(reading.into_iter().flat_map(|reading| reading.set.iter().cloned()));
         let failed =
             |error: bufferlab_scenario::LoadError| format!("{}: {}", self.describe(point), in_words(&error));
         if point.seed > 0 {

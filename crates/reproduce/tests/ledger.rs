@@ -3,6 +3,7 @@
 //! With `UPDATE_DOCS` set the derived files are written: `claims/tests.csv` from the tests' own words, `docs/reproduction.md` and the counts in the README
 //! from the three tables in `claims/`.
 
+use bufferlab_core::Profile;
 use bufferlab_reproduce::{Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -166,14 +167,18 @@ fn every_statement_is_checked_by_one_experiment_at_most_and_exists() {
 }
 
 #[test]
-fn every_run_of_every_experiment_can_be_loaded_at_both_scales() {
+fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_reading() {
     for experiment in &registry().experiments {
+        let mut readings = vec![None, Some(Profile::Paper)];
+        readings.extend(experiment.artifact.iter().map(|_| Some(Profile::Artifact)));
         for scale in [ScaleName::Quick, ScaleName::Paper] {
-            let plan = Plan::new(experiment, scale, Some(1));
-            assert!(!plan.points.is_empty());
-            for point in &plan.points {
-                if let Err(why) = plan.load(point) {
-                    panic!("{why}");
+            for &reading in &readings {
+                let plan = Plan { profile: reading, ..Plan::new(experiment, scale, Some(1)) };
+                assert!(!plan.points.is_empty());
+                for point in &plan.points {
+                    let loaded = plan.load(point).unwrap_or_else(|why| panic!("{why}"));
+                    let wanted = reading.unwrap_or(Profile::Paper);
+                    assert_eq!(loaded.scenario.profile, wanted, "{}", plan.describe(point));
                 }
             }
         }

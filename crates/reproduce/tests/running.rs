@@ -1,5 +1,6 @@
 //! Do runs, verdicts and outputs come out as they should, also when something goes wrong?
 
+use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{write_experiment, write_ledger};
 use bufferlab_reproduce::{Ledger, Plan, Registry, Results, ScaleName, Verdict, judge, run};
@@ -200,4 +201,30 @@ fn a_mistake_in_an_experiment_is_named_with_its_file() {
         let error = Registry::load(folder.path()).expect_err("a mistake").to_string();
         assert!(error.contains("star.toml") && error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn the_reading_of_an_artifact_is_set_behind_the_variants_and_never_on_an_axis() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paper = folder.path().join("registry/test");
+    fs::create_dir_all(&paper).expect("writable");
+    fs::write(folder.path().join("star.toml"), STAR).expect("writable");
+    let write = |set: &str| {
+        let text = EXPERIMENT.replace("star.toml", "../../star.toml");
+        let text = text.replacen("[[panel]]", &format!("[artifact.set]\n{set}\n\n[[panel]]"), 1);
+        fs::write(paper.join("star.toml"), text).expect("writable");
+        Registry::load(&folder.path().join("registry"))
+    };
+    let registry = write("\"switch.policy.alpha\" = 2.0").unwrap_or_else(|error| panic!("{error}"));
+    let plan = Plan::new(&registry.experiments[0], ScaleName::Quick, Some(1));
+    let stingy = plan.points.iter().find(|point| point.variant == 1).expect("two variants").clone();
+    let resolved = |plan: &Plan| plan.load(&stingy).unwrap_or_else(|why| panic!("{why}")).resolved;
+    assert!(resolved(&plan).contains("alpha = 0.05"), "{}", resolved(&plan));
+    assert_eq!((plan.profile_name(), plan.folder().as_str()), ("paper", "test/star"));
+    let artifact = plan.under(Profile::Artifact);
+    assert!(resolved(&artifact).contains("alpha = 2.0"), "{}", resolved(&artifact));
+    assert_eq!((artifact.profile_name(), artifact.folder().as_str()), ("artifact", "test/star-artifact"));
+    let error =
+        write("\"workload.incast\" = { request = \"9 KB\" }").expect_err("the axis varies it").to_string();
+    assert!(error.contains("axis \"request\" varies it"), "{error}");
 }

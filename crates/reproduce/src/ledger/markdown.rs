@@ -1,0 +1,88 @@
+//! How is the ledger shown in Markdown?
+
+use super::{Evidence, Ledger, LedgerRow, Record, paper_name};
+use crate::Verdict;
+use std::fmt::Write;
+
+impl Ledger {
+    /// The counts as a table in Markdown.
+    #[must_use]
+    pub fn summary_markdown(&self) -> String {
+        let mut text = String::from("| paper | rows |");
+        Verdict::ALL.iter().for_each(|verdict| text.push_str(&format!(" {verdict} |")));
+        text.push_str("\n|---|---|---|---|---|---|---|---|---|\n");
+        let mut line = |name: &str, counts: [usize; 7]| {
+            let cells: String = counts.iter().map(|count| format!(" {count} |")).collect();
+            // Writing into a string cannot fail.
+            let _ = writeln!(text, "| {name} | {} |{cells}", counts.iter().sum::<usize>());
+        };
+        for paper in self.papers() {
+            line(paper_name(paper), self.counts(Some(paper)));
+        }
+        line("**all**", self.counts(None));
+        text
+    }
+
+    /// Every row, by paper, in Markdown: what speaks for its verdict, and below it the records of other scales and profiles.
+    #[must_use]
+    pub fn rows_markdown(&self) -> String {
+        let mut text = String::new();
+        for paper in self.papers() {
+            let _ = writeln!(text, "## {}\n", paper_name(paper));
+            text.push_str(
+                "| claim | where | statement | verdict | here | evidence |\n|---|---|---|---|---|---|\n",
+            );
+            for row in self.rows.iter().filter(|row| row.claim.paper == paper) {
+                text.push_str(&line(row));
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A row of the table; `<br>` stands between what speaks and what stands beside it.
+fn line(row: &LedgerRow) -> String {
+    let claim = &row.claim;
+    let statement = format!("{}, {}: {}", claim.scheme_and_baseline, claim.metric, claim.paper_value);
+    let (mut verdicts, mut here, mut evidence) = match row.evidence() {
+        Evidence::Test(test) => {
+            (vec![test.verdict], vec![test.measured.clone()], vec![format!("test `{}`", test.test)])
+        }
+        Evidence::Runs(run) => (vec![run.verdict], vec![measured(run)], vec![place(run)]),
+        Evidence::None => (vec![Verdict::NotRun], vec![String::new()], vec!["nobody has run it".to_owned()]),
+    };
+    for run in row.beside() {
+        verdicts.push(run.verdict);
+        here.push(measured(run));
+        evidence.push(place(run));
+    }
+    let shown = |verdict: &Verdict| {
+        let simulated = claim.is_on_hardware() && *verdict <= Verdict::Pass;
+        format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
+    };
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    format!(
+        "| {} | {} | {} | {} | {} | {} |\n",
+        claim.id,
+        cell(&claim.figure_table_section),
+        cell(&statement),
+        verdicts.iter().map(shown).collect::<Vec<_>>().join("<br>"),
+        cell(&here.join("<br>")),
+        evidence.join("<br>")
+    )
+}
+
+/// What runs have shown, in words.
+fn measured(run: &Record) -> String {
+    if run.note.is_empty() { run.measured.clone() } else { format!("{} {}", run.measured, run.note) }
+}
+
+/// Which runs they were.
+fn place(run: &Record) -> String {
+    let seeds = if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) };
+    format!(
+        "`{}`, {}, profile {}, {seeds}, {}, `{}`",
+        run.experiment, run.scale, run.profile, run.date, run.commit
+    )
+}
