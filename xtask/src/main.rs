@@ -1,11 +1,12 @@
 //! `cargo xtask`: see [`USAGE`].
 
 use std::process::ExitCode;
-use xtask::{ci, generate, tidy};
+use xtask::{ci, generate, python, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke
+cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, python
+cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
 cargo xtask tidy                 links, sizes, words, pages and vectors, the arrows between crates
 ";
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["tidy"] => tidy::check(),
+        ["python", "--release"] => python::check(python::Build::Release),
         [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

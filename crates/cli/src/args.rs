@@ -2,7 +2,7 @@
 
 use crate::sweep::Vary;
 use crate::theory_args::TheoryCommand;
-use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
+use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_sim::ExplainedEvent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
@@ -260,7 +260,7 @@ pub(crate) struct BenchArgs {
 
 /// The names of the registry.
 fn policy_names() -> impl Iterator<Item = PossibleValue> {
-    POLICIES.iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
+    policies().into_iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
 }
 
 /// A policy of the registry by name or alias.

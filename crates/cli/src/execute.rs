@@ -4,7 +4,6 @@ use crate::args::{CompareArgs, ExecutionArgs, PolicyChoice, ReportArgs, RunArgs,
 use crate::group::{self, Layout};
 use crate::progress::Board;
 use crate::{error, print, say};
-use bufferlab_core::POLICIES;
 use bufferlab_lab::{Execution, Job};
 use bufferlab_report::Report;
 use bufferlab_results::RunCaveat;
@@ -93,7 +92,7 @@ pub(crate) fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Strin
     });
     let own = scenario.switches.first().map(|switch| switch.policy.as_str());
     let mut policies: Vec<String> = Vec::new();
-    for name in named.chain(own).chain(POLICIES.iter().map(|info| info.name)) {
+    for name in named.chain(own).chain(bufferlab_core::policies().iter().map(|info| info.name)) {
         if !policies.iter().any(|known| known == name) {
             policies.push(name.to_owned());
         }

@@ -21,6 +21,12 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Whether nothing is wrong but that somebody ended the run.
+    #[must_use]
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Self::Simulation(SimError::Interrupted))
+    }
+
     /// What to do.
     #[must_use]
     pub fn hint(&self) -> &'static str {
@@ -38,8 +44,12 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::Policy { .. } | SimError::Scheduler { .. } | SimError::Traffic(_) => {
             "change the scenario, or override the key with --set"
         }
+        SimError::PolicyFailed(_) => {
+            "mend the policy: the verdicts before this moment counted, the run has no result; the conformance suite shows the shortest script that breaks it"
+        }
         SimError::CongestionControl(_) => "see `congestion_control` in docs/scenarios.md",
         SimError::TooLarge { .. } => "make the scenario smaller",
+        SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",
         _ => "run again with --verify to find the event at which it broke, and report both",
     }

@@ -4,7 +4,7 @@ use crate::RunError;
 use crate::head::head;
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Loaded;
-use bufferlab_sim::{Progress, Simulation};
+use bufferlab_sim::{Progress, SimError, Simulation};
 use cpu_time::ThreadTime;
 use rayon::prelude::*;
 use std::fs;
@@ -38,6 +38,10 @@ pub trait Watcher: Sync {
     fn update(&self, index: usize, progress: &Progress);
     /// Job `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
+    /// Whether runs shall go on; asked often. Once it says no, it says no to every job.
+    fn goes_on(&self) -> bool {
+        true
+    }
 }
 
 /// Nobody watches.
@@ -72,7 +76,14 @@ pub fn execute(
     let threads = how.threads.map_or(0, NonZero::get);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let work = |(index, job): (usize, &Job)| {
-        let finished = execute_one(job, how.verify, &mut |progress| watcher.update(index, progress))?;
+        if !watcher.goes_on() {
+            return Err(RunError::Simulation(SimError::Interrupted));
+        }
+        let mut go_on = |progress: &Progress| {
+            watcher.update(index, progress);
+            watcher.goes_on()
+        };
+        let finished = execute_one(job, how.verify, &mut go_on)?;
         watcher.complete(index, finished.packet_hops);
         Ok(finished)
     };
@@ -80,21 +91,21 @@ pub fn execute(
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
 
-/// Does one job on this thread.
+/// Does one job on this thread; `go_on` is told how far it is, and ends it by saying no.
 ///
 /// # Errors
-/// If the scenario cannot run, or the folder cannot be written; then the folder is as it was before.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` says no; then the folder is as it was before.
 pub fn execute_one(
     job: &Job,
     verify: bool,
-    progress: &mut dyn FnMut(&Progress),
+    go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
     let (wall, cpu) = (Instant::now(), ThreadTime::now());
     let mut simulation = Simulation::new(&job.loaded.scenario)?;
     simulation.set_verify(verify);
     let head = head(&job.loaded, simulation.classes())?;
     let mut writer = RunWriter::create(&job.dir, head)?;
-    let totals = simulation.run(&mut writer, &mut |at| progress(at))?;
+    let totals = simulation.run_while(&mut writer, go_on)?;
     let cpu_seconds = cpu.elapsed().as_secs_f64();
     let timing = Timing {
         cpu_seconds: Some(cpu_seconds),

@@ -83,7 +83,11 @@ pub fn run<W: Watcher>(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads.map_or(0, NonZero::get)).build()?;
     let failures: BTreeMap<String, String> = pool.install(|| {
         let work = |(index, (key, job, what)): (usize, &(String, Job, Wanted<'_>))| {
-            let done = one(&cache, key, job, what, how.verify, &mut |at| watcher.update(index, at));
+            let mut go_on = |at: &bufferlab_lab::Progress| {
+                watcher.update(index, at);
+                watcher.goes_on()
+            };
+            let done = one(&cache, key, job, what, how.verify, &mut go_on);
             watcher.complete(index, done.as_ref().map_or(0, |numbers| numbers.packet_hops));
             done.err().map(|why| (key.clone(), why))
         };
@@ -111,9 +115,9 @@ fn one(
     job: &Job,
     what: &Wanted<'_>,
     verify: bool,
-    progress: &mut dyn FnMut(&bufferlab_lab::Progress),
+    go_on: &mut dyn FnMut(&bufferlab_lab::Progress) -> bool,
 ) -> Result<Numbers, String> {
-    let finished = execute_one(job, verify, progress).map_err(|error| error.to_string())?;
+    let finished = execute_one(job, verify, go_on).map_err(|error| error.to_string())?;
     let result = RunResult::open(&job.dir).map_err(|error| error.to_string())?;
     let mut metrics = numbers(&result, &what.statistics).map_err(|error| error.to_string())?;
     for tally in &what.tallies {

@@ -172,9 +172,24 @@ impl Simulation {
     /// # Errors
     /// If the sink fails, or an identity is broken.
     pub fn run(
-        mut self,
+        self,
         sink: &mut dyn RunSink,
         progress: &mut dyn FnMut(&Progress),
+    ) -> Result<RunTotals, SimError> {
+        self.run_while(sink, &mut |at| {
+            progress(at);
+            true
+        })
+    }
+
+    /// [`Self::run`], given up when `go_on`, which is asked from time to time (every 262,144 events), says no.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; [`SimError::Interrupted`] if it was given up.
+    pub fn run_while(
+        mut self,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<RunTotals, SimError> {
         const EVENTS_PER_REPORT: u64 = 1 << 18;
         let mut next_report = EVENTS_PER_REPORT;
@@ -206,7 +221,9 @@ impl Simulation {
             }
             if self.events >= next_report {
                 next_report = self.events + EVENTS_PER_REPORT;
-                progress(&self.progress());
+                if !go_on(&self.progress()) {
+                    return Err(SimError::Interrupted);
+                }
             }
         }
         self.finish(sink)
@@ -274,6 +291,7 @@ impl Simulation {
         let node = &mut self.switches[switch as usize];
         node.handle_timeout(self.now);
         node.timer_set = false;
+        self.check_policy(switch)?;
         self.set_policy_timer(switch);
         if !self.switches[switch as usize].record.pauses.is_empty() {
             self.send_pauses(switch);

@@ -1,0 +1,62 @@
+//! Errors of the libraries as the exceptions of `bufferlab.exceptions`: the classes are Python's, so that they can be documented,
+//! subclassed and pickled like any other.
+
+use bufferlab_lab::RunError;
+use bufferlab_report::ReportError;
+use bufferlab_results::ResultsError;
+use bufferlab_scenario::{LoadError, Problem};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+/// A problem as Python's `Problem` takes it: message, key, file, line, help.
+pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>);
+
+/// A problem with its place.
+pub(crate) fn plain(problem: &Problem) -> Plain {
+    (
+        problem.message().to_owned(),
+        problem.key().to_owned(),
+        problem.file().map(str::to_owned),
+        problem.line(),
+        problem.help_text().map(str::to_owned),
+    )
+}
+
+/// A `ScenarioError` with every problem.
+pub(crate) fn scenario(py: Python<'_>, error: &LoadError) -> PyErr {
+    let problems: Vec<_> = error.problems().iter().map(plain).collect();
+    raised(py, "ScenarioError", |class| class.call_method1("_of", (problems,)))
+}
+
+/// A `RunError`.
+pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
+    if error.is_interruption() {
+        return PyKeyboardInterrupt::new_err(());
+    }
+    with_help(py, "RunError", &error.to_string(), error.hint())
+}
+
+/// A `ResultsError`.
+pub(crate) fn results(py: Python<'_>, error: &ResultsError) -> PyErr {
+    with_help(py, "ResultsError", &error.to_string(), error.hint())
+}
+
+/// A `ResultsError`, too: to Python, a report is something that is read from results.
+pub(crate) fn report(py: Python<'_>, error: &ReportError) -> PyErr {
+    with_help(py, "ResultsError", &error.to_string(), error.hint())
+}
+
+/// The exception `class` with a message and what to do.
+pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) -> PyErr {
+    raised(py, class, |class| class.call1((message, help)))
+}
+
+/// If the exception cannot be made, what prevented it is raised.
+fn raised<'py>(
+    py: Python<'py>,
+    class: &str,
+    make: impl FnOnce(Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyErr {
+    let made = py.import("bufferlab.exceptions").and_then(|module| module.getattr(class)).and_then(make);
+    made.map_or_else(|error| error, PyErr::from_value)
+}

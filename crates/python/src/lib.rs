@@ -1,0 +1,33 @@
+//! The extension module `bufferlab._bufferlab`: the laboratory for Python.
+//!
+//! Thin on purpose: types, names and defaults that people see are Python's (`python/bufferlab`), what runs is the other crates'. Functions take
+//! and answer plain values; errors are raised as the exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
+
+mod errors;
+mod registry;
+mod results;
+mod runs;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// What `import bufferlab._bufferlab` finds. The stub is `python/bufferlab/_bufferlab.pyi`.
+#[pymodule]
+mod _bufferlab {
+    #[pymodule_export]
+    use super::registry::{PolicyInfo, policies};
+    #[pymodule_export]
+    use super::results::{report, summary};
+    #[pymodule_export]
+    use super::runs::execute;
+    #[pymodule_export]
+    use super::scenario::{Loaded, load};
+    #[pymodule_export]
+    use super::version;
+}
+
+/// Version of the program and, where the build knew it, its source revision.
+#[pyfunction]
+fn version() -> (&'static str, Option<&'static str>) {
+    (env!("CARGO_PKG_VERSION"), bufferlab_lab::commit())
+}

@@ -1,0 +1,120 @@
+//! Runs: the calling thread waits, tells Python how far they are and listens for Ctrl-C; others do the work.
+
+use crate::errors;
+use crate::scenario::Loaded;
+use bufferlab_lab::{Execution, Job, Progress, Watcher};
+use bufferlab_results::RunCaveat;
+use pyo3::prelude::*;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// How often the waiting thread looks up.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What is known of all runs.
+struct Relay {
+    /// By run: fraction done, packet-hops.
+    runs: Mutex<Vec<(f64, u64)>>,
+    /// Nobody wants the results any more.
+    stopped: AtomicBool,
+}
+
+impl Relay {
+    fn new(runs: usize) -> Self {
+        Self { runs: Mutex::new(vec![(0.0, 0); runs]), stopped: AtomicBool::new(false) }
+    }
+
+    fn set(&self, index: usize, fraction: f64, packet_hops: u64) {
+        self.runs.lock().expect("nobody panics while holding it")[index] = (fraction, packet_hops);
+    }
+
+    /// Sum of the fractions, complete runs, packet-hops.
+    fn sum(&self) -> (f64, usize, u64) {
+        let runs = self.runs.lock().expect("nobody panics while holding it");
+        let complete = runs.iter().filter(|run| run.0 >= 1.0).count();
+        (runs.iter().map(|run| run.0).sum(), complete, runs.iter().map(|run| run.1).sum())
+    }
+}
+
+impl Watcher for Relay {
+    fn update(&self, index: usize, progress: &Progress) {
+        let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
+        // What follows the arrival phase is short as a rule, and its length is unknown: it is the last percent.
+        self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
+    }
+
+    fn complete(&self, index: usize, packet_hops: u64) {
+        self.set(index, 1.0, packet_hops);
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+/// A job as Python says it: scenario, folder, caveats (id, message, advice).
+pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, String, String)>);
+
+/// Does all jobs, `threads` at a time (0: the number of cores); answers what befell each: `None`, or the exception.
+///
+/// `progress` is called from this thread, some ten times a second, with the sum of the fractions done, the number of complete runs and the
+/// packet-hops. What it raises, and Ctrl-C, ends the runs and is raised here.
+#[pyfunction]
+#[pyo3(signature = (jobs, threads, verify, progress))]
+pub(crate) fn execute<'py>(
+    py: Python<'py>,
+    jobs: Vec<PlainJob<'py>>,
+    threads: usize,
+    verify: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<Option<Py<PyAny>>>> {
+    let jobs: Vec<Job> = jobs.into_iter().map(job).collect();
+    let how = Execution { threads: NonZero::new(threads), verify };
+    let relay = Relay::new(jobs.len());
+    let (outcomes, interruption) = py.detach(|| {
+        thread::scope(|scope| {
+            let (done, wait) = mpsc::channel::<()>();
+            let work = scope.spawn(|| {
+                // Dropped when the work is done or panics: either ends the waiting.
+                let _done = done;
+                bufferlab_lab::execute(&jobs, &how, &relay)
+            });
+            let mut interruption = None;
+            while wait.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if interruption.is_none()
+                    && let Err(error) = Python::attach(|py| look_up(py, &relay, progress.as_ref()))
+                {
+                    relay.stopped.store(true, Ordering::Relaxed);
+                    interruption = Some(error);
+                }
+            }
+            (work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), interruption)
+        })
+    });
+    if let Some(error) = interruption {
+        return Err(error);
+    }
+    let outcomes = outcomes.map_err(|error| errors::run(py, &error))?;
+    tell(py, &relay, progress.as_ref())?;
+    let befell =
+        |outcome: Result<_, _>| outcome.err().map(|error| errors::run(py, &error).into_value(py).into_any());
+    Ok(outcomes.into_iter().map(befell).collect())
+}
+
+fn job((loaded, dir, caveats): PlainJob<'_>) -> Job {
+    let caveat = |(id, message, advice)| RunCaveat { id, message, advice };
+    Job { loaded: loaded.inner.clone(), dir, caveats: caveats.into_iter().map(caveat).collect() }
+}
+
+fn look_up(py: Python<'_>, relay: &Relay, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    tell(py, relay, progress)
+}
+
+fn tell(py: Python<'_>, relay: &Relay, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    progress.map_or(Ok(()), |progress| progress.call1(py, relay.sum()).map(drop))
+}

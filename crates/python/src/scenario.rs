@@ -1,0 +1,91 @@
+//! Scenarios: loaded, checked, described.
+
+use crate::errors::{self, Plain};
+use bufferlab_scenario::{load as load_file, load_text};
+use bufferlab_sim::Simulation;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+
+/// A scenario that can run: what a file or a text says, with every default filled in.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct Loaded {
+    pub(crate) inner: bufferlab_scenario::Loaded,
+}
+
+#[pymethods]
+impl Loaded {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.scenario.name
+    }
+
+    /// What it shows.
+    #[getter]
+    fn description(&self) -> &str {
+        &self.inner.scenario.description
+    }
+
+    /// Seed of the run.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.scenario.seed
+    }
+
+    /// Flows start in `0..duration` (s).
+    #[getter]
+    fn duration_seconds(&self) -> f64 {
+        self.inner.scenario.duration.as_ns() as f64 / 1e9
+    }
+
+    /// Policy of the first switch.
+    #[getter]
+    fn policy(&self) -> &str {
+        self.inner.scenario.switches.first().map_or("", |switch| &switch.policy)
+    }
+
+    /// The scenario as TOML with every default written out.
+    #[getter]
+    fn resolved(&self) -> &str {
+        &self.inner.resolved
+    }
+
+    /// Files that the resolved text refers to: name, content.
+    #[getter]
+    fn inputs<'py>(&self, py: Python<'py>) -> Vec<(&str, Bound<'py, PyBytes>)> {
+        let one = |input: &'_ bufferlab_scenario::InputFile| PyBytes::new(py, &input.content);
+        self.inner.inputs.iter().map(|input| (input.name.as_str(), one(input))).collect()
+    }
+
+    /// To be checked before trusting the numbers: message, key, file, line, help.
+    #[getter]
+    fn warnings(&self) -> Vec<Plain> {
+        self.inner.warnings.iter().map(errors::plain).collect()
+    }
+
+    /// Builds the network, which finds what only shows when policies meet switches.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let built = py.detach(|| Simulation::new(&self.inner.scenario).map(drop));
+        built.map_err(|error| errors::run(py, &error.into()))
+    }
+}
+
+/// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value.
+#[pyfunction]
+#[pyo3(signature = (path, text, overrides))]
+pub(crate) fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    text: Option<&str>,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Loaded> {
+    let loaded = py.detach(|| match text {
+        Some(text) => load_text(&path, text, &overrides),
+        None => load_file(&path, &overrides),
+    });
+    match loaded {
+        Ok(inner) => Ok(Loaded { inner }),
+        Err(error) => Err(errors::scenario(py, &error)),
+    }
+}

@@ -1,0 +1,120 @@
+"""What can go wrong: one base class, so that ``except BufferlabError`` catches everything that this package raises on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = [
+    "BufferlabError",
+    "BufferlabWarning",
+    "MissingExtraError",
+    "Problem",
+    "ResultsError",
+    "RunError",
+    "ScenarioError",
+]
+
+
+class BufferlabError(Exception):
+    """Base of every error of this package.
+
+    Attributes
+    ----------
+    message
+        What is wrong.
+    help
+        What to do about it; empty where there is nothing to say.
+    """
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message, help)
+        self.message = message
+        self.help = help
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhelp: {self.help}" if self.help else self.message
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a scenario, or to be checked before trusting its numbers."""
+
+    message: str
+    """What is wrong, without the key."""
+    key: str
+    """The dotted key (``switch.policy``, ``workload.0.load``); empty where no key is at fault."""
+    file: str | None
+    """The file that it is about; a change of :meth:`Scenario.set` is called ``set on the command line``, as it is there."""
+    line: int | None
+    """The line in :attr:`file`, from 1."""
+    help: str | None
+    """What to do about it."""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        head = ": ".join(part for part in (place, self.key, self.message) if part)
+        return f"{head}\nhelp: {self.help}" if self.help else head
+
+
+class ScenarioError(BufferlabError):
+    """A scenario cannot be read: every mistake that one pass can find, each with its place.
+
+    >>> import bufferlab
+    >>> try:
+    ...     bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 parsec").check()
+    ... except bufferlab.ScenarioError as error:
+    ...     print(error.key)
+    duration
+    """
+
+    def __init__(self, message: str, help: str = "", problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message, help)
+        self.args = (message, help, problems)
+        self.problems = problems
+        """Everything that is wrong, in the order of the file."""
+
+    @classmethod
+    def _of(
+        cls, plain: Iterable[tuple[str, str, str | None, int | None, str | None]]
+    ) -> ScenarioError:
+        problems = tuple(Problem(*fields) for fields in plain)
+        return cls("\n".join(str(problem) for problem in problems), "", problems)
+
+    def _first(self) -> Problem:
+        return self.problems[0] if self.problems else Problem(self.message, "", None, None, None)
+
+    @property
+    def file(self) -> str | None:
+        """The file of the first problem."""
+        return self._first().file
+
+    @property
+    def line(self) -> int | None:
+        """The line of the first problem, from 1."""
+        return self._first().line
+
+    @property
+    def key(self) -> str:
+        """The dotted key of the first problem."""
+        return self._first().key
+
+
+class RunError(BufferlabError):
+    """A scenario that was read cannot run, or its run broke off."""
+
+
+class ResultsError(BufferlabError):
+    """A folder of results cannot be read, or must not be replaced."""
+
+
+class MissingExtraError(BufferlabError, ImportError):
+    """A library that only some people need is not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed", f"pip install 'bufferlab[{extra}]'")
+        self.args = (library, extra)
+
+
+class BufferlabWarning(UserWarning):
+    """To be checked before trusting the numbers."""

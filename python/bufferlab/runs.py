@@ -1,0 +1,259 @@
+"""One run: from a scenario to a folder of tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _bufferlab
+from ._folders import TemporaryFolder
+from .exceptions import BufferlabWarning, ResultsError
+from .progress import ProgressOption, relay
+from .scenario import Scenario, ScenarioLike, as_scenario
+from .table import Table
+
+if TYPE_CHECKING:
+    from .table import TableName
+
+__all__ = ["Metric", "Run", "Summary", "run"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that can be taken of a run."""
+
+    id: str
+    """Stable name, such as ``short.slowdown_p99`` or ``class.incast.qct_mean_ms``."""
+    group: str
+    """Heading under which reports show it."""
+    label: str
+    """Name under the heading."""
+    unit: str
+    """``x``, ``us``, ``ms``, ``%``, ``#``, ``Gb/s`` or ``0..1``."""
+    better: int
+    """-1: less is better; 1: more is better; 0: neither by itself."""
+    headline: bool
+    """Whether the short table on the terminal shows it."""
+
+
+class Summary(Mapping[str, "float | None"]):
+    """The numbers of a run by their stable names; ``None`` where a number does not exist (no flow finished).
+
+    >>> from bufferlab import run
+    >>> summary = run("scenarios/star-incast.toml").summary
+    >>> summary["all.timeouts"], summary.metric("all.timeouts").unit
+    (134.0, '#')
+    """
+
+    def __init__(self, values: Mapping[str, float | None], metrics: tuple[Metric, ...], details: Any) -> None:
+        self._values = dict(values)
+        self.metrics = metrics
+        """What the numbers are, in the order of reports."""
+        self.details: dict[str, Any] = details
+        """Everything that is known, nested: flows by group, queries, bursts, ports, occupancy, links."""
+
+    def metric(self, id: str) -> Metric:
+        """What the number ``id`` is."""
+        for metric in self.metrics:
+            if metric.id == id:
+                return metric
+        raise KeyError(id)
+
+    def __getitem__(self, id: str) -> float | None:
+        return self._values[id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        lines = []
+        for metric in self.metrics:
+            value = self._values[metric.id]
+            if metric.headline and value is not None:
+                lines.append(f"  {metric.id} = {value:.6g} {metric.unit}")
+        return "Summary\n" + "\n".join(lines)
+
+
+class Run:
+    """A finished run: its tables, its numbers, what was run.
+
+    Tables are read when they are asked for, and kept. A run without a folder of its own (``out=None``) lives in a temporary one, which goes
+    with the last object that refers to it.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], *, keep: TemporaryFolder | None = None
+    ) -> None:
+        self.folder = Path(folder)
+        """Where it is."""
+        self._keep = keep
+        self._tables: dict[str, Table] = {}
+        self._summary: Summary | None = None
+        try:
+            text = (self.folder / "manifest.json").read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise ResultsError(
+                f"{self.folder} has no manifest.json: not a complete run",
+                "give the folder of a finished run, or run the scenario again",
+            ) from error
+        self.manifest: dict[str, Any] = json.loads(text)
+        """What was run, with what, and what the folder holds."""
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+        return int(self.manifest["seed"])
+
+    @property
+    def policy(self) -> str:
+        """The buffer policy."""
+        return str(self.manifest["policy"]["name"])
+
+    @property
+    def scenario(self) -> Scenario:
+        """What ran, every default filled in."""
+        return Scenario.from_file(self.folder / "scenario.toml")
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return tuple(table["name"] for table in self.manifest["tables"])
+
+    def table(self, name: TableName) -> Table:
+        """A table by its name."""
+        if name not in self._tables:
+            self._tables[name] = Table.from_parquet(self.folder / f"{name}.parquet", name=name)
+        return self._tables[name]
+
+    @property
+    def flows(self) -> Table:
+        """One row per flow."""
+        return self.table("flows")
+
+    @property
+    def queries(self) -> Table:
+        """One row per query."""
+        return self.table("queries")
+
+    @property
+    def series(self) -> Table:
+        """Sampled occupancies and thresholds."""
+        return self.table("series")
+
+    @property
+    def occupancy(self) -> Table:
+        """Exact time-weighted histograms of occupancy."""
+        return self.table("occupancy")
+
+    @property
+    def queues(self) -> Table:
+        """Counters of every switch queue."""
+        return self.table("queues")
+
+    @property
+    def drops(self) -> Table:
+        """Lost packets by queue, class and reason."""
+        return self.table("drops")
+
+    @property
+    def links(self) -> Table:
+        """Counters of every link direction."""
+        return self.table("links")
+
+    @property
+    def probes(self) -> Table:
+        """Sampled internal values of the policy."""
+        return self.table("probes")
+
+    @property
+    def summary(self) -> Summary:
+        """Its numbers: percentiles of slowdowns and completion times, losses, occupancy, use of links."""
+        if self._summary is None:
+            metrics, details = _bufferlab.summary(self.folder)
+            values = {plain[0]: value for plain, value in metrics}
+            self._summary = Summary(values, tuple(Metric(*plain) for plain, _ in metrics), json.loads(details))
+        return self._summary
+
+    def report(self) -> Path:
+        """Writes ``report.html`` into its folder and answers its path."""
+        _bufferlab.report(self.folder, [], True)
+        return self.folder / "report.html"
+
+    def __repr__(self) -> str:
+        return f"Run({self.manifest['scenario_name']}, {self.policy}, seed {self.seed}, {self.folder})"
+
+
+def run(
+    scenario: ScenarioLike,
+    *,
+    seed: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    verify: bool = False,
+    progress: ProgressOption = None,
+) -> Run:
+    """Runs a scenario.
+
+    The interpreter is free meanwhile: other threads go on, and Ctrl-C ends the run.
+
+    Parameters
+    ----------
+    scenario
+        A :class:`Scenario`, the path of a file, or a dictionary.
+    seed
+        Another seed than the scenario's.
+    out
+        Folder of the results, the same as the command line writes, with ``report.html``; an earlier run in it is replaced. Without it,
+        results live in a temporary folder as long as the answer.
+    verify
+        Check packet conservation and the ledger after every event, not only at the end (slow).
+    progress
+        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`; by default a bar on a terminal.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be read.
+    RunError
+        If it cannot run, or its run broke off.
+    ResultsError
+        If ``out`` holds something else than a run. Nothing is deleted then.
+
+    Examples
+    --------
+    >>> from bufferlab import run
+    >>> result = run("scenarios/star-incast.toml", seed=2)
+    >>> result.policy, result.seed, result.flows.num_rows
+    ('dt', 2, 133)
+    """
+    scenario = as_scenario(scenario)
+    if seed is not None:
+        scenario = scenario.set("seed", seed)
+    loaded = scenario._load()
+    warn(scenario)
+    keep = None
+    if out is None:
+        keep = TemporaryFolder()
+        folder = keep.path / "run"
+    else:
+        folder = Path(out)
+    [error] = _bufferlab.execute([(loaded, folder, [])], 1, verify, relay(progress, 1))
+    if error is not None:
+        raise error
+    result = Run(folder, keep=keep)
+    if out is not None:
+        result.report()
+    return result
+
+
+def warn(scenario: Scenario) -> None:
+    """Shows what to check before trusting the numbers."""
+    for problem in scenario.warnings:
+        warnings.warn(str(problem), BufferlabWarning, stacklevel=3)

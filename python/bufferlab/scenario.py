@@ -1,0 +1,211 @@
+"""Scenarios as objects: from files, from text, from dictionaries, and changed one key at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Union, overload
+
+from . import _bufferlab, _toml
+from ._toml import Value
+from .exceptions import Problem
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from ._names import PolicyName
+
+__all__ = ["Scenario", "ScenarioLike", "as_scenario"]
+
+
+class Scenario:
+    """What runs: a network, switches, traffic. Immutable; a change makes a new one.
+
+    A scenario says the same as a file (``docs/scenarios.md`` lists the keys): quantities are text with their unit, tables are dictionaries,
+    ``[[workload]]`` is a list of dictionaries. It is read when it is first needed, or when :meth:`check` is called.
+
+    Parameters
+    ----------
+    tables
+        The keys of the scenario.
+    name
+        Its name, where ``tables`` has none.
+    folder
+        Where relative paths in it (``extends``, ``flows``) start; the current folder if not given.
+
+    Examples
+    --------
+    >>> from bufferlab import Scenario
+    >>> scenario = Scenario({
+    ...     "duration": "1 ms",
+    ...     "topology": {"kind": "single_switch", "hosts": 4, "rate": "10 Gb/s", "delay": "2 us"},
+    ...     "switch": {"buffer": "100 KB", "policy": "dt"},
+    ...     "transport": [{"congestion_control": "dctcp"}],
+    ...     "workload": [{"kind": "incast", "fan_in": 3, "request": "60 KB", "queries_per_second_per_host": 500.0}],
+    ... }, name="small")
+    >>> scenario.policy, scenario.seed
+    ('dt', 1)
+    >>> scenario.set("switch.policy", "abm").policy
+    'abm'
+    """
+
+    __slots__ = ("_loaded", "_overrides", "_path", "_text")
+
+    def __init__(
+        self,
+        tables: Mapping[str, Value],
+        *,
+        name: str = "scenario",
+        folder: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self._place(Path(folder or ".").absolute() / f"{name}.toml", _toml.dumps(tables), ())
+
+    def _place(self, path: Path, text: str | None, overrides: tuple[tuple[str, str], ...]) -> None:
+        self._path = path
+        self._text = text
+        self._overrides = overrides
+        self._loaded: _bufferlab.Loaded | None = None
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], changes: Mapping[str, Value] | None = None, **top: Value
+    ) -> Scenario:
+        """The scenario in a TOML file, with changes as in :meth:`with_`.
+
+        >>> Scenario.from_file("scenarios/star-incast.toml", duration="1 ms").name
+        'star-incast'
+        """
+        scenario = cls.__new__(cls)
+        scenario._place(Path(path), None, ())
+        return scenario.with_(changes, **top)
+
+    @classmethod
+    def from_toml(
+        cls,
+        text: str,
+        *,
+        name: str = "scenario",
+        folder: str | os.PathLike[str] | None = None,
+    ) -> Scenario:
+        """The scenario that a text in TOML describes, as if it stood in ``folder/name.toml``.
+
+        >>> Scenario.from_toml('extends = "scenarios/star-incast.toml"', name="mine").set("seed", 7).seed
+        7
+        """
+        scenario = cls.__new__(cls)
+        scenario._place(Path(folder or ".").absolute() / f"{name}.toml", text, ())
+        return scenario
+
+    @overload
+    def set(self, key: Literal["switch.policy"], value: PolicyName | Mapping[str, Value]) -> Scenario: ...
+    @overload
+    def set(self, key: str, value: Value) -> Scenario: ...
+    def set(self, key: str, value: Value) -> Scenario:
+        """A scenario in which ``key`` has another value, as ``--set`` on the command line has it.
+
+        ``key`` is dotted; entries of a list are named by number or by name: ``workload.0.load``, ``workload.web_search.load``. A table is
+        merged with what is there; another policy starts with its own defaults.
+
+        >>> star = Scenario.from_file("scenarios/star-incast.toml")
+        >>> star.set("switch.policy", {"name": "abm", "alpha": 0.25}).set("duration", "2 ms").duration_seconds
+        0.002
+        """
+        changed = type(self).__new__(type(self))
+        changed._place(self._path, self._text, (*self._overrides, (key, _toml.value(value))))
+        return changed
+
+    def with_(self, changes: Mapping[str, Value] | None = None, **top: Value) -> Scenario:
+        """Several changes at once: dotted keys in a dictionary, keys of the top as keywords.
+
+        >>> star = Scenario.from_file("scenarios/star-incast.toml")
+        >>> star.with_({"switch.policy": "cs"}, seed=3, duration="1 ms").seed
+        3
+        """
+        scenario = self
+        for key, value in {**(changes or {}), **top}.items():
+            scenario = scenario.set(key, value)
+        return scenario
+
+    def _load(self) -> _bufferlab.Loaded:
+        if self._loaded is None:
+            self._loaded = _bufferlab.load(self._path, self._text, list(self._overrides))
+        return self._loaded
+
+    def check(self) -> Scenario:
+        """Reads it, and builds its network once, which finds what only shows when policies meet switches.
+
+        Returns the scenario itself.
+
+        Raises
+        ------
+        ScenarioError
+            With everything that is wrong: file, line, key, and what to do.
+        RunError
+            If it can be read, but its network cannot be built.
+        """
+        self._load().check()
+        return self
+
+    @property
+    def name(self) -> str:
+        """Its name, for folders and titles."""
+        return self._load().name
+
+    @property
+    def description(self) -> str:
+        """What it shows."""
+        return self._load().description
+
+    @property
+    def seed(self) -> int:
+        """The seed from which every random stream derives."""
+        return self._load().seed
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long traffic arrives (s)."""
+        return self._load().duration_seconds
+
+    @property
+    def policy(self) -> str:
+        """The policy of the first switch."""
+        return self._load().policy
+
+    @property
+    def resolved(self) -> str:
+        """The scenario as TOML with every default written out: what is kept beside its results."""
+        return self._load().resolved
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What to check before trusting the numbers."""
+        return tuple(Problem(*fields) for fields in self._load().warnings)
+
+    def __getstate__(self) -> tuple[Path, str | None, tuple[tuple[str, str], ...]]:
+        # Files stay files: another process finds them by their absolute path.
+        return (self._path.absolute(), self._text, self._overrides)
+
+    def __setstate__(self, state: tuple[Path, str | None, tuple[tuple[str, str], ...]]) -> None:
+        self._place(*state)
+
+    def __repr__(self) -> str:
+        changes = "".join(f", {key}={value}" for key, value in self._overrides)
+        return f"Scenario({self._path.name}{changes})"
+
+
+ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
+"""A scenario, the path of its file, or its tables."""
+
+
+def as_scenario(scenario: ScenarioLike) -> Scenario:
+    """What every function makes of its first argument: a path is read, a dictionary described.
+
+    >>> as_scenario("scenarios/star-incast.toml").name
+    'star-incast'
+    """
+    if isinstance(scenario, Scenario):
+        return scenario
+    if isinstance(scenario, Mapping):
+        return Scenario(scenario)
+    return Scenario.from_file(scenario)

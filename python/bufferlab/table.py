@@ -1,0 +1,155 @@
+"""Tables of results: Arrow, one step away from polars, pandas and everything else that reads Arrow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .exceptions import MissingExtraError, ResultsError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+__all__ = ["Table", "TableName"]
+
+TableName = Literal[
+    "flows",
+    "queries",
+    "series",
+    "occupancy",
+    "queues",
+    "drops",
+    "links",
+    "probes",
+    "delays",
+    "progress",
+    "pauses",
+    "pause_spans",
+    "pause_cycles",
+    "watchdog",
+]
+"""The tables of a run."""
+
+
+class Table:
+    """A table in Arrow's memory format. Columns carry their unit in their name, and a description.
+
+    Everything that takes Arrow takes it (``__arrow_c_stream__``); :attr:`arrow` is the ``pyarrow.Table`` itself.
+
+    >>> from bufferlab import run
+    >>> flows = run("scenarios/star-incast.toml").flows
+    >>> flows["fct_ns"].null_count, flows.num_rows > 0
+    (0, True)
+    """
+
+    __slots__ = ("arrow", "name")
+
+    def __init__(self, arrow: pa.Table, *, name: str = "table") -> None:
+        self.arrow = arrow
+        """The table for pyarrow."""
+        self.name = name
+        """What it is a table of."""
+
+    @classmethod
+    def from_parquet(cls, path: str | os.PathLike[str], *, name: str) -> Table:
+        """Reads a Parquet file as one batch of memory."""
+        try:
+            return cls(pq.read_table(os.fspath(path)), name=name)
+        except FileNotFoundError as error:
+            raise ResultsError(
+                f"there is no table {name}: {os.fspath(path)} is missing",
+                "give the folder of a finished run, or run the scenario again",
+            ) from error
+        except pa.ArrowException as error:
+            raise ResultsError(
+                f"{os.fspath(path)}: {error}",
+                "the file was changed or damaged after the run: run the scenario again",
+            ) from error
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return int(self.arrow.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.arrow.column_names)
+
+    def describe(self) -> dict[str, str]:
+        """What every column holds, in words."""
+        fields = ((field.name, field.metadata or {}) for field in self.arrow.schema)
+        return {name: about.get(b"description", b"").decode() for name, about in fields}
+
+    def to_arrow(self) -> pa.Table:
+        """The table for pyarrow."""
+        return self.arrow
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table for polars.
+
+        >>> from bufferlab import run
+        >>> run("scenarios/star-incast.toml").flows.to_polars()["class"].dtype
+        Categorical
+        """
+        try:
+            import polars
+        except ImportError as error:
+            raise MissingExtraError("polars", "polars") from error
+        frame = polars.from_arrow(self.arrow)
+        assert isinstance(frame, polars.DataFrame), "a table of Arrow is a frame of polars"
+        return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table for pandas.
+
+        >>> from bufferlab import run
+        >>> flows = run("scenarios/star-incast.toml").flows.to_pandas()
+        >>> flows.groupby("class", observed=True).size().to_dict()
+        {'incast': 140}
+        """
+        try:
+            import pandas  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("pandas", "pandas") from error
+        frame: pandas.DataFrame = self.arrow.to_pandas()
+        return frame
+
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Columns as lists."""
+        columns: dict[str, list[Any]] = self.arrow.to_pydict()
+        return columns
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Row by row, for small tables."""
+        for batch in self.arrow.to_batches():
+            yield from batch.to_pylist()
+
+    def __getitem__(self, column: str) -> pa.ChunkedArray[Any]:
+        return self.arrow.column(column)
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return bool(self.arrow.equals(other.arrow))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        capsule: object = self.arrow.__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
+        return capsule
+
+    def __arrow_c_schema__(self) -> object:
+        return self.arrow.schema.__arrow_c_schema__()
+
+    def __repr__(self) -> str:
+        columns = "\n".join(f"  {field.name}: {field.type}" for field in self.arrow.schema)
+        return f"Table {self.name}: {self.num_rows} rows\n{columns}"

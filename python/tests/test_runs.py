@@ -1,0 +1,172 @@
+"""Runs: tables, numbers, folders, interruptions."""
+
+from __future__ import annotations
+
+import gc
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import get_args
+
+import polars
+import pyarrow as pa
+import pytest
+
+import bufferlab
+from bufferlab import Progress, ResultsError, RunError, Scenario, run
+from bufferlab.table import TableName
+
+
+def test_the_command_line_writes_the_same_bytes(cli: Path, tmp_path: Path) -> None:
+    """Everything but the time that it took, and the revision of a build that may be older than the other."""
+    by_python, by_command = tmp_path / "python", tmp_path / "command"
+    scenario = Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "abm"}, seed=3)
+    run(scenario, out=by_python)
+    arguments = ["--set", "switch.policy=abm", "--set", "seed=3", "--out", str(by_command)]
+    subprocess.run([cli, "run", "scenarios/star-incast.toml", *arguments], check=True, capture_output=True)
+    names = sorted(path.name for path in by_command.iterdir())
+    assert names == sorted(path.name for path in by_python.iterdir())
+    assert "flows.parquet" in names and "report.html" in names
+    for name in names:
+        ours, theirs = ((folder / name).read_bytes() for folder in (by_python, by_command))
+        if name == "manifest.json":
+            manifests = [json.loads(text) for text in (ours, theirs)]
+            for manifest in manifests:
+                del manifest["git_commit"]
+            assert manifests[0] == manifests[1]
+        elif name not in ("timing.json", "report.html"):
+            assert ours == theirs, name
+
+
+def test_every_table_of_the_manifest_has_a_name_in_the_types(star: Scenario) -> None:
+    result = run(star)
+    assert result.tables == get_args(TableName)
+    for name in get_args(TableName):
+        assert result.table(name).num_rows == {t["name"]: t["rows"] for t in result.manifest["tables"]}[name]
+
+
+def test_tables_go_to_polars_and_pandas_and_anything_that_reads_arrow(star: Scenario) -> None:
+    flows = run(star).flows
+    assert flows.to_polars().height == len(flows.to_pandas()) == len(flows) > 0
+    assert polars.DataFrame(flows).columns == flows.columns
+    assert pa.table(flows).equals(flows.arrow)
+    assert flows.to_pandas()["slowdown"].min() >= 1.0
+    assert all(flows.describe().values())
+    assert len(list(flows.rows())) == len(flows)
+
+
+def test_a_summary_is_a_mapping_of_stable_names(star: Scenario) -> None:
+    summary = run(star).summary
+    assert summary["all.slowdown_p99"] == summary.details["groups"][0]["slowdown"]["p99"]
+    assert len(summary) == len(summary.metrics) > 10
+    with pytest.raises(KeyError):
+        summary["nothing"]
+
+
+def test_another_seed_gives_other_arrivals_and_the_same_seed_the_same(star: Scenario) -> None:
+    first, again, other = (run(star, seed=seed).flows for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_a_folder_that_nobody_asked_for_lives_as_long_as_its_run(star: Scenario) -> None:
+    result = run(star)
+    folder = result.folder
+    assert folder.is_dir()
+    del result
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_what_is_no_run_is_never_replaced(star: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("three years")
+    with pytest.raises(RunError, match=r"thesis\.txt") as caught:
+        run(star, out=tmp_path)
+    assert "nothing was deleted" in caught.value.help
+    assert (tmp_path / "thesis.txt").read_text() == "three years"
+
+
+def test_a_folder_without_a_run_is_a_results_error(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="not a complete run"):
+        bufferlab.Run(tmp_path)
+
+
+def test_a_damaged_table_is_a_results_error(star: Scenario, tmp_path: Path) -> None:
+    result = run(star, out=tmp_path / "run")
+    (result.folder / "flows.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ResultsError, match="damaged after the run"):
+        result.flows  # noqa: B018
+    with pytest.raises(ResultsError, match="damaged after the run"):
+        result.summary  # noqa: B018
+
+
+def test_progress_ends_at_one_and_what_it_raises_ends_the_run(star: Scenario) -> None:
+    seen: list[Progress] = []
+    run(star, progress=seen.append)
+    assert (seen[-1].done, seen[-1].complete, seen[-1].runs) == (1.0, 1, 1)
+
+    def complain(_: Progress) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        run(star, progress=complain)
+
+
+def test_warnings_of_a_scenario_are_warnings_of_python() -> None:
+    scenario = Scenario.from_toml(
+        'extends = "scenarios/star-incast.toml"\nduration = "1 ms"\n'
+        '[[transport]]\nname = "idle"\ncongestion_control = "dctcp"\n'
+        '[[transport]]\nname = "newreno"\ncongestion_control = "newreno"\n'
+        '[[workload]]\nkind = "incast"\nfan_in = 3\nrequest = "3 KB"\nqueries_per_second_per_host = 1000.0\n'
+        'transport = "newreno"\n'
+    )
+    assert scenario.warnings
+    with pytest.warns(bufferlab.BufferlabWarning):
+        run(scenario)
+
+
+def test_other_threads_go_on_during_a_run(star: Scenario) -> None:
+    long = star.set("duration", "400 ms")
+    beats = 0
+    over = threading.Event()
+
+    def beat() -> None:
+        nonlocal beats
+        while not over.wait(0.001):
+            beats += 1
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    run(long)
+    over.set()
+    thread.join()
+    assert beats > 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_ctrl_c_ends_a_run_and_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    program = (
+        "import bufferlab, sys\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        f"    bufferlab.run('scenarios/star-incast.toml', out={str(out)!r}, progress=False, seed=1)\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(42)\n"
+    ).replace("'scenarios/star-incast.toml'", "bufferlab.Scenario.from_file('scenarios/star-incast.toml', duration='10000 s')")
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    # The folder of a run in the making is there as soon as it runs.
+    for _ in range(600):
+        if (tmp_path / ".run.partial").exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 42
+    process.stdout.close()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,113 @@
+"""Scenarios: what they say, how they are changed, and what is answered to a mistake."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+import bufferlab
+from bufferlab import Scenario, ScenarioError
+
+TABLES: dict[str, bufferlab.Value] = {
+    "duration": "1 ms",
+    "topology": {"kind": "single_switch", "hosts": 4, "rate": "10 Gb/s", "delay": "2 us"},
+    "switch": {"buffer": "100 KB", "policy": {"name": "dt", "alpha": 0.5}},
+    "transport": [{"congestion_control": "dctcp"}],
+    "workload": [
+        {"kind": "incast", "fan_in": 3, "request": "60 KB", "queries_per_second_per_host": 1000.0}
+    ],
+}
+
+
+def test_a_dictionary_a_text_and_a_file_say_the_same(tmp_path: Path) -> None:
+    from_tables = Scenario(TABLES, name="same")
+    text = """
+        duration = "1 ms"
+        [topology]
+        kind = "single_switch"
+        hosts = 4
+        rate = "10 Gb/s"
+        delay = "2 us"
+        [switch]
+        buffer = "100 KB"
+        policy = { name = "dt", alpha = 0.5 }
+        [[transport]]
+        congestion_control = "dctcp"
+        [[workload]]
+        kind = "incast"
+        fan_in = 3
+        request = "60 KB"
+        queries_per_second_per_host = 1000.0
+    """
+    file = tmp_path / "same.toml"
+    file.write_text(text)
+    assert from_tables.resolved == Scenario.from_toml(text, name="same").resolved
+    assert from_tables.resolved == Scenario.from_file(file).resolved
+
+
+def test_a_change_makes_a_new_scenario_and_leaves_the_old_one(star: Scenario) -> None:
+    changed = star.set("switch.policy", {"name": "abm", "alpha": 0.25})
+    assert (star.policy, changed.policy) == ("dt", "abm")
+    assert "alpha = 0.25" in changed.resolved
+    assert star.with_({"switch.policy": "cs"}, seed=9).seed == 9
+
+
+def test_the_resolved_text_resolves_to_itself(star: Scenario) -> None:
+    assert Scenario.from_toml(star.resolved).resolved == star.resolved
+
+
+def test_a_mistake_is_answered_with_file_line_key_and_help(tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text('extends = "base.toml"\n\n[switch]\npolicy = "abn"\n')
+    (tmp_path / "base.toml").write_text(Scenario(TABLES).resolved)
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_file(file).check()
+    error = caught.value
+    assert (error.file, error.line) == (str(file), 4)
+    assert error.key.startswith("switch.policy")
+    assert error.problems[0].help is not None and "abm" in error.problems[0].help
+    assert str(file) in str(error) and "help: " in str(error)
+
+
+def test_every_mistake_is_told_at_once() -> None:
+    scenario = Scenario({**TABLES, "duration": "1 parsec", "seed": -1})
+    with pytest.raises(ScenarioError) as caught:
+        scenario.check()
+    assert {problem.key for problem in caught.value.problems} == {"duration", "seed"}
+
+
+def test_a_missing_file_is_a_scenario_error() -> None:
+    with pytest.raises(ScenarioError, match="no such file"):
+        Scenario.from_file("scenarios/star-incas.toml").check()
+
+
+def test_what_no_scenario_can_hold_is_refused_at_once(star: Scenario) -> None:
+    with pytest.raises(TypeError, match="complex"):
+        star.set("seed", 1j)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", 'quotes "inside"', "back\\slash", "tab\tline\n", "ünïcode ☃", "\x7f\x01"]
+)
+def test_any_text_survives_the_way_through_toml(star: Scenario, text: str) -> None:
+    described = star.set("description", text)
+    assert described.description == text
+    assert Scenario.from_toml(described.resolved).description == text
+
+
+def test_scenarios_and_errors_can_be_pickled(star: Scenario) -> None:
+    again = pickle.loads(pickle.dumps(star.set("seed", 5)))
+    assert again.resolved == star.set("seed", 5).resolved
+    with pytest.raises(ScenarioError) as caught:
+        star.set("seed", -1).check()
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (str(error), error.key) == (str(caught.value), "seed")
+
+
+def test_input_files_are_kept() -> None:
+    scenario = Scenario.from_file("scenarios/dumbbell.toml")
+    [(name, content)] = scenario._load().inputs
+    assert name == "dumbbell-flows.csv"
+    assert content == Path("scenarios/dumbbell-flows.csv").read_bytes()

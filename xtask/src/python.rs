@@ -1,0 +1,117 @@
+//! Does the Python package build, install and pass?
+//!
+//! Everything happens in a virtual environment below the target folder: nothing is installed anywhere else.
+
+use crate::{cargo, metadata, root, run as spawn};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the checks need, with exact versions.
+const REQUIREMENTS: &str = "python/requirements-dev.txt";
+
+/// How the extension module is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// As tests are: most of it is there already after `cargo xtask test`, and a broken belief shows at once.
+    Dev,
+    /// As people install it.
+    Release,
+}
+
+impl Build {
+    fn profile(self) -> &'static str {
+        match self {
+            Self::Dev => "dev",
+            Self::Release => "python",
+        }
+    }
+
+    /// Where cargo puts the programs of that profile.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Dev => "debug",
+            Self::Release => "python",
+        }
+    }
+}
+
+/// Builds the package, installs it into a virtual environment and checks it: types, stub, tests, examples.
+///
+/// # Errors
+/// If Python is missing, or any of it fails.
+pub fn check(build: Build) -> Result<(), String> {
+    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
+    let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
+    let environment = Environment::prepare(&target.join("python"))?;
+    environment.install_package(build)?;
+    // The same scenario gives the same bytes from either front end: a test asks both.
+    let profile = build.profile();
+    spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli", "--profile", profile]))?;
+    let program = format!("bufferlab{}", std::env::consts::EXE_SUFFIX);
+    let program = target.join(build.folder()).join(program);
+    environment.run("mypy", &["python/bufferlab", "python/tests"])?;
+    // What the stub promises, the module has, and the reverse.
+    environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;
+    let tests = ["--quiet", "--doctest-modules", "--pyargs", "bufferlab", "python/tests"];
+    spawn(environment.python("pytest").args(tests).env("BUFFERLAB_CLI", program))
+}
+
+/// A virtual environment.
+struct Environment {
+    folder: PathBuf,
+    python: PathBuf,
+}
+
+impl Environment {
+    /// Makes it, or takes the one that is there, with exactly the versions of [`REQUIREMENTS`].
+    fn prepare(folder: &Path) -> Result<Self, String> {
+        let venv = folder.join("venv");
+        let bin = if cfg!(windows) { "Scripts" } else { "bin" };
+        let python = venv.join(bin).join(format!("python{}", std::env::consts::EXE_SUFFIX));
+        if !python.is_file() {
+            let system = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+            spawn(Command::new(&system).args(["-m", "venv"]).arg(&venv)).map_err(|why| {
+                format!("{why}\nhint: the checks of the Python package need Python 3.11 or newer, with venv; PYTHON names another one")
+            })?;
+        }
+        let this = Self { folder: folder.to_owned(), python };
+        let wanted = crate::read(REQUIREMENTS)?;
+        let stamp = venv.join("requirements-dev.txt");
+        if std::fs::read_to_string(&stamp).ok().as_ref() != Some(&wanted) {
+            this.run("pip", &["install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS])?;
+            std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
+        }
+        Ok(this)
+    }
+
+    /// Builds the wheel and installs it in place of an earlier one.
+    fn install_package(&self, build: Build) -> Result<(), String> {
+        let wheels = self.folder.join("wheels");
+        if wheels.exists() {
+            std::fs::remove_dir_all(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
+        }
+        let mut maturin = self.python("maturin");
+        maturin.args(["build", "--quiet", "--profile", build.profile(), "--interpreter"]).arg(&self.python);
+        spawn(maturin.arg("--out").arg(&wheels))?;
+        let entries = std::fs::read_dir(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
+        let wheel = entries.flatten().map(|entry| entry.path());
+        let wheel = wheel.into_iter().find(|path| path.extension() == Some(OsStr::new("whl")));
+        let wheel = wheel.ok_or_else(|| format!("maturin left no wheel in {}", wheels.display()))?;
+        let options = ["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"];
+        spawn(self.python("pip").args(options).arg(wheel))
+    }
+
+    /// `python -m module` at the root of the repository.
+    fn python(&self, module: &str) -> Command {
+        let mut command = Command::new(&self.python);
+        command.args(["-m", module]).current_dir(root());
+        // Neither packages of the user's nor a window.
+        command.env("PYTHONNOUSERSITE", "1").env("MPLBACKEND", "agg").env_remove("PYTHONPATH");
+        command
+    }
+
+    fn run(&self, module: &str, arguments: &[&str]) -> Result<(), String> {
+        spawn(self.python(module).args(arguments))
+    }
+}
