@@ -5,6 +5,7 @@
 //! title = "queues and their threshold"
 //! of = ["occupancy", "threshold"]
 //! ports = [0, 1, 2]
+//! since_ms = 149.5
 //! ```
 //!
 //! They are drawn from the first seed's runs: samples of several runs have no common mean where queues oscillate. A run that gives one line shares its
@@ -26,6 +27,9 @@ pub struct Course {
     /// Ports of the sampled switch, a line each; none: the switch as a whole. Not for flows.
     #[serde(default)]
     pub ports: Vec<u16>,
+    /// Where the horizontal axis begins (ms): charts are of what happens behind it.
+    #[serde(default)]
+    pub since_ms: f64,
 }
 
 /// What a sample holds.
@@ -67,6 +71,22 @@ impl Course {
             Some(Sampled::Jain) => "Jain's index",
             _ => "length (KB)",
         }
+    }
+
+    /// Title of the horizontal axis.
+    #[must_use]
+    pub fn time(&self) -> String {
+        if self.since_ms == 0.0 {
+            "time (ms)".to_owned()
+        } else {
+            format!("time since {} ms (ms)", self.since_ms)
+        }
+    }
+
+    /// The points of a line that are drawn, along the axis.
+    pub fn drawn<'a>(&'a self, line: &'a CourseLine) -> impl Iterator<Item = (f64, f64)> + 'a {
+        let behind = line.points.iter().filter(|(ms, _)| *ms >= self.since_ms);
+        behind.map(|(ms, value)| (ms - self.since_ms, *value))
     }
 
     /// What no type can say.

@@ -234,8 +234,7 @@ struct Written {
     figure: String,
     #[serde(default)]
     about: String,
-    #[serde(default)]
-    scenario: PathBuf,
+    scenario: Option<PathBuf>,
     theory: Option<String>,
     #[serde(default)]
     policies: Vec<String>,
@@ -356,7 +355,10 @@ impl Experiment {
     /// What no type can say.
     fn check(&self) -> Result<(), String> {
         if self.theory.is_some() {
-            let runs = !self.variants.is_empty() || !self.axes.is_empty() || !self.claims.is_empty();
+            let runs = self.scenario != PathBuf::new()
+                || !self.variants.is_empty()
+                || !self.axes.is_empty()
+                || !self.claims.is_empty();
             let drawn = !self.panels.is_empty() || !self.courses.is_empty();
             return if runs || drawn {
                 Err("a figure of the theory has no runs: leave out all but title, figure, about and theory"
@@ -364,11 +366,6 @@ impl Experiment {
             } else {
                 Ok(())
             };
-        }
-        if self.scenario.file_name().is_none_or(|name| name == "") {
-            return Err(
-                "give the `scenario` that runs, or the figure of the `theory` that is computed".to_owned()
-            );
         }
         if self.variants.is_empty() {
             return Err("nothing is compared: give `policies` or a [[variant]]".to_owned());
@@ -450,6 +447,14 @@ impl Written {
                 format!("there is no figure \"{name}\"; `bufferlab theory figure` lists them")
             })?),
         };
+        let scenario = match (self.scenario, theory) {
+            (Some(path), _) => folder.join(path),
+            (None, Some(_)) => PathBuf::new(),
+            (None, None) => {
+                return Err("give the `scenario` that runs, or the figure of the `theory` that is computed"
+                    .to_owned());
+            }
+        };
         let written = |scale: Option<WrittenScale>, name: &str| match scale {
             Some(scale) => Ok(scale),
             None if theory.is_some() => Ok(WrittenScale::default()),
@@ -471,7 +476,7 @@ impl Written {
             title: self.title,
             figure: self.figure,
             about: self.about,
-            scenario: if theory.is_some() { PathBuf::new() } else { folder.join(self.scenario) },
+            scenario,
             set: overrides(&self.set),
             axes: self.axes.into_iter().map(|written| axis(written, folder)).collect::<Result<_, _>>()?,
             variants: policies.chain(others).collect(),

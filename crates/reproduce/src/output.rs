@@ -1,9 +1,14 @@
 //! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
 
-use crate::figures::{places, statements};
+mod checked;
+mod over_time;
+
+use checked::checked_by_tests;
+use over_time::{courses, courses_csv};
+
 use crate::{
-    Cost, CourseLine, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict,
-    paper_name, theory_csv, theory_panels,
+    Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict, paper_name,
+    theory_csv, theory_panels,
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{
@@ -252,96 +257,6 @@ fn computed(experiment: &Experiment) -> Result<Option<Vec<Figure>>, ReproduceErr
     experiment.theory.map(|entry| entry.panels().map_err(failed)).transpose()
 }
 
-/// Charts over time, in the order of the variants: of all in one where each has one line, else each variant's own.
-fn courses(results: &Results) -> Vec<CurvePanel> {
-    let experiment = results.experiment();
-    let mut panels = Vec::new();
-    for course in &experiment.courses {
-        for places in results.grid() {
-            let fixed = experiment.axes.iter().zip(&places);
-            let fixed: Vec<_> = fixed
-                .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
-                .collect();
-            let panel = |note: String, lines: Vec<CurveLine>| CurvePanel {
-                title: course.title.clone(),
-                note,
-                x: CurveAxis { title: "time (ms)".to_owned(), scale: CurveScale::Linear },
-                y: CurveAxis { title: course.unit().to_owned(), scale: CurveScale::Linear },
-                lines,
-                markers: false,
-            };
-            let mut shared = Vec::new();
-            for (variant, of) in experiment.variants.iter().enumerate() {
-                match results.course(course, variant, &places) {
-                    [] => {}
-                    [one] => shared.push(CurveLine::plain(of.name.as_str(), one.points.iter().copied())),
-                    many => {
-                        let line = |line: &CourseLine| {
-                            CurveLine::plain(line.name.as_str(), line.points.iter().copied())
-                        };
-                        let note = std::iter::once(of.name.clone()).chain(fixed.iter().cloned());
-                        panels.push(panel(
-                            note.collect::<Vec<_>>().join(", "),
-                            many.iter().map(line).collect(),
-                        ));
-                    }
-                }
-            }
-            if !shared.is_empty() {
-                panels.push(panel(fixed.join(", "), shared));
-            }
-        }
-    }
-    panels
-}
-
-/// One line per point of a course.
-fn courses_csv(results: &Results) -> String {
-    let experiment = results.experiment();
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let mut text: String = experiment.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
-    text.push_str("variant,course,line,time_ms,value\n");
-    for places in results.grid() {
-        let at = experiment.axes.iter().zip(&places);
-        let at: String = at.map(|(axis, &place)| quoted(&axis.values[place].label) + ",").collect();
-        for (variant, of) in experiment.variants.iter().enumerate() {
-            for course in &experiment.courses {
-                for line in results.course(course, variant, &places) {
-                    for (ms, value) in &line.points {
-                        let names = [&of.name, &course.title, &line.name].map(|name| quoted(name)).join(",");
-                        // Writing into a string cannot fail.
-                        let _ = writeln!(text, "{at}{names},{ms},{value}");
-                    }
-                }
-            }
-        }
-    }
-    text
-}
-
-/// The statements about this figure that tests check; none for figures that are nobody's.
-fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
-    let ledger = Ledger::recorded().ok()?;
-    let paper = experiment.id.split('/').next().unwrap_or_default();
-    let rows: Vec<Vec<String>> = statements(&ledger, paper, &places(&experiment.figure))
-        .into_iter()
-        .filter_map(|row| {
-            let test = row.test.as_ref()?;
-            let says =
-                format!("{}, {}: {}", row.claim.scheme_and_baseline, row.claim.metric, row.claim.paper_value);
-            Some(vec![
-                row.claim.id.clone(),
-                says,
-                test.verdict.to_string(),
-                test.measured.clone(),
-                test.test.clone(),
-            ])
-        })
-        .collect();
-    let header = ["claim", "statement", "verdict", "here", "test"].map(str::to_owned).to_vec();
-    (!rows.is_empty()).then(|| PageTable { title: "What tests check".to_owned(), header, rows })
-}
-
 fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
     let experiment = results.experiment();
     let mut about: Vec<String> = experiment.about.split("\n\n").map(str::to_owned).collect();
@@ -357,12 +272,15 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
     if !experiment.courses.is_empty() {
         about.push("Charts over time are of the first seed.".to_owned());
     }
+    let seeds = match results.seeds() {
+        1 => "1 seed".to_owned(),
+        seeds => format!("{seeds} seeds; bars are 95 % intervals of the mean over the seeds"),
+    };
     about.push(format!(
-        "{}, scale {}, profile {}, {} seeds; bars are 95 % intervals of the mean over the seeds.",
+        "{}, scale {}, profile {}, {seeds}.",
         experiment.scenario.file_name().unwrap_or_default().to_string_lossy(),
         results.plan.scale.name(),
-        results.plan.profile_name(),
-        results.seeds()
+        results.plan.profile_name()
     ));
     let words = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let judged = PageTable {
