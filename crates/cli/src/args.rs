@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use crate::theory_args::TheoryCommand;
-use bufferlab_core::{POLICIES, PolicyInfo, find_policy};
+use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary};
 use bufferlab_sim::ExplainedEvent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -248,7 +248,7 @@ pub(crate) struct BenchArgs {
 
 /// The names of the registry.
 fn policy_names() -> impl Iterator<Item = PossibleValue> {
-    POLICIES.iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
+    policies().into_iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
 }
 
 /// A policy of the registry by name or alias.

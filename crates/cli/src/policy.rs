@@ -1,14 +1,15 @@
 //! `policy list` and `policy show`: the registry in words.
 
 use crate::print;
-use bufferlab_core::{POLICIES, PolicyInfo};
+use bufferlab_core::{PolicyInfo, policies};
 use std::fmt::Write;
 
 /// `policy list`.
 pub(crate) fn list() -> miette::Result<()> {
-    let width = POLICIES.iter().map(|info| info.name.len()).max().unwrap_or(0);
+    let all = policies();
+    let width = all.iter().map(|info| info.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for info in POLICIES {
+    for info in all {
         // Writing into a string cannot fail.
         let _ = writeln!(text, "{:width$}  {:<26}  {}", info.name, info.title, info.summary);
     }

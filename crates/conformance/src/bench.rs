@@ -122,6 +122,9 @@ impl Bench {
             }
             Operation::Wait(_) => Outcome::Done,
         };
+        if let Some(failure) = self.device.take_failure() {
+            return Err(failure);
+        }
         self.removed = self.forget_removed()?;
         match (before, self.device.poll_timeout()) {
             (Some(before), Some(after)) if after < before => {
@@ -145,6 +148,9 @@ impl Bench {
                 self.device.handle_timeout(Time(due.0 - 1));
             }
             self.device.handle_timeout(due);
+            if let Some(failure) = self.device.take_failure() {
+                return Err(failure);
+            }
             let _ = self.forget_removed()?;
             if let Some(next) = self.device.poll_timeout().filter(|&next| next <= due) {
                 return Err(format!("the deadline {due} was followed by {next}: the timer does not advance"));

@@ -41,6 +41,12 @@ pub trait Device {
         Vec::new()
     }
 
+    /// What is wrong with the policy, once, with its cause: an error inside it, a demand that no switch can meet. A device that cannot tell
+    /// answers `None`.
+    fn take_failure(&mut self) -> Option<String> {
+        None
+    }
+
     /// The device's own check of its accounts.
     ///
     /// # Errors
@@ -120,6 +126,13 @@ impl<P: Policy> Device for SwitchDevice<P> {
         let mut sink = |name: &'static str, value| probes.push((name.to_owned(), value));
         self.switch.policy().probe(queue, self.switch.buffer(), &mut sink);
         probes
+    }
+
+    fn take_failure(&mut self) -> Option<String> {
+        self.switch.take_failure().map(|failure| match std::error::Error::source(&failure) {
+            Some(cause) => format!("{failure}\n{cause}"),
+            None => failure.to_string(),
+        })
     }
 
     fn verify(&self) -> Result<(), String> {

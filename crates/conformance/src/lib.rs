@@ -14,6 +14,9 @@
 //!   [`open_loop`] is the bench on which they are measured.
 //! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and with an optimum that knows the future.
 //!
+//! [`check`] runs all of it over a registered policy, a program's own included, and answers with a [`Report`] of every claim and its
+//! counterexample. The parts are there for subjects of another make:
+//!
 //! ```
 //! use bufferlab_conformance::{Subject, exhaustive, random};
 //! use bufferlab_core::policy::DynamicThreshold;
@@ -31,6 +34,7 @@ pub mod competitive;
 mod device;
 pub mod open_loop;
 mod properties;
+mod report;
 mod script;
 mod subject;
 mod suite;
@@ -44,6 +48,7 @@ pub use properties::{
     keeps_its_timers, refuses_oversized_packets, stays_within_the_buffer, threshold_agrees_with_admission,
     tolerates_early_timeouts,
 };
+pub use report::{Check, Effort, Finding, Options, Report, check, check_subject};
 pub use script::{Operation, Script};
 pub use subject::Subject;
-pub use suite::{check, exhaustive, minimised, random};
+pub use suite::{check_script, exhaustive, minimised, random};

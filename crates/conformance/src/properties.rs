@@ -15,14 +15,18 @@ pub struct Property {
     pub check: fn(&Subject, &Script) -> Result<(), Failure>,
 }
 
+/// Claims that not every policy makes.
+pub(crate) const MONOTONE: &str = "is monotone in alpha";
+pub(crate) const EXACT: &str = "admits up to its threshold and not beyond";
+
 /// Every property.
 pub const PROPERTIES: &[Property] = &[
     Property { claim: "stays within the buffer", check: stays_within_the_buffer },
     Property { claim: "conserves packets, and its ledger is right", check: conserves_packets },
     Property { claim: "is deterministic", check: is_deterministic },
     Property { claim: "is work conserving", check: is_work_conserving },
-    Property { claim: "is monotone in alpha", check: is_monotone_in_alpha },
-    Property { claim: "admits up to its threshold and not beyond", check: threshold_agrees_with_admission },
+    Property { claim: MONOTONE, check: is_monotone_in_alpha },
+    Property { claim: EXACT, check: threshold_agrees_with_admission },
     Property {
         claim: "keeps its timers: they advance and arrivals never hasten them",
         check: keeps_its_timers,

@@ -13,12 +13,12 @@ const RANDOM_LENGTH: usize = 600;
 ///
 /// # Errors
 /// The first property that does not hold, with `script` as it is.
-pub fn check(subject: &Subject, script: &Script) -> Result<(), Violation> {
+pub fn check_script(subject: &Subject, script: &Script) -> Result<(), Violation> {
     PROPERTIES.iter().try_for_each(|property| check_one(subject, property, script))
 }
 
 /// A panic of the device is a violation like any other, so that its script can be shown.
-fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
+pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
     let result = catch_unwind(AssertUnwindSafe(|| (property.check)(subject, script)));
     let (at, what) = match result {
         Ok(Ok(())) => return Ok(()),
@@ -39,6 +39,11 @@ fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<
 /// # Errors
 /// The first violation.
 pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
+    try_tiny(length, |script| check_script(subject, script))
+}
+
+/// Shows `visit` all scripts of `length` operations over the tiny buffer, until it objects. Returns how many there were.
+pub(crate) fn try_tiny<E>(length: u32, mut visit: impl FnMut(&Script) -> Result<(), E>) -> Result<u64, E> {
     let mut scripts = 0;
     for ports in [2, 1] {
         let mut script = Script::tiny(ports);
@@ -51,11 +56,16 @@ pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
                 script.operations.push(letters[(rest % letters.len() as u64) as usize]);
                 rest /= letters.len() as u64;
             }
-            check(subject, &script)?;
+            visit(&script)?;
         }
         scripts += count;
     }
     Ok(scripts)
+}
+
+/// The random script of a seed: 1–32 ports × 1–8 queues, packets of 64–9216 B.
+pub(crate) fn random_script(seed: u64) -> Script {
+    Script::random(seed, RANDOM_LENGTH)
 }
 
 /// Checks every property on one random script per seed: 1–32 ports × 1–8 queues, packets of 64–9216 B.
@@ -64,8 +74,7 @@ pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
 /// The first violation, its script made as short as was found.
 pub fn random(subject: &Subject, seeds: Range<u64>) -> Result<(), Violation> {
     for seed in seeds {
-        check(subject, &Script::random(seed, RANDOM_LENGTH))
-            .map_err(|violation| minimised(subject, violation))?;
+        check_script(subject, &random_script(seed)).map_err(|violation| minimised(subject, violation))?;
     }
     Ok(())
 }

@@ -178,6 +178,11 @@ impl Buffer {
         self.pool.as_ref().map_or(self.ports[port as usize].bytes, |pool| pool.of_port(port))
     }
 
+    /// Bytes of the shared pool in use, as they are.
+    pub(crate) fn pool_occupancy(&self) -> u64 {
+        self.pool.as_ref().map_or(self.occupancy, |pool| pool.occupancy)
+    }
+
     /// Whether `size` more bytes fit into the shared pool as it is: Q + len ≤ B.
     #[inline]
     #[must_use]

@@ -95,7 +95,8 @@ const POWERS_OF_TWO: &str = "powers-of-two";
 mod tests {
     use super::*;
     use crate::params::Profile;
-    use crate::policy::{POLICIES, find_policy};
+    use crate::policy::POLICIES;
+    use crate::registry::find_policy;
 
     #[test]
     fn a_packet_occupies_whole_cells() {

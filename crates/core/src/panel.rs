@@ -6,7 +6,8 @@
 
 use crate::buffer::{Buffer, QueueId, Stored};
 use crate::params::{ParamValue, Params};
-use crate::policy::{Arrival, Departure, DropReason, Hooks, POLICIES, Policy, SwitchShape, Verdict};
+use crate::policy::{Arrival, Departure, DropReason, Hooks, Policy, SwitchShape, Verdict};
+use crate::registry::policies;
 use crate::switch::Observer;
 use bufferlab_units::Time;
 
@@ -40,13 +41,13 @@ impl Panel {
     /// Policies that refuse the shape (a buffer too small to partition, say) are absent.
     #[must_use]
     pub fn new(shape: &SwitchShape, own: (&str, &[(String, ParamValue)])) -> Self {
-        let member = |info: &&'static crate::policy::PolicyInfo| {
+        let member = |info: &'static crate::policy::PolicyInfo| {
             let given = if info.name == own.0 { own.1 } else { &[] };
             let params = Params::resolve(info.params, shape.profile, given).ok()?;
             let policy = info.construct(&params, shape).ok()?;
             Some(Member { name: info.name, hooks: policy.hooks(), policy })
         };
-        Self { members: POLICIES.iter().filter_map(member).collect(), opinions: Vec::new() }
+        Self { members: policies().into_iter().filter_map(member).collect(), opinions: Vec::new() }
     }
 
     /// What the members think of the arrival that was shown last.
@@ -110,7 +111,7 @@ impl Observer for Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Account;
+    use crate::policy::{Account, POLICIES};
     use crate::switch::{Packet, SwitchConfig};
     use bufferlab_units::BitRate;
 

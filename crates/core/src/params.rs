@@ -373,7 +373,7 @@ mod tests {
     use crate::policy::POLICIES;
 
     fn infos(policy: &str) -> &'static [ParamInfo] {
-        crate::policy::find_policy(policy).expect("registered").params
+        crate::registry::find_policy(policy).expect("registered").params
     }
 
     fn resolve(name: &str, value: ParamValue) -> Result<Params, (usize, String)> {

@@ -4,7 +4,8 @@
 //! source or a packet's bytes: everything that it may use is in the arguments, so the simulator, the
 //! theory checks and a real switch run the same code.
 //!
-//! To add one, write a file in `policy/` and add its `INFO` to [`POLICIES`] (`CONTRIBUTING.md`).
+//! To add one to bufferlab, write a file in `policy/` and add its `INFO` to [`POLICIES`] (`CONTRIBUTING.md`). A program's own policies
+//! stay in the program: [`crate::register_policy`].
 
 mod abm;
 mod abm_dt;
@@ -40,6 +41,7 @@ mod virtual_lqd;
 
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::classify::Classifier;
+use crate::failure::PolicyFailure;
 use crate::params::{ParamInfo, ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
@@ -67,8 +69,8 @@ pub use sonic_dt::SonicDt;
 pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
 
-/// Every policy that bufferlab knows: the one list behind the command line, the scenario schema, the
-/// documentation, the reports and the conformance tests.
+/// Every policy of bufferlab: the one list behind the command line, the scenario schema, the
+/// documentation, the reports and the conformance tests. What a program brings along joins it in [`crate::policies`].
 pub static POLICIES: &[&PolicyInfo] = &[
     &complete_sharing::INFO,
     &static_partition::COMPLETE_PARTITIONING,
@@ -118,17 +120,11 @@ fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict 
     Verdict::Admit(Account::Shared)
 }
 
-/// The registered policy called `name` (its short name or an alias).
-#[must_use]
-pub fn find_policy(name: &str) -> Option<&'static PolicyInfo> {
-    POLICIES.iter().copied().find(|info| info.name == name || info.aliases.contains(&name))
-}
+/// Builds a policy for a switch. It may hold state of its own: what a program brings along is not always a plain function.
+pub type PolicyConstructor =
+    &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
 
-/// Builds a policy for a switch.
-pub type PolicyConstructor = fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError>;
-
-/// A registry entry.
-#[derive(Debug)]
+/// A registry entry: of this crate in [`POLICIES`], of a program's own through [`crate::register_policy`].
 pub struct PolicyInfo {
     /// Short name: scenario files, columns, reports (`dt`).
     pub name: &'static str,
@@ -147,6 +143,12 @@ pub struct PolicyInfo {
     /// The constructor. `Params` is complete and every value is in its domain; the constructor
     /// refuses only what depends on the switch.
     pub build: PolicyConstructor,
+}
+
+impl fmt::Debug for PolicyInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicyInfo").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl PolicyInfo {
@@ -453,7 +455,7 @@ drop_reasons! {
     Expelled = "expelled",
     /// Arrived for a link that is down, or was on it.
     LinkDown = "link-down",
-    /// The policy asked for something impossible; a defect of the policy.
+    /// The policy failed or asked for something impossible: a defect of the policy, see [`crate::Switch::take_failure`].
     PolicyFault = "policy-fault",
     /// Discarded by the PFC watchdog while its queue was stormed by pauses.
     Watchdog = "pfc-watchdog",
@@ -575,6 +577,12 @@ pub trait Policy: fmt::Debug + Send {
         None
     }
 
+    /// An error inside the policy, once: what makes every later verdict meaningless. A policy that has one says so by refusing with
+    /// [`DropReason::PolicyFault`]; whoever drives the switch then asks, and asks again when the run ends, because hooks can fail, too.
+    fn take_failure(&mut self) -> Option<PolicyFailure> {
+        None
+    }
+
     /// Internal state worth plotting for `queue`: counters, states, shares. Never in the hot path.
     fn probe(&self, _queue: QueueId, _buffer: &Buffer, _sink: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -621,6 +629,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         (**self).threshold(queue, tags, buffer)
+    }
+    fn take_failure(&mut self) -> Option<PolicyFailure> {
+        (**self).take_failure()
     }
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         (**self).probe(queue, buffer, sink);

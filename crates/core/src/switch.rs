@@ -2,13 +2,15 @@
 
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
+use crate::failure::PolicyFailure;
 use crate::hardware::Hardware;
 use crate::mark::{Ecn, Lengths, Marker, MarkerConfig, Moment};
 use crate::params::{ParamValue, Params, Profile};
 use crate::policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Tags,
-    Verdict, find_policy,
+    Verdict,
 };
+use crate::registry::{find_policy, known_names};
 use crate::schedule::{PortTurns, Scheduler};
 use bufferlab_units::{BitRate, RandomStream, Time};
 
@@ -193,7 +195,7 @@ impl SwitchConfig {
     ) -> Result<Switch<Box<dyn Policy>>, BuildError> {
         let info = find_policy(name).ok_or_else(|| BuildError {
             param: "policy",
-            message: format!("no policy is called \"{name}\"; see `POLICIES`"),
+            message: format!("no policy is called \"{name}\"; known: {}", known_names()),
         })?;
         let params = Params::resolve(info.params, self.profile, params).map_err(|(index, message)| {
             BuildError { param: "policy", message: format!("{}: {message}", params[index].0) }
@@ -252,6 +254,8 @@ pub struct Switch<P> {
     ideal: bool,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
+    /// The first demand of the policy that could not be met.
+    impossible: Option<Box<PolicyFailure>>,
 }
 
 impl<P: Policy> Switch<P> {
@@ -293,6 +297,7 @@ impl<P: Policy> Switch<P> {
             ideal: hardware == Hardware::IDEAL,
             hardware,
             next_refresh: Time::ZERO,
+            impossible: None,
         }
     }
 
@@ -363,17 +368,39 @@ impl<P: Policy> Switch<P> {
                     return self.store(&arrival, packet, account, observer);
                 }
                 Verdict::Admit(_) => {
+                    let (queue, size) = (arrival.queue, arrival.size);
+                    self.note(|buffer| PolicyFailure::admitted_beyond(now, queue, size, buffer));
                     return self.refuse(&arrival, packet, DropReason::PolicyFault, observer);
                 }
                 Verdict::Drop(reason) => return self.refuse(&arrival, packet, reason, observer),
                 Verdict::Evict { victim, end } => {
                     if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
+                        let (queue, before) = (Some(arrival.queue), arrival.evictions);
+                        self.note(|buffer| {
+                            PolicyFailure::removed_nothing(now, queue, "admit", victim, before, buffer)
+                        });
                         return self.refuse(&arrival, packet, DropReason::PolicyFault, observer);
                     }
                     arrival.evictions += 1;
                 }
             }
         }
+    }
+
+    /// Remembers the first demand that could not be met.
+    #[cold]
+    fn note(&mut self, failure: impl FnOnce(&Buffer) -> PolicyFailure) {
+        if self.impossible.is_none() {
+            self.impossible = Some(Box::new(failure(&self.buffer)));
+        }
+    }
+
+    /// What is wrong with the policy, once: an error inside it, or the first demand that could not be met. A packet that was refused with
+    /// [`DropReason::PolicyFault`] says that there is something; hooks and timers fail silently, so a driver also asks after
+    /// [`Self::handle_timeout`] and at the end. The switch itself goes on: it refused, and its accounts are right.
+    #[must_use]
+    pub fn take_failure(&mut self) -> Option<PolicyFailure> {
+        self.policy.take_failure().or_else(|| self.impossible.take().map(|failure| *failure))
     }
 
     /// What is decided before the policy is asked: storms of pauses, reserves of queues and ports, limits of ports.
@@ -585,6 +612,9 @@ impl<P: Policy> Switch<P> {
         if self.hooks.contains(Hooks::EXPEL) {
             while let Some((queue, end)) = self.policy.poll_expulsion(now, &self.buffer) {
                 if !self.remove(now, queue, end, DropReason::Expelled, observer) {
+                    self.note(|buffer| {
+                        PolicyFailure::removed_nothing(now, None, "poll_expulsion", queue, 0, buffer)
+                    });
                     break;
                 }
             }

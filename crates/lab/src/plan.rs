@@ -2,7 +2,7 @@
 
 use crate::group::{self, Layout};
 use crate::{Job, PlanError};
-use bufferlab_core::{POLICIES, PolicyInfo};
+use bufferlab_core::{PolicyInfo, policies};
 use bufferlab_results::RunCaveat;
 use bufferlab_scenario::{LoadError, Loaded, Scenario};
 use bufferlab_sim::Simulation;
@@ -148,13 +148,13 @@ pub(crate) fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Strin
         PolicyChoice::All => None,
     });
     let own = scenario.switches.first().map(|switch| switch.policy.as_str());
-    let mut policies: Vec<String> = Vec::new();
-    for name in named.chain(own).chain(POLICIES.iter().map(|info| info.name)) {
-        if !policies.iter().any(|known| known == name) {
-            policies.push(name.to_owned());
+    let mut names: Vec<String> = Vec::new();
+    for name in named.chain(own).chain(policies().iter().map(|info| info.name)) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
         }
     }
-    (policies, true)
+    (names, true)
 }
 
 /// Why a variant cannot run; `None` if it can.

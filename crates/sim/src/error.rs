@@ -13,6 +13,9 @@ pub enum SimError {
         /// Why.
         source: bufferlab_core::BuildError,
     },
+    /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing any more.
+    #[error(transparent)]
+    PolicyFailed(Box<FailedPolicy>),
     /// The scheduler does not fit the switch's queues.
     #[error("switch {switch}: scheduler: {source}")]
     Scheduler {
@@ -76,4 +79,32 @@ pub enum SimError {
         /// Packets in queues and pipes.
         found: usize,
     },
+}
+
+/// A policy that failed while it ran. Boxed in [`SimError`], because the results of hot functions can hold one.
+#[derive(Debug, Error)]
+#[error("policy {policy} failed in {} at {time}: {failure}", self.place())]
+pub struct FailedPolicy {
+    /// The policy's name.
+    pub policy: String,
+    /// The switch's name.
+    pub switch: String,
+    /// Port and priority of the queue that it was called for, where the call was about one.
+    pub queue: Option<(u16, u8)>,
+    /// When.
+    pub time: bufferlab_units::Time,
+    /// What happened, and the error behind it.
+    pub failure: bufferlab_core::PolicyFailure,
+}
+
+impl FailedPolicy {
+    /// "switch leaf0 (port 3, priority 1)"
+    fn place(&self) -> String {
+        match self.queue {
+            Some((port, priority)) => {
+                format!("switch {} (port {port}, priority {priority})", self.switch)
+            }
+            None => format!("switch {}", self.switch),
+        }
+    }
 }

@@ -241,6 +241,7 @@ impl Simulation {
         let end = self.now;
         self.flush_rows(sink)?;
         for switch in 0..self.switches.len() as u32 {
+            self.check_policy(switch)?;
             self.verify_switch(switch)?;
         }
         self.verify_packets()?;

@@ -40,7 +40,7 @@ mod timers;
 mod traffic;
 mod transports;
 
-pub use error::SimError;
+pub use error::{FailedPolicy, SimError};
 pub use explain::{ExplainRequest, ExplainedEvent};
 pub use simulation::{Progress, Simulation};
 

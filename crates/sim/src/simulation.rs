@@ -291,6 +291,7 @@ impl Simulation {
         let node = &mut self.switches[switch as usize];
         node.handle_timeout(self.now);
         node.timer_set = false;
+        self.check_policy(switch)?;
         self.set_policy_timer(switch);
         if !self.switches[switch as usize].record.pauses.is_empty() {
             self.send_pauses(switch);

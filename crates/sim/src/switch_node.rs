@@ -1,5 +1,6 @@
 //! A switch of the network: the core's pipeline, its links, and what is recorded of it.
 
+use crate::FailedPolicy;
 use bufferlab_core::{
     Admission, Arrival, Buffer, Departure, DropReason, IngressId, Observer, Opinion, Packet, Panel,
     ParamValue, Policy, QueueId, Stored, Switch, SwitchShape, Transmission,
@@ -201,6 +202,21 @@ impl SwitchNode {
     pub(crate) fn flush(&mut self, now: Time, queue: QueueId, reason: DropReason) {
         let (slice, mut listener) = self.slice_with_listener(0);
         slice.core.flush(now, queue, reason, &mut listener);
+    }
+
+    /// What is wrong with a policy of this switch, which is called `name`; told once.
+    #[cold]
+    pub(crate) fn take_failure(&mut self, name: &str) -> Option<FailedPolicy> {
+        std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
+            let failure = slice.core.take_failure()?;
+            Some(FailedPolicy {
+                policy: slice.policy.0.clone(),
+                switch: name.to_owned(),
+                queue: failure.queue.map(|queue| slice.port_and_priority(queue)),
+                time: failure.now,
+                failure,
+            })
+        })
     }
 
     /// When a policy must be called next.

@@ -82,6 +82,9 @@ impl Simulation {
                 }
             }
             Admission::Dropped(reason) => {
+                if reason == DropReason::PolicyFault {
+                    self.check_policy(switch)?;
+                }
                 let class = self.class_of(wanted.flow);
                 let node = &mut self.switches[switch as usize];
                 let queue = node.queue_of(&wanted);
@@ -272,6 +275,16 @@ impl Simulation {
             if !self.switches[switch as usize].record.pauses.is_empty() {
                 self.send_pauses(switch);
             }
+        }
+    }
+
+    /// A policy that has failed ends the run.
+    #[cold]
+    pub(crate) fn check_policy(&mut self, switch: u32) -> Result<(), SimError> {
+        let name = &self.topology.switches[switch as usize];
+        match self.switches[switch as usize].take_failure(name) {
+            Some(failed) => Err(SimError::PolicyFailed(Box::new(failed))),
+            None => Ok(()),
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Addanki, Apostolaki, Ghobadi, Schmid, Vanbever, SIGCOMM 2022, Eq. 9, 12 and 13.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

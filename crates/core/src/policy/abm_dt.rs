@@ -26,7 +26,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Addanki, Apostolaki, Ghobadi, Schmid, Vanbever, SIGCOMM 2022, sections 3.4 and 4.4.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

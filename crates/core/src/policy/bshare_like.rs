@@ -27,7 +27,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Reconstructed from what is published of BShare, 2026 (CITED 4.15).",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

@@ -13,7 +13,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Folklore; baseline of ABM and Plasticine. Admit iff Q + len <= B.",
     cost: "O(1)",
     params: &[],
-    build,
+    build: &build,
 };
 
 fn build(_: &Params, _: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {

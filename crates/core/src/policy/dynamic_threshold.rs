@@ -15,7 +15,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Choudhury and Hahne, ToN 1998; ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1.",
     cost: "O(1)",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[ParamInfo {

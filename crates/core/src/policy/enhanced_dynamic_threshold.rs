@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Shan, Jiang, Ren, INFOCOM 2015, as far as TDT (ToN 2022, sections II, III and VI) describes it: reconstructed.",
     cost: "O(1)",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Apostolaki, Vanbever, Ghobadi, Workshop on Buffer Sizing 2019; details from ABM's public artifact.",
     cost: "O(1): one set of four flows",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

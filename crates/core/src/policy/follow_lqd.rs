@@ -21,7 +21,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Addanki et al., Credence, arXiv 2401.02801 (CITED 4.14).",
     cost: "O(log queues) per packet, and O(queues per port) for every idle port whose threshold is not 0",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[IDLE, TIES];

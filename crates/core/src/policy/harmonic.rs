@@ -20,7 +20,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Kesselman and Mansour, TCS 2004; Addanki et al., arXiv 2511.06514 (CITED 4.14).",
     cost: "O(queues) per packet",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[ParamInfo {

@@ -31,7 +31,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Cisco white paper c11-738488; Pan, Breslau, Prabhakar, Shenker, CCR 2003 (AFD); details from ABM's public artifact.",
     cost: "O(1) per packet (one set of four flows), O(queues) per AFD interval",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

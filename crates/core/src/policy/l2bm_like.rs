@@ -26,7 +26,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Reconstructed from what is published of L2BM, ICDCS 2023 (CITED 4.15).",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

@@ -21,7 +21,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Wei, Coyle and Hsiao (push-out), GLOBECOM 1991; competitive analysis: Hahne, Kesselman and Mansour, SPAA 2001.",
     cost: "O(log queues) per packet stored, sent or evicted",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[TIES];

@@ -20,7 +20,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "LossPass, Algorithm 1, with the errata E-LP-1 to E-LP-3.",
     cost: "O(1), at most one eviction per arrival",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

@@ -13,7 +13,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Irland, IEEE Trans. Comm. 1978 (the square-root rule); Kamoun and Kleinrock, IEEE Trans. Comm. 1980. T constant.",
     cost: "O(1)",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[ParamInfo {

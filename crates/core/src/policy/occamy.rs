@@ -26,7 +26,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Occamy, EuroSys 2025, and its public artifact (token bucket, round robin, head drop).",
     cost: "O(1) per decision; O(queues) to find a queue to expel from, only while some queue may be above its threshold",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

@@ -32,7 +32,7 @@ pub(super) static MULTI_QUEUE: PolicyInfo = PolicyInfo {
     source: "Plasticine, Eq. 3 and section 4.1.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: MULTI_PARAMS,
-    build: |params, shape| {
+    build: &|params, shape| {
         let high = params.count("high_priorities");
         if high > shape.queues_per_port as u64 {
             let queues = shape.queues_per_port;
@@ -54,7 +54,7 @@ pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
     source: "Plasticine, section 4.1 (\"Plasticine on a single queue per port\").",
     cost: "O(1) per packet, O(queues) per update interval",
     params: SINGLE_PARAMS,
-    build: |params, shape| {
+    build: &|params, shape| {
         check(params, shape)?;
         Ok(Box::new(Plasticine::single_queue(params, shape, short_flows::trap(params)?)))
     },

@@ -34,7 +34,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Plasticine, section 5 and Figure 7.",
     cost: "O(1) per packet, O(1) per SYNC pass",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024, Eq. 4-6.",
     cost: "O(1)",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

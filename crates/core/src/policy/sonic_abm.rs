@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 4.1; its baseline.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "SONiC; Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 2.2, Eq. 1.",
     cost: "O(1)",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 const PARAMS: &[ParamInfo] = &[

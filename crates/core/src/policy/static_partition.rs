@@ -14,7 +14,7 @@ pub(super) static COMPLETE_PARTITIONING: PolicyInfo = PolicyInfo {
     source: "Folklore. T = B/N with N the number of queues.",
     cost: "O(1)",
     params: &[],
-    build: |_, shape| build(Part::Queue, shape, shape.queues()),
+    build: &|_, shape| build(Part::Queue, shape, shape.queues()),
 };
 
 /// Registry entry.
@@ -26,7 +26,7 @@ pub(super) static EVENLY_SPLIT: PolicyInfo = PolicyInfo {
     source: "TDT, section VI-A. T = B/n with n the number of ports, active or not.",
     cost: "O(1)",
     params: &[],
-    build: |_, shape| build(Part::Port, shape, shape.ports()),
+    build: &|_, shape| build(Part::Port, shape, shape.ports()),
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

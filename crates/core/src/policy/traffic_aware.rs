@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     source: "Huang, Wang, Cui, ToN 2022, section V; DEC corrected (erratum E-TDT-1).",
     cost: "O(1)",
     params: PARAMS,
-    build,
+    build: &build,
 };
 
 /// A counter's limit, derived when it is 0.

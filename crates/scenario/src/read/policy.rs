@@ -8,7 +8,7 @@ use crate::quantity::{format_size, format_time};
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, float, list, quote};
 use crate::tree::{Item, Origin, Value, expand_policy_name};
-use bufferlab_core::{POLICIES, ParamInfo, ParamKind, ParamValue, Params, PolicyInfo, Profile, find_policy};
+use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params, PolicyInfo, Profile, find_policy, policies};
 use bufferlab_units::Time;
 
 /// A policy with all of its parameters.
@@ -105,7 +105,7 @@ fn is_empty(value: &ParamValue) -> bool {
 }
 
 fn names() -> impl Iterator<Item = &'static str> + Clone {
-    POLICIES.iter().map(|info| info.name)
+    policies().into_iter().map(|info| info.name)
 }
 
 fn find(switch: &Reader<'_>, name: &Item) -> Option<&'static PolicyInfo> {
@@ -117,8 +117,8 @@ fn find(switch: &Reader<'_>, name: &Item) -> Option<&'static PolicyInfo> {
     };
     let found = find_policy(written);
     if found.is_none() {
-        let all =
-            POLICIES.iter().flat_map(|info| std::iter::once(info.name).chain(info.aliases.iter().copied()));
+        let all = policies();
+        let all = all.iter().flat_map(|info| std::iter::once(info.name).chain(info.aliases.iter().copied()));
         // The list grows with the registry: with a suggestion it would only be in the way.
         let help = match suggestion(written, all) {
             Some(near) => format!("did you mean \"{near}\"?"),

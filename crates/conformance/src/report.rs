@@ -1,0 +1,233 @@
+//! The whole suite in one call: every claim with what was found of it.
+
+use crate::properties::{EXACT, MONOTONE, PROPERTIES, Property, Violation};
+use crate::script::Script;
+use crate::subject::Subject;
+use crate::suite::{check_one, minimised, random_script, try_tiny};
+use crate::vectors::VectorFile;
+use bufferlab_core::{ParamValue, PolicyInfo};
+use std::fmt;
+use std::ops::Range;
+
+/// How hard the suite tries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// All scripts of so many operations over a buffer of three packets: 5ⁿ + 4ⁿ of them.
+    pub exhaustive_length: u32,
+    /// One script of 600 operations over a large switch for each of these seeds.
+    pub random_seeds: Range<u64>,
+}
+
+/// What every registered policy must pass.
+impl Default for Effort {
+    fn default() -> Self {
+        Self { exhaustive_length: 6, random_seeds: 0..40 }
+    }
+}
+
+impl Effort {
+    /// For a first look, and for policies whose verdicts are slow: a twentieth of the default.
+    #[must_use]
+    pub fn quick() -> Self {
+        Self { exhaustive_length: 4, random_seeds: 0..6 }
+    }
+}
+
+/// How a policy is checked, and what it claims.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Parameters in place of the defaults.
+    pub params: Vec<(String, ParamValue)>,
+    /// Packets may be admitted or dropped for more reasons than the threshold and the size of the buffer: see
+    /// [`Subject::with_other_limits`].
+    pub other_limits: bool,
+    /// An arrival never costs more stored packets than this; `None`: nothing is claimed.
+    pub most_evictions: Option<usize>,
+    /// How hard to try.
+    pub effort: Effort,
+    /// Golden vectors of the policy.
+    pub vectors: Vec<VectorFile>,
+}
+
+/// Checks everything that holds for any policy, and the policy's own vectors.
+///
+/// ```
+/// use bufferlab_conformance::{Effort, Options, check};
+///
+/// let dt = bufferlab_core::find_policy("dt").expect("registered");
+/// let report = check(dt, &Options { effort: Effort::quick(), ..Options::default() });
+/// assert!(report.holds(), "{report}");
+/// ```
+#[must_use]
+pub fn check(info: &'static PolicyInfo, options: &Options) -> Report {
+    let params: Vec<_> = options.params.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let mut subject = Subject::registered(info, &params);
+    if options.other_limits {
+        subject = subject.with_other_limits();
+    }
+    if let Some(count) = options.most_evictions {
+        subject = subject.with_at_most_evictions(count);
+    }
+    let mut report = check_subject(&subject, &options.effort);
+    for case in options.vectors.iter().flat_map(|file| &file.cases) {
+        let place = format!("{}:{}", case.file, case.line);
+        let finding = if case.policy == info.name {
+            case.build().map_err(|error| format!("{place}: {error}")).and_then(|mut device| {
+                case.run(&mut device, &mut |_, _| {}).map_err(|mismatch| mismatch.to_string())
+            })
+        } else {
+            Err(format!("{place}: a case of the policy \"{}\"", case.policy))
+        };
+        let finding = finding.map_or_else(Finding::Differs, |()| Finding::Holds);
+        report.checks.push(Check { claim: format!("vector: {}", case.name), trials: 1, finding });
+    }
+    report
+}
+
+/// Checks every property of a subject of any make, also where another one has failed already.
+#[must_use]
+pub fn check_subject(subject: &Subject, effort: &Effort) -> Report {
+    let check = |property: &Property| {
+        let claim = property.claim.to_owned();
+        if let Some(why) = not_claimed(subject, property) {
+            return Check { claim, trials: 0, finding: Finding::NotClaimed(why) };
+        }
+        let mut trials = 0;
+        let finding = match search(subject, property, effort, &mut trials) {
+            Ok(()) => Finding::Holds,
+            Err(violation) => Finding::Fails(Box::new(minimised(subject, violation))),
+        };
+        Check { claim, trials, finding }
+    };
+    Report { subject: subject.name().to_owned(), checks: PROPERTIES.iter().map(check).collect() }
+}
+
+/// Short scripts first: what they find is the easiest to read.
+fn search(
+    subject: &Subject,
+    property: &Property,
+    effort: &Effort,
+    trials: &mut u64,
+) -> Result<(), Violation> {
+    let mut one = |script: &Script| {
+        *trials += 1;
+        check_one(subject, property, script)
+    };
+    try_tiny(effort.exhaustive_length, &mut one)?;
+    effort.random_seeds.clone().try_for_each(|seed| one(&random_script(seed)))
+}
+
+/// Why there is nothing to check.
+fn not_claimed(subject: &Subject, property: &Property) -> Option<&'static str> {
+    match property.claim {
+        MONOTONE if subject.build_with_alpha.is_none() => Some("it has no parameter alpha"),
+        EXACT if !subject.exact_threshold => Some("it declares other limits"),
+        _ => None,
+    }
+}
+
+/// One claim and what was found of it.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The claim, in plain words.
+    pub claim: String,
+    /// Scripts that were run.
+    pub trials: u64,
+    /// What came out.
+    pub finding: Finding,
+}
+
+/// What was found of a claim.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// No counterexample was found.
+    Holds,
+    /// The policy does not claim it.
+    NotClaimed(&'static str),
+    /// It does not hold: the shortest script found.
+    Fails(Box<Violation>),
+    /// A vector came out otherwise, or cannot be run.
+    Differs(String),
+}
+
+impl Check {
+    /// Whether a counterexample was found.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        matches!(self.finding, Finding::Fails(_) | Finding::Differs(_))
+    }
+
+    /// What was wrong, with the script that shows it.
+    #[must_use]
+    pub fn counterexample(&self) -> Option<String> {
+        match &self.finding {
+            Finding::Fails(violation) => Some(violation.to_string()),
+            Finding::Differs(what) => Some(what.clone()),
+            Finding::Holds | Finding::NotClaimed(_) => None,
+        }
+    }
+
+    /// The same in one line, without the script.
+    fn in_short(&self) -> Option<&str> {
+        let what = match &self.finding {
+            Finding::Fails(violation) => &violation.what,
+            Finding::Differs(what) => what,
+            Finding::Holds | Finding::NotClaimed(_) => return None,
+        };
+        what.lines().next()
+    }
+}
+
+/// Every claim of a policy. Displayed: a line per claim, then the first counterexample in full.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Whose.
+    pub subject: String,
+    /// In the order of [`PROPERTIES`], then the vectors.
+    pub checks: Vec<Check>,
+}
+
+impl Report {
+    /// Whether no claim failed.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.failures().next().is_none()
+    }
+
+    /// The claims that failed.
+    pub fn failures(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|check| check.fails())
+    }
+
+    /// Nothing, or this report as an error.
+    ///
+    /// # Errors
+    /// If a claim failed.
+    pub fn into_result(self) -> Result<(), Self> {
+        if self.holds() { Ok(()) } else { Err(self) }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let claimed = |check: &&Check| !matches!(check.finding, Finding::NotClaimed(_));
+        let (failed, all) = (self.failures().count(), self.checks.iter().filter(claimed).count());
+        writeln!(f, "{}: {} of {all} claims hold", self.subject, all - failed)?;
+        for check in &self.checks {
+            let Check { claim, trials, finding } = check;
+            match finding {
+                Finding::Holds => writeln!(f, "  ok    {claim} ({trials} scripts)")?,
+                Finding::NotClaimed(why) => writeln!(f, "  -     {claim}: {why}")?,
+                Finding::Fails(_) | Finding::Differs(_) => {
+                    writeln!(f, "  FAIL  {claim}: {}", check.in_short().unwrap_or_default())?;
+                }
+            }
+        }
+        match self.failures().find_map(Check::counterexample) {
+            Some(first) => write!(f, "\n{}", first.trim_end()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Report {}
