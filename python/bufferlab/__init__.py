@@ -13,26 +13,35 @@ Everything that the command line does is a typed call here, on the same code: th
 
 from __future__ import annotations
 
-from . import _bufferlab
+from . import _bufferlab, plot, theory
+from ._toml import Value
+from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
+    DomainError,
     MissingExtraError,
     Problem,
     ResultsError,
     RunError,
     ScenarioError,
+    SweepError,
 )
 from .progress import Progress
 from .registry import Parameter, PolicyInfo, policies, policy_info
 from .runs import Metric, Run, Summary, run
-from ._toml import Value
 from .scenario import Scenario
+from .sweeps import Sweep, sweep
 from .table import Table
 
 __all__ = [
     "BufferlabError",
     "BufferlabWarning",
+    "Caveat",
+    "Cell",
+    "Comparison",
+    "DomainError",
+    "Estimate",
     "Metric",
     "MissingExtraError",
     "Parameter",
@@ -45,13 +54,20 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Summary",
+    "Sweep",
+    "SweepError",
     "Table",
     "Value",
     "__commit__",
     "__version__",
+    "compare",
+    "plot",
     "policies",
     "policy_info",
+    "repeat",
     "run",
+    "sweep",
+    "theory",
 ]
 
 __version__, __commit__ = _bufferlab.version()

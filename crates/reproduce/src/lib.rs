@@ -23,7 +23,7 @@ pub use course::{Course, CourseLine, Sampled};
 pub use error::ReproduceError;
 pub use experiment::{
     Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Reading, Scale,
-    ScaleName, Variant, leading_number,
+    ScaleName, Variant,
 };
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,

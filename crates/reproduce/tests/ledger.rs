@@ -253,7 +253,7 @@ fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
         assert_eq!(places(&figure.figure).len(), 1, "{name} is one figure or table");
         let shown = showing(&experiments, figure).count();
         assert!(
-            (shown > 0) != !figure.conceptual.is_empty(),
+            (shown > 0) == figure.conceptual.is_empty(),
             "{name}: {shown} experiments, and \"{}\"",
             figure.conceptual
         );
