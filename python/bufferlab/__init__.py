@@ -29,16 +29,20 @@ from .runs import Metric, Run, Summary, run
 from ._toml import Value
 from .scenario import Scenario
 from .table import Table
+from .tuning import Confirmation, OneOf, Real, Trial, Tuning, Whole, tune
 
 __all__ = [
     "BufferlabError",
     "BufferlabWarning",
+    "Confirmation",
     "Metric",
     "MissingExtraError",
+    "OneOf",
     "Parameter",
     "PolicyInfo",
     "Problem",
     "Progress",
+    "Real",
     "ResultsError",
     "Run",
     "RunError",
@@ -46,12 +50,16 @@ __all__ = [
     "ScenarioError",
     "Summary",
     "Table",
+    "Trial",
+    "Tuning",
     "Value",
+    "Whole",
     "__commit__",
     "__version__",
     "policies",
     "policy_info",
     "run",
+    "tune",
 ]
 
 __version__, __commit__ = _bufferlab.version()
