@@ -13,28 +13,37 @@ Everything that the command line does is a typed call here, on the same code: th
 
 from __future__ import annotations
 
-from . import _bufferlab
+from . import _bufferlab, plot, theory
+from ._toml import Value
+from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
+    DomainError,
     MissingExtraError,
     Problem,
     ResultsError,
     RunError,
     ScenarioError,
+    SweepError,
 )
 from .progress import Progress
 from .registry import Parameter, PolicyInfo, policies, policy_info
 from .runs import Metric, Run, Summary, run
-from ._toml import Value
 from .scenario import Scenario
+from .sweeps import Sweep, sweep
 from .table import Table
 from .tuning import Confirmation, OneOf, Real, Trial, Tuning, Whole, tune
 
 __all__ = [
     "BufferlabError",
     "BufferlabWarning",
+    "Caveat",
+    "Cell",
+    "Comparison",
     "Confirmation",
+    "DomainError",
+    "Estimate",
     "Metric",
     "MissingExtraError",
     "OneOf",
@@ -49,6 +58,8 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Summary",
+    "Sweep",
+    "SweepError",
     "Table",
     "Trial",
     "Tuning",
@@ -56,9 +67,14 @@ __all__ = [
     "Whole",
     "__commit__",
     "__version__",
+    "compare",
+    "plot",
     "policies",
     "policy_info",
+    "repeat",
     "run",
+    "sweep",
+    "theory",
     "tune",
 ]
 

@@ -132,6 +132,9 @@ class Scenario:
             self._loaded = _bufferlab.load(self._path, self._text, list(self._overrides))
         return self._loaded
 
+    def _source(self) -> _bufferlab._Source:
+        return (self._path, self._text, list(self._overrides))
+
     def check(self) -> Scenario:
         """Reads it, and builds its network once, which finds what only shows when policies meet switches.
 

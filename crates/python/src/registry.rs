@@ -1,6 +1,5 @@
 //! The registry of buffer policies.
 
-use bufferlab_core::POLICIES;
 use pyo3::prelude::*;
 
 /// A buffer-management policy that scenarios can name.
@@ -45,5 +44,5 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             .map(|param| (param.name, param.default.to_string(), param.expected().to_string(), param.doc))
             .collect(),
     };
-    POLICIES.iter().map(of).collect()
+    bufferlab_core::policies().iter().map(of).collect()
 }
