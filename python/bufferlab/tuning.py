@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ import pyarrow as pa
 from . import _bufferlab, _toml
 from ._folders import TemporaryFolder
 from ._toml import Value
+from .comparisons import Estimate
 from .exceptions import BufferlabError, MissingExtraError, ResultsError, ScenarioError
 from .progress import ProgressOption, relay
 from .registry import policy_info
@@ -144,16 +146,13 @@ class Confirmation:
     """Of the scenario as it was, by seed."""
     after: tuple[float, ...]
     """Of the best proposal, by seed."""
-    change: float
-    """Mean of the differences, after less before."""
-    half_width: float | None
-    """Half of the 95 % interval of :attr:`change`; ``None`` with one seed."""
+    change: Estimate
+    """Of the differences, after less before."""
 
     def __str__(self) -> str:
-        interval = "" if self.half_width is None else f" ± {self.half_width:.3g}"
         return (
             f"{self.metric}: {fmean(self.before):.4g} before, {fmean(self.after):.4g} after, "
-            f"change {self.change:+.3g}{interval} {self.unit} ({len(self.seeds)} new seeds)"
+            f"change {self.change} {self.unit} ({len(self.seeds)} new seeds)"
         )
 
 
@@ -228,6 +227,8 @@ class Tuning:
         RunError
             If one of them does not run.
         """
+        if seeds < 1:
+            raise ValueError("seeds is at least 1")
         metric = self.objectives[0]
         first = self._search.seeds[-1] + 1
         fresh = tuple(range(first, first + seeds))
@@ -240,10 +241,10 @@ class Tuning:
         if any(value is None for values in both for value in values):
             raise BufferlabError(f"a run has no value of {metric.id}", "lengthen `duration`, so that every seed has one")
         known = [(_known(old), _known(new)) for old, new in both]
-        change, half_width = _bufferlab.estimate([new - old for old, new in known])
-        return Confirmation(
-            metric.id, metric.unit, fresh, tuple(old for old, _ in known), tuple(new for _, new in known), change, half_width
-        )
+        change = _bufferlab.estimate([new - old for old, new in known])
+        assert change is not None, "there is at least one seed"
+        before_values, after_values = (tuple(pair[place] for pair in known) for place in (0, 1))
+        return Confirmation(metric.id, metric.unit, fresh, before_values, after_values, Estimate(*change))
 
     def plot_tradeoff(self, *, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
         """Every proposal as a point, the front as a line, the scenario as it was as a cross.
@@ -285,7 +286,7 @@ class Tuning:
         for metric in self.objectives:
             lines.append(f"  {metric.id}: as it was {_shown(self.baseline.mean(metric.id))} {metric.unit}")
         for trial in self.front:
-            values = ", ".join(f"{key} = {_toml.value(value)}" for key, value in trial.values.items())
+            values = ", ".join(f"{key} = {_rounded(value)}" for key, value in trial.values.items())
             means = ", ".join(_shown(trial.mean(metric.id)) for metric in self.objectives)
             lines.append(f"  number {trial.number}: {values}: {means}")
         failed = sum(trial.error is not None for trial in self.trials)
@@ -360,7 +361,10 @@ def tune(
     True
     """
     try:
-        import optuna
+        with warnings.catch_warnings():
+            # In a notebook without its widgets, a library of Optuna's complains when it is imported.
+            warnings.simplefilter("ignore")
+            import optuna
     except ImportError as error:
         raise MissingExtraError("optuna", "tune") from error
     if trials < 1 or seeds < 1 or at_once < 1:
@@ -584,3 +588,12 @@ def _known(value: float | None) -> float:
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
+
+
+def _rounded(value: Value) -> str:
+    """A value for the eye; the exact one is in the table."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_rounded, value))}]"
+    return _toml.value(value)

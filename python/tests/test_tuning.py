@@ -34,12 +34,12 @@ def test_the_best_is_confirmed_on_seeds_that_the_search_has_not_seen(incast: Sce
     found = tune(incast, space={"alpha": Real(0.25, 16, log=True)}, objective=QCT, trials=4, seeds=2)
     again = found.confirm(seeds=3)
     assert again.seeds == (3, 4, 5)
-    assert again.half_width is not None and again.change + again.half_width < 0
+    assert again.change.half_width is not None and again.change.mean + again.change.half_width < 0
     assert "change -" in str(again)
 
 
 def test_a_search_repeats_itself_and_jobs_do_not_matter(incast: Scenario) -> None:
-    space = {"alpha": Real(0.25, 16, log=True), "switch.buffer": Whole(200, 800, step=50, unit="KB")}
+    space: dict[str, Real | Whole] = {"alpha": Real(0.25, 16, log=True), "switch.buffer": Whole(200, 800, step=50, unit="KB")}
     one, two = (tune(incast, space=space, objective=QCT, trials=6, seeds=1, jobs=jobs) for jobs in (1, 2))
     assert one.table == two.table
 
