@@ -17,12 +17,29 @@ from . import _bufferlab
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
+    ConformanceError,
     MissingExtraError,
+    PolicyError,
     Problem,
     ResultsError,
     RunError,
     ScenarioError,
 )
+from .policy import (
+    Arrival,
+    Buffer,
+    Departure,
+    Policy,
+    Switch,
+    Trial,
+    Verdict,
+    Weight,
+    own_policies,
+    param,
+    register,
+    trial,
+)
+from .checks import Check, Conformance, conformance
 from .progress import Progress
 from .registry import Parameter, PolicyInfo, policies, policy_info
 from .runs import Metric, Run, Summary, run
@@ -31,11 +48,19 @@ from .scenario import Scenario
 from .table import Table
 
 __all__ = [
+    "Arrival",
+    "Buffer",
     "BufferlabError",
     "BufferlabWarning",
+    "Check",
+    "Conformance",
+    "ConformanceError",
+    "Departure",
     "Metric",
     "MissingExtraError",
     "Parameter",
+    "Policy",
+    "PolicyError",
     "PolicyInfo",
     "Problem",
     "Progress",
@@ -45,13 +70,22 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Summary",
+    "Switch",
     "Table",
+    "Trial",
     "Value",
+    "Verdict",
+    "Weight",
     "__commit__",
     "__version__",
+    "conformance",
+    "own_policies",
+    "param",
     "policies",
     "policy_info",
+    "register",
     "run",
+    "trial",
 ]
 
 __version__, __commit__ = _bufferlab.version()

@@ -4,6 +4,7 @@
 //! and answer plain values; errors are raised as the exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
 
 mod errors;
+mod policy;
 mod registry;
 mod results;
 mod runs;
@@ -14,6 +15,10 @@ use pyo3::prelude::*;
 /// What `import bufferlab._bufferlab` finds. The stub is `python/bufferlab/_bufferlab.pyi`.
 #[pymodule]
 mod _bufferlab {
+    #[pymodule_export]
+    use super::policy::{
+        Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,
+    };
     #[pymodule_export]
     use super::registry::{PolicyInfo, policies};
     #[pymodule_export]

@@ -5,7 +5,9 @@
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
-use bufferlab_core::{self as core, DropReason, End, Hooks, IngressId, PauseDemand, Policy, PolicyFailure, QueueId, Tags};
+use bufferlab_core::{
+    self as core, DropReason, End, Hooks, IngressId, PauseDemand, Policy, PolicyFailure, QueueId, Tags,
+};
 use bufferlab_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyTracebackMethods;
@@ -152,7 +154,10 @@ impl Policy for PythonPolicy {
                 let answer = self.admit.bind(py).call1((asked, self.buffer.bind(py)))?;
                 match answer.cast::<Verdict>() {
                     Ok(verdict) => Ok(verdict.get().0),
-                    Err(_) => Err(nonsense(&answer, "a Verdict: Verdict.ADMIT, Verdict.drop(...), Verdict.evict(...)")),
+                    Err(_) => Err(nonsense(
+                        &answer,
+                        "a Verdict: Verdict.ADMIT, Verdict.drop(...), Verdict.evict(...)",
+                    )),
                 }
             };
             lend(buffer, decide).unwrap_or_else(|trouble: Trouble| {
@@ -231,8 +236,10 @@ impl Policy for PythonPolicy {
             if answer.is_none() {
                 return Ok(None);
             }
-            let pair = answer.extract::<(u16, String)>().and_then(|(queue, end)| Ok((queue, parse_end(&end)?)));
-            let (queue, end) = pair.map_err(|_| nonsense(&answer, "(queue, \"head\" or \"tail\"), or None"))?;
+            let pair =
+                answer.extract::<(u16, String)>().and_then(|(queue, end)| Ok((queue, parse_end(&end)?)));
+            let (queue, end) =
+                pair.map_err(|_| nonsense(&answer, "(queue, \"head\" or \"tail\"), or None"))?;
             Ok(Some((QueueId(queue), end)))
         })
         .flatten()

@@ -8,7 +8,8 @@ mod view;
 
 use adapter::PythonPolicy;
 use bufferlab_core::{
-    BuildError, ParamInfo, ParamKind, ParamValue, Params, Policy, PolicyInfo, Profile, SwitchShape, replace_policy,
+    BuildError, ParamInfo, ParamKind, ParamValue, Params, Policy, PolicyInfo, Profile, SwitchShape,
+    replace_policy,
 };
 use bufferlab_scenario::{parse_size, parse_time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -18,7 +19,7 @@ use std::sync::{PoisonError, RwLock};
 
 pub(crate) use adapter::Raised;
 pub(crate) use check::check_policy;
-pub(crate) use trial::trial;
+pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
 pub(crate) use view::{Arrival, Buffer, Departure, Weight};
 
@@ -31,13 +32,12 @@ pub(crate) fn is_in_python(name: &str) -> bool {
 }
 
 /// A parameter as Python declares it: name, default, kind, smallest and largest value, words to choose from, meaning.
-type PlainParameter<'py> =
-    (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
+type PlainParameter<'py> = (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
 
-/// Registers `class` under `name`, in place of an earlier one of that name; `hooks` are the optional methods that it defines.
+/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the optional methods that it defines.
 #[pyfunction]
 pub(crate) fn register_policy(
-    class: Bound<'_, PyType>,
+    class_: Bound<'_, PyType>,
     name: &str,
     title: &str,
     summary: &str,
@@ -48,7 +48,7 @@ pub(crate) fn register_policy(
     let keep = |text: &str| -> &'static str { text.to_owned().leak() };
     let name = keep(name);
     let params = parameters.into_iter().map(parameter).collect::<PyResult<Vec<_>>>()?;
-    let class = class.unbind();
+    let class = class_.unbind();
     let build = move |params: &Params, shape: &SwitchShape| build(name, &class, &hooks, params, shape);
     let info = PolicyInfo {
         name,
@@ -81,7 +81,9 @@ fn parameter((name, default, kind, min, max, words, doc): PlainParameter<'_>) ->
         "bytes" => {
             let bytes = match default.extract::<u64>() {
                 Ok(bytes) => bytes,
-                Err(_) => parse_size(&default.extract::<String>()?).map_err(|error| wrong(error.to_string()))?,
+                Err(_) => {
+                    parse_size(&default.extract::<String>()?).map_err(|error| wrong(error.to_string()))?
+                }
             };
             (ParamKind::Bytes { min: whole(min) }, ParamValue::Bytes(bytes))
         }
@@ -117,7 +119,7 @@ fn build(
         };
         make().map(|policy| Box::new(policy) as Box<dyn Policy>).map_err(|error| {
             let raised = Raised::new(py, error);
-            BuildError { param: "policy", message: format!("{name} {}", raised.in_short()) }
+            BuildError { param: "name", message: format!("{name} {}", raised.in_short()) }
         })
     })
 }

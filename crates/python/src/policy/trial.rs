@@ -3,7 +3,7 @@
 use super::{find, given};
 use bufferlab_core::{Admission, Packet, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::time::Instant;
@@ -18,7 +18,7 @@ const LOOK_EVERY: u64 = 1 << 16;
 /// Shows the policy `name` `arrivals` packets. Answers a byte per arrival (0: stored; else 1 + the drop reason's number) and the seconds that
 /// it took, the switch's own work included.
 #[pyfunction]
-pub(crate) fn trial<'py>(
+pub(crate) fn run_trial<'py>(
     py: Python<'py>,
     name: &str,
     parameters: &Bound<'_, PyDict>,
@@ -70,10 +70,8 @@ pub(crate) fn trial<'py>(
     }
     let seconds = start.elapsed().as_secs_f64();
     if let Some(failure) = switch.take_failure() {
-        return Err(match failure.cause.as_deref().and_then(|cause| cause.downcast_ref::<super::Raised>()) {
-            Some(raised) if raised.error.is_instance_of::<PyKeyboardInterrupt>(py) => raised.error.clone_ref(py),
-            _ => crate::errors::policy_alone(py, info.name, &failure),
-        });
+        let queue = failure.queue.map(|queue| switch.buffer().port_and_priority(queue));
+        return Err(crate::errors::policy_alone(py, info.name, queue, failure));
     }
     Ok((PyBytes::new(py, &verdicts), seconds))
 }

@@ -68,7 +68,9 @@ impl Verdict {
         match self.0 {
             core::Verdict::Admit(account) => account as u64,
             core::Verdict::Drop(reason) => 16 + reason as u64,
-            core::Verdict::Evict { victim, end } => 256 + u64::from(victim.0) * 2 + u64::from(end == End::Head),
+            core::Verdict::Evict { victim, end } => {
+                256 + u64::from(victim.0) * 2 + u64::from(end == End::Head)
+            }
         }
     }
 }

@@ -191,7 +191,11 @@ fn nothing_lent() -> PyErr {
 fn of_queue<R>(queue: usize, get: impl FnOnce(&core::Buffer, QueueId) -> R) -> PyResult<R> {
     read(|buffer| {
         let queues = usize::from(buffer.ports()) * usize::from(buffer.queues_per_port());
-        if queue < queues { Ok(get(buffer, QueueId(queue as u16))) } else { Err(beyond("queue", queue, queues)) }
+        if queue < queues {
+            Ok(get(buffer, QueueId(queue as u16)))
+        } else {
+            Err(beyond("queue", queue, queues))
+        }
     })?
 }
 
@@ -257,7 +261,11 @@ impl Buffer {
     fn port_bytes(&self, port: usize) -> PyResult<u64> {
         read(|buffer| {
             let ports = usize::from(buffer.ports());
-            if port < ports { Ok(buffer.shared_port_bytes(port as u16)) } else { Err(beyond("port", port, ports)) }
+            if port < ports {
+                Ok(buffer.shared_port_bytes(port as u16))
+            } else {
+                Err(beyond("port", port, ports))
+            }
         })?
     }
 
