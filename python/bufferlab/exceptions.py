@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .sweeps import Sweep
 
 __all__ = [
     "BufferlabError",
     "BufferlabWarning",
     "ConformanceError",
+    "DomainError",
     "MissingExtraError",
     "PolicyError",
     "Problem",
     "ResultsError",
     "RunError",
     "ScenarioError",
+    "SweepError",
 ]
 
 
@@ -148,6 +154,35 @@ class ConformanceError(BufferlabError):
 
 class ResultsError(BufferlabError):
     """A folder of results cannot be read, or must not be replaced."""
+
+
+class SweepError(BufferlabError):
+    """Some runs of a sweep failed; the others are complete."""
+
+    def __init__(self, failed: Sequence[str], sweep: Sweep | None = None) -> None:
+        super().__init__(
+            f"{len(failed)} {'run' if len(failed) == 1 else 'runs'} failed:\n" + "\n".join(failed),
+            "the other points are complete; mend the cause and repeat the call with the same `out`: only what is missing will run",
+        )
+        self.args = (tuple(failed),)
+        self.failed = tuple(failed)
+        """What failed, and why."""
+        self.sweep = sweep
+        """What is there nevertheless; lost when the error is pickled."""
+
+
+class DomainError(BufferlabError, ValueError):
+    """An input for which the theory has no answer."""
+
+    def __init__(self, input: str, value: float, valid: str) -> None:
+        super().__init__(f"{input} is {value:g}, expected {valid}")
+        self.args = (input, value, valid)
+        self.input = input
+        """The argument."""
+        self.value = value
+        """Its value in the base unit."""
+        self.valid = valid
+        """The values for which there is an answer."""
 
 
 class MissingExtraError(BufferlabError, ImportError):

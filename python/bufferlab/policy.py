@@ -274,6 +274,7 @@ def _parameter(policy: type[Policy], name: str, given: Any, hint: Any) -> _Plain
     default, choices = declared.default, list(declared.choices)
     if not choices and get_origin(hint) is Literal:
         choices = list(get_args(hint))
+    kind: str
     if declared.unit is not None:
         kind = declared.unit
     elif isinstance(default, bool):

@@ -133,6 +133,9 @@ class Scenario:
             self._loaded = _bufferlab.load(self._path, self._text, list(self._overrides))
         return self._loaded
 
+    def _source(self) -> _bufferlab._Source:
+        return (self._path, self._text, list(self._overrides))
+
     def check(self) -> Scenario:
         """Reads it, and builds its network once, which finds what only shows when policies meet switches.
 
@@ -192,9 +195,9 @@ class Scenario:
         return (self._path.absolute(), self._text, self._overrides, packed)
 
     def __setstate__(self, state: _State) -> None:
-        *place, packed = state
+        path, text, overrides, packed = state
         policy.unpack(packed)
-        self._place(*place)
+        self._place(path, text, overrides)
 
     def __repr__(self) -> str:
         changes = "".join(f", {key}={value}" for key, value in self._overrides)

@@ -254,9 +254,21 @@ def test_a_hook_that_raises_ends_the_run_too(star: Scenario) -> None:
     assert error.method == "on_dequeue" and isinstance(error.__cause__, KeyError)
 
 
+def test_comparisons_and_sweeps_take_own_policies_by_class_and_name(star: Scenario) -> None:
+    comparison = bufferlab.compare(star, ["dt", PythonDt, "py-lqd"], seeds=2)  # type: ignore[list-item]
+    assert comparison.policies == ("dt", "py-dt", "py-lqd")
+    change = comparison["switches.lost_percent"]["py-dt"].change
+    assert change is not None and change.mean == 0.0
+    with pytest.raises(bufferlab.SweepError) as caught:
+        bufferlab.sweep(star, {"switch.buffer": ["200 KB", "400 KB"]}, policies=[PythonDt, Raises])
+    grid = caught.value.sweep
+    assert grid is not None and len(grid.points()) == 2
+    assert "ZeroDivisionError" in str(caught.value)
+
+
 def test_one_failed_run_of_several_harms_no_other(star: Scenario, tmp_path: Path) -> None:
     scenarios = [star.set("switch.policy", policy) for policy in ("dt", Raises, PythonDt)]
-    jobs = [(scenario._load(), tmp_path / str(number), []) for number, scenario in enumerate(scenarios)]
+    jobs = [(scenario._load(), tmp_path / str(number), list[tuple[str, str, str]]()) for number, scenario in enumerate(scenarios)]
     first, second, third = bufferlab._bufferlab.execute(jobs, 2, False, None)
     assert first is None and third is None and isinstance(second, PolicyError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "2"]
@@ -281,7 +293,7 @@ def test_parameters_are_declared_in_the_class_and_checked_in_scenarios(star: Sce
         def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
             return Verdict.FULL
 
-    given = {"name": Declares, "alpha": 2, "reserve": "1 KB", "period": "5 ns", "strict": True, "mode": "hard"}
+    given: dict[str, bufferlab.Value] = {"name": Declares, "alpha": 2, "reserve": "1 KB", "period": "5 ns", "strict": True, "mode": "hard"}
     star.set("switch.policy", given).check()
     assert seen[-1] == (2.0, 1000, 5000, 3, True, "hard")
     star.set("switch.policy", Declares).check()

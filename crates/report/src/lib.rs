@@ -13,6 +13,7 @@
 //! # Ok::<(), bufferlab_report::ReportError>(())
 //! ```
 
+mod buffer_sample;
 mod bursts;
 mod caveat;
 mod compare;
@@ -30,6 +31,7 @@ mod summary;
 mod svg;
 mod terminal;
 
+pub use buffer_sample::{BufferSample, PriorityOccupancy, visit_buffer_samples};
 pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use compare::{Cell, Comparison, MetricComparison};

@@ -284,6 +284,14 @@ impl List {
         self.push(&at, "buffer_p99_percent", "buffer in use, p99, fullest", Unit::Percent, Neither, p99);
         let max = run.occupancy.iter().map(|switch| switch.max_percent).reduce(f64::max);
         self.push(&quiet, "buffer_max_percent", "buffer in use, largest", Unit::Percent, Neither, max);
+        for held in &run.priorities {
+            let (switch, priority, percent) = (&held.switch, held.priority, held.percent);
+            for (part, value) in [("mean", percent.mean), ("p99", percent.p99)] {
+                let id = format!("{switch}.priority_{priority}.buffer_{part}_percent");
+                let label = format!("buffer of {switch} for priority {priority}, {part}");
+                self.push(&quiet, &id, &label, Unit::Percent, Neither, Some(value));
+            }
+        }
     }
 
     fn links(&mut self, run: &RunSummary) {

@@ -1,5 +1,6 @@
 //! One run in numbers.
 
+use crate::buffer_sample::{self, PriorityOccupancy};
 use crate::bursts::{self, BurstGroup, Bursts, DelayGroup, PortShare, jain};
 use crate::error::ReportError;
 use crate::pauses::{self, Deadlock};
@@ -47,6 +48,8 @@ pub struct RunSummary {
     pub switching: Switching,
     /// Buffer occupancy of every switch.
     pub occupancy: Vec<SwitchOccupancy>,
+    /// Of the sampled switch, by priority; empty where only one priority is used, or nothing was sampled.
+    pub priorities: Vec<PriorityOccupancy>,
     /// Links by role.
     pub links: Vec<LinkRole>,
     /// Switches that waited for each other when the run ended.
@@ -277,6 +280,7 @@ pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), 
         ports: bursts::ports(result)?,
         switching: switching(result)?,
         occupancy,
+        priorities: buffer_sample::by_priority(result)?,
         links: links(result)?,
         deadlocks: pauses::deadlocks(result)?,
         run_caveats: manifest.caveats.clone(),

@@ -44,6 +44,7 @@
 //! ```
 
 use crate::{Metric, ReproduceError};
+use bufferlab_report::format::leading_number;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -502,12 +503,4 @@ fn label(value: &toml::Value) -> String {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// Where a value such as `10 Gb/s` (10) is drawn; `None` if it does not begin with a number.
-#[must_use]
-pub fn leading_number(text: &str) -> Option<f64> {
-    let text = text.trim_matches('"').trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+e".contains(c))).unwrap_or(text.len());
-    text[..end].parse().ok()
 }

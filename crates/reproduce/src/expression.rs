@@ -8,9 +8,11 @@
 //! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, the second one being fixed |
 //! | `xs()` | the first axis, as numbers |
 //! | `lower(scheme, baseline)` | by which part the scheme lies below the baseline: (baseline − scheme) / baseline, 0 if both are 0; also of two lists |
+//! | `fewer(scheme, baseline)` | the same of counts, of which the baseline may have none: relative to the larger of both, so that none against some is −1 |
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1 |
+//! | `slope(x, y)` | of the straight line through the points, by least squares |
 //! | `rising(list)` | the least step from one value to the next, as a part of the former: −0.1 is a fall by a tenth |
 //!
 //! Lists are written `["dt", "fab"].map(|p| v("incast", p, 0.4))`.
@@ -61,6 +63,7 @@ fn plain_engine() -> Engine {
     // `if a { b } else { c }` over two metrics in nested calls is as deep as it gets.
     engine.set_max_expr_depths(64, 32);
     engine.register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, lower));
+    engine.register_fn("fewer", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, fewer));
     engine.register_fn("ratio", |a: Dynamic, b: Dynamic| pairwise(&a, &b, |a, b| a / b));
     engine.register_fn("mean", |list: Array| {
         let numbers = numbers(&list)?;
@@ -74,6 +77,14 @@ fn plain_engine() -> Engine {
     });
     engine.register_fn("spearman", |x: Array, y: Array| {
         Answer::Ok(pearson(&ranks(&numbers(&x)?), &ranks(&numbers(&y)?)))
+    });
+    engine.register_fn("slope", |x: Array, y: Array| {
+        let (x, y) = (numbers(&x)?, numbers(&y)?);
+        if x.len() == y.len() {
+            Answer::Ok(slope(&x, &y))
+        } else {
+            Err(format!("lists of {} and {} values", x.len(), y.len()).into())
+        }
     });
     engine.register_fn("rising", |list: Array| {
         let numbers = numbers(&list)?;
@@ -142,6 +153,11 @@ fn lower(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base }
 }
 
+/// [`lower`] where the scheme has fewer.
+fn fewer(scheme: f64, base: f64) -> f64 {
+    if scheme == base { 0.0 } else { (base - scheme) / base.max(scheme) }
+}
+
 fn pairwise(a: &Dynamic, b: &Dynamic, of: impl Fn(f64, f64) -> f64) -> Answer<Dynamic> {
     if !a.is_array() && !b.is_array() {
         return Ok(Dynamic::from_float(of(number(a)?, number(b)?)));
@@ -159,6 +175,13 @@ fn pairwise(a: &Dynamic, b: &Dynamic, of: impl Fn(f64, f64) -> f64) -> Answer<Dy
         return Err(format!("lists of {} and {} values", a.len(), b.len()).into());
     }
     Ok(Dynamic::from_array(a.iter().zip(&b).map(|(&a, &b)| Dynamic::from_float(of(a, b))).collect()))
+}
+
+fn slope(x: &[f64], y: &[f64]) -> f64 {
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let products = x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
+    products / x.iter().map(|x| (x - mx).powi(2)).sum::<f64>()
 }
 
 /// Ranks from 1; equal values share the mean of theirs.
@@ -228,6 +251,8 @@ mod tests {
         assert_eq!(of(r#"lower(v("m", "one"), v("m", "two"))"#), Ok(0.5));
         assert_eq!(of(r#"lower(25, 100.0)"#), Ok(0.75));
         assert_eq!(of("lower(0, 0.0)"), Ok(0.0));
+        assert_eq!(of("fewer([0, 1, 4, 4], [0, 4, 1, 0])[1]"), Ok(0.75));
+        assert_eq!(of("let f = fewer([0, 1, 4, 4], [0, 4, 1, 0]); f[0] + f[2] + f[3]"), Ok(-1.75));
         assert_eq!(of(r#"min(lower(over("m", "one"), over("m", "two")))"#), Ok(0.5));
         assert_eq!(of(r#"mean(["one", "two"].map(|p| v("m", p, 1)))"#), Ok(1.5));
     }
@@ -248,6 +273,14 @@ mod tests {
     fn the_least_step_tells_whether_a_list_rises() {
         assert_eq!(of("rising([1, 2, 3])"), Ok(0.5));
         assert_eq!(of("rising([4, 2, 3])"), Ok(-0.5));
+    }
+
+    #[test]
+    fn the_slope_is_that_of_least_squares() {
+        assert_eq!(of("slope([1, 2, 3], [5, 7, 9])"), Ok(2.0));
+        // Residuals 1, -2, 1 about 2 x.
+        assert_eq!(of("slope([1, 2, 3], [3, 2, 7])"), Ok(2.0));
+        assert!(of("slope([1, 2], [3])").is_err_and(|why| why.contains("lists of 2 and 1")));
     }
 
     #[test]

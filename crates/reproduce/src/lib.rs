@@ -18,7 +18,7 @@ mod verdict;
 pub use error::ReproduceError;
 pub use experiment::{
     Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Reading, Scale,
-    ScaleName, Variant, leading_number,
+    ScaleName, Variant,
 };
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,

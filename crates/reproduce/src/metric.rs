@@ -1,14 +1,15 @@
-//! What number is taken of a run? One of its summary, or a statistic over some of its flows or queries.
+//! What number is taken of a run? One of its summary, or a statistic over some of its flows or queries, or over samples of a buffer.
 //!
 //! ```toml
 //! [metrics]
 //! tail = "class.incast.slowdown_p99"
 //! small = { flows = ["web_search"], below_bytes = 100_000, of = "slowdown", take = "p99" }
 //! absorbed = { queries = ["incast"], of = "dropped_packets", take = "zero_percent" }
+//! lossless = { priorities = [3], of = "buffer_percent", take = "p99" }
 //! ```
 
 use bufferlab_metrics::{FlowRow, PauseRow, QueryRow};
-use bufferlab_report::{Percentile, run_summary};
+use bufferlab_report::{Percentile, run_summary, visit_buffer_samples};
 use bufferlab_results::RunResult;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -17,18 +18,18 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected a metric: the id of one of the summary's as a string, or { flows or queries = [classes], from_bytes, below_bytes, \
-                 of = slowdown | time_ms | dropped_packets | sent_packets | retransmitted_packets | timeouts | bytes, \
+    expecting = "expected a metric: the id of one of the summary's as a string, or { flows or queries = [classes], or priorities = [numbers], from_bytes, below_bytes, \
+                 of = buffer_percent (of priorities) | slowdown | time_ms | dropped_packets | sent_packets | retransmitted_packets | timeouts | bytes, \
                  take = mean | p50 | p99 | p99_9 | max | sum | count | zero_percent }"
 )]
 pub enum Metric {
     /// The summary's, by its id: `comparison.csv` of a report lists them; or `pauses`, the pause frames that switches sent.
     Summary(String),
-    /// A statistic over flows or queries.
+    /// A statistic over flows, queries or samples.
     Statistic(Statistic),
 }
 
-/// A statistic over flows or queries.
+/// A statistic over flows, over queries, or over the samples of a buffer.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statistic {
@@ -36,6 +37,8 @@ pub struct Statistic {
     pub flows: Option<Vec<String>>,
     /// Classes of the queries, instead of flows.
     pub queries: Option<Vec<String>>,
+    /// Queues of these priorities together, at every sample of the sampled switch in the arrival phase, instead of flows.
+    pub priorities: Option<Vec<u8>>,
     /// Only flows of at least so many bytes.
     #[serde(default)]
     pub from_bytes: u64,
@@ -47,7 +50,7 @@ pub struct Statistic {
     pub take: Take,
 }
 
-/// What is looked at, of a flow or a query.
+/// What is looked at, of a flow, a query or a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -65,6 +68,8 @@ pub enum Quantity {
     Timeouts,
     /// Bytes.
     Bytes,
+    /// Bytes stored for the priorities, headroom included (% of the switch's buffer); of samples only.
+    BufferPercent,
 }
 
 /// What is taken of many values.
@@ -97,6 +102,11 @@ impl Metric {
         match self {
             Self::Summary(id) => id.clone(),
             Self::Statistic(statistic) => {
+                if let Some(priorities) = &statistic.priorities {
+                    let numbers: Vec<_> = priorities.iter().map(ToString::to_string).collect();
+                    let (of, take) = (statistic.of, statistic.take);
+                    return format!("priorities[{}].{of:?}.{take:?}", numbers.join("+")).to_lowercase();
+                }
                 let (kind, classes) = match (&statistic.flows, &statistic.queries) {
                     (_, Some(queries)) => ("queries", queries.join("+")),
                     (flows, None) => ("flows", flows.as_deref().unwrap_or_default().join("+")),
@@ -114,8 +124,17 @@ impl Metric {
     /// What no type can say.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self::Statistic(statistic) = self else { return Ok(()) };
-        if statistic.flows.is_some() && statistic.queries.is_some() {
-            return Err("give `flows` or `queries`, not both".to_owned());
+        let given = [statistic.flows.is_some(), statistic.queries.is_some(), statistic.priorities.is_some()];
+        if given.into_iter().filter(|given| *given).count() > 1 {
+            return Err("give one of `flows`, `queries` and `priorities`".to_owned());
+        }
+        if statistic.priorities.is_some() != (statistic.of == Quantity::BufferPercent) {
+            return Err("`buffer_percent` is of `priorities`, and nothing else is".to_owned());
+        }
+        if statistic.priorities.is_some() && (statistic.from_bytes > 0 || statistic.below_bytes.is_some()) {
+            return Err(
+                "`from_bytes` and `below_bytes` choose flows by their size: priorities have none".to_owned()
+            );
         }
         let of_flows = matches!(statistic.of, Quantity::SentPackets | Quantity::RetransmittedPackets);
         if statistic.queries.is_some() && of_flows {
@@ -145,7 +164,7 @@ pub(crate) fn numbers(
         of("p99", switch.p99_percent);
     }
     let pauses = result.load::<PauseRow>()?;
-    numbers.insert("pauses".to_owned(), pauses.iter().map(|row| row.sent_pauses as f64).sum());
+    numbers.insert("pauses".to_owned(), pauses.iter().map(|row| row.sent_pauses).sum::<u64>() as f64);
     if statistics.is_empty() {
         return Ok(numbers);
     }
@@ -159,6 +178,7 @@ pub(crate) fn numbers(
         for (statistic, values) in statistics.iter().zip(&mut values) {
             let size = statistic.from_bytes..statistic.below_bytes.unwrap_or(u64::MAX);
             if statistic.queries.is_none()
+                && statistic.priorities.is_none()
                 && wanted(&statistic.flows, row.class)
                 && size.contains(&row.size_bytes)
             {
@@ -173,6 +193,13 @@ pub(crate) fn numbers(
             }
         }
     })?;
+    if statistics.iter().any(|statistic| statistic.priorities.is_some()) {
+        visit_buffer_samples(result, |sample| {
+            for (statistic, values) in statistics.iter().zip(&mut values) {
+                values.extend(statistic.priorities.as_ref().map(|priorities| sample.percent(priorities)));
+            }
+        })?;
+    }
     for (statistic, values) in statistics.iter().zip(values) {
         if let Some(value) = take(values, statistic.take) {
             numbers.insert(Metric::Statistic((*statistic).clone()).key(), value);
@@ -190,6 +217,7 @@ fn of_flow(row: &FlowRow, of: Quantity) -> Option<f64> {
         Quantity::RetransmittedPackets => Some(row.retransmitted_packets as f64),
         Quantity::Timeouts => Some(f64::from(row.timeouts)),
         Quantity::Bytes => Some(row.size_bytes as f64),
+        Quantity::BufferPercent => None,
     }
 }
 
@@ -200,12 +228,13 @@ fn of_query(row: &QueryRow, of: Quantity) -> Option<f64> {
         Quantity::DroppedPackets => Some(row.dropped_packets as f64),
         Quantity::Timeouts => Some(f64::from(row.timeouts)),
         Quantity::Bytes => Some(row.request_bytes as f64),
-        Quantity::SentPackets | Quantity::RetransmittedPackets => None,
+        Quantity::SentPackets | Quantity::RetransmittedPackets | Quantity::BufferPercent => None,
     }
 }
 
 fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
-    let (count, sum) = (values.len() as f64, values.iter().sum::<f64>());
+    // The sum of no number is -0.
+    let (count, sum) = (values.len() as f64, values.iter().sum::<f64>() + 0.0);
     match take {
         Take::Count => return Some(count),
         Take::Sum => return Some(sum),
@@ -237,6 +266,8 @@ pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<It
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bufferlab_metrics::{RunSink, RunTotals, Scope, SeriesRow};
+    use bufferlab_results::{NameTables, RunHead, RunWriter};
 
     #[test]
     fn statistics_are_by_nearest_rank() {
@@ -248,6 +279,7 @@ mod tests {
         assert_eq!(take(vec![0.0, 3.0, 0.0, 1.0], Take::ZeroPercent), Some(50.0));
         assert_eq!(take(Vec::new(), Take::Mean), None);
         assert_eq!(take(Vec::new(), Take::Count), Some(0.0));
+        assert_eq!(take(Vec::new(), Take::Sum).map(|sum| sum.to_string()).as_deref(), Some("0"));
     }
 
     #[test]
@@ -258,5 +290,66 @@ mod tests {
         let key = small.expect("the metric is written well").map(|metric| metric.key());
         assert_eq!(key.as_deref(), Some("flows[web,0..100000].slowdown.p999"));
         assert!(read("m = { flows = ['web'], of = 'nothing', take = 'p99' }").is_err());
+        let lossless = read("m = { priorities = [3, 4], of = 'buffer_percent', take = 'p99' }");
+        let key = lossless.expect("the metric is written well").map(|metric| metric.key());
+        assert_eq!(key.as_deref(), Some("priorities[3+4].bufferpercent.p99"));
+    }
+
+    #[test]
+    fn a_statistic_over_priorities_is_over_the_samples() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = NameTables { switches: vec!["s0".to_owned()], ..NameTables::default() };
+        let head = RunHead { duration_ns: 100, names, ..RunHead::default() };
+        let mut writer = RunWriter::create(&folder.path().join("run"), head).expect("writable");
+        for (time_ns, bytes) in [(0, 100), (50, 300)] {
+            let row = |scope, priority: Option<u8>| SeriesRow {
+                time_ns,
+                scope,
+                switch: 0,
+                port: priority.map(|_| 0),
+                priority,
+                occupancy_bytes: bytes,
+                threshold_bytes: None,
+            };
+            writer.series(&row(Scope::Switch, None)).expect("writable");
+            writer.series(&row(Scope::Queue, Some(3))).expect("writable");
+        }
+        let (switches, buffer_bytes) = (vec!["s0".to_owned()], vec![1_000]);
+        let totals = RunTotals { switches, buffer_bytes, ..RunTotals::default() };
+        writer.finish(&totals, Vec::new(), None).expect("writable");
+        let run = RunResult::open(&folder.path().join("run")).expect("readable");
+        let of = |priorities: &[u8], take| Statistic {
+            flows: None,
+            queries: None,
+            priorities: Some(priorities.to_vec()),
+            from_bytes: 0,
+            below_bytes: None,
+            of: Quantity::BufferPercent,
+            take,
+        };
+        let wanted =
+            [of(&[3], Take::Max), of(&[0, 3], Take::Mean), of(&[1], Take::Max), of(&[3], Take::Count)];
+        let found = numbers(&run, &wanted.iter().collect::<Vec<_>>()).expect("readable");
+        let found = wanted.map(|one| found.get(&Metric::Statistic(one).key()).copied());
+        assert_eq!(found, [Some(30.0), Some(20.0), Some(0.0), Some(2.0)]);
+    }
+
+    #[test]
+    fn what_a_statistic_cannot_be_of_is_refused() {
+        let refused = |text: &str| {
+            let metric: Metric = toml::from_str::<BTreeMap<String, Metric>>(text)
+                .ok()
+                .and_then(|mut all| all.remove("m"))
+                .expect("the metric can be read");
+            metric.check().expect_err("the metric makes no sense")
+        };
+        let both = refused("m = { flows = ['a'], queries = ['a'], of = 'bytes', take = 'sum' }");
+        assert!(both.contains("give one of"), "{both}");
+        let flows = refused("m = { flows = ['a'], of = 'buffer_percent', take = 'p99' }");
+        assert!(flows.contains("of `priorities`"), "{flows}");
+        let slow = refused("m = { priorities = [1], of = 'slowdown', take = 'p99' }");
+        assert!(slow.contains("of `priorities`"), "{slow}");
+        let sized = refused("m = { priorities = [1], below_bytes = 9, of = 'buffer_percent', take = 'p99' }");
+        assert!(sized.contains("by their size"), "{sized}");
     }
 }

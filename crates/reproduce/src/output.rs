@@ -104,11 +104,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
 /// # Errors
 /// If either fails.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), ReproduceError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = path.with_file_name(format!(".{name}.partial"));
-    fs::write(&partial, text)
-        .and_then(|()| fs::rename(&partial, path))
-        .map_err(ReproduceError::io("write", path))
+    bufferlab_results::write_whole(path, text).map_err(ReproduceError::io("write", path))
 }
 
 /// The verdicts as they go into the ledger.
