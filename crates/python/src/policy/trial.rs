@@ -38,7 +38,7 @@ pub(crate) fn run_trial<'py>(
     let mut now = Time::ZERO;
     let start = Instant::now();
     for number in 0..arrivals {
-        now = now + Time::from_ns(1 + stream.below(200));
+        now += Time::from_ns(1 + stream.below(200));
         while let Some(due) = switch.poll_timeout().filter(|due| *due <= now) {
             switch.handle_timeout(due, &mut ());
             if switch.poll_timeout() == Some(due) {
