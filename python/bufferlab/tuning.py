@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ._names import PolicyName
 
-__all__ = ["Confirmation", "Dimension", "OneOf", "Real", "Trial", "Tuning", "Whole", "tune"]
+__all__ = ["Confirmation", "Dimension", "OneOf", "Proposal", "Real", "Tuning", "Whole", "tune"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ _Plain = Union[Real, Whole, OneOf]
 
 
 @dataclass(frozen=True)
-class Trial:
+class Proposal:
     """What became of one proposal."""
 
     number: int
@@ -163,8 +163,8 @@ class Tuning:
         self,
         study: optuna.Study,
         objectives: tuple[Metric, ...],
-        trials: tuple[Trial, ...],
-        baseline: Trial,
+        trials: tuple[Proposal, ...],
+        baseline: Proposal,
         search: _Search,
     ) -> None:
         self.study = study
@@ -178,7 +178,7 @@ class Tuning:
         self._search = search
 
     @property
-    def front(self) -> tuple[Trial, ...]:
+    def front(self) -> tuple[Proposal, ...]:
         """The proposals that no other one beats in every objective, best first in the first; with one objective, the best alone."""
         wanted = sorted(trial.number for trial in self.study.best_trials)
         trials = [self.trials[number] for number in wanted]
@@ -187,7 +187,7 @@ class Tuning:
         return tuple(trials if len(self.objectives) > 1 else trials[:1])
 
     @property
-    def best(self) -> Trial:
+    def best(self) -> Proposal:
         """The best proposal in the first objective.
 
         Raises
@@ -266,7 +266,7 @@ class Tuning:
             ax = pyplot.subplots(layout="constrained")[1]
         units = {metric.id: metric.unit for metric in self._search.known}
 
-        def places(trials: Sequence[Trial]) -> tuple[list[float], list[float]]:
+        def places(trials: Sequence[Proposal]) -> tuple[list[float], list[float]]:
             pairs = [(trial.mean(x), trial.mean(y)) for trial in trials]
             whole = [(_known(a), _known(b)) for a, b in pairs if a is not None and b is not None]
             return [a for a, _ in whole], [b for _, b in whole]
@@ -378,7 +378,7 @@ def tune(
     directions: list[Literal["minimize", "maximize"]] = [
         "minimize" if metric.better < 0 else "maximize" for metric in objectives
     ]
-    done: list[Trial] = []
+    done: list[Proposal] = []
     with _quiet(optuna):
         # With several proposals at once, those under way count as bad ones, so that they are not made twice.
         chosen = sampler or optuna.samplers.TPESampler(seed=0, constant_liar=at_once > 1)
@@ -393,7 +393,7 @@ def tune(
                 failure = found.error
                 if failure is None and any(mean is None for mean in means):
                     failure = BufferlabError("a run has no value of an objective", "lengthen `duration`")
-                done.append(Trial(trial.number, one, found.metrics, failure, found.scenario))
+                done.append(Proposal(trial.number, one, found.metrics, failure, found.scenario))
                 if failure is None:
                     study.tell(trial, [_known(mean) for mean in means])
                 else:
@@ -481,7 +481,7 @@ class _Search:
 
     def measure(
         self, scenarios: Sequence[Scenario], seeds: tuple[int, ...], metrics: Sequence[str], progress: ProgressOption
-    ) -> list[Trial]:
+    ) -> list[Proposal]:
         """Runs every scenario with every seed. A failure is a part of its trial."""
         keep = None if self._kept is not None else TemporaryFolder()
         root = self._kept or (keep.path if keep else Path())
@@ -509,16 +509,16 @@ class _Search:
         folders: list[Path] | BufferlabError,
         errors: Mapping[Path, BufferlabError],
         metrics: Sequence[str],
-    ) -> Trial:
+    ) -> Proposal:
         if isinstance(folders, BufferlabError):
-            return Trial(-1, {}, {}, folders, scenario)
+            return Proposal(-1, {}, {}, folders, scenario)
         for folder in folders:
             if folder in errors:
-                return Trial(-1, {}, {}, errors[folder], scenario)
+                return Proposal(-1, {}, {}, errors[folder], scenario)
         summaries = [Run(folder).summary for folder in folders]
         self.known = self.known or summaries[0].metrics
         found = {id: tuple(summary.get(id) for summary in summaries) for id in metrics}
-        return Trial(-1, {}, found, None, scenario)
+        return Proposal(-1, {}, found, None, scenario)
 
 
 def _holds(folder: Path, loaded: _bufferlab.Loaded) -> bool:

@@ -38,4 +38,4 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
 
 
 def test_there_are_notebooks() -> None:
-    assert len(NOTEBOOKS) >= 4
+    assert len(NOTEBOOKS) >= 5
