@@ -19,35 +19,65 @@ from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
+    ConformanceError,
     DomainError,
     MissingExtraError,
+    PolicyError,
     Problem,
     ResultsError,
     RunError,
     ScenarioError,
     SweepError,
 )
+from .policy import (
+    Arrival,
+    Buffer,
+    Departure,
+    Policy,
+    Switch,
+    Trial,
+    Verdict,
+    Weight,
+    own_policies,
+    param,
+    register,
+    trial,
+)
+from .checks import Check, Conformance, conformance
 from .progress import Progress
 from .registry import Parameter, PolicyInfo, policies, policy_info
 from .runs import Metric, Run, Summary, run
 from .scenario import Scenario
 from .sweeps import Sweep, sweep
 from .table import Table
+from .tuning import Confirmation, OneOf, Proposal, Real, Tuning, Whole, tune
 
 __all__ = [
+    "Arrival",
+    "Buffer",
     "BufferlabError",
     "BufferlabWarning",
     "Caveat",
     "Cell",
+    "Check",
     "Comparison",
+    "Confirmation",
+    "Conformance",
+    "ConformanceError",
+    "Departure",
     "DomainError",
     "Estimate",
     "Metric",
     "MissingExtraError",
+    "OneOf",
     "Parameter",
+    "Policy",
+    "PolicyError",
     "PolicyInfo",
     "Problem",
     "Progress",
+    "Proposal",
+    "Real",
     "ResultsError",
     "Run",
     "RunError",
@@ -56,18 +86,30 @@ __all__ = [
     "Summary",
     "Sweep",
     "SweepError",
+    "Switch",
     "Table",
+    "Trial",
+    "Tuning",
     "Value",
+    "Verdict",
+    "Weight",
+    "Whole",
     "__commit__",
     "__version__",
     "compare",
+    "conformance",
+    "own_policies",
+    "param",
     "plot",
     "policies",
     "policy_info",
+    "register",
     "repeat",
     "run",
     "sweep",
     "theory",
+    "trial",
+    "tune",
 ]
 
 __version__, __commit__ = _bufferlab.version()

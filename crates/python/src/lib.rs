@@ -5,6 +5,7 @@
 
 mod errors;
 mod plans;
+mod policy;
 mod registry;
 mod results;
 mod runs;
@@ -19,9 +20,13 @@ mod _bufferlab {
     #[pymodule_export]
     use super::plans::{SweepPlan, plan};
     #[pymodule_export]
+    use super::policy::{
+        Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,
+    };
+    #[pymodule_export]
     use super::registry::{PolicyInfo, policies};
     #[pymodule_export]
-    use super::results::{report, summary};
+    use super::results::{estimate, report, summary};
     #[pymodule_export]
     use super::runs::execute;
     #[pymodule_export]
