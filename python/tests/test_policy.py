@@ -242,6 +242,31 @@ def test_the_buffer_names_the_queues_that_it_has() -> None:
         trial(Asks, arrivals=10)
 
 
+def test_a_policy_may_choose_the_queue_within_the_port() -> None:
+    @register
+    class ByFlow(Policy):
+        name = "by-flow"
+
+        def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
+            return flow % 2
+
+        def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+            assert arrival.priority == arrival.flow % 2 and arrival.queue == 2 * arrival.port + arrival.priority
+            return Verdict.ADMIT if buffer.fits(arrival.size) else Verdict.FULL
+
+    assert 0 < trial(ByFlow, arrivals=1000).drops < 1000
+
+    @register
+    class LosesItsWay(ByFlow):
+        name = "loses-its-way"
+
+        def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
+            return -1
+
+    with pytest.raises(PolicyError, match=r"classify: answered -1 \(int\); expected a queue of the port"):
+        trial(LosesItsWay, arrivals=10)
+
+
 def test_a_hook_that_raises_ends_the_run_too(star: Scenario) -> None:
     @register
     class FailsLate(PythonDt):
@@ -391,6 +416,14 @@ def test_the_conformance_suite_is_one_call(star: Scenario) -> None:
         broken.raise_for_failures()
     raising = conformance(Raises)
     assert "ZeroDivisionError: division by zero" in str(raising) and "in go_wrong" in str(raising)
+
+
+def test_the_example_of_the_documentation_runs_and_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path("docs/own-policies.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+    assert len(example.splitlines()) < 30
+    exec(example.replace("seeds=5", "seeds=1"), {"__name__": "example"})
+    assert "fair-share" in capsys.readouterr().out
 
 
 MODULE = '''
