@@ -341,11 +341,11 @@ class Trial:
     verdicts: bytes
     """A byte per arrival: 0 if it was stored, another number for each reason of a drop."""
     seconds: float
-    """How long it took, the switch's own work included."""
+    """CPU time that it took, the switch's own work included."""
 
     @property
     def ns_per_decision(self) -> float:
-        """Time per arrival, the switch's own work included (some 100 ns)."""
+        """CPU time per arrival, the switch's own work included (some 100 ns)."""
         return self.seconds * 1e9 / max(len(self.verdicts), 1)
 
     @property

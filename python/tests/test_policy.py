@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -473,3 +474,27 @@ def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> 
     code = f"import pickle, bufferlab; print(bufferlab.run(pickle.load(open({str(packed)!r}, 'rb'))).policy)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "local\n", done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_ctrl_c_ends_a_run_whose_verdicts_are_pythons(tmp_path: Path) -> None:
+    (tmp_path / "own_module.py").write_text(MODULE)
+    program = tmp_path / "main.py"
+    program.write_text(
+        "import sys, bufferlab\n"
+        "from own_module import Shipped\n"
+        "star = bufferlab.Scenario.from_file('scenarios/star-incast.toml', duration='10000 s')\n"
+        "def told(progress):\n"
+        "    print('running', flush=True)\n"
+        "try:\n"
+        "    bufferlab.run(star.set('switch.policy', Shipped), progress=told)\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(42)\n"
+    )
+    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        # Nobody reads any more: the pipe must not fill.
+        process.stdout.read()
+        assert process.wait(60) == 42
