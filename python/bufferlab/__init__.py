@@ -19,14 +19,31 @@ from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
+    ConformanceError,
     DomainError,
     MissingExtraError,
+    PolicyError,
     Problem,
     ResultsError,
     RunError,
     ScenarioError,
     SweepError,
 )
+from .policy import (
+    Arrival,
+    Buffer,
+    Departure,
+    Policy,
+    Switch,
+    Trial,
+    Verdict,
+    Weight,
+    own_policies,
+    param,
+    register,
+    trial,
+)
+from .checks import Check, Conformance, conformance
 from .progress import Progress
 from .registry import Parameter, PolicyInfo, policies, policy_info
 from .runs import Metric, Run, Summary, run
@@ -35,16 +52,24 @@ from .sweeps import Sweep, sweep
 from .table import Table
 
 __all__ = [
+    "Arrival",
+    "Buffer",
     "BufferlabError",
     "BufferlabWarning",
     "Caveat",
     "Cell",
+    "Check",
     "Comparison",
+    "Conformance",
+    "ConformanceError",
+    "Departure",
     "DomainError",
     "Estimate",
     "Metric",
     "MissingExtraError",
     "Parameter",
+    "Policy",
+    "PolicyError",
     "PolicyInfo",
     "Problem",
     "Progress",
@@ -56,18 +81,27 @@ __all__ = [
     "Summary",
     "Sweep",
     "SweepError",
+    "Switch",
     "Table",
+    "Trial",
     "Value",
+    "Verdict",
+    "Weight",
     "__commit__",
     "__version__",
     "compare",
+    "conformance",
+    "own_policies",
+    "param",
     "plot",
     "policies",
     "policy_info",
+    "register",
     "repeat",
     "run",
     "sweep",
     "theory",
+    "trial",
 ]
 
 __version__, __commit__ = _bufferlab.version()

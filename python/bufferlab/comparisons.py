@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Union
 from . import _bufferlab
 from ._folders import TemporaryFolder
 from .executors import ExecutorOption, carry_out
+from .policy import policy_name
 from .progress import ProgressOption
 from .runs import Metric, Run, warn
 from .scenario import ScenarioLike, as_scenario
@@ -19,11 +20,12 @@ from .table import Table
 
 if TYPE_CHECKING:
     from ._names import PolicyName
+    from .policy import Policy
 
 __all__ = ["Caveat", "Cell", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
 
-PolicyChoice = Union["PolicyName", Literal["all"]]
-"""A policy of the registry, or all that fit the scenario."""
+PolicyChoice = Union["PolicyName", Literal["all"], "type[Policy]"]
+"""A policy of the registry, the class of an own one (its name works, too, but no type checker knows it), or all that fit the scenario."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,8 @@ def compare(
     """
     if not policies:
         raise ValueError("policies is empty: name at least one, or use `repeat` for the scenario's own")
-    return _compare(scenario, list(policies), seeds, out, executor, jobs, verify, progress)
+    names = [policy_name(policy) for policy in policies]
+    return _compare(scenario, names, seeds, out, executor, jobs, verify, progress)
 
 
 def repeat(

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 __all__ = [
     "BufferlabError",
     "BufferlabWarning",
+    "ConformanceError",
     "DomainError",
     "MissingExtraError",
+    "PolicyError",
     "Problem",
     "ResultsError",
     "RunError",
@@ -108,6 +110,46 @@ class ScenarioError(BufferlabError):
 
 class RunError(BufferlabError):
     """A scenario that was read cannot run, or its run broke off."""
+
+
+class PolicyError(RunError):
+    """An own policy failed while a scenario ran: it raised, answered nonsense, or asked for what no switch can do.
+
+    What it raised is the cause (``__cause__``), so that Python shows its traceback above this one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        help: str = "",
+        policy: str = "",
+        switch: str = "",
+        port: int | None = None,
+        priority: int | None = None,
+        time_ps: int = 0,
+        method: str = "",
+        traceback: str = "",
+    ) -> None:
+        super().__init__(message, help)
+        self.args = (message, help, policy, switch, port, priority, time_ps, method, traceback)
+        self.policy = policy
+        """Its name."""
+        self.switch = switch
+        """Name of the switch."""
+        self.port = port
+        """Egress port of the queue that it was called for; ``None`` where the call was about no queue."""
+        self.priority = priority
+        """Priority of that queue."""
+        self.time_ps = time_ps
+        """Simulated time (ps)."""
+        self.method = method
+        """Which of its methods it was."""
+        self.traceback = traceback
+        """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+
+
+class ConformanceError(BufferlabError):
+    """A policy breaks a promise that every policy keeps."""
 
 
 class ResultsError(BufferlabError):

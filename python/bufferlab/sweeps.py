@@ -15,6 +15,7 @@ from ._toml import Value
 from .comparisons import Comparison, PolicyChoice
 from .exceptions import BufferlabError, SweepError
 from .executors import ExecutorOption, carry_out
+from .policy import policy_name
 from .progress import ProgressOption
 from .runs import warn
 from .scenario import ScenarioLike, as_scenario
@@ -129,7 +130,8 @@ def sweep(
     keep = TemporaryFolder() if out is None else None
     folder = Path(out) if out is not None else keep.path / "sweep" if keep else Path()
     grid = [(key, [_toml.value(value) for value in values]) for key, values in vary.items()]
-    plan = _bufferlab.SweepPlan(scenario._source(), grid, list(policies), seeds, folder)
+    names = [policy_name(policy) for policy in policies]
+    plan = _bufferlab.SweepPlan(scenario._source(), grid, names, seeds, folder)
     planned = plan.jobs
     failed = list(plan.failed)
     errors = carry_out(

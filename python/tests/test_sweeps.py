@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +86,10 @@ def test_a_point_that_cannot_run_is_named_and_the_others_are_there(star: Scenari
 def test_every_executor_leaves_the_same_bytes(star: Scenario, tmp_path: Path, executor: Any) -> None:
     sweep(star, GRID, policies=["dt", "abm"], out=tmp_path / "here")
     seen: list[Progress] = []
-    arguments: dict[str, Any] = {"policies": ["dt", "abm"], "out": tmp_path / "there", "progress": seen.append}
-    if isinstance(executor, str):
-        sweep(star, GRID, executor=executor, jobs=2, **arguments)
-    else:
-        with executor(2) as pool:
-            sweep(star, GRID, executor=pool, **arguments)
+    with ExitStack() as stack:
+        there: Any = executor if isinstance(executor, str) else stack.enter_context(executor(2))
+        out = tmp_path / "there"
+        sweep(star, GRID, policies=["dt", "abm"], out=out, executor=there, jobs=2, progress=seen.append)
     same_results(tmp_path / "here", tmp_path / "there")
     assert (seen[-1].complete, seen[-1].done) == (8, 1.0)
 
@@ -172,7 +171,7 @@ def test_a_scenario_that_is_at_fault_is_tried_once(star: Scenario) -> None:
 
 
 def test_a_worker_of_another_version_is_refused(star: Scenario) -> None:
-    unit = Unit(star.resolved, (), (), False, ("0.0.0", None), None)
+    unit = Unit(star.resolved, (), (), False, None, ("0.0.0", None), None)
     with pytest.raises(BufferlabError, match=r"0\.0\.0") as caught:
         run_unit(unit)
     assert "same wheel" in caught.value.help
@@ -242,3 +241,35 @@ def test_a_comparison_can_be_spread_too(star: Scenario, tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         compare(star, ["dt", "abm"], seeds=2, out=tmp_path / "there", executor=pool)
     same_results(tmp_path / "here", tmp_path / "there")
+
+
+OWN = """
+from bufferlab import Arrival, Buffer, Policy, Verdict, register
+
+@register
+class Travelling(Policy):
+    name = "travelling"
+    def admit(self, arrival, buffer):
+        return Verdict.ADMIT if buffer.fits(arrival.size) else Verdict.FULL
+"""
+
+SPREAD = """
+from own_policy import Travelling
+from bufferlab import Scenario, sweep
+
+if __name__ == "__main__":
+    star = Scenario.from_file("scenarios/star-incast.toml", duration="2 ms")
+    vary = {"switch.buffer": ["200 KB", "400 KB"]}
+    here = sweep(star, vary, policies=["cs", Travelling])
+    there = sweep(star, vary, policies=["cs", Travelling], executor="processes", jobs=2)
+    assert here.text == there.text
+    print(there.text)
+"""
+
+
+def test_own_policies_travel_along(tmp_path: Path) -> None:
+    (tmp_path / "own_policy.py").write_text(OWN)
+    (tmp_path / "main.py").write_text(SPREAD)
+    done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "travelling" in done.stdout

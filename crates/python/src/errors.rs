@@ -1,10 +1,13 @@
 //! Errors of the libraries as the exceptions of `bufferlab.exceptions`: the classes are Python's, so that they can be documented,
 //! subclassed and pickled like any other.
 
+use crate::policy::Raised;
+use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::{LoadError, Problem};
+use bufferlab_sim::{FailedPolicy, SimError};
 use bufferlab_theory::forms::DomainError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -37,7 +40,34 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if error.is_interruption() {
         return PyKeyboardInterrupt::new_err(());
     }
+    if let RunError::Simulation(SimError::PolicyFailed(failed)) = error {
+        return policy(py, error.to_string(), error.hint(), failed);
+    }
     with_help(py, "RunError", &error.to_string(), error.hint())
+}
+
+/// A `PolicyError`, caused by what the policy raised.
+fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) -> PyErr {
+    let FailedPolicy { policy, switch, queue, time, failure } = failed;
+    let (port, priority) = queue.unzip();
+    let exception = failure.cause.as_deref().and_then(|cause| cause.downcast_ref::<Raised>());
+    let traceback = exception.map_or("", |exception| &exception.traceback);
+    let fields = (message, help, policy, switch, port, priority, time.0, failure.hook, traceback);
+    let error = raised(py, "PolicyError", |class| class.call1(fields));
+    error.set_cause(py, exception.map(|exception| exception.error.clone_ref(py)));
+    error
+}
+
+/// The same of a policy that was driven alone; `queue`: port and priority.
+pub(crate) fn policy_alone(
+    py: Python<'_>,
+    name: &str,
+    queue: Option<(u16, u8)>,
+    failure: PolicyFailure,
+) -> PyErr {
+    let (name, switch) = (name.to_owned(), "of the trial".to_owned());
+    let failed = FailedPolicy { policy: name, switch, queue, time: failure.now, failure };
+    policy(py, failed.to_string(), "mend the policy", &failed)
 }
 
 /// A `ResultsError`.

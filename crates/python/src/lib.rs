@@ -5,6 +5,7 @@
 
 mod errors;
 mod plans;
+mod policy;
 mod registry;
 mod results;
 mod runs;
@@ -18,6 +19,10 @@ use pyo3::prelude::*;
 mod _bufferlab {
     #[pymodule_export]
     use super::plans::{SweepPlan, plan};
+    #[pymodule_export]
+    use super::policy::{
+        Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,
+    };
     #[pymodule_export]
     use super::registry::{PolicyInfo, policies};
     #[pymodule_export]
