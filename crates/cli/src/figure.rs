@@ -64,6 +64,7 @@ fn panel(figure: &Figure) -> CurvePanel {
             .iter()
             .map(|series| CurveLine::plain(series.name.as_str(), series.points.iter().copied()))
             .collect(),
+        marks: Vec::new(),
         markers: false,
     }
 }

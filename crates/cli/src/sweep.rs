@@ -1,14 +1,13 @@
 //! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
 
+mod page;
+
 use crate::args::SweepArgs;
 use crate::execute::{execute_each, load, named, out, seeds, warn};
 use crate::{error, print, say};
 use bufferlab_lab::{Job, has_stored};
 use bufferlab_report::format::{estimate, number};
-use bufferlab_report::{
-    Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, Report, curves_page,
-};
-use bufferlab_reproduce::leading_number;
+use bufferlab_report::{Comparison, Report};
 use bufferlab_reproduce::output::write_whole;
 use bufferlab_results::RunResult;
 use miette::{IntoDiagnostic, WrapErr, miette};
@@ -18,7 +17,7 @@ use std::path::Path;
 
 /// The points' means, one line per point, metric and policy.
 const SWEEP_CSV: &str = "sweep.csv";
-/// Charts of the headline metrics.
+/// The same to look at.
 const SWEEP_HTML: &str = "sweep.html";
 /// What the sweep varies: a folder without it, or with another one, is not continued.
 const SWEEP_FILE: &str = "sweep.toml";
@@ -78,7 +77,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     }
     let compared = compared(&out, &points, &policies)?;
     write(&out, SWEEP_CSV, &csv(&args.vary, &compared))?;
-    write(&out, SWEEP_HTML, &page(&first.scenario.name, &args.vary, &compared))?;
+    write(&out, SWEEP_HTML, &page::page(&first.scenario.name, &args.vary, &compared))?;
     print(&table(&args.vary, &compared))?;
     say(&format!("points in {}, means in {SWEEP_CSV}, charts in {SWEEP_HTML}", out.display()));
     if failed.is_empty() {
@@ -255,53 +254,4 @@ fn table(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A chart per headline metric over the first key, for every combination of the others; none if its values are no numbers.
-fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
-    let mut panels = Vec::new();
-    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
-    let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[1..]).collect();
-    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
-        for other in &others {
-            let mut lines: Vec<CurveLine> = Vec::new();
-            for (point, comparison) in compared.iter().filter(|(point, _)| &point.overrides[1..] == *other) {
-                let Some(x) = leading_number(&point.overrides[0].1) else { continue };
-                let Some(row) = comparison.metrics.iter().find(|row| row.metric.id == metric.id) else {
-                    continue;
-                };
-                for cell in &row.cells {
-                    let Some(mean) = cell.estimate else { continue };
-                    let point = CurvePoint { x, y: mean.mean, half_width: mean.half_width };
-                    match lines.iter_mut().find(|line| line.name == cell.policy) {
-                        Some(line) => line.points.push(point),
-                        None => lines.push(CurveLine { name: cell.policy.clone(), points: vec![point] }),
-                    }
-                }
-            }
-            lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
-            let flat = lines.iter().all(|line| line.points.iter().all(|point| point.y == 0.0));
-            if flat || lines.iter().all(|line| line.points.len() < 2) {
-                continue;
-            }
-            let fixed: Vec<_> =
-                other.iter().map(|(key, value)| format!("{} = {value}", short(key))).collect();
-            let linear = |title: &str| CurveAxis { title: title.to_owned(), scale: CurveScale::Linear };
-            panels.push(CurvePanel {
-                title: format!("{}: {}", metric.group, metric.label),
-                note: fixed.join(", "),
-                x: linear(&vary[0].key),
-                y: linear(&metric.title()),
-                lines,
-                markers: true,
-            });
-        }
-    }
-    curves_page(
-        &format!(
-            "{name}: sweep of {}",
-            vary.iter().map(|vary| short(&vary.key)).collect::<Vec<_>>().join(", ")
-        ),
-        &panels,
-    )
 }

@@ -43,7 +43,7 @@
 //! percent = true
 //! ```
 
-use crate::{Metric, ReproduceError};
+use crate::{Metric, PaperMark, ReproduceError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -174,6 +174,16 @@ pub struct Panel {
     /// Logarithmic vertical axis.
     #[serde(default)]
     pub log: bool,
+    /// What is drawn of all that is compared; everything, if left out.
+    pub variants: Option<Vec<String>>,
+}
+
+impl Panel {
+    /// Whether the panel shows this variant.
+    #[must_use]
+    pub fn shows(&self, variant: &str) -> bool {
+        self.variants.as_ref().is_none_or(|names| names.iter().any(|name| name == variant))
+    }
 }
 
 /// A statement of a paper, and how it is judged.
@@ -209,6 +219,8 @@ pub struct Condition {
     /// What is taken of the seeds' effects.
     #[serde(default)]
     pub over_seeds: OverSeeds,
+    /// Where the paper's value would lie in a panel.
+    pub mark: Option<PaperMark>,
 }
 
 /// What is taken of the seeds' effects.
@@ -316,6 +328,7 @@ struct WrittenClaim {
     percent: bool,
     #[serde(default)]
     over_seeds: OverSeeds,
+    mark: Option<PaperMark>,
     #[serde(default)]
     also: Vec<Condition>,
 }
@@ -356,6 +369,11 @@ impl Experiment {
             if !self.metrics.contains_key(&panel.metric) {
                 return Err(format!("panel \"{}\": [metrics] has no \"{}\"", panel.title, panel.metric));
             }
+            for name in panel.variants.iter().flatten() {
+                if !self.variants.iter().any(|variant| variant.name == *name) {
+                    return Err(format!("panel \"{}\": there is no variant \"{name}\"", panel.title));
+                }
+            }
         }
         for claim in &self.claims {
             if claim.conditions.is_empty() == claim.not_checkable.is_none() {
@@ -371,6 +389,9 @@ impl Experiment {
                         "claim {}: with `neutral` the effect has one direction: `at_least` or `at_most`",
                         claim.id
                     ));
+                }
+                if let Some(mark) = &condition.mark {
+                    mark.check(condition, self).map_err(|why| format!("claim {}: {why}", claim.id))?;
                 }
                 crate::expression::compile(&condition.effect)
                     .map_err(|why| format!("claim {}: `{}`: {why}", claim.id, condition.effect))?;
@@ -483,6 +504,7 @@ fn claim(written: WrittenClaim) -> ClaimCheck {
         paper: written.paper,
         percent: written.percent,
         over_seeds: written.over_seeds,
+        mark: written.mark,
     });
     ClaimCheck {
         id: written.id,
@@ -497,7 +519,7 @@ fn overrides(table: &toml::Table) -> Overrides {
 }
 
 /// A value as expressions and tables write it: text without quotes, `0.2`, `8`.
-fn label(value: &toml::Value) -> String {
+pub(crate) fn label(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -505,8 +527,7 @@ fn label(value: &toml::Value) -> String {
 }
 
 /// Where a value such as `10 Gb/s` (10) is drawn; `None` if it does not begin with a number.
-#[must_use]
-pub fn leading_number(text: &str) -> Option<f64> {
+fn leading_number(text: &str) -> Option<f64> {
     let text = text.trim_matches('"').trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+e".contains(c))).unwrap_or(text.len());
     text[..end].parse().ok()

@@ -6,8 +6,10 @@
 
 mod error;
 mod experiment;
+mod explorer;
 pub mod expression;
 mod ledger;
+mod mark;
 mod metric;
 pub mod output;
 mod plan;
@@ -18,11 +20,12 @@ mod verdict;
 pub use error::ReproduceError;
 pub use experiment::{
     Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Reading, Scale,
-    ScaleName, Variant, leading_number,
+    ScaleName, Variant,
 };
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,
 };
+pub use mark::PaperMark;
 pub use metric::{Metric, Quantity, Statistic, Take};
 pub use plan::{Plan, Point};
 pub use registry::Registry;

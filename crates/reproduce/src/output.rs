@@ -1,26 +1,30 @@
 //! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
 
+use crate::explorer::explorer;
+use crate::mark::marks;
 use crate::{
     Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict, paper_name,
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{
-    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_svg,
+    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_png,
+    curve_svg,
 };
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Writes an experiment's `values.csv`, `figure.html` and one SVG per panel into `folder`, each whole or not at all.
+/// Writes an experiment's `values.csv`, `figure.html` and every panel as SVG and PNG into `folder`, each whole or not at all.
 ///
 /// # Errors
-/// If the folder cannot be written.
+/// If the folder cannot be written, or a chart cannot be drawn.
 pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
     write_whole(&folder.join("values.csv"), &values_csv(results))?;
     let panels = panels(results);
     for (number, panel) in panels.iter().enumerate() {
-        write_whole(&folder.join(format!("panel-{}.svg", number + 1)), &curve_svg(panel))?;
+        write_whole(&folder.join(format!("panel-{}.svg", number + 1)), curve_svg(panel))?;
+        write_whole(&folder.join(format!("panel-{}.png", number + 1)), curve_png(panel)?)?;
     }
     write_whole(&folder.join("figure.html"), &page(results, panels, verdicts).html())
 }
@@ -103,10 +107,10 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
 ///
 /// # Errors
 /// If either fails.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), ReproduceError> {
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ReproduceError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!(".{name}.partial"));
-    fs::write(&partial, text)
+    fs::write(&partial, content)
         .and_then(|()| fs::rename(&partial, path))
         .map_err(ReproduceError::io("write", path))
 }
@@ -194,7 +198,8 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
     for panel in &experiment.panels {
         for other in &others {
             let mut lines = Vec::new();
-            for (variant, of) in experiment.variants.iter().enumerate() {
+            let shown = experiment.variants.iter().enumerate().filter(|(_, of)| panel.shows(&of.name));
+            for (variant, of) in shown {
                 let mut points = Vec::new();
                 for places in grid.iter().filter(|places| &places[1..] == *other) {
                     if let Some(mean) = Estimate::of(&results.samples(&panel.metric, variant, places)) {
@@ -223,6 +228,7 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
                     title: experiment.metrics[&panel.metric].key(),
                     scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
                 },
+                marks: marks(results, panel, other),
                 lines,
                 markers: true,
             });
@@ -260,7 +266,8 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
     if experiment.axes.is_empty() {
         tables.push(values_table(results));
     }
-    CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() }
+    let explorer = explorer(results);
+    CurvesPage { title: heading(experiment), about, explorer, panels, tables, ..CurvesPage::default() }
 }
 
 /// For an experiment without axes: a row per variant, a column per metric.
