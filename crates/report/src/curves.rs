@@ -109,6 +109,8 @@ pub struct CurvesPage {
     pub links: Vec<(String, String)>,
     /// What readers with JavaScript can look at from all sides.
     pub explorer: Option<Explorer>,
+    /// The explorer stands above the charts, not at the end: where they are an extract of it.
+    pub explorer_first: bool,
     /// Charts.
     pub panels: Vec<CurvePanel>,
     /// Tables below them.
@@ -125,7 +127,7 @@ impl CurvesPage {
             @if !self.links.is_empty() {
                 ul { @for (path, name) in &self.links { li { a href=(path) { (name) } } } }
             }
-            @if let Some(explorer) = &self.explorer {
+            @if let Some(explorer) = self.explorer.as_ref().filter(|_| self.explorer_first) {
                 (explorer.markup())
                 @if !self.panels.is_empty() { h2 { "At a glance" } }
             }
@@ -147,6 +149,7 @@ impl CurvesPage {
                     }
                 }
             }
+            @if let Some(explorer) = self.explorer.as_ref().filter(|_| !self.explorer_first) { (explorer.markup()) }
             footer { "bufferlab " (env!("CARGO_PKG_VERSION")) }
         };
         crate::html::document(&self.title, &body).into_string()

@@ -20,13 +20,13 @@ use std::path::Path;
 /// If the folder cannot be written, or a chart cannot be drawn.
 pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
-    write_whole(&folder.join("values.csv"), &values_csv(results))?;
+    write_whole(&folder.join("values.csv"), values_csv(results))?;
     let panels = panels(results);
     for (number, panel) in panels.iter().enumerate() {
         write_whole(&folder.join(format!("panel-{}.svg", number + 1)), curve_svg(panel))?;
         write_whole(&folder.join(format!("panel-{}.png", number + 1)), curve_png(panel)?)?;
     }
-    write_whole(&folder.join("figure.html"), &page(results, panels, verdicts).html())
+    write_whole(&folder.join("figure.html"), page(results, panels, verdicts).html())
 }
 
 /// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`.
@@ -38,10 +38,10 @@ pub fn write_ledger(
     ledger: &Ledger,
     experiments: &[&Experiment],
 ) -> Result<(), ReproduceError> {
-    write_whole(&folder.join("index.html"), &index(ledger, links(folder, experiments)).html())?;
+    write_whole(&folder.join("index.html"), index(ledger, links(folder, experiments)).html())?;
     let text = format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
-    write_whole(&folder.join("ledger.md"), &text)?;
-    write_whole(&folder.join("verdicts.csv"), &ledger.records_csv()?)
+    write_whole(&folder.join("ledger.md"), text)?;
+    write_whole(&folder.join("verdicts.csv"), ledger.records_csv()?)
 }
 
 /// The pages of `experiments` that are in the folder: of either reading.

@@ -15,6 +15,7 @@ pub(super) fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)])
         title: format!("{name}: sweep of {}", keys.join(", ")),
         panels: panels(&axes, vary, compared),
         explorer: Some(explorer(axes, vary, compared)),
+        explorer_first: true,
         ..CurvesPage::default()
     }
     .html()

@@ -36,8 +36,9 @@
     if (choices.includes(x)) state.x = x;
     const metric = index(metrics, from.get("metric"), "id");
     if (metric >= 0) state.metric = metric;
+    // An empty name: none of them. Names that nobody has say nothing.
     const named = from.getAll("scheme").map((name) => schemes.indexOf(name)).filter((at) => at >= 0);
-    if (named.length > 0) state.shown = new Set(named);
+    if (named.length > 0 || from.get("scheme") === "") state.shown = new Set(named);
     axes.forEach((axis, at) => {
       const value = axis.values.indexOf(from.get("at." + axis.key));
       if (value >= 0) state.fixed[at] = value;
@@ -51,7 +52,8 @@
     const to = new URLSearchParams();
     if (state.x !== choices[0]) to.set("x", axes[state.x].key);
     to.set("metric", metrics[state.metric].id);
-    if (state.shown.size < schemes.length) for (const at of [...state.shown].sort((a, b) => a - b)) to.append("scheme", schemes[at]);
+    if (state.shown.size === 0) to.set("scheme", "");
+    else if (state.shown.size < schemes.length) for (const at of [...state.shown].sort((a, b) => a - b)) to.append("scheme", schemes[at]);
     axes.forEach((axis, at) => {
       if (at !== state.x && state.fixed[at] > 0) to.set("at." + axis.key, axis.values[state.fixed[at]]);
     });
