@@ -13,29 +13,63 @@ Everything that the command line does is a typed call here, on the same code: th
 
 from __future__ import annotations
 
-from . import _bufferlab
+from . import _bufferlab, plot, theory
+from ._toml import Value
+from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
+    ConformanceError,
+    DomainError,
     MissingExtraError,
+    PolicyError,
     Problem,
     ResultsError,
     RunError,
     ScenarioError,
+    SweepError,
 )
+from .policy import (
+    Arrival,
+    Buffer,
+    Departure,
+    Policy,
+    Switch,
+    Trial,
+    Verdict,
+    Weight,
+    own_policies,
+    param,
+    register,
+    trial,
+)
+from .checks import Check, Conformance, conformance
 from .progress import Progress
 from .registry import Parameter, PolicyInfo, policies, policy_info
 from .runs import Metric, Run, Summary, run
-from ._toml import Value
 from .scenario import Scenario
+from .sweeps import Sweep, sweep
 from .table import Table
 
 __all__ = [
+    "Arrival",
+    "Buffer",
     "BufferlabError",
     "BufferlabWarning",
+    "Caveat",
+    "Cell",
+    "Check",
+    "Comparison",
+    "Conformance",
+    "ConformanceError",
+    "Departure",
+    "DomainError",
+    "Estimate",
     "Metric",
     "MissingExtraError",
     "Parameter",
+    "Policy",
+    "PolicyError",
     "PolicyInfo",
     "Problem",
     "Progress",
@@ -45,13 +79,29 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Summary",
+    "Sweep",
+    "SweepError",
+    "Switch",
     "Table",
+    "Trial",
     "Value",
+    "Verdict",
+    "Weight",
     "__commit__",
     "__version__",
+    "compare",
+    "conformance",
+    "own_policies",
+    "param",
+    "plot",
     "policies",
     "policy_info",
+    "register",
+    "repeat",
     "run",
+    "sweep",
+    "theory",
+    "trial",
 ]
 
 __version__, __commit__ = _bufferlab.version()

@@ -7,12 +7,17 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Union
+from typing import TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    from .policy import Policy
 
 __all__ = ["Value", "dumps", "key", "value"]
 
-Value = Union[str, int, float, bool, "os.PathLike[str]", Sequence["Value"], Mapping[str, "Value"]]
-"""What a key of a scenario may be set to."""
+Value = Union[
+    str, int, float, bool, "os.PathLike[str]", "type[Policy]", Sequence["Value"], Mapping[str, "Value"]
+]
+"""What a key of a scenario may be set to. The class of an own policy stands for its name."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -35,6 +40,10 @@ def value(item: Value) -> str:
     >>> value([1, 2.5, True, "10 Gb/s"])
     '[1, 2.5, true, "10 Gb/s"]'
     """
+    if isinstance(item, type):
+        from .policy import policy_name
+
+        return _string(policy_name(item))
     # numpy's numbers and the like say what they are by `item`.
     plain = getattr(item, "item", None)
     if callable(plain) and not isinstance(item, (str, int, float, Mapping, Sequence)):

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .sweeps import Sweep
 
 __all__ = [
     "BufferlabError",
     "BufferlabWarning",
+    "ConformanceError",
+    "DomainError",
     "MissingExtraError",
+    "PolicyError",
     "Problem",
     "ResultsError",
     "RunError",
     "ScenarioError",
+    "SweepError",
 ]
 
 
@@ -104,8 +112,77 @@ class RunError(BufferlabError):
     """A scenario that was read cannot run, or its run broke off."""
 
 
+class PolicyError(RunError):
+    """An own policy failed while a scenario ran: it raised, answered nonsense, or asked for what no switch can do.
+
+    What it raised is the cause (``__cause__``), so that Python shows its traceback above this one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        help: str = "",
+        policy: str = "",
+        switch: str = "",
+        port: int | None = None,
+        priority: int | None = None,
+        time_ps: int = 0,
+        method: str = "",
+        traceback: str = "",
+    ) -> None:
+        super().__init__(message, help)
+        self.args = (message, help, policy, switch, port, priority, time_ps, method, traceback)
+        self.policy = policy
+        """Its name."""
+        self.switch = switch
+        """Name of the switch."""
+        self.port = port
+        """Egress port of the queue that it was called for; ``None`` where the call was about no queue."""
+        self.priority = priority
+        """Priority of that queue."""
+        self.time_ps = time_ps
+        """Simulated time (ps)."""
+        self.method = method
+        """Which of its methods it was."""
+        self.traceback = traceback
+        """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+
+
+class ConformanceError(BufferlabError):
+    """A policy breaks a promise that every policy keeps."""
+
+
 class ResultsError(BufferlabError):
     """A folder of results cannot be read, or must not be replaced."""
+
+
+class SweepError(BufferlabError):
+    """Some runs of a sweep failed; the others are complete."""
+
+    def __init__(self, failed: Sequence[str], sweep: Sweep | None = None) -> None:
+        super().__init__(
+            f"{len(failed)} {'run' if len(failed) == 1 else 'runs'} failed:\n" + "\n".join(failed),
+            "the other points are complete; mend the cause and repeat the call with the same `out`: only what is missing will run",
+        )
+        self.args = (tuple(failed),)
+        self.failed = tuple(failed)
+        """What failed, and why."""
+        self.sweep = sweep
+        """What is there nevertheless; lost when the error is pickled."""
+
+
+class DomainError(BufferlabError, ValueError):
+    """An input for which the theory has no answer."""
+
+    def __init__(self, input: str, value: float, valid: str) -> None:
+        super().__init__(f"{input} is {value:g}, expected {valid}")
+        self.args = (input, value, valid)
+        self.input = input
+        """The argument."""
+        self.value = value
+        """Its value in the base unit."""
+        self.valid = valid
+        """The values for which there is an answer."""
 
 
 class MissingExtraError(BufferlabError, ImportError):

@@ -236,7 +236,6 @@ def run(
     scenario = as_scenario(scenario)
     if seed is not None:
         scenario = scenario.set("seed", seed)
-    loaded = scenario._load()
     warn(scenario)
     keep = None
     if out is None:
@@ -244,7 +243,8 @@ def run(
         folder = keep.path / "run"
     else:
         folder = Path(out)
-    [error] = _bufferlab.execute([(loaded, folder, [])], 1, verify, relay(progress, 1))
+    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], 1, folder)
+    [error] = _bufferlab.execute(planned, 1, verify, relay(progress, 1))
     if error is not None:
         raise error
     result = Run(folder, keep=keep)

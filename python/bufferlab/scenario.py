@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Union, overload
 
-from . import _bufferlab, _toml
+from . import _bufferlab, _toml, policy
 from ._toml import Value
-from .exceptions import Problem
+from .exceptions import Problem, ScenarioError
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from ._names import PolicyName
+    from .policy import Policy
 
 __all__ = ["Scenario", "ScenarioLike", "as_scenario"]
 
@@ -98,7 +99,7 @@ class Scenario:
         return scenario
 
     @overload
-    def set(self, key: Literal["switch.policy"], value: PolicyName | Mapping[str, Value]) -> Scenario: ...
+    def set(self, key: Literal["switch.policy"], value: PolicyName | type[Policy] | Mapping[str, Value]) -> Scenario: ...
     @overload
     def set(self, key: str, value: Value) -> Scenario: ...
     def set(self, key: str, value: Value) -> Scenario:
@@ -131,6 +132,9 @@ class Scenario:
         if self._loaded is None:
             self._loaded = _bufferlab.load(self._path, self._text, list(self._overrides))
         return self._loaded
+
+    def _source(self) -> _bufferlab._Source:
+        return (self._path, self._text, list(self._overrides))
 
     def check(self) -> Scenario:
         """Reads it, and builds its network once, which finds what only shows when policies meet switches.
@@ -182,17 +186,25 @@ class Scenario:
         """What to check before trusting the numbers."""
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
-    def __getstate__(self) -> tuple[Path, str | None, tuple[tuple[str, str], ...]]:
-        # Files stay files: another process finds them by their absolute path.
-        return (self._path.absolute(), self._text, self._overrides)
+    def __getstate__(self) -> _State:
+        # Files stay files: another process finds them by their absolute path. Own policies come along.
+        try:
+            packed = policy.pack(self._load().policies)
+        except ScenarioError:
+            packed = None
+        return (self._path.absolute(), self._text, self._overrides, packed)
 
-    def __setstate__(self, state: tuple[Path, str | None, tuple[tuple[str, str], ...]]) -> None:
-        self._place(*state)
+    def __setstate__(self, state: _State) -> None:
+        path, text, overrides, packed = state
+        policy.unpack(packed)
+        self._place(path, text, overrides)
 
     def __repr__(self) -> str:
         changes = "".join(f", {key}={value}" for key, value in self._overrides)
         return f"Scenario({self._path.name}{changes})"
 
+
+_State = tuple[Path, Union[str, None], tuple[tuple[str, str], ...], Union[bytes, None]]
 
 ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
 """A scenario, the path of its file, or its tables."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import signal
 import subprocess
 import sys
@@ -17,8 +16,10 @@ import pyarrow as pa
 import pytest
 
 import bufferlab
-from bufferlab import Progress, ResultsError, RunError, Scenario, run
+from bufferlab import Progress, ResultsError, Scenario, run
 from bufferlab.table import TableName
+
+from .folders import same_results
 
 
 def test_the_command_line_writes_the_same_bytes(cli: Path, tmp_path: Path) -> None:
@@ -28,18 +29,7 @@ def test_the_command_line_writes_the_same_bytes(cli: Path, tmp_path: Path) -> No
     run(scenario, out=by_python)
     arguments = ["--set", "switch.policy=abm", "--set", "seed=3", "--out", str(by_command)]
     subprocess.run([cli, "run", "scenarios/star-incast.toml", *arguments], check=True, capture_output=True)
-    names = sorted(path.name for path in by_command.iterdir())
-    assert names == sorted(path.name for path in by_python.iterdir())
-    assert "flows.parquet" in names and "report.html" in names
-    for name in names:
-        ours, theirs = ((folder / name).read_bytes() for folder in (by_python, by_command))
-        if name == "manifest.json":
-            manifests = [json.loads(text) for text in (ours, theirs)]
-            for manifest in manifests:
-                del manifest["git_commit"]
-            assert manifests[0] == manifests[1]
-        elif name not in ("timing.json", "report.html"):
-            assert ours == theirs, name
+    same_results(by_python, by_command)
 
 
 def test_every_table_of_the_manifest_has_a_name_in_the_types(star: Scenario) -> None:
@@ -84,7 +74,7 @@ def test_a_folder_that_nobody_asked_for_lives_as_long_as_its_run(star: Scenario)
 
 def test_what_is_no_run_is_never_replaced(star: Scenario, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years")
-    with pytest.raises(RunError, match=r"thesis\.txt") as caught:
+    with pytest.raises(ResultsError, match=r"thesis\.txt") as caught:
         run(star, out=tmp_path)
     assert "nothing was deleted" in caught.value.help
     assert (tmp_path / "thesis.txt").read_text() == "three years"

@@ -1,8 +1,8 @@
 //! What can be typed.
 
-use crate::sweep::Vary;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
+use bufferlab_lab::{PolicyChoice, Vary};
 use bufferlab_sim::ExplainedEvent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
@@ -112,18 +112,6 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }
-
-/// What `--policies` may name.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum PolicyChoice {
-    /// One policy of the registry.
-    One(&'static PolicyInfo),
-    /// Every policy of the registry.
-    All,
-}
-
-/// The word for every policy.
-const ALL: &str = "all";
 
 /// `sweep`.
 #[derive(Clone, Debug, clap::Args)]
@@ -271,12 +259,8 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
 
 /// The same, or all of them.
 fn choice_parser() -> impl TypedValueParser<Value = PolicyChoice> {
-    PossibleValuesParser::new(policy_names().chain([PossibleValue::new(ALL)])).map(|name| {
-        match name.to_lowercase().as_str() {
-            ALL => PolicyChoice::All,
-            name => PolicyChoice::One(find_policy(name).expect("only names of the registry are accepted")),
-        }
-    })
+    PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicyChoice::ALL)]))
+        .map(|name| PolicyChoice::of(&name.to_lowercase()).expect("only names of the registry are accepted"))
 }
 
 /// A number of things, at least one.

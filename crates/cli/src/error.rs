@@ -1,17 +1,21 @@
 //! Errors of the libraries as the command line shows them: message and advice.
 
-use bufferlab_lab::RunError;
+use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_reproduce::ReproduceError;
-use bufferlab_results::ResultsError;
 use bufferlab_sim::SimError;
 use miette::{Report, miette};
 use std::path::Path;
 
-/// A result folder cannot be written or read.
-pub(crate) fn results(error: ResultsError) -> Report {
-    let hint = error.hint();
-    miette!(help = hint, "{error}")
+/// An experiment is not begun; what is wrong with its scenario is drawn with its place.
+pub(crate) fn plan(error: PlanError) -> Report {
+    match error {
+        PlanError::Scenario(error) => error.into(),
+        other => {
+            let hint = other.hint().unwrap_or_default().to_owned();
+            miette!(help = hint, "{other}")
+        }
+    }
 }
 
 /// A report cannot be made.

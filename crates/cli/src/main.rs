@@ -9,7 +9,6 @@ mod error;
 mod execute;
 mod explain;
 mod figure;
-mod group;
 mod policy;
 mod progress;
 mod reproduce;

@@ -117,7 +117,8 @@ fn planned<'a>(
 
 /// What one core of this machine does with the first experiment's first run, cut short.
 fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
-    let Some(first) = registry.experiments.first() else { return Ok(f64::NAN) };
+    let first = registry.experiments.iter().find(|one| one.theory.is_none());
+    let Some(first) = first else { return Ok(f64::NAN) };
     let overrides = [("duration".to_owned(), "30 ms".to_owned())];
     let loaded = bufferlab_scenario::load(&first.scenario, &overrides)?;
     let simulation =
@@ -138,10 +139,11 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     for plan in plans {
         let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
         let cost = known.iter().find(|cost| key(cost) == (&one.id, plan.scale.name(), profile));
-        let time = cost.map_or_else(
-            || "never run".to_owned(),
-            |cost| seconds(cost.packet_hops as f64 / rate / cores as f64),
-        );
+        let time = match cost {
+            Some(cost) => seconds(cost.packet_hops as f64 / rate / cores as f64),
+            None if one.theory.is_some() => "at once".to_owned(),
+            None => "never run".to_owned(),
+        };
         let _ = writeln!(
             text,
             "{:<width$}  {:<14} {runs:>4} runs  {:>2} claims  {time:>9}  {}",
@@ -173,7 +175,9 @@ fn counted(ledger: &Ledger, results: &[Results]) -> String {
         let words = Verdict::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);
         words.map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
     };
-    let mut text = format!("\nthese experiments: {}\n", words(&of_these));
+    let none = of_these.iter().all(|count| *count == 0);
+    let own = if none { "no statements of their own".to_owned() } else { words(&of_these) };
+    let mut text = format!("\nthese experiments: {own}\n");
     for paper in ledger.papers() {
         let named = results.iter().any(|result| {
             let name = result.experiment().id.split('/').next().unwrap_or_default();

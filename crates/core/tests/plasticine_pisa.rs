@@ -101,6 +101,53 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     Agreement { registers: share(same), shift_only: share(same_by_shift), within_shift_error: share(within) }
 }
 
+/// What a policy tells of itself at a queue, in its order.
+fn registers(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> Vec<(&'static str, f64)> {
+    let mut found = Vec::new();
+    switch.policy().probe(queue, switch.buffer(), &mut |name, value| found.push((name, value)));
+    found
+}
+
+/// Figure 7: four register arrays (Remaining, Qlength, N_Priority, N_Port) and two tables, Routing (which queue, class and port an arrival is of) and Shift.
+/// A verdict follows from one entry of each, and the end of the memory; nothing else is asked.
+///
+/// Claim: PLA-HW-1
+#[test]
+fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
+    let mut switch = switch(Time::from_us(1), "enqueue");
+    let mut stream = RandomStream::new(11, "test/pisa/components", 0);
+    let (mut admitted, mut refused) = (0_u64, 0_u64);
+    for slot in 0..6_000_u64 {
+        let now = Time(slot * SLOT.0);
+        advance(&mut switch, now);
+        for port in 0..PORTS as u16 {
+            let _ = switch.poll_transmit(now, port, &mut ());
+            // Up to three arrivals per packet time and port, as many as fill the buffer now and then.
+            for _ in 0..stream.below(4) {
+                let priority = stream.below(QUEUES as u64) as u8;
+                let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
+                // Routing: the arrival's entries.
+                let queue = switch.buffer().queue_of(port, priority);
+                let found = registers(&switch, queue);
+                let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
+                assert_eq!(
+                    names,
+                    ["remaining_register", "length_register", "congested_queues", "active_queues"]
+                );
+                let [remaining, length, congested, active] = [0, 1, 2, 3].map(|entry| found[entry].1 as u64);
+                let shift = shift(ALPHAS[usize::from(priority)], congested, active);
+                let threshold = if shift >= 0 { remaining >> shift } else { remaining << -shift };
+                let fits = switch.buffer().fits(MTU);
+                let verdict =
+                    switch.handle_arrival(now, &packet, &mut ()) == Admission::Stored { marked: false };
+                assert_eq!(verdict, fits && threshold > length, "slot {slot}, queue {queue:?}: {found:?}");
+                *(if verdict { &mut admitted } else { &mut refused }) += 1;
+            }
+        }
+    }
+    assert!(admitted > 10_000 && refused > 10_000, "{admitted} admitted, {refused} refused");
+}
+
 /// What a burst of five times the port's rate stores before its first drop, alone in the switch, as a multiple of what the shifted
 /// threshold of the instant allows.
 fn burst(pass: Time, egress_length: &'static str) -> f64 {

@@ -1,6 +1,8 @@
-//! What can go wrong with a run, and what to do then.
+//! What can go wrong with a run or a plan, and what to do then.
 
+use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
+use bufferlab_scenario::LoadError;
 use bufferlab_sim::SimError;
 
 /// Why a run has no result.
@@ -52,5 +54,44 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",
         _ => "run again with --verify to find the event at which it broke, and report both",
+    }
+}
+
+/// Why an experiment is not begun, or its results cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The scenario does not load.
+    #[error(transparent)]
+    Scenario(#[from] LoadError),
+    /// A folder cannot be read or written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// Results cannot be compared.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// It would mix, repeat or destroy something.
+    #[error("{message}")]
+    Refused {
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+}
+
+impl PlanError {
+    pub(crate) fn refused(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Refused { message: message.into(), help: help.into() }
+    }
+
+    /// What to do; a scenario's problems have their own advice.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Scenario(_) => None,
+            Self::Results(error) => Some(error.hint()),
+            Self::Report(error) => Some(error.hint()),
+            Self::Refused { help, .. } => Some(help),
+        }
     }
 }

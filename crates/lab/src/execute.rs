@@ -38,6 +38,11 @@ pub trait Watcher: Sync {
     fn update(&self, index: usize, progress: &Progress);
     /// Job `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
+    /// Does a job's work, on the thread that it was given: calls `work` once. What a policy behind a language border needs around a whole run
+    /// is done here.
+    fn around(&self, _index: usize, work: &mut dyn FnMut()) {
+        work();
+    }
     /// Whether runs shall go on; asked often. Once it says no, it says no to every job.
     fn goes_on(&self) -> bool {
         true
@@ -83,7 +88,9 @@ pub fn execute(
             watcher.update(index, progress);
             watcher.goes_on()
         };
-        let finished = execute_one(job, how.verify, &mut go_on)?;
+        let mut finished = None;
+        watcher.around(index, &mut || finished = Some(execute_one(job, how.verify, &mut go_on)));
+        let finished = finished.expect("the watcher has called it")?;
         watcher.complete(index, finished.packet_hops);
         Ok(finished)
     };

@@ -1,4 +1,4 @@
-//! What runs: loaded scenarios, several at a time, into folders of results.
+//! What runs: loaded scenarios, several at a time, into folders of results; which runs a comparison or a sweep is made of.
 //!
 //! No terminal and no arguments here: the command line, the reproduction of papers and other front ends execute the same [`Job`]s, so a
 //! scenario gives the same bytes whoever asks for it.
@@ -18,11 +18,16 @@
 
 mod error;
 mod execute;
+mod group;
 mod head;
+mod plan;
+mod sweep;
 
 pub use bufferlab_sim::Progress;
-pub use error::RunError;
+pub use error::{PlanError, RunError};
 pub use execute::{Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, has_stored};
+pub use plan::{Load, Plan, PolicyChoice, plan_compare, plan_run};
+pub use sweep::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest, Vary};
 
 /// The source revision that the program was built from, where it is known.
 #[must_use]

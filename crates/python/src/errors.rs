@@ -1,10 +1,14 @@
 //! Errors of the libraries as the exceptions of `bufferlab.exceptions`: the classes are Python's, so that they can be documented,
 //! subclassed and pickled like any other.
 
-use bufferlab_lab::RunError;
+use crate::policy::Raised;
+use bufferlab_core::PolicyFailure;
+use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::{LoadError, Problem};
+use bufferlab_sim::{FailedPolicy, SimError};
+use bufferlab_theory::forms::DomainError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -28,12 +32,42 @@ pub(crate) fn scenario(py: Python<'_>, error: &LoadError) -> PyErr {
     raised(py, "ScenarioError", |class| class.call_method1("_of", (problems,)))
 }
 
-/// A `RunError`.
+/// A `RunError`; a `ResultsError` if it is the folder's fault.
 pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
+    if let RunError::Results(error) = error {
+        return results(py, error);
+    }
     if error.is_interruption() {
         return PyKeyboardInterrupt::new_err(());
     }
+    if let RunError::Simulation(SimError::PolicyFailed(failed)) = error {
+        return policy(py, error.to_string(), error.hint(), failed);
+    }
     with_help(py, "RunError", &error.to_string(), error.hint())
+}
+
+/// A `PolicyError`, caused by what the policy raised.
+fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) -> PyErr {
+    let FailedPolicy { policy, switch, queue, time, failure } = failed;
+    let (port, priority) = queue.unzip();
+    let exception = failure.cause.as_deref().and_then(|cause| cause.downcast_ref::<Raised>());
+    let traceback = exception.map_or("", |exception| &exception.traceback);
+    let fields = (message, help, policy, switch, port, priority, time.0, failure.hook, traceback);
+    let error = raised(py, "PolicyError", |class| class.call1(fields));
+    error.set_cause(py, exception.map(|exception| exception.error.clone_ref(py)));
+    error
+}
+
+/// The same of a policy that was driven alone; `queue`: port and priority.
+pub(crate) fn policy_alone(
+    py: Python<'_>,
+    name: &str,
+    queue: Option<(u16, u8)>,
+    failure: PolicyFailure,
+) -> PyErr {
+    let (name, switch) = (name.to_owned(), "of the trial".to_owned());
+    let failed = FailedPolicy { policy: name, switch, queue, time: failure.now, failure };
+    policy(py, failed.to_string(), "mend the policy", &failed)
 }
 
 /// A `ResultsError`.
@@ -46,8 +80,26 @@ pub(crate) fn report(py: Python<'_>, error: &ReportError) -> PyErr {
     with_help(py, "ResultsError", &error.to_string(), error.hint())
 }
 
+/// An experiment is not begun: a `ScenarioError` or a `ResultsError`.
+pub(crate) fn plan(py: Python<'_>, error: &PlanError) -> PyErr {
+    match error {
+        PlanError::Scenario(error) => scenario(py, error),
+        other => with_help(py, "ResultsError", &other.to_string(), other.hint().unwrap_or_default()),
+    }
+}
+
+/// A `DomainError`: input, value, the values for which the theory has an answer.
+pub(crate) fn domain(py: Python<'_>, error: &DomainError) -> PyErr {
+    raised(py, "DomainError", |class| class.call1((error.input, error.value, &error.valid)))
+}
+
 /// The exception `class` with a message and what to do.
 pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) -> PyErr {
+    // Options of the command line are arguments here.
+    let help = help
+        .replace(" with --out", " with `out`")
+        .replace(" --out ", " out=")
+        .replace("--verify", "verify=True");
     raised(py, class, |class| class.call1((message, help)))
 }
 

@@ -4,16 +4,25 @@
 //! and answer plain values; errors are raised as the exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
 
 mod errors;
+mod plans;
+mod policy;
 mod registry;
 mod results;
 mod runs;
 mod scenario;
+mod theory;
 
 use pyo3::prelude::*;
 
 /// What `import bufferlab._bufferlab` finds. The stub is `python/bufferlab/_bufferlab.pyi`.
 #[pymodule]
 mod _bufferlab {
+    #[pymodule_export]
+    use super::plans::{SweepPlan, plan};
+    #[pymodule_export]
+    use super::policy::{
+        Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,
+    };
     #[pymodule_export]
     use super::registry::{PolicyInfo, policies};
     #[pymodule_export]
@@ -22,6 +31,12 @@ mod _bufferlab {
     use super::runs::execute;
     #[pymodule_export]
     use super::scenario::{Loaded, load};
+    #[pymodule_export]
+    use super::theory::{
+        quantity, theory_alpha, theory_burst_tolerance, theory_chips, theory_drain_time, theory_ecn,
+        theory_figure, theory_figures, theory_guarantees, theory_headroom, theory_shares,
+        theory_tdt_parameters,
+    };
     #[pymodule_export]
     use super::version;
 }

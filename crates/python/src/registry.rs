@@ -1,6 +1,5 @@
 //! The registry of buffer policies.
 
-use bufferlab_core::POLICIES;
 use pyo3::prelude::*;
 
 /// A buffer-management policy that scenarios can name.
@@ -29,10 +28,10 @@ impl PolicyInfo {
     }
 }
 
-/// Every policy of the registry.
+/// Every policy of the registry, and of this process.
 #[pyfunction]
 pub(crate) fn policies() -> Vec<PolicyInfo> {
-    let of = |info: &&bufferlab_core::PolicyInfo| PolicyInfo {
+    let of = |info: &'static bufferlab_core::PolicyInfo| PolicyInfo {
         name: info.name,
         aliases: info.aliases.to_vec(),
         title: info.title,
@@ -45,5 +44,5 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             .map(|param| (param.name, param.default.to_string(), param.expected().to_string(), param.doc))
             .collect(),
     };
-    POLICIES.iter().map(of).collect()
+    bufferlab_core::policies().into_iter().map(of).collect()
 }

@@ -1,7 +1,7 @@
 //! Result folders: numbers of a run, reports of a folder. Tables are Parquet, which Python reads itself.
 
 use crate::errors;
-use bufferlab_report::{Better, MetricValue, Report, run_summary};
+use bufferlab_report::{Better, Caveat, Cell, Estimate, Metric, MetricComparison, Report, run_summary};
 use bufferlab_results::RunResult;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -9,14 +9,13 @@ use std::path::PathBuf;
 /// A metric as Python's `Metric` takes it: id, group, label, unit, good direction (-1, 0 or 1), in the short table or not.
 type Plain = (String, String, String, &'static str, i8, bool);
 
-fn plain(value: MetricValue) -> (Plain, Option<f64>) {
-    let metric = value.metric;
+fn metric(metric: Metric) -> Plain {
     let better = match metric.better {
         Better::Lower => -1,
         Better::Neither => 0,
         Better::Higher => 1,
     };
-    ((metric.id, metric.group, metric.label, metric.unit.symbol(), better, metric.headline), value.value)
+    (metric.id, metric.group, metric.label, metric.unit.symbol(), better, metric.headline)
 }
 
 /// Every metric with its value, and everything as JSON.
@@ -28,24 +27,43 @@ pub(crate) fn summary(py: Python<'_>, dir: PathBuf) -> PyResult<Numbers> {
     let run = RunResult::open(&dir).map_err(|error| errors::results(py, &error))?;
     let summary = py.detach(|| run_summary(&run)).map_err(|error| errors::report(py, &error))?;
     let json = serde_json::to_string(&summary).expect("a summary is plain data");
-    Ok((summary.metrics().into_iter().map(plain).collect(), json))
+    Ok((summary.metrics().into_iter().map(|one| (metric(one.metric), one.value)).collect(), json))
 }
 
-/// Compares the runs of `dir`, the policies of `order` first: the text for a terminal, and the comparison as JSON. Writes the report's files
-/// into the folder if asked to.
+/// Runs, mean, half of its interval.
+type Interval = (u64, f64, Option<f64>);
+/// Policy, the value of every seed, mean over them, change against the baseline.
+type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<Interval>);
+/// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), text for a terminal.
+type PlainReport =
+    (Vec<String>, Vec<u64>, Vec<(Plain, Vec<PlainCell>)>, Vec<(String, String, String)>, String);
+
+/// Compares the runs of `dir`, the policies of `order` first. Writes the report's files into the folder if asked to.
 #[pyfunction]
-pub(crate) fn report(
-    py: Python<'_>,
-    dir: PathBuf,
-    order: Vec<String>,
-    write: bool,
-) -> PyResult<(String, String)> {
-    let made = py.detach(|| {
+pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bool) -> PyResult<PlainReport> {
+    let report = py.detach(|| {
         let report = Report::load(&dir, &order)?;
         if write {
             report.write()?;
         }
-        Ok((report.text(), serde_json::to_string(&report.comparison).expect("a comparison is plain data")))
+        Ok(report)
     });
-    made.map_err(|error| errors::report(py, &error))
+    let report = report.map_err(|error| errors::report(py, &error))?;
+    let text = report.text();
+    let interval = |estimate: Estimate| (estimate.seeds, estimate.mean, estimate.half_width);
+    let cell =
+        |cell: Cell| (cell.policy, cell.values, cell.estimate.map(interval), cell.change.map(interval));
+    let row = |row: MetricComparison| (metric(row.metric), row.cells.into_iter().map(cell).collect());
+    let caveat = |caveat: &Caveat| {
+        let record = caveat.record();
+        (record.id, record.message, record.advice)
+    };
+    let comparison = report.comparison;
+    Ok((
+        comparison.policies,
+        comparison.seeds,
+        comparison.metrics.into_iter().map(row).collect(),
+        report.caveats.iter().map(caveat).collect(),
+        text,
+    ))
 }

@@ -1,6 +1,7 @@
 //! Runs: the calling thread waits, tells Python how far they are and listens for Ctrl-C; others do the work.
 
 use crate::errors;
+use crate::policy::is_in_python;
 use crate::scenario::Loaded;
 use bufferlab_lab::{Execution, Job, Progress, Watcher};
 use bufferlab_results::RunCaveat;
@@ -19,13 +20,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 struct Relay {
     /// By run: fraction done, packet-hops.
     runs: Mutex<Vec<(f64, u64)>>,
+    /// By run: whether a policy decides in Python.
+    in_python: Vec<bool>,
     /// Nobody wants the results any more.
     stopped: AtomicBool,
 }
 
 impl Relay {
-    fn new(runs: usize) -> Self {
-        Self { runs: Mutex::new(vec![(0.0, 0); runs]), stopped: AtomicBool::new(false) }
+    fn new(jobs: &[Job]) -> Self {
+        let in_python =
+            |job: &Job| job.loaded.scenario.switches.iter().any(|switch| is_in_python(&switch.policy));
+        Self {
+            runs: Mutex::new(vec![(0.0, 0); jobs.len()]),
+            in_python: jobs.iter().map(in_python).collect(),
+            stopped: AtomicBool::new(false),
+        }
     }
 
     fn set(&self, index: usize, fraction: f64, packet_hops: u64) {
@@ -51,6 +60,12 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
+    /// A run whose verdicts are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
+    /// It gives way to other threads whenever the policy's own code runs, as Python code does.
+    fn around(&self, index: usize, work: &mut dyn FnMut()) {
+        if self.in_python[index] { Python::attach(|_| work()) } else { work() }
+    }
+
     fn goes_on(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed)
     }
@@ -74,7 +89,7 @@ pub(crate) fn execute<'py>(
 ) -> PyResult<Vec<Option<Py<PyAny>>>> {
     let jobs: Vec<Job> = jobs.into_iter().map(job).collect();
     let how = Execution { threads: NonZero::new(threads), verify };
-    let relay = Relay::new(jobs.len());
+    let relay = Relay::new(&jobs);
     let (outcomes, interruption) = py.detach(|| {
         thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();

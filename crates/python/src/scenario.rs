@@ -45,6 +45,18 @@ impl Loaded {
         self.inner.scenario.switches.first().map_or("", |switch| &switch.policy)
     }
 
+    /// Policies of all switches, each once.
+    #[getter]
+    fn policies(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for switch in &self.inner.scenario.switches {
+            if !names.contains(&switch.policy.as_str()) {
+                names.push(&switch.policy);
+            }
+        }
+        names
+    }
+
     /// The scenario as TOML with every default written out.
     #[getter]
     fn resolved(&self) -> &str {

@@ -93,6 +93,14 @@ pub fn tenth(value: f64) -> String {
     if value.abs() >= 99.95 { number(value) } else { format!("{value:.1}") }
 }
 
+/// Where a value such as `10 Gb/s` (10) is drawn; `None` if it does not begin with a number.
+#[must_use]
+pub fn leading_number(text: &str) -> Option<f64> {
+    let text = text.trim_matches('"').trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+e".contains(c))).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,7 +43,9 @@
 //! percent = true
 //! ```
 
-use crate::{Metric, PaperMark, ReproduceError};
+use crate::{Course, Metric, PaperMark, ReproduceError};
+use bufferlab_report::format::leading_number;
+use bufferlab_theory::figures::{Entry, find};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -100,6 +102,10 @@ pub struct Experiment {
     pub artifact: Option<Reading>,
     /// What is drawn.
     pub panels: Vec<Panel>,
+    /// What is drawn over time.
+    pub courses: Vec<Course>,
+    /// The analytical figure that is computed instead of runs; then there is nothing to compare, and no scenario.
+    pub theory: Option<&'static Entry>,
     /// What is checked.
     pub claims: Vec<ClaimCheck>,
 }
@@ -241,7 +247,8 @@ struct Written {
     figure: String,
     #[serde(default)]
     about: String,
-    scenario: PathBuf,
+    scenario: Option<PathBuf>,
+    theory: Option<String>,
     #[serde(default)]
     policies: Vec<String>,
     #[serde(default)]
@@ -252,11 +259,13 @@ struct Written {
     variants: Vec<WrittenVariant>,
     #[serde(default)]
     metrics: BTreeMap<String, Metric>,
-    quick: WrittenScale,
-    paper: WrittenScale,
+    quick: Option<WrittenScale>,
+    paper: Option<WrittenScale>,
     artifact: Option<WrittenReading>,
     #[serde(default, rename = "panel")]
     panels: Vec<Panel>,
+    #[serde(default, rename = "course")]
+    courses: Vec<Course>,
     #[serde(default, rename = "claim")]
     claims: Vec<WrittenClaim>,
 }
@@ -292,7 +301,7 @@ struct WrittenVariant {
     set: toml::Table,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenScale {
     seeds: u32,
@@ -359,6 +368,19 @@ impl Experiment {
 
     /// What no type can say.
     fn check(&self) -> Result<(), String> {
+        if self.theory.is_some() {
+            let runs = self.scenario != PathBuf::new()
+                || !self.variants.is_empty()
+                || !self.axes.is_empty()
+                || !self.claims.is_empty();
+            let drawn = !self.panels.is_empty() || !self.courses.is_empty();
+            return if runs || drawn {
+                Err("a figure of the theory has no runs: leave out all but title, figure, about and theory"
+                    .to_owned())
+            } else {
+                Ok(())
+            };
+        }
         if self.variants.is_empty() {
             return Err("nothing is compared: give `policies` or a [[variant]]".to_owned());
         }
@@ -374,6 +396,9 @@ impl Experiment {
                     return Err(format!("panel \"{}\": there is no variant \"{name}\"", panel.title));
                 }
             }
+        }
+        for course in &self.courses {
+            course.check().map_err(|why| format!("course \"{}\": {why}", course.title))?;
         }
         for claim in &self.claims {
             if claim.conditions.is_empty() == claim.not_checkable.is_none() {
@@ -438,6 +463,26 @@ impl Written {
             set: overrides(&variant.set),
             scenario: variant.scenario.map(|path| folder.join(path)),
         });
+        let theory = match &self.theory {
+            None => None,
+            Some(name) => Some(find(name).ok_or_else(|| {
+                format!("there is no figure \"{name}\"; `bufferlab theory figure` lists them")
+            })?),
+        };
+        let scenario = match (self.scenario, theory) {
+            (Some(path), _) => folder.join(path),
+            (None, Some(_)) => PathBuf::new(),
+            (None, None) => {
+                return Err("give the `scenario` that runs, or the figure of the `theory` that is computed"
+                    .to_owned());
+            }
+        };
+        let written = |scale: Option<WrittenScale>, name: &str| match scale {
+            Some(scale) => Ok(scale),
+            None if theory.is_some() => Ok(WrittenScale::default()),
+            None => Err(format!("give [{name}], with its `seeds`")),
+        };
+        let (quick, paper) = (written(self.quick, "quick")?, written(self.paper, "paper")?);
         let scale = |written: WrittenScale| Scale {
             seeds: written.seeds.max(1),
             set: overrides(&written.set),
@@ -453,19 +498,21 @@ impl Written {
             title: self.title,
             figure: self.figure,
             about: self.about,
-            scenario: folder.join(self.scenario),
+            scenario,
             set: overrides(&self.set),
             axes: self.axes.into_iter().map(|written| axis(written, folder)).collect::<Result<_, _>>()?,
             variants: policies.chain(others).collect(),
             metrics: self.metrics,
-            quick: scale(self.quick),
-            paper: scale(self.paper),
+            quick: scale(quick),
+            paper: scale(paper),
             artifact: self.artifact.map(|reading| Reading {
                 about: reading.about,
                 set: overrides(&reading.set),
                 scenario: reading.scenario.map(|path| folder.join(path)),
             }),
             panels: self.panels,
+            courses: self.courses,
+            theory,
             claims: self.claims.into_iter().map(claim).collect(),
         })
     }
@@ -524,11 +571,4 @@ pub(crate) fn label(value: &toml::Value) -> String {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// Where a value such as `10 Gb/s` (10) is drawn; `None` if it does not begin with a number.
-fn leading_number(text: &str) -> Option<f64> {
-    let text = text.trim_matches('"').trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+e".contains(c))).unwrap_or(text.len());
-    text[..end].parse().ok()
 }

@@ -9,13 +9,12 @@
 mod markdown;
 mod tables;
 
-pub(crate) use tables::to_csv;
 pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, recorded_costs};
+pub(crate) use tables::{table, to_csv};
 
 use crate::{ReproduceError, Verdict};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tables::table;
 
 /// Seeds from which on a record at the paper's scale goes before one at reduced scale: with fewer, an interval says little.
 const HEADLINE_SEEDS: u64 = 3;

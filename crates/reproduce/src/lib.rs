@@ -4,10 +4,12 @@
 //! experiment needs at a scale, [`run()`] does those that nobody has done before, and [`judge`] gives every statement its [`Verdict`] by rules that
 //! stand in one place. The [`Ledger`] puts them beside what named tests prove: a row that nobody ran says so.
 
+mod course;
 mod error;
 mod experiment;
 mod explorer;
 pub mod expression;
+pub mod figures;
 mod ledger;
 mod mark;
 mod metric;
@@ -15,8 +17,11 @@ pub mod output;
 mod plan;
 mod registry;
 mod run;
+mod tally;
+mod theory;
 mod verdict;
 
+pub use course::{Course, CourseLine, Sampled};
 pub use error::ReproduceError;
 pub use experiment::{
     Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Reading, Scale,
@@ -30,4 +35,6 @@ pub use metric::{Metric, Quantity, Statistic, Take};
 pub use plan::{Plan, Point};
 pub use registry::Registry;
 pub use run::{Numbers, Results, run};
+pub use tally::{QueueCount, Tally};
+pub use theory::{theory_csv, theory_panels};
 pub use verdict::{Judged, Measured, Verdict, judge};

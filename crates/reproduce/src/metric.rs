@@ -8,6 +8,7 @@
 //! lossless = { priorities = [3], of = "buffer_percent", take = "p99" }
 //! ```
 
+use crate::Tally;
 use bufferlab_metrics::{FlowRow, PauseRow, QueryRow};
 use bufferlab_report::{Percentile, run_summary, visit_buffer_samples};
 use bufferlab_results::RunResult;
@@ -20,13 +21,16 @@ use std::collections::BTreeMap;
     untagged,
     expecting = "expected a metric: the id of one of the summary's as a string, or { flows or queries = [classes], or priorities = [numbers], from_bytes, below_bytes, \
                  of = buffer_percent (of priorities) | slowdown | time_ms | dropped_packets | sent_packets | retransmitted_packets | timeouts | bytes, \
-                 take = mean | p50 | p99 | p99_9 | max | sum | count | zero_percent }"
+                 take = mean | p50 | p99 | p99_9 | max | sum | count | zero_percent }, or { goodput = [classes], from_ms, until_ms }, \
+                 { queues = [priorities], count }, { probe, priority }"
 )]
 pub enum Metric {
     /// The summary's, by its id: `comparison.csv` of a report lists them; or `pauses`, the pause frames that switches sent.
     Summary(String),
     /// A statistic over flows, queries or samples.
     Statistic(Statistic),
+    /// A number of the tables of samples or of queues.
+    Tally(Tally),
 }
 
 /// A statistic over flows, over queries, or over the samples of a buffer.
@@ -101,6 +105,7 @@ impl Metric {
     pub fn key(&self) -> String {
         match self {
             Self::Summary(id) => id.clone(),
+            Self::Tally(tally) => tally.key(),
             Self::Statistic(statistic) => {
                 if let Some(priorities) = &statistic.priorities {
                     let numbers: Vec<_> = priorities.iter().map(ToString::to_string).collect();
@@ -259,7 +264,15 @@ fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
 pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Statistic> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Statistic(statistic) => Some(statistic),
-        Metric::Summary(_) => None,
+        Metric::Summary(_) | Metric::Tally(_) => None,
+    })
+}
+
+/// The tallies among `metrics`.
+pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
+    metrics.values().filter_map(|metric| match metric {
+        Metric::Tally(tally) => Some(tally),
+        Metric::Summary(_) | Metric::Statistic(_) => None,
     })
 }
 

@@ -1,27 +1,44 @@
 //! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
 
+mod checked;
+mod over_time;
+
 use crate::explorer::explorer;
 use crate::mark::marks;
+use checked::checked_by_tests;
+use over_time::{courses, courses_csv};
+
 use crate::{
     Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict, paper_name,
+    theory_csv, theory_panels,
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{
     CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_png,
     curve_svg,
 };
+use bufferlab_theory::figures::Figure;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Writes an experiment's `values.csv`, `figure.html` and every panel as SVG and PNG into `folder`, each whole or not at all.
+/// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time, `figure.html` and every panel as SVG and PNG into `folder`, each
+/// whole or not at all.
 ///
 /// # Errors
 /// If the folder cannot be written, or a chart cannot be drawn.
 pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
-    write_whole(&folder.join("values.csv"), values_csv(results))?;
-    let panels = panels(results);
+    let figures = computed(results.experiment())?;
+    let values = figures.as_ref().map_or_else(|| values_csv(results), |figures| theory_csv(figures));
+    write_whole(&folder.join("values.csv"), values)?;
+    let panels = match figures {
+        Some(figures) => theory_panels(&figures),
+        None => panels(results).into_iter().chain(courses(results)).collect(),
+    };
+    if !results.experiment().courses.is_empty() {
+        write_whole(&folder.join("courses.csv"), courses_csv(results))?;
+    }
     for (number, panel) in panels.iter().enumerate() {
         write_whole(&folder.join(format!("panel-{}.svg", number + 1)), curve_svg(panel))?;
         write_whole(&folder.join(format!("panel-{}.png", number + 1)), curve_png(panel)?)?;
@@ -108,11 +125,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
 /// # Errors
 /// If either fails.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ReproduceError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = path.with_file_name(format!(".{name}.partial"));
-    fs::write(&partial, content)
-        .and_then(|()| fs::rename(&partial, path))
-        .map_err(ReproduceError::io("write", path))
+    bufferlab_results::write_whole(path, content).map_err(ReproduceError::io("write", path))
 }
 
 /// The verdicts as they go into the ledger.
@@ -134,11 +147,11 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
     verdicts.iter().map(record).collect()
 }
 
-/// What an experiment took, whenever its runs were done; `None` if some of them failed.
+/// What an experiment took, whenever its runs were done; `None` if some of them failed, or there were none.
 #[must_use]
 pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();
-    let runs = runs?;
+    let runs = runs.filter(|runs| !runs.is_empty())?;
     Some(Cost {
         experiment: results.experiment().id.clone(),
         scale: results.plan.scale.name().to_owned(),
@@ -237,18 +250,39 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
     panels
 }
 
+/// The panels of an analytical figure; `None` if runs make the figure.
+fn computed(experiment: &Experiment) -> Result<Option<Vec<Figure>>, ReproduceError> {
+    let failed = |error: bufferlab_theory::fluid::FluidError| ReproduceError::Table {
+        name: experiment.id.clone(),
+        why: format!("this is a bug in bufferlab: {error}"),
+    };
+    experiment.theory.map(|entry| entry.panels().map_err(failed)).transpose()
+}
+
 fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
     let experiment = results.experiment();
     let mut about: Vec<String> = experiment.about.split("\n\n").map(str::to_owned).collect();
     if let (Some(reading), Some(Profile::Artifact)) = (&experiment.artifact, results.plan.profile) {
         about.push(format!("The reading of the authors' public simulator. {}", reading.about));
     }
+    about.retain(|paragraph| !paragraph.is_empty());
+    if let Some(entry) = experiment.theory {
+        about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
+        let tables = checked_by_tests(experiment).into_iter().collect();
+        return CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() };
+    }
+    if !experiment.courses.is_empty() {
+        about.push("Charts over time are of the first seed.".to_owned());
+    }
+    let seeds = match results.seeds() {
+        1 => "1 seed".to_owned(),
+        seeds => format!("{seeds} seeds; bars are 95 % intervals of the mean over the seeds"),
+    };
     about.push(format!(
-        "{}, scale {}, profile {}, {} seeds; bars are 95 % intervals of the mean over the seeds.",
+        "{}, scale {}, profile {}, {seeds}.",
         experiment.scenario.file_name().unwrap_or_default().to_string_lossy(),
         results.plan.scale.name(),
-        results.plan.profile_name(),
-        results.seeds()
+        results.plan.profile_name()
     ));
     let words = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let judged = PageTable {
@@ -263,7 +297,8 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
             .collect(),
     };
     let mut tables = if judged.rows.is_empty() { Vec::new() } else { vec![judged] };
-    if experiment.axes.is_empty() {
+    tables.extend(checked_by_tests(experiment));
+    if experiment.axes.is_empty() && !experiment.metrics.is_empty() {
         tables.push(values_table(results));
     }
     let explorer = explorer(results);

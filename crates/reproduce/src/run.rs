@@ -4,9 +4,9 @@
 //! reproduction that was killed goes on where it was. A run's tables are removed once its numbers are kept.
 
 use crate::expression::Values;
-use crate::metric::{Statistic, numbers, statistics};
+use crate::metric::{Statistic, numbers, statistics, tallies};
 use crate::plan::fingerprint;
-use crate::{Experiment, Metric, Plan, Point, ReproduceError};
+use crate::{Course, CourseLine, Experiment, Metric, Plan, Point, ReproduceError, Tally};
 use bufferlab_lab::{Execution, Job, Watcher, execute_one};
 use bufferlab_results::RunResult;
 use rayon::prelude::*;
@@ -22,8 +22,11 @@ use std::sync::Arc;
 pub struct Numbers {
     /// By the metric's id; without those that do not exist.
     pub metrics: BTreeMap<String, f64>,
-    /// The statistics that were taken, whether or not they have a value.
+    /// The statistics and courses that were taken, whether or not they have a value.
     pub taken: BTreeSet<String>,
+    /// Lines over time, by the course's key.
+    #[serde(default)]
+    pub courses: BTreeMap<String, Vec<CourseLine>>,
     /// Packets that crossed a link.
     pub packet_hops: u64,
     /// CPU time (s).
@@ -55,7 +58,7 @@ pub fn run<W: Watcher>(
     fs::create_dir_all(&cache).map_err(ReproduceError::io("make", &cache))?;
     // Experiments that share a run may want different numbers of it.
     let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
-    let mut jobs: Vec<(String, Job, Vec<&Statistic>)> = Vec::new();
+    let mut jobs: Vec<(String, Job, Wanted<'_>)> = Vec::new();
     let mut keys: Vec<Vec<Result<String, String>>> = Vec::new();
     for plan in &plans {
         let mut of_plan = Vec::with_capacity(plan.points.len());
@@ -63,11 +66,12 @@ pub fn run<W: Watcher>(
             of_plan.push(plan.load(point).map(|loaded| {
                 let key = fingerprint(&loaded);
                 if let Some(&job) = wanted.get(&key) {
-                    add(&mut jobs[job].2, statistics(&plan.experiment.metrics));
+                    jobs[job].2.add(&plan.experiment);
                 } else if !has(&cache, &key, &plan.experiment) {
                     wanted.insert(key.clone(), jobs.len());
                     let dir = cache.join(format!("{key}.tables"));
-                    let own = statistics(&plan.experiment.metrics).collect();
+                    let mut own = Wanted::default();
+                    own.add(&plan.experiment);
                     jobs.push((key.clone(), Job { loaded, dir, caveats: Vec::new() }, own));
                 }
                 key
@@ -78,12 +82,12 @@ pub fn run<W: Watcher>(
     let watcher = board(jobs.len());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads.map_or(0, NonZero::get)).build()?;
     let failures: BTreeMap<String, String> = pool.install(|| {
-        let work = |(index, (key, job, statistics)): (usize, &(String, Job, Vec<&Statistic>))| {
+        let work = |(index, (key, job, what)): (usize, &(String, Job, Wanted<'_>))| {
             let mut go_on = |at: &bufferlab_lab::Progress| {
                 watcher.update(index, at);
                 watcher.goes_on()
             };
-            let done = one(&cache, key, job, statistics, how.verify, &mut go_on);
+            let done = one(&cache, key, job, what, how.verify, &mut go_on);
             watcher.complete(index, done.as_ref().map_or(0, |numbers| numbers.packet_hops));
             done.err().map(|why| (key.clone(), why))
         };
@@ -109,20 +113,33 @@ fn one(
     cache: &Path,
     key: &str,
     job: &Job,
-    statistics: &[&Statistic],
+    what: &Wanted<'_>,
     verify: bool,
     go_on: &mut dyn FnMut(&bufferlab_lab::Progress) -> bool,
 ) -> Result<Numbers, String> {
     let finished = execute_one(job, verify, go_on).map_err(|error| error.to_string())?;
     let result = RunResult::open(&job.dir).map_err(|error| error.to_string())?;
-    let metrics = numbers(&result, statistics).map_err(|error| error.to_string())?;
-    let taken = statistics.iter().map(|&statistic| Metric::Statistic(statistic.clone()).key()).collect();
-    let mut numbers =
-        Numbers { metrics, taken, packet_hops: finished.packet_hops, cpu_seconds: finished.cpu_seconds };
+    let mut metrics = numbers(&result, &what.statistics).map_err(|error| error.to_string())?;
+    for tally in &what.tallies {
+        let value = tally.of(&result).map_err(|error| error.to_string())?;
+        metrics.extend(value.map(|value| (tally.key(), value)));
+    }
+    let mut courses = BTreeMap::new();
+    for course in &what.courses {
+        courses.insert(course.key(), course.lines(&result).map_err(|error| error.to_string())?);
+    }
+    let mut numbers = Numbers {
+        metrics,
+        taken: what.keys().collect(),
+        courses,
+        packet_hops: finished.packet_hops,
+        cpu_seconds: finished.cpu_seconds,
+    };
     // Another experiment has taken other statistics of the same run: it was the same to the last byte.
     if let Some(before) = read(cache, key) {
         numbers.metrics.extend(before.metrics);
         numbers.taken.extend(before.taken);
+        numbers.courses.extend(before.courses);
     }
     let (path, partial) = (place(cache, key), cache.join(format!(".{key}.partial")));
     let text = serde_json::to_string(&numbers).map_err(|error| error.to_string())?;
@@ -133,21 +150,49 @@ fn one(
     Ok(numbers)
 }
 
-/// Adds what is not among them.
-fn add<'a>(known: &mut Vec<&'a Statistic>, more: impl Iterator<Item = &'a Statistic>) {
-    for statistic in more {
-        if !known.contains(&statistic) {
-            known.push(statistic);
+/// What experiments want of a run beside its summary.
+#[derive(Default)]
+struct Wanted<'a> {
+    statistics: Vec<&'a Statistic>,
+    tallies: Vec<&'a Tally>,
+    courses: Vec<&'a Course>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Adds what `experiment` wants and nobody before it did.
+    fn add(&mut self, experiment: &'a Experiment) {
+        for statistic in statistics(&experiment.metrics) {
+            if !self.statistics.contains(&statistic) {
+                self.statistics.push(statistic);
+            }
         }
+        for tally in tallies(&experiment.metrics) {
+            if !self.tallies.contains(&tally) {
+                self.tallies.push(tally);
+            }
+        }
+        for course in &experiment.courses {
+            if !self.courses.iter().any(|known| known.key() == course.key()) {
+                self.courses.push(course);
+            }
+        }
+    }
+
+    /// The names under which all of it is kept.
+    fn keys(&self) -> impl Iterator<Item = String> {
+        let statistics = self.statistics.iter().map(|&one| Metric::Statistic(one.clone()).key());
+        let statistics = statistics.chain(self.tallies.iter().map(|tally| tally.key()));
+        statistics.chain(self.courses.iter().map(|course| course.key()))
     }
 }
 
-/// Whether the run was done, and the numbers taken of it that `experiment` wants. Which statistics were taken stands beside them: a statistic
-/// without a value is no reason to run again.
+/// Whether the run was done, and all taken of it that `experiment` wants. What was taken stands beside the values: a statistic without a value is no
+/// reason to run again.
 fn has(cache: &Path, key: &str, experiment: &Experiment) -> bool {
     let Some(numbers) = read(cache, key) else { return false };
-    statistics(&experiment.metrics)
-        .all(|statistic| numbers.taken.contains(&Metric::Statistic(statistic.clone()).key()))
+    let mut wanted = Wanted::default();
+    wanted.add(experiment);
+    wanted.keys().all(|name| numbers.taken.contains(&name))
 }
 
 fn place(cache: &Path, key: &str) -> PathBuf {
@@ -187,6 +232,18 @@ impl Results {
             }
         }
         samples
+    }
+
+    /// The lines of a course at a point of the grid, of the first seed's run; none if it failed.
+    #[must_use]
+    pub fn course(&self, course: &Course, variant: usize, places: &[usize]) -> &[CourseLine] {
+        let first = self
+            .plan
+            .points
+            .iter()
+            .position(|point| point.seed == 0 && point.variant == variant && point.places == places);
+        let numbers = first.and_then(|place| self.runs[place].as_ref().ok());
+        numbers.and_then(|numbers| numbers.courses.get(&course.key())).map_or(&[], Vec::as_slice)
     }
 
     /// The combinations of places that ran.

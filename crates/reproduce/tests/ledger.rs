@@ -4,7 +4,8 @@
 //! from the three tables in `claims/`.
 
 use bufferlab_core::Profile;
-use bufferlab_reproduce::{Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict};
+use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures, places, showing};
+use bufferlab_reproduce::{Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, paper_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -168,7 +169,7 @@ fn every_statement_is_checked_by_one_experiment_at_most_and_exists() {
 
 #[test]
 fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_reading() {
-    for experiment in &registry().experiments {
+    for experiment in registry().experiments.iter().filter(|one| one.theory.is_none()) {
         let mut readings = vec![None, Some(Profile::Paper)];
         readings.extend(experiment.artifact.iter().map(|_| Some(Profile::Artifact)));
         for scale in [ScaleName::Quick, ScaleName::Paper] {
@@ -182,6 +183,18 @@ fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_read
                 }
             }
         }
+    }
+}
+
+/// They take milliseconds and have points.
+#[test]
+fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
+    let experiments = registry().experiments;
+    for entry in bufferlab_theory::figures::FIGURES {
+        let shown = experiments.iter().any(|one| one.theory.is_some_and(|theory| theory.name == entry.name));
+        assert!(shown, "no experiment shows {}", entry.name);
+        let panels = entry.panels().unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        assert!(panels.iter().all(|panel| panel.series.iter().all(|line| !line.points.is_empty())));
     }
 }
 
@@ -231,22 +244,76 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
     }
 }
 
+/// The conceptual ones say why; of all others an experiment shows every one.
+#[test]
+fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
+    let (figures, experiments) = (paper_figures().expect("a table"), registry().experiments);
+    for figure in &figures {
+        let name = format!("{} {}", figure.paper, figure.figure);
+        assert_eq!(places(&figure.figure).len(), 1, "{name} is one figure or table");
+        let shown = showing(&experiments, figure).count();
+        assert!(
+            (shown > 0) == figure.conceptual.is_empty(),
+            "{name}: {shown} experiments, and \"{}\"",
+            figure.conceptual
+        );
+    }
+    for experiment in &experiments {
+        let paper = experiment.id.split('/').next().unwrap_or_default();
+        let of = places(&experiment.figure);
+        assert!(!of.is_empty(), "{}: \"{}\" names no figure", experiment.id, experiment.figure);
+        for place in of {
+            let known = figures.iter().any(|figure| figure.paper == paper && figure.figure == place.whole());
+            assert!(known, "{}: claims/figures.csv has no {} of {paper}", experiment.id, place.whole());
+        }
+    }
+}
+
+#[test]
+fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
+    let (figures, ledger) = (paper_figures().expect("a table"), ledger());
+    let mut named = 0;
+    for row in &ledger.rows {
+        let paper = paper_name(&row.claim.paper).to_lowercase();
+        for place in places(&row.claim.figure_table_section) {
+            let is = |figure: &PaperFigure| {
+                Some(figure.paper.as_str()) == paper.split(' ').next() && figure.figure == place.whole()
+            };
+            let figure = figures.iter().find(|figure| is(figure));
+            assert!(
+                figure.is_some(),
+                "{}: claims/figures.csv has no {} of {paper}",
+                row.claim.id,
+                place.whole()
+            );
+            // What is conceptual has no statement that only runs could check.
+            let conceptual = figure.is_some_and(|figure| !figure.conceptual.is_empty());
+            assert!(!conceptual || row.test.is_some(), "{}: {} is conceptual", row.claim.id, place.whole());
+            named += 1;
+        }
+    }
+    assert!(named > 150, "{named} figures named");
+}
+
 #[test]
 fn the_page_and_the_readme_show_the_ledger() {
     let ledger = ledger();
     let page = root().join("docs/reproduction.md");
     let text = fs::read_to_string(&page).expect("the page is there");
     let block = format!("{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
-    assert_fresh(&page, &with_block(&text, &block));
+    let text = with_block(&text, "ledger", &block);
+    let figures =
+        figures_markdown(&registry().experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
+    assert_fresh(&page, &with_block(&text, "figures", &figures));
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).expect("the README is there");
-    assert_fresh(&readme, &with_block(&text, &ledger.summary_markdown()));
+    assert_fresh(&readme, &with_block(&text, "ledger", &ledger.summary_markdown()));
 }
 
-fn with_block(text: &str, block: &str) -> String {
-    let (begin, end) = ("<!-- ledger: begin -->\n", "<!-- ledger: end -->");
-    let (before, rest) = text.split_once(begin).expect("the page has a ledger");
-    let (_, after) = rest.split_once(end).expect("the ledger ends");
+fn with_block(text: &str, name: &str, block: &str) -> String {
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("the page has no {name}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("the {name} do not end"));
     format!("{before}{begin}\n{block}\n{end}{after}")
 }
 

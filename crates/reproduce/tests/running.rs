@@ -152,6 +152,111 @@ fn the_papers_number_stands_where_its_mark_says() {
     );
 }
 
+/// One overloaded queue, sampled: what is kept of it and drawn, and what its counters say.
+#[test]
+fn courses_and_tallies_are_kept_with_the_numbers_of_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paper = folder.path().join("registry/test");
+    fs::create_dir_all(&paper).expect("writable");
+    fs::write(folder.path().join("star.toml"), STAR).expect("writable");
+    let text = r#"
+title = "A queue over time"
+figure = "a test"
+scenario = "../../star.toml"
+set = { "output.sample_interval" = "1 ms", "output.sample_flows" = true, "output.sample_ports" = [0, 1] }
+
+[[variant]]
+name = "dt"
+
+[metrics]
+arrived = { queues = [0], count = "arrived_packets" }
+lost = { queues = [0], count = "dropped_packets" }
+
+[quick]
+seeds = 2
+[paper]
+seeds = 2
+
+[[course]]
+title = "the buffer"
+of = ["occupancy"]
+
+[[course]]
+title = "two ports"
+of = ["occupancy", "threshold"]
+ports = [0, 1]
+since_ms = 2.5
+"#;
+    fs::write(paper.join("queue.toml"), text).expect("writable");
+    let registry = Registry::load(&folder.path().join("registry")).unwrap_or_else(|error| panic!("{error}"));
+    let plan = || Plan::new(&registry.experiments[0], ScaleName::Quick, None);
+    let (how, out) = (Execution { threads: NonZero::new(2), verify: false }, folder.path().join("out"));
+    let once =
+        || run(vec![plan()], &out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}")).0.remove(0);
+    let results = once();
+    assert_eq!(results.failures().collect::<Vec<_>>(), Vec::<&str>::new());
+    let experiment = results.experiment();
+    let (whole, ports) = (&experiment.courses[0], &experiment.courses[1]);
+    assert_eq!(results.course(whole, 0, &[]).len(), 1);
+    let lines = results.course(ports, 0, &[]);
+    let names: Vec<_> = lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(names, ["port 0", "port 1", "threshold of port 0", "threshold of port 1"]);
+    // An empty switch: DT's threshold is alpha (1/2) of 200 KB.
+    assert_eq!(lines[2].points[0], (0.0, 100.0));
+    assert_eq!(ports.drawn(&lines[2]).next(), Some((0.5, lines[2].points[3].1)));
+    let arrived = results.samples("arrived", 0, &[]);
+    assert!(arrived.len() == 2 && arrived.iter().all(|count| *count > 100.0), "{arrived:?}");
+    assert!(
+        results.samples("lost", 0, &[]).iter().all(|count| *count > 0.0),
+        "DT loses packets of 8 answers"
+    );
+    write_experiment(&out.join("test/queue"), &results, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let values = fs::read_to_string(out.join("test/queue/courses.csv")).expect("written");
+    assert!(
+        values.starts_with("variant,course,line,time_ms,value\n\"dt\",\"the buffer\",\"\",0,0\n"),
+        "{values}"
+    );
+    assert!(out.join("test/queue/panel-2.svg").is_file());
+    // What is kept is enough: nothing runs again.
+    let kept = |results: &Results| {
+        results.runs.iter().map(|run| run.as_ref().expect("it ran").cpu_seconds).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(&once()), kept(&results));
+}
+
+#[test]
+fn an_analytical_figure_needs_no_runs_and_is_written_like_any_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paper = folder.path().join("registry/abm");
+    fs::create_dir_all(&paper).expect("writable");
+    let write = |more: &str| {
+        let text = format!("title = 't'\nfigure = 'Fig. 4'\ntheory = 'abm-4'\n{more}");
+        fs::write(paper.join("fig4.toml"), text).expect("writable");
+        Registry::load(&folder.path().join("registry"))
+    };
+    let registry = write("").unwrap_or_else(|error| panic!("{error}"));
+    let plan = Plan::new(&registry.experiments[0], ScaleName::Quick, None);
+    assert_eq!(plan.points, []);
+    let (how, out) = (Execution { threads: NonZero::new(1), verify: false }, folder.path().join("out"));
+    let (results, _) = run(vec![plan], &out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}"));
+    write_experiment(&out.join("abm/fig4"), &results[0], &[]).unwrap_or_else(|error| panic!("{error}"));
+    let values = fs::read_to_string(out.join("abm/fig4/values.csv")).expect("written");
+    assert!(values.contains("abm-4a,\"alpha = 1\",100,0.990"), "{values}");
+    let page = fs::read_to_string(out.join("abm/fig4/figure.html")).expect("written");
+    assert!(
+        page.contains("ABM-F4-1") && page.contains("dynamic thresholds leave less than 2 percent free"),
+        "{page}"
+    );
+    for (more, why) in [
+        ("seeds = 2", "unknown field"),
+        ("policies = ['dt']", "has no runs"),
+        ("[[course]]\ntitle = 't'\nof = ['jain']", "has no runs"),
+    ] {
+        let error = write(more).expect_err("a mistake").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
 /// Everything that a reproduction leaves behind but what only the next one reads.
 fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     let verdicts: Vec<_> = results.experiment().claims.iter().map(|claim| judge(claim, results)).collect();

@@ -159,3 +159,13 @@ fn remove_folder(path: &Path) -> Result<(), ResultsError> {
         _ => Ok(()),
     }
 }
+
+/// Writes a file beside its place and moves it there: whole or not at all.
+///
+/// # Errors
+/// If either fails.
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.partial"));
+    fs::write(&partial, content).and_then(|()| fs::rename(&partial, path))
+}

@@ -30,6 +30,7 @@ mod writer;
 
 pub use error::ResultsError;
 pub use explanations::{ExplanationRecord, HolderRecord, OpinionRecord};
+pub use folder::write_whole;
 pub use manifest::{
     ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, RunCaveat, RunHead, TableInfo,
     Timing, Totals, scenario_hash,

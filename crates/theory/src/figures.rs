@@ -5,6 +5,7 @@
 
 mod bursts;
 mod courses;
+mod examples;
 mod shares;
 
 use crate::fluid::FluidError;
@@ -109,6 +110,11 @@ pub const FIGURES: &[Entry] = &[
         build: bursts::abm_5,
     },
     Entry {
+        name: "plasticine-2",
+        summary: "Dynamic Thresholds: who holds how much of 60 packets.",
+        build: examples::plasticine_2,
+    },
+    Entry {
         name: "plasticine-3",
         summary: "How a burst and a long queue move their common threshold.",
         build: courses::plasticine_3,
@@ -117,6 +123,16 @@ pub const FIGURES: &[Entry] = &[
         name: "plasticine-4",
         summary: "What one high-priority queue gets as low-priority queues grow in number.",
         build: shares::plasticine_4,
+    },
+    Entry {
+        name: "plasticine-5",
+        summary: "Dynamic Thresholds: queues of one port, and what they leave to a burst.",
+        build: examples::plasticine_5,
+    },
+    Entry {
+        name: "plasticine-6",
+        summary: "Plasticine: the same queues, and the same burst.",
+        build: examples::plasticine_6,
     },
     Entry {
         name: "plasticine-16",

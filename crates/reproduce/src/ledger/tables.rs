@@ -130,7 +130,7 @@ impl Record {
 }
 
 /// The rows of a table.
-pub(super) fn table<T: for<'a> Deserialize<'a>>(name: &str, text: &str) -> Result<Vec<T>, ReproduceError> {
+pub(crate) fn table<T: for<'a> Deserialize<'a>>(name: &str, text: &str) -> Result<Vec<T>, ReproduceError> {
     let failed = |error: csv::Error| ReproduceError::Table { name: name.to_owned(), why: error.to_string() };
     csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().map_err(failed)
 }

@@ -4,13 +4,12 @@
 //! and are not made again stay, and are shown together with the new ones; so they must be runs of the same scenario, which is
 //! checked by what they have stored: it must be what this command line would have stored.
 
-use crate::error::results;
+use crate::PlanError;
+use crate::execute::has_stored;
 use bufferlab_core::find_policy;
-use bufferlab_lab::has_stored;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
 use bufferlab_results::{ResultsError, RunResult};
-use bufferlab_scenario::Loaded;
-use miette::miette;
+use bufferlab_scenario::{LoadError, Loaded};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,14 +50,16 @@ pub(crate) fn check(
     out: &Path,
     layout: Layout,
     new: &[&Path],
-    load: impl Fn(Option<&str>, u64) -> miette::Result<Loaded>,
-) -> miette::Result<Vec<PathBuf>> {
+    load: impl Fn(Option<&str>, u64) -> Result<Loaded, LoadError>,
+) -> Result<Vec<PathBuf>, PlanError> {
     if RunResult::is_complete(out) {
-        return Err(miette!(
-            help = "choose another folder with --out",
-            "{} is the result of a single run; {} must go elsewhere",
-            out.display(),
-            layout.in_words()
+        return Err(PlanError::refused(
+            format!(
+                "{} is the result of a single run; {} must go elsewhere",
+                out.display(),
+                layout.in_words()
+            ),
+            "choose another folder with --out",
         ));
     }
     let mut kept = Vec::new();
@@ -68,12 +69,10 @@ pub(crate) fn check(
         }
         // What cannot be loaded is not what this command line would run.
         if !load(run.policy.as_deref(), run.seed).is_ok_and(|loaded| has_stored(&run.dir, &loaded)) {
-            return Err(miette!(
-                help = "runs of one folder are compared with each other: choose another folder with --out, or remove \
-                        the old runs; nothing was deleted",
-                "{} holds runs of another scenario, such as {}",
-                out.display(),
-                run.dir.display()
+            return Err(PlanError::refused(
+                format!("{} holds runs of another scenario, such as {}", out.display(), run.dir.display()),
+                "runs of one folder are compared with each other: choose another folder with --out, or remove \
+                 the old runs; nothing was deleted",
             ));
         }
         kept.push(run.dir);
@@ -82,17 +81,16 @@ pub(crate) fn check(
 }
 
 /// The runs of a folder, which holds nothing else but their report.
-fn present(out: &Path, layout: Layout) -> miette::Result<Vec<Present>> {
+fn present(out: &Path, layout: Layout) -> Result<Vec<Present>, PlanError> {
     let mut runs = Vec::new();
-    for (name, path) in visible(out).map_err(results)? {
+    for (name, path) in visible(out)? {
         let own_file =
             [REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].contains(&name.as_str());
         let foreign = || {
-            miette!(
-                help = "choose another folder with --out, or move the other files away; nothing was deleted",
-                "{} is not empty and does not hold {} (found `{name}`)",
-                out.display(),
-                layout.in_words()
+            let words = layout.in_words();
+            PlanError::refused(
+                format!("{} is not empty and does not hold {words} (found `{name}`)", out.display()),
+                "choose another folder with --out, or move the other files away; nothing was deleted",
             )
         };
         if path.is_file() && own_file {
@@ -103,7 +101,7 @@ fn present(out: &Path, layout: Layout) -> miette::Result<Vec<Present>> {
                 runs.push(Present { policy: None, seed, dir: path });
             }
             (Layout::Policies, _) if path.is_dir() && find_policy(&name).is_some() => {
-                for (inner, dir) in visible(&path).map_err(results)? {
+                for (inner, dir) in visible(&path)? {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
                     runs.push(Present { policy: Some(name.clone()), seed, dir });
                 }

@@ -1,0 +1,229 @@
+//! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and into which folders they go.
+
+use crate::group::{self, Layout};
+use crate::{Job, PlanError};
+use bufferlab_core::{PolicyInfo, policies};
+use bufferlab_results::RunCaveat;
+use bufferlab_scenario::{LoadError, Loaded, Scenario};
+use bufferlab_sim::Simulation;
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+/// Loads the scenario with what the user has changed and then these overrides, as [`bufferlab_scenario::load`] takes them.
+pub type Load<'a> = dyn Fn(&[(String, String)]) -> Result<Loaded, LoadError> + 'a;
+
+/// A policy to be compared, or all of them.
+#[derive(Clone, Copy, Debug)]
+pub enum PolicyChoice {
+    /// One policy of the registry.
+    One(&'static PolicyInfo),
+    /// Every policy of the registry.
+    All,
+}
+
+impl PolicyChoice {
+    /// The word for every policy.
+    pub const ALL: &'static str = "all";
+
+    /// A name of the registry, or [`Self::ALL`]; `None` if there is no such policy.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            Self::ALL => Some(Self::All),
+            name => bufferlab_core::find_policy(name).map(Self::One),
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The runs.
+    pub jobs: Vec<Job>,
+    /// The policies in order, the baseline first; empty if they are not compared.
+    pub policies: Vec<String>,
+    /// Earlier runs of the same experiment in the folder, which are shown together with the new ones.
+    pub kept: Vec<PathBuf>,
+    /// Policies that cannot run in this scenario, and why; only where all were asked for.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in `out`, or `seed-<n>` below it.
+///
+/// # Errors
+/// If the scenario does not load, or something else lies in `out`.
+pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, out: &Path) -> Result<Plan, PlanError> {
+    let seeds = seeds_of(&load(&[])?.scenario, seeds);
+    let single = seeds.len() == 1;
+    let load_seed = |seed: u64| load(&[of_seed(seed)]);
+    let mut jobs = Vec::with_capacity(seeds.len());
+    for &seed in &seeds {
+        let dir = if single { out.to_owned() } else { out.join(format!("seed-{seed}")) };
+        jobs.push(Job { loaded: load_seed(seed)?, dir, caveats: Vec::new() });
+    }
+    let kept = if single {
+        refuse_to_replace_the_ground(out)?;
+        Vec::new()
+    } else {
+        keep(out, Layout::Seeds, &jobs, |_, seed| load_seed(seed))?
+    };
+    Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new() })
+}
+
+/// Plans a comparison of policies on the same traffic, paired by seed, in `<policy>/seed-<n>` below `out`.
+///
+/// The scenario's own policy keeps the parameters that the scenario gives it, others run with their defaults.
+///
+/// # Errors
+/// If a scenario does not load, a policy is named twice or would be used by no switch, or something else lies in `out`.
+pub fn plan_compare(
+    load: &Load<'_>,
+    choices: &[PolicyChoice],
+    seeds: NonZero<u32>,
+    out: &Path,
+) -> Result<Plan, PlanError> {
+    let first = load(&[])?;
+    let (mut policies, all) = named(choices, &first.scenario);
+    if let Some(twice) = repeated(&policies) {
+        let message = format!("policy \"{twice}\" is named twice");
+        return Err(PlanError::refused(message, "name each policy once"));
+    }
+    let own = own_policy(&first.scenario);
+    let load_variant = |policy: &str, seed: u64| load(&variant(policy, &own, seed));
+    let mut left_out = Vec::new();
+    if all {
+        policies.retain(|policy| match unfit(load_variant(policy, first.scenario.seed)) {
+            None => true,
+            Some(why) => {
+                left_out.push((policy.clone(), why));
+                false
+            }
+        });
+    }
+    let mut jobs = Vec::new();
+    for policy in &policies {
+        for seed in seeds_of(&first.scenario, seeds) {
+            let loaded = load_variant(policy, seed)?;
+            let caveats = overridden(&loaded.scenario, policy)?.into_iter().collect();
+            jobs.push(Job { loaded, dir: out.join(policy).join(format!("seed-{seed}")), caveats });
+        }
+    }
+    let kept =
+        keep(out, Layout::Policies, &jobs, |policy, seed| load_variant(policy.unwrap_or_default(), seed))?;
+    Ok(Plan { jobs, policies, kept, left_out })
+}
+
+/// The overrides for a policy and a seed; `own` is the scenario's policy, which keeps its parameters.
+pub(crate) fn variant(policy: &str, own: &str, seed: u64) -> Vec<(String, String)> {
+    let mut overrides = vec![of_seed(seed)];
+    if policy != own {
+        overrides.push(("switch.policy".to_owned(), policy.to_owned()));
+    }
+    overrides
+}
+
+fn of_seed(seed: u64) -> (String, String) {
+    ("seed".to_owned(), seed.to_string())
+}
+
+/// The policy of the first switch.
+pub(crate) fn own_policy(scenario: &Scenario) -> String {
+    scenario.switches.first().map(|switch| switch.policy.clone()).unwrap_or_default()
+}
+
+/// The policies that are asked for, and whether that is all of them: then the scenario's own is the baseline, which keeps the
+/// parameters that the scenario gives it.
+pub(crate) fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<String>, bool) {
+    if !choices.iter().any(|choice| matches!(choice, PolicyChoice::All)) {
+        let one = |choice: &PolicyChoice| match choice {
+            PolicyChoice::One(info) => Some(info.name.to_owned()),
+            PolicyChoice::All => None,
+        };
+        return (choices.iter().filter_map(one).collect(), false);
+    }
+    // Named ones come first, in their order, the others follow.
+    let named = choices.iter().filter_map(|choice| match choice {
+        PolicyChoice::One(info) => Some(info.name),
+        PolicyChoice::All => None,
+    });
+    let own = scenario.switches.first().map(|switch| switch.policy.as_str());
+    let mut names: Vec<String> = Vec::new();
+    for name in named.chain(own).chain(policies().iter().map(|info| info.name)) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    (names, true)
+}
+
+/// Why a variant cannot run; `None` if it can.
+fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => return Some(error.to_string()),
+    };
+    Simulation::new(&loaded.scenario).err().map(|error| error.to_string())
+}
+
+/// A comparison sets `switch.policy`; switches whose policy stands in a `[[switch_override]]` keep theirs.
+fn overridden(scenario: &Scenario, policy: &str) -> Result<Option<RunCaveat>, PlanError> {
+    let kept = scenario.switches.iter().zip(&scenario.topology.switches);
+    let kept: Vec<&str> =
+        kept.filter(|(switch, _)| switch.policy != policy).map(|(_, name)| name.as_str()).collect();
+    if kept.is_empty() {
+        return Ok(None);
+    }
+    let advice = "Take `policy` out of [[switch_override]] if every switch is meant.";
+    if kept.len() == scenario.switches.len() {
+        let message = format!(
+            "no switch would use the policy \"{policy}\": all of them have another one by a [[switch_override]]"
+        );
+        return Err(PlanError::refused(message, advice));
+    }
+    let names = if kept.len() > 4 { format!("{}, {} …", kept[0], kept[1]) } else { kept.join(", ") };
+    Ok(Some(RunCaveat {
+        id: "policy-overridden".to_owned(),
+        message: format!(
+            "{} of {} switches ({names}) keep the policy of a [[switch_override]] whichever policy is compared.",
+            kept.len(),
+            scenario.switches.len()
+        ),
+        advice: advice.to_owned(),
+    }))
+}
+
+/// A finished run takes the place of its folder: the user must not stand in it.
+fn refuse_to_replace_the_ground(out: &Path) -> Result<(), PlanError> {
+    let here = std::env::current_dir().and_then(fs::canonicalize);
+    match (here, fs::canonicalize(out)) {
+        (Ok(here), Ok(real)) if here.starts_with(&real) => Err(PlanError::refused(
+            format!(
+                "`{}` is the folder that you are in or above it, and a finished run replaces the whole folder",
+                out.display()
+            ),
+            "name a folder in it, for example --out results/first",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks what lies in the folder of several runs; answers those of them that stay.
+fn keep(
+    out: &Path,
+    layout: Layout,
+    jobs: &[Job],
+    load: impl Fn(Option<&str>, u64) -> Result<Loaded, LoadError>,
+) -> Result<Vec<PathBuf>, PlanError> {
+    let new: Vec<&Path> = jobs.iter().map(|job| job.dir.as_path()).collect();
+    group::check(out, layout, &new, load)
+}
+
+fn repeated(names: &[String]) -> Option<&str> {
+    (1..names.len()).find(|&i| names[..i].contains(&names[i])).map(|i| names[i].as_str())
+}
+
+/// The scenario's seed and the ones that follow it.
+pub(crate) fn seeds_of(scenario: &Scenario, seeds: NonZero<u32>) -> Vec<u64> {
+    (0..u64::from(seeds.get())).map(|offset| scenario.seed + offset).collect()
+}

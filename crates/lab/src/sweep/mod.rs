@@ -1,0 +1,197 @@
+//! A sweep: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
+
+mod output;
+mod page;
+
+use crate::execute::has_stored;
+use crate::plan::{Load, PolicyChoice, named, own_policy, seeds_of, variant};
+use crate::{Job, PlanError};
+use bufferlab_results::{ResultsError, RunResult, write_whole};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+/// The points' means, one line per point, metric and policy.
+pub const SWEEP_CSV: &str = "sweep.csv";
+/// The same to look at.
+pub const SWEEP_HTML: &str = "sweep.html";
+/// What the sweep varies: a folder without it, or with another one, is not continued.
+const SWEEP_FILE: &str = "sweep.toml";
+
+/// A key of the scenario and the values that it takes.
+#[derive(Clone, Debug)]
+pub struct Vary {
+    /// Dotted, as for an override.
+    pub key: String,
+    /// As for an override.
+    pub values: Vec<String>,
+}
+
+/// One point of the grid: a value for every varied key.
+#[derive(Clone, Debug)]
+struct Point {
+    overrides: Vec<(String, String)>,
+    folder: String,
+}
+
+/// What a sweep asks for.
+#[derive(Clone, Debug)]
+pub struct SweepRequest {
+    /// Name of the scenario's file: together with the varied keys it tells sweeps apart.
+    pub scenario_file: String,
+    /// The keys of the grid, the last one fastest.
+    pub vary: Vec<Vary>,
+    /// The policies, the baseline first; the scenario's own if there is none.
+    pub policies: Vec<PolicyChoice>,
+    /// Seeds of every point: the scenario's and the ones that follow it.
+    pub seeds: NonZero<u32>,
+    /// Folder of the results.
+    pub out: PathBuf,
+}
+
+/// A sweep that can begin, or go on.
+#[derive(Clone, Debug)]
+pub struct SweepPlan {
+    /// The runs that are missing. They may be done in any order, anywhere, and some of them may fail.
+    pub jobs: Vec<Job>,
+    /// Runs that are there already.
+    pub kept: usize,
+    /// Points that cannot run, and why.
+    pub failed: Vec<String>,
+    request: SweepRequest,
+    /// Name of the scenario.
+    name: String,
+    points: Vec<Point>,
+    policies: Vec<String>,
+}
+
+impl SweepPlan {
+    /// Plans the sweep, and claims its folder.
+    ///
+    /// # Errors
+    /// If the scenario does not load, two points are the same, or the folder holds something else than this sweep.
+    pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
+        let first = load(&[])?;
+        let points = points(&request.vary)?;
+        refuse_another_sweep(&request)?;
+        let own = own_policy(&first.scenario);
+        let policies = if request.policies.is_empty() {
+            vec![own.clone()]
+        } else {
+            named(&request.policies, &first.scenario).0
+        };
+        let (mut jobs, mut failed, mut kept) = (Vec::new(), Vec::new(), 0_usize);
+        for point in &points {
+            for policy in &policies {
+                for seed in seeds_of(&first.scenario, request.seeds) {
+                    let mut overrides = variant(policy, &own, seed);
+                    overrides.extend(point.overrides.iter().cloned());
+                    let dir = request.out.join(&point.folder).join(policy).join(format!("seed-{seed}"));
+                    match load(&overrides) {
+                        Ok(loaded) if RunResult::is_complete(&dir) && has_stored(&dir, &loaded) => kept += 1,
+                        Ok(loaded) => jobs.push(Job { loaded, dir, caveats: Vec::new() }),
+                        Err(why) => failed.push(format!("{}, {policy}, seed {seed}: {why}", point.folder)),
+                    }
+                }
+            }
+        }
+        write(&request.out, SWEEP_FILE, &description(&request))?;
+        Ok(Self { jobs, kept, failed, request, name: first.scenario.name, points, policies })
+    }
+
+    /// Where the results are.
+    #[must_use]
+    pub fn out(&self) -> &Path {
+        &self.request.out
+    }
+
+    /// What a run is called within the sweep: point, policy and seed.
+    #[must_use]
+    pub fn place(&self, job: &Job) -> String {
+        job.dir.strip_prefix(&self.request.out).unwrap_or(&job.dir).display().to_string()
+    }
+
+    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_HTML`]; answers the headline metrics as text.
+    ///
+    /// # Errors
+    /// If a result cannot be read or a file not be written.
+    pub fn finish(&self) -> Result<String, PlanError> {
+        let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
+        let compared = output::compared(out, points, policies)?;
+        write(out, SWEEP_CSV, &output::csv(vary, &compared))?;
+        write(out, SWEEP_HTML, &page::page(&self.name, vary, &compared))?;
+        Ok(output::table(vary, &compared))
+    }
+}
+
+/// The grid in the order of the keys, the last one fastest.
+fn points(vary: &[Vary]) -> Result<Vec<Point>, PlanError> {
+    let mut points = vec![Point { overrides: Vec::new(), folder: String::new() }];
+    for Vary { key, values } in vary {
+        let extend = |point: &Point| -> Vec<Point> {
+            let with = |value: &String| {
+                let mut next = point.clone();
+                next.overrides.push((key.clone(), value.clone()));
+                let separator = if next.folder.is_empty() { "" } else { "," };
+                let _ = write!(next.folder, "{separator}{}={}", short(key), in_a_name(value));
+                next
+            };
+            values.iter().map(with).collect()
+        };
+        points = points.iter().flat_map(extend).collect();
+    }
+    let names: BTreeSet<_> = points.iter().map(|point| &point.folder).collect();
+    if names.len() < points.len() {
+        return Err(PlanError::refused(
+            "two points of the sweep are the same",
+            "name each value of a key once",
+        ));
+    }
+    Ok(points)
+}
+
+/// The part of a key that tells it from others: `workload.web_search.load` becomes `web_search.load`.
+fn short(key: &str) -> &str {
+    key.match_indices('.').rev().nth(1).map_or(key, |(at, _)| &key[at + 1..])
+}
+
+/// A value as a part of a folder's name.
+fn in_a_name(value: &str) -> String {
+    let value = value.trim_matches('"');
+    value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
+}
+
+/// What makes two sweeps the same, so that one may continue the other: the scenario's file and the varied keys; values, policies and seeds may be
+/// added.
+fn description(request: &SweepRequest) -> String {
+    let mut text = String::from("# The sweep that fills this folder.\n");
+    let _ = writeln!(text, "scenario = {:?}", request.scenario_file);
+    let keys: Vec<_> = request.vary.iter().map(|vary| vary.key.as_str()).collect();
+    let _ = writeln!(text, "keys = {keys:?}");
+    text
+}
+
+fn refuse_another_sweep(request: &SweepRequest) -> Result<(), PlanError> {
+    let out = &request.out;
+    // Hidden files are in the making: a sweep that was killed before its first run left nothing else.
+    let hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
+    let occupied = fs::read_dir(out).is_ok_and(|entries| entries.flatten().any(|entry| !hidden(&entry)));
+    match fs::read_to_string(out.join(SWEEP_FILE)) {
+        Ok(text) if text == description(request) => Ok(()),
+        Err(_) if !occupied => Ok(()),
+        _ => Err(PlanError::refused(
+            format!("{} is not empty and does not hold this sweep", out.display()),
+            "choose another folder with --out; nothing was deleted",
+        )),
+    }
+}
+
+/// Whole or not at all.
+fn write(out: &Path, name: &str, text: &str) -> Result<(), PlanError> {
+    let path = out.join(name);
+    let failed = |action, path: &Path, source| ResultsError::Io { action, path: path.to_path_buf(), source };
+    fs::create_dir_all(out).map_err(|source| failed("create", out, source))?;
+    Ok(write_whole(&path, text).map_err(|source| failed("write", &path, source))?)
+}

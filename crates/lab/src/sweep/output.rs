@@ -1,0 +1,99 @@
+//! What a sweep leaves: a comparison per point, means as CSV, headline metrics as text.
+
+use super::{Point, Vary, short};
+use crate::PlanError;
+use bufferlab_report::format::{estimate, number};
+use bufferlab_report::{Comparison, Report, ReportError};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The points that have results, compared each.
+pub(super) fn compared<'a>(
+    out: &Path,
+    points: &'a [Point],
+    policies: &[String],
+) -> Result<Vec<(&'a Point, Comparison)>, PlanError> {
+    let mut all = Vec::new();
+    for point in points {
+        let dir = out.join(&point.folder);
+        if dir.is_dir() {
+            match Report::load(&dir, policies) {
+                Ok(report) => {
+                    report.write()?;
+                    all.push((point, report.comparison));
+                }
+                Err(ReportError::NoRuns { .. }) => {}
+                Err(other) => return Err(other.into()),
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// One line per point, metric and policy.
+pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut text: String = vary.iter().map(|vary| quoted(&vary.key) + ",").collect();
+    text.push_str(
+        "metric,group,label,unit,policy,seeds,mean,ci95_half_width,change,change_ci95_half_width\n",
+    );
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    for (point, comparison) in compared {
+        for row in &comparison.metrics {
+            for cell in &row.cells {
+                for (_, value) in &point.overrides {
+                    text.push_str(&quoted(value.trim_matches('"')));
+                    text.push(',');
+                }
+                let (metric, mean, change) = (&row.metric, cell.estimate, cell.change);
+                let words = [&metric.id, &metric.group, &metric.label, metric.unit.symbol(), &cell.policy];
+                let words = words.map(quoted).join(",");
+                let _ = writeln!(
+                    text,
+                    "{words},{},{},{},{},{}",
+                    mean.map_or(0, |mean| mean.seeds),
+                    number(mean.map(|mean| mean.mean)),
+                    number(mean.and_then(|mean| mean.half_width)),
+                    number(change.map(|change| change.mean)),
+                    number(change.and_then(|change| change.half_width)),
+                );
+            }
+        }
+    }
+    text
+}
+
+/// The headline metrics, one table each: a row per point, a column per policy.
+pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
+    let Some((_, first)) = compared.first() else { return "no point has results\n".to_owned() };
+    let mut text = String::new();
+    for metric in first.metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+        let mut rows = vec![vary.iter().map(|vary| short(&vary.key).to_owned()).collect::<Vec<_>>()];
+        rows[0].extend(first.policies.iter().cloned());
+        for (point, comparison) in compared {
+            let mut row: Vec<_> =
+                point.overrides.iter().map(|(_, value)| value.trim_matches('"').to_owned()).collect();
+            for policy in &first.policies {
+                let cells =
+                    comparison.metrics.iter().find(|row| row.metric.id == metric.id).map(|row| &row.cells);
+                let cell = cells.and_then(|cells| cells.iter().find(|cell| cell.policy == *policy));
+                row.push(match cell.and_then(|cell| cell.estimate) {
+                    None => "–".to_owned(),
+                    Some(mean) => {
+                        mean.half_width.map_or_else(|| number(mean.mean), |half| estimate(mean.mean, half))
+                    }
+                });
+            }
+            rows.push(row);
+        }
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<_> = (0..rows[0].len()).map(width).collect();
+        let _ = writeln!(text, "{}: {}", metric.group, metric.title());
+        for row in &rows {
+            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+            let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  "));
+        }
+        text.push('\n');
+    }
+    text
+}

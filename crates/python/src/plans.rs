@@ -1,0 +1,126 @@
+//! Comparisons and sweeps: which runs they are made of is decided where the command line decides it, too.
+
+use crate::errors;
+use crate::scenario::Loaded;
+use bufferlab_lab::{Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
+use bufferlab_scenario::{LoadError, load, load_text};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+/// A scenario as Python keeps it: path, text (or the file's), overrides.
+type Source = (PathBuf, Option<String>, Vec<(String, String)>);
+/// A run that is to be done: scenario, folder, caveats (id, message, advice).
+type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
+/// Runs, policies in order, earlier runs that are shown, too, and policies that are left out with the reason.
+type PlainPlan = (Vec<PlainJob>, Vec<String>, Vec<PathBuf>, Vec<(String, String)>);
+
+fn loader(
+    (path, text, overrides): Source,
+) -> impl Fn(&[(String, String)]) -> Result<bufferlab_scenario::Loaded, LoadError> {
+    move |more| {
+        let overrides: Vec<_> = overrides.iter().chain(more).cloned().collect();
+        match &text {
+            Some(text) => load_text(&path, text, &overrides),
+            None => load(&path, &overrides),
+        }
+    }
+}
+
+fn plain(job: Job) -> PlainJob {
+    let caveats = job.caveats.into_iter().map(|caveat| (caveat.id, caveat.message, caveat.advice));
+    (Loaded { inner: job.loaded }, job.dir, caveats.collect())
+}
+
+fn choices(names: &[String]) -> PyResult<Vec<PolicyChoice>> {
+    let one = |name: &String| {
+        PolicyChoice::of(name)
+            .ok_or_else(|| PyValueError::new_err(format!("no policy is called \"{name}\": see policies()")))
+    };
+    names.iter().map(one).collect()
+}
+
+fn at_least_one(seeds: u32) -> PyResult<NonZero<u32>> {
+    NonZero::new(seeds).ok_or_else(|| PyValueError::new_err("seeds is 0, expected 1 or more"))
+}
+
+/// Plans a comparison of `policies` (of the scenario's own alone if there is none) with `seeds` seeds in `out`.
+#[pyfunction]
+pub(crate) fn plan(
+    py: Python<'_>,
+    source: Source,
+    policies: Vec<String>,
+    seeds: u32,
+    out: PathBuf,
+) -> PyResult<PlainPlan> {
+    let (choices, seeds, load) = (choices(&policies)?, at_least_one(seeds)?, loader(source));
+    let plan = if choices.is_empty() {
+        plan_run(&load, seeds, &out)
+    } else {
+        plan_compare(&load, &choices, seeds, &out)
+    };
+    let plan = plan.map_err(|error| errors::plan(py, &error))?;
+    Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, plan.kept, plan.left_out))
+}
+
+/// A sweep that can begin, or go on.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct SweepPlan {
+    inner: bufferlab_lab::SweepPlan,
+}
+
+#[pymethods]
+impl SweepPlan {
+    /// Plans the sweep and claims its folder: `vary` has dotted keys with their values as TOML.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        source: Source,
+        vary: Vec<(String, Vec<String>)>,
+        policies: Vec<String>,
+        seeds: u32,
+        out: PathBuf,
+    ) -> PyResult<Self> {
+        let request = SweepRequest {
+            scenario_file: source.0.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            vary: vary.into_iter().map(|(key, values)| Vary { key, values }).collect(),
+            policies: choices(&policies)?,
+            seeds: at_least_one(seeds)?,
+            out,
+        };
+        let load = loader(source);
+        let inner =
+            bufferlab_lab::SweepPlan::new(&load, request).map_err(|error| errors::plan(py, &error))?;
+        Ok(Self { inner })
+    }
+
+    /// The runs that are missing.
+    #[getter]
+    fn jobs(&self) -> Vec<PlainJob> {
+        self.inner.jobs.iter().cloned().map(plain).collect()
+    }
+
+    /// What every one of them is called: point, policy and seed.
+    #[getter]
+    fn places(&self) -> Vec<String> {
+        self.inner.jobs.iter().map(|job| self.inner.place(job)).collect()
+    }
+
+    /// Runs that are there already.
+    #[getter]
+    fn kept(&self) -> usize {
+        self.inner.kept
+    }
+
+    /// Points that cannot run, and why.
+    #[getter]
+    fn failed(&self) -> Vec<String> {
+        self.inner.failed.clone()
+    }
+
+    /// Puts together what has results, in files; answers the headline metrics as text.
+    fn finish(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| self.inner.finish()).map_err(|error| errors::plan(py, &error))
+    }
+}

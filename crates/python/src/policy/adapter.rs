@@ -1,0 +1,323 @@
+//! A Python object as a policy of the core.
+//!
+//! A hook that the class does not define is never called. The first thing that goes wrong is kept, with place and traceback, and every later
+//! verdict is a refusal: whoever drives the switch then ends the run ([`Policy::take_failure`]).
+
+use super::verdict::{Verdict, parse_end};
+use super::view::{Arrival, Buffer, Departure, lend};
+use bufferlab_core::{
+    self as core, DropReason, End, Hooks, IngressId, PauseDemand, Policy, PolicyFailure, QueueId, Tags,
+};
+use bufferlab_units::Time;
+use pyo3::prelude::*;
+use pyo3::types::PyTracebackMethods;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+
+/// The optional methods, by their names in Python; what the core must be asked for stands beside them.
+const HOOKS: [(&str, Hooks); HOOK_COUNT] = [
+    ("on_enqueue", Hooks::ENQUEUE),
+    ("on_dequeue", Hooks::DEQUEUE),
+    ("on_drop", Hooks::DROP),
+    ("on_evict", Hooks::DROP),
+    ("on_empty_visit", Hooks::EMPTY_VISIT),
+    ("next_timeout", Hooks::NONE),
+    ("handle_timeout", Hooks::NONE),
+    ("poll_expulsion", Hooks::EXPEL),
+    ("pause_demand", Hooks::PAUSE),
+    ("threshold", Hooks::NONE),
+];
+const HOOK_COUNT: usize = 10;
+const ON_ENQUEUE: usize = 0;
+const ON_DEQUEUE: usize = 1;
+const ON_DROP: usize = 2;
+const ON_EVICT: usize = 3;
+const ON_EMPTY_VISIT: usize = 4;
+const NEXT_TIMEOUT: usize = 5;
+const HANDLE_TIMEOUT: usize = 6;
+const POLL_EXPULSION: usize = 7;
+const PAUSE_DEMAND: usize = 8;
+const THRESHOLD: usize = 9;
+
+/// An instance of a class that Python registered.
+pub(super) struct PythonPolicy {
+    name: &'static str,
+    /// Bound methods: what is called is looked up once.
+    admit: Py<PyAny>,
+    hooks: [Option<Py<PyAny>>; HOOK_COUNT],
+    wanted: Hooks,
+    buffer: Py<Buffer>,
+    /// When it was called last, for calls that are told no time.
+    now: Cell<Time>,
+    failed: Cell<bool>,
+    failure: RefCell<Option<PolicyFailure>>,
+}
+
+impl fmt::Debug for PythonPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PythonPolicy").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What went wrong within a call.
+enum Trouble {
+    /// It raised.
+    Raised(PyErr),
+    /// It answered what is no answer.
+    Nonsense(String),
+}
+
+impl From<PyErr> for Trouble {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl PythonPolicy {
+    /// `object`, which defines the hooks `defined`.
+    pub(super) fn new(name: &'static str, object: &Bound<'_, PyAny>, defined: &[String]) -> PyResult<Self> {
+        let mut hooks = [const { None }; HOOK_COUNT];
+        let mut wanted = Hooks::NONE;
+        for (slot, (hook, needs)) in hooks.iter_mut().zip(HOOKS) {
+            if defined.iter().any(|name| name == hook) {
+                *slot = Some(object.getattr(hook)?.unbind());
+                wanted = wanted.and(needs);
+            }
+        }
+        Ok(Self {
+            name,
+            admit: object.getattr("admit")?.unbind(),
+            hooks,
+            wanted,
+            buffer: Py::new(object.py(), Buffer)?,
+            now: Cell::new(Time::ZERO),
+            failed: Cell::new(false),
+            failure: RefCell::new(None),
+        })
+    }
+
+    #[cold]
+    fn fail(&self, py: Python<'_>, hook: &'static str, queue: Option<QueueId>, trouble: Trouble) {
+        self.failed.set(true);
+        let (what, cause) = match trouble {
+            Trouble::Nonsense(what) => (what, None),
+            Trouble::Raised(error) => {
+                let raised = Raised::new(py, error);
+                (raised.in_short.clone(), Some(Arc::new(raised) as Arc<dyn std::error::Error + Send + Sync>))
+            }
+        };
+        *self.failure.borrow_mut() = Some(PolicyFailure { now: self.now.get(), queue, hook, what, cause });
+    }
+
+    /// Calls an optional method, if it is defined and nothing has failed; answers what `read` makes of its answer.
+    #[inline]
+    fn call<R>(
+        &self,
+        hook: usize,
+        queue: Option<QueueId>,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> Result<R, Trouble>,
+    ) -> Option<R> {
+        let method = self.hooks[hook].as_ref()?;
+        if self.failed.get() {
+            return None;
+        }
+        Python::attach(|py| match call(py, method.bind(py)) {
+            Ok(answer) => Some(answer),
+            Err(trouble) => {
+                self.fail(py, HOOKS[hook].0, queue, trouble);
+                None
+            }
+        })
+    }
+}
+
+/// "answered 3 (int); expected ..."
+#[cold]
+fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
+    let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    let shown: String = shown.chars().take(200).collect();
+    let kind = answer.get_type().name().map_or_else(|_| String::new(), |name| format!(" ({name})"));
+    Trouble::Nonsense(format!("answered {shown}{kind}; expected {expected}"))
+}
+
+impl Policy for PythonPolicy {
+    fn admit(&mut self, arrival: &core::Arrival, buffer: &core::Buffer) -> core::Verdict {
+        const FAULT: core::Verdict = core::Verdict::Drop(DropReason::PolicyFault);
+        if self.failed.get() {
+            return FAULT;
+        }
+        self.now.set(arrival.now);
+        Python::attach(|py| {
+            let decide = || {
+                let asked = Bound::new(py, Arrival(*arrival))?;
+                let answer = self.admit.bind(py).call1((asked, self.buffer.bind(py)))?;
+                match answer.cast::<Verdict>() {
+                    Ok(verdict) => Ok(verdict.get().0),
+                    Err(_) => Err(nonsense(
+                        &answer,
+                        "a Verdict: Verdict.ADMIT, Verdict.drop(...), Verdict.evict(...)",
+                    )),
+                }
+            };
+            lend(buffer, decide).unwrap_or_else(|trouble: Trouble| {
+                self.fail(py, "admit", Some(arrival.queue), trouble);
+                FAULT
+            })
+        })
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.wanted
+    }
+
+    fn on_enqueue(&mut self, arrival: &core::Arrival, buffer: &core::Buffer) {
+        self.call(ON_ENQUEUE, Some(arrival.queue), |py, method| {
+            let arrival = Bound::new(py, Arrival(*arrival))?;
+            lend(buffer, || method.call1((arrival, self.buffer.bind(py))))?;
+            Ok(())
+        });
+    }
+
+    fn on_dequeue(&mut self, departure: &core::Departure, buffer: &core::Buffer) {
+        self.now.set(departure.now);
+        self.call(ON_DEQUEUE, Some(departure.queue), |py, method| {
+            let departure = Bound::new(py, Departure(*departure))?;
+            lend(buffer, || method.call1((departure, self.buffer.bind(py))))?;
+            Ok(())
+        });
+    }
+
+    fn on_drop(&mut self, arrival: &core::Arrival, reason: DropReason, buffer: &core::Buffer) {
+        self.call(ON_DROP, Some(arrival.queue), |py, method| {
+            let arrival = Bound::new(py, Arrival(*arrival))?;
+            lend(buffer, || method.call1((arrival, reason.name(), self.buffer.bind(py))))?;
+            Ok(())
+        });
+    }
+
+    fn on_evict(&mut self, now: Time, queue: QueueId, size: u32, buffer: &core::Buffer) {
+        self.now.set(now);
+        self.call(ON_EVICT, Some(queue), |py, method| {
+            lend(buffer, || method.call1((now.0, queue.0, size, self.buffer.bind(py))))?;
+            Ok(())
+        });
+    }
+
+    fn on_empty_visit(&mut self, now: Time, queue: QueueId) {
+        self.now.set(now);
+        self.call(ON_EMPTY_VISIT, Some(queue), |_, method| {
+            method.call1((now.0, queue.0))?;
+            Ok(())
+        });
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.call(NEXT_TIMEOUT, None, |_, method| {
+            let answer = method.call0()?;
+            let next = answer.extract::<Option<u64>>();
+            next.map(|next| next.map(Time)).map_err(|_| nonsense(&answer, "a time in picoseconds, or None"))
+        })
+        .flatten()
+    }
+
+    fn handle_timeout(&mut self, now: Time, buffer: &core::Buffer) {
+        self.now.set(now);
+        self.call(HANDLE_TIMEOUT, None, |py, method| {
+            lend(buffer, || method.call1((now.0, self.buffer.bind(py))))?;
+            Ok(())
+        });
+    }
+
+    fn poll_expulsion(&mut self, now: Time, buffer: &core::Buffer) -> Option<(QueueId, End)> {
+        self.now.set(now);
+        self.call(POLL_EXPULSION, None, |py, method| {
+            let answer = lend(buffer, || method.call1((now.0, self.buffer.bind(py))))?;
+            if answer.is_none() {
+                return Ok(None);
+            }
+            let pair =
+                answer.extract::<(u16, String)>().and_then(|(queue, end)| Ok((queue, parse_end(&end)?)));
+            let (queue, end) =
+                pair.map_err(|_| nonsense(&answer, "(queue, \"head\" or \"tail\"), or None"))?;
+            Ok(Some((QueueId(queue), end)))
+        })
+        .flatten()
+    }
+
+    fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &core::Buffer) -> PauseDemand {
+        self.now.set(now);
+        let wanted = self.call(PAUSE_DEMAND, None, |py, method| {
+            let answer = lend(buffer, || method.call1((now.0, ingress.0, self.buffer.bind(py))))?;
+            let wanted = answer.extract::<Option<bool>>();
+            wanted.map_err(|_| nonsense(&answer, "True (pause), False (resume), or None (as it is)"))
+        });
+        match wanted.flatten() {
+            None => PauseDemand::Keep,
+            Some(true) => PauseDemand::Pause,
+            Some(false) => PauseDemand::Resume,
+        }
+    }
+
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &core::Buffer) -> Option<u64> {
+        self.call(THRESHOLD, Some(queue), |py, method| {
+            let tags: Vec<_> = tags.names().collect();
+            let answer = lend(buffer, || method.call1((queue.0, tags, self.buffer.bind(py))))?;
+            answer.extract::<Option<u64>>().map_err(|_| nonsense(&answer, "a number of bytes (int), or None"))
+        })
+        .flatten()
+    }
+
+    fn take_failure(&mut self) -> Option<PolicyFailure> {
+        self.failure.get_mut().take()
+    }
+}
+
+/// An exception that a policy raised, with its traceback as text: the cause of a failure.
+#[derive(Debug)]
+pub(crate) struct Raised {
+    /// The exception.
+    pub(crate) error: PyErr,
+    in_short: String,
+    /// As Python prints it.
+    pub(crate) traceback: String,
+}
+
+impl Raised {
+    /// "raised ZeroDivisionError: division by zero (own.py, line 12)"
+    pub(super) fn in_short(&self) -> &str {
+        &self.in_short
+    }
+
+    pub(super) fn new(py: Python<'_>, error: PyErr) -> Self {
+        let traceback = error.traceback(py);
+        let frames = traceback.as_ref().and_then(|traceback| traceback.format().ok()).unwrap_or_default();
+        let place = traceback.and_then(|traceback| innermost(traceback.into_any()).ok());
+        let place = place.map_or_else(String::new, |(file, line)| format!(" ({file}, line {line})"));
+        let in_short = format!("raised {error}{place}");
+        let traceback = format!("{}{error}", if frames.is_empty() { String::new() } else { frames });
+        Self { error, in_short, traceback }
+    }
+}
+
+/// File and line at which it was raised.
+fn innermost(mut traceback: Bound<'_, PyAny>) -> PyResult<(String, usize)> {
+    loop {
+        let next = traceback.getattr("tb_next")?;
+        if next.is_none() {
+            break;
+        }
+        traceback = next;
+    }
+    let file: String = traceback.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract()?;
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(&file).to_owned();
+    Ok((name, traceback.getattr("tb_lineno")?.extract()?))
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.traceback)
+    }
+}
+
+impl std::error::Error for Raised {}

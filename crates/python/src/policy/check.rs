@@ -1,0 +1,47 @@
+//! The conformance suite over a policy, for Python.
+
+use super::{find, given};
+use bufferlab_conformance::vectors::VectorFile;
+use bufferlab_conformance::{Check, Effort, Finding, Options, check};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// A claim as Python's `Check` takes it: claim, scripts, "holds", "not claimed" or "fails", why, counterexample.
+type PlainCheck = (String, u64, &'static str, String, Option<String>);
+
+/// Runs the suite over the policy `name`; answers every claim, and the report as text. The interpreter is held: the verdicts may be its own.
+#[pyfunction]
+#[pyo3(signature = (name, parameters, length, seeds, other_limits, most_evictions, vectors))]
+pub(crate) fn check_policy(
+    name: &str,
+    parameters: &Bound<'_, PyDict>,
+    length: u32,
+    seeds: u64,
+    other_limits: bool,
+    most_evictions: Option<usize>,
+    vectors: Option<PathBuf>,
+) -> PyResult<(Vec<PlainCheck>, String)> {
+    let info = find(name)?;
+    let vectors = vectors.map(|path| VectorFile::load(&path)).transpose();
+    let options = Options {
+        params: given(info, parameters)?,
+        other_limits,
+        most_evictions,
+        effort: Effort { exhaustive_length: length, random_seeds: 0..seeds },
+        vectors: vectors.map_err(|error| PyValueError::new_err(error.to_string()))?.into_iter().collect(),
+    };
+    let report = check(info, &options);
+    Ok((report.checks.iter().map(plain).collect(), report.to_string()))
+}
+
+fn plain(check: &Check) -> PlainCheck {
+    let (state, why) = match &check.finding {
+        Finding::Holds => ("holds", String::new()),
+        Finding::NotClaimed(why) => ("not claimed", (*why).to_owned()),
+        Finding::Fails(violation) => ("fails", violation.what.clone()),
+        Finding::Differs(what) => ("fails", what.clone()),
+    };
+    (check.claim.clone(), check.trials, state, why, check.counterexample())
+}

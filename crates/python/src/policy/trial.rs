@@ -1,0 +1,77 @@
+//! A policy alone: a switch under random load, its verdicts, and what a decision costs.
+
+use super::{find, given};
+use bufferlab_core::{Admission, Packet, SwitchConfig, Tags};
+use bufferlab_units::{BitRate, RandomStream, Time};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::time::Instant;
+
+/// Ports of the switch, its queues per port, its buffer (bytes).
+const PORTS: usize = 8;
+const QUEUES: usize = 2;
+const BUFFER: u64 = 200_000;
+/// How often Ctrl-C is looked for (arrivals).
+const LOOK_EVERY: u64 = 1 << 16;
+
+/// Shows the policy `name` `arrivals` packets. Answers a byte per arrival (0: stored; else 1 + the drop reason's number) and the seconds that
+/// it took, the switch's own work included.
+#[pyfunction]
+pub(crate) fn run_trial<'py>(
+    py: Python<'py>,
+    name: &str,
+    parameters: &Bound<'_, PyDict>,
+    arrivals: u64,
+    seed: u64,
+) -> PyResult<(Bound<'py, PyBytes>, f64)> {
+    let info = find(name)?;
+    let config = SwitchConfig {
+        max_packet: 1_500,
+        seed,
+        ..SwitchConfig::new(BUFFER, vec![BitRate::gbps(10); PORTS]).with_queues(QUEUES)
+    };
+    let built = config.build(info.name, &given(info, parameters)?);
+    let mut switch = built.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut stream = RandomStream::new(seed, "trial", 0);
+    let mut verdicts = Vec::with_capacity(arrivals as usize);
+    let mut now = Time::ZERO;
+    let start = Instant::now();
+    for number in 0..arrivals {
+        now += Time::from_ns(1 + stream.below(200));
+        while let Some(due) = switch.poll_timeout().filter(|due| *due <= now) {
+            switch.handle_timeout(due, &mut ());
+            if switch.poll_timeout() == Some(due) {
+                break;
+            }
+        }
+        // Half of the packets go to two of the ports: there thresholds bind, elsewhere they do not.
+        let ports = if stream.below(2) == 0 { 2 } else { PORTS as u64 };
+        let packet = Packet {
+            id: number as u32,
+            size: 64 + stream.below(1_437) as u32,
+            flow: stream.below(64) as u32,
+            ingress_port: stream.below(PORTS as u64) as u16,
+            egress_port: stream.below(ports) as u16,
+            priority: stream.below(QUEUES as u64) as u8,
+            tags: if stream.below(8) == 0 { Tags::UNSCHEDULED } else { Tags::NONE },
+            ..Packet::default()
+        };
+        verdicts.push(match switch.handle_arrival(now, &packet, &mut ()) {
+            Admission::Stored { .. } => 0,
+            Admission::Dropped(reason) => 1 + reason as u8,
+        });
+        if stream.below(100) < 90 {
+            let _ = switch.poll_transmit(now, stream.below(PORTS as u64) as u16, &mut ());
+        }
+        if number % LOOK_EVERY == 0 {
+            py.check_signals()?;
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(failure) = switch.take_failure() {
+        let queue = failure.queue.map(|queue| switch.buffer().port_and_priority(queue));
+        return Err(crate::errors::policy_alone(py, info.name, queue, failure));
+    }
+    Ok((PyBytes::new(py, &verdicts), seconds))
+}

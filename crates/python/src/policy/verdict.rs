@@ -1,0 +1,85 @@
+//! A policy's answer, as Python gives it.
+
+use bufferlab_core::{self as core, Account, DropReason, End, QueueId};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// What a policy may answer: the others are the switch's own.
+const REASONS: &[DropReason] = &[
+    DropReason::BufferFull,
+    DropReason::OverThreshold,
+    DropReason::OverPortLimit,
+    DropReason::OverIngressLimit,
+    DropReason::HeadroomFull,
+    DropReason::Early,
+    DropReason::Predicted,
+];
+
+/// A policy's answer. Immutable: one that is needed often is made once and kept.
+#[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
+#[derive(PartialEq, Eq)]
+pub(crate) struct Verdict(pub(super) core::Verdict);
+
+#[pymethods]
+impl Verdict {
+    /// Store it.
+    #[classattr]
+    const ADMIT: Self = Self(core::Verdict::Admit(Account::Shared));
+    /// Store it in the headroom of its ingress queue (lossless classes).
+    #[classattr]
+    const ADMIT_TO_HEADROOM: Self = Self(core::Verdict::Admit(Account::Headroom));
+    /// Refuse it: its queue would exceed its threshold.
+    #[classattr]
+    const DROP: Self = Self(core::Verdict::Drop(DropReason::OverThreshold));
+    /// Refuse it: the buffer has no room.
+    #[classattr]
+    const FULL: Self = Self(core::Verdict::Drop(DropReason::BufferFull));
+
+    /// Refuse it, for this reason: which limit bound.
+    #[staticmethod]
+    fn drop(reason: &str) -> PyResult<Self> {
+        let written = reason.replace('_', "-");
+        let known = REASONS.iter().find(|known| known.name() == written);
+        known.map(|&reason| Self(core::Verdict::Drop(reason))).ok_or_else(|| {
+            let names: Vec<_> = REASONS.iter().map(|reason| reason.name()).collect();
+            PyValueError::new_err(format!("no drop reason {reason:?}; known: {}", names.join(", ")))
+        })
+    }
+
+    /// Drop one stored packet of `queue` first, from its "head" or "tail", then ask again.
+    #[staticmethod]
+    #[pyo3(signature = (queue, end = "tail"))]
+    fn evict(queue: u16, end: &str) -> PyResult<Self> {
+        Ok(Self(core::Verdict::Evict { victim: QueueId(queue), end: parse_end(end)? }))
+    }
+
+    fn __repr__(&self) -> String {
+        match self.0 {
+            core::Verdict::Admit(Account::Headroom) => "Verdict.ADMIT_TO_HEADROOM".to_owned(),
+            core::Verdict::Admit(_) => "Verdict.ADMIT".to_owned(),
+            core::Verdict::Drop(reason) => format!("Verdict.drop({:?})", reason.name()),
+            core::Verdict::Evict { victim, end } => {
+                format!("Verdict.evict({}, {:?})", victim.0, if end == End::Head { "head" } else { "tail" })
+            }
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        match self.0 {
+            core::Verdict::Admit(account) => account as u64,
+            core::Verdict::Drop(reason) => 16 + reason as u64,
+            core::Verdict::Evict { victim, end } => {
+                256 + u64::from(victim.0) * 2 + u64::from(end == End::Head)
+            }
+        }
+    }
+}
+
+/// "head" or "tail".
+pub(super) fn parse_end(end: &str) -> PyResult<End> {
+    match end {
+        "head" => Ok(End::Head),
+        "tail" => Ok(End::Tail),
+        other => Err(PyValueError::new_err(format!("an end is \"head\" or \"tail\", not {other:?}"))),
+    }
+}

@@ -1,0 +1,239 @@
+//! How does something move over time? Charts from the samples of a run.
+//!
+//! ```toml
+//! [[course]]
+//! title = "queues and their threshold"
+//! of = ["occupancy", "threshold"]
+//! ports = [0, 1, 2]
+//! since_ms = 149.5
+//! ```
+//!
+//! They are drawn from the first seed's runs: samples of several runs have no common mean where queues oscillate. A run that gives one line shares its
+//! chart with the other variants, one that gives several has a chart of its own.
+
+use bufferlab_metrics::{ProgressRow, Scope, SeriesRow};
+use bufferlab_results::{ResultsError, RunResult};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A chart over time.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Course {
+    /// Caption.
+    pub title: String,
+    /// What is drawn, all in one unit.
+    pub of: Vec<Sampled>,
+    /// Ports of the sampled switch, a line each; none: the switch as a whole. Not for flows.
+    #[serde(default)]
+    pub ports: Vec<u16>,
+    /// Where the horizontal axis begins (ms): charts are of what happens behind it.
+    #[serde(default)]
+    pub since_ms: f64,
+}
+
+/// What a sample holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampled {
+    /// What is stored (KB), of the switch or of ports.
+    Occupancy,
+    /// The limit of a port's lowest priority in use, as the policy has it (KB).
+    Threshold,
+    /// Payload that the receivers have, per time (Mb/s), of every flow; needs `output.sample_flows`.
+    Goodput,
+    /// Jain's index of the flows' goodput; needs `output.sample_flows`.
+    Jain,
+}
+
+/// A line of a course, as it is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CourseLine {
+    /// Which port, which flow; empty for the only one.
+    pub name: String,
+    /// Time (ms) and value.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Course {
+    /// Under this its lines are kept: what is drawn of which ports.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let ports: Vec<_> = self.ports.iter().map(ToString::to_string).collect();
+        format!("course[{}].{:?}", ports.join("+"), self.of).to_lowercase()
+    }
+
+    /// Title of the vertical axis.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        match self.of.first() {
+            Some(Sampled::Goodput) => "goodput (Mb/s)",
+            Some(Sampled::Jain) => "Jain's index",
+            _ => "length (KB)",
+        }
+    }
+
+    /// Title of the horizontal axis.
+    #[must_use]
+    pub fn time(&self) -> String {
+        if self.since_ms == 0.0 {
+            "time (ms)".to_owned()
+        } else {
+            format!("time since {} ms (ms)", self.since_ms)
+        }
+    }
+
+    /// The points of a line that are drawn, along the axis.
+    pub fn drawn<'a>(&'a self, line: &'a CourseLine) -> impl Iterator<Item = (f64, f64)> + 'a {
+        let behind = line.points.iter().filter(|(ms, _)| *ms >= self.since_ms);
+        behind.map(|(ms, value)| (ms - self.since_ms, *value))
+    }
+
+    /// What no type can say.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let flows = |of: &Sampled| matches!(of, Sampled::Goodput | Sampled::Jain);
+        match &self.of[..] {
+            [] => Err("give what is drawn: `of = [\"occupancy\"]`".to_owned()),
+            [one] if flows(one) && self.ports.is_empty() => Ok(()),
+            list if list.iter().any(flows) => {
+                Err("`goodput` and `jain` stand alone, without `ports`".to_owned())
+            }
+            list if list.contains(&Sampled::Threshold) && self.ports.is_empty() => {
+                Err("a switch as a whole has no threshold: give `ports`".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The lines of a run.
+    ///
+    /// # Errors
+    /// If a table cannot be read.
+    pub(crate) fn lines(&self, result: &RunResult) -> Result<Vec<CourseLine>, ResultsError> {
+        match self.of.first() {
+            Some(Sampled::Goodput) => Ok(goodputs(&result.load::<ProgressRow>()?)),
+            Some(Sampled::Jain) => Ok(vec![jain(&goodputs(&result.load::<ProgressRow>()?))]),
+            _ => self.queues(&result.load::<SeriesRow>()?),
+        }
+    }
+
+    fn queues(&self, rows: &[SeriesRow]) -> Result<Vec<CourseLine>, ResultsError> {
+        let mut lines: BTreeMap<(Sampled, Option<u16>), BTreeMap<u64, u64>> = BTreeMap::new();
+        for row in rows {
+            let wanted = match row.scope {
+                Scope::Switch => self.ports.is_empty(),
+                _ => row.port.is_some_and(|port| self.ports.contains(&port)),
+            };
+            for &of in self.of.iter().filter(|_| wanted) {
+                let points = lines.entry((of, row.port)).or_default();
+                match of {
+                    Sampled::Threshold => {
+                        if let Some(limit) = row.threshold_bytes {
+                            points.entry(row.time_ns).or_insert(limit);
+                        }
+                    }
+                    _ => *points.entry(row.time_ns).or_default() += row.occupancy_bytes,
+                }
+            }
+        }
+        let line = |((of, port), points): ((Sampled, Option<u16>), BTreeMap<u64, u64>)| {
+            let port = port.map_or_else(String::new, |port| format!("port {port}"));
+            let name = match of {
+                Sampled::Threshold => format!("threshold of {port}"),
+                _ => port,
+            };
+            let points = points.into_iter().map(|(ns, bytes)| (ns as f64 * 1e-6, bytes as f64 * 1e-3));
+            CourseLine { name, points: points.collect() }
+        };
+        Ok(lines.into_iter().filter(|(_, points)| !points.is_empty()).map(line).collect())
+    }
+}
+
+/// Every flow's goodput between two samples, drawn in their middle.
+fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
+    let mut flows: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+    for row in rows {
+        flows.entry(row.flow_id).or_default().push((row.time_ns, row.delivered_bytes));
+    }
+    let line = |(flow, samples): (u64, Vec<(u64, u64)>)| {
+        let rate = |pair: &[(u64, u64)]| {
+            let (from, to) = (pair[0], pair[1]);
+            let megabits = (to.1 - from.1) as f64 * 8e-6;
+            ((from.0 + to.0) as f64 * 0.5e-6, megabits / ((to.0 - from.0) as f64 * 1e-9))
+        };
+        CourseLine { name: format!("flow {flow}"), points: samples.windows(2).map(rate).collect() }
+    };
+    flows.into_iter().map(line).collect()
+}
+
+/// Jain's index wherever at least two flows are sampled.
+fn jain(flows: &[CourseLine]) -> CourseLine {
+    // Samples of all flows are taken at the same instants; as whole nanoseconds they can be ordered.
+    let instant = |ms: f64| (ms * 1e6).round() as u64;
+    let instants: BTreeSet<u64> =
+        flows.iter().flat_map(|flow| &flow.points).map(|(ms, _)| instant(*ms)).collect();
+    let mut points = Vec::new();
+    for ns in instants {
+        let at =
+            |flow: &CourseLine| flow.points.iter().find(|(ms, _)| instant(*ms) == ns).map(|point| point.1);
+        let rates: Vec<f64> = flows.iter().filter_map(at).collect();
+        let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
+        if rates.len() > 1 && squares > 0.0 {
+            points.push((ns as f64 * 1e-6, sum * sum / (rates.len() as f64 * squares)));
+        }
+    }
+    CourseLine { name: String::new(), points }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(flow_id: u64, ms: u64, delivered_bytes: u64) -> ProgressRow {
+        ProgressRow { time_ns: ms * 1_000_000, flow_id, class: 0, delivered_bytes }
+    }
+
+    #[test]
+    fn goodput_is_what_arrives_between_two_samples_and_jain_compares_flows() {
+        let rows = [
+            progress(0, 0, 0),
+            progress(1, 0, 0),
+            progress(0, 1, 125_000),
+            progress(1, 1, 125_000),
+            progress(0, 2, 375_000),
+            progress(1, 2, 125_000),
+        ];
+        let lines = goodputs(&rows);
+        assert_eq!(lines[0].points, [(0.5, 1000.0), (1.5, 2000.0)]);
+        assert_eq!(lines[1].points, [(0.5, 1000.0), (1.5, 0.0)]);
+        let jain = jain(&lines);
+        assert_eq!(jain.points, [(0.5, 1.0), (1.5, 0.5)]);
+    }
+
+    #[test]
+    fn a_port_is_the_sum_of_its_queues_and_ports_that_nobody_asked_for_are_left_out() {
+        let row = |port, priority, occupancy_bytes| SeriesRow {
+            time_ns: 2_000_000,
+            scope: Scope::Queue,
+            switch: 0,
+            port: Some(port),
+            priority: Some(priority),
+            occupancy_bytes,
+            threshold_bytes: Some(9_000),
+        };
+        let text = "title = 't'\nof = ['occupancy', 'threshold']\nports = [3]";
+        let course: Course = toml::from_str(text).expect("it is written well");
+        let lines = course.queues(&[row(3, 0, 1_000), row(3, 1, 500), row(4, 0, 7_000)]).expect("readable");
+        let wanted = |name: &str, kb| CourseLine { name: name.to_owned(), points: vec![(2.0, kb)] };
+        assert_eq!(lines, [wanted("port 3", 1.5), wanted("threshold of port 3", 9.0)]);
+    }
+
+    #[test]
+    fn what_has_no_common_unit_is_refused() {
+        let check = |text: &str| toml::from_str::<Course>(text).expect("readable").check();
+        assert!(check("title = 't'\nof = ['jain']").is_ok());
+        assert!(check("title = 't'\nof = ['jain', 'occupancy']").is_err());
+        assert!(check("title = 't'\nof = ['threshold']").is_err());
+        assert!(check("title = 't'\nof = []").is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! Which figures and tables do the papers have, and what stands for each here? `claims/figures.csv` lists them; experiments and tests say what they show.
+
+use crate::ledger::{paper_name, table};
+use crate::{Experiment, Ledger, LedgerRow, ReproduceError};
+use serde::Deserialize;
+use std::fmt::Write;
+
+const FIGURES: &str = include_str!("../../../claims/figures.csv");
+
+/// A figure or table of a paper.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct PaperFigure {
+    /// The paper, as experiments are named: abm.
+    pub paper: String,
+    /// `Fig. 6` or `Table 1`.
+    pub figure: String,
+    /// What it shows, in a line.
+    pub shows: String,
+    /// Why there is nothing to repeat; empty if there is.
+    pub conceptual: String,
+}
+
+/// A figure or table as texts name it: `Fig. 12a` is the letter a of Fig. 12.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Whether it is a table.
+    pub is_table: bool,
+    /// Its number.
+    pub number: u32,
+    /// Its panel; `None`: all of it.
+    pub letter: Option<char>,
+}
+
+impl Place {
+    /// The figure without the panel, as [`PaperFigure::figure`] writes it.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        format!("{} {}", if self.is_table { "Table" } else { "Fig." }, self.number)
+    }
+
+    /// Whether one of them is, or is part of, the other.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let letters = self.letter.is_none() || other.letter.is_none() || self.letter == other.letter;
+        (self.is_table, self.number) == (other.is_table, other.number) && letters
+    }
+}
+
+/// The figures and tables of the papers.
+///
+/// # Errors
+/// If the table is damaged.
+pub fn paper_figures() -> Result<Vec<PaperFigure>, ReproduceError> {
+    table("claims/figures.csv", FIGURES)
+}
+
+/// The figures and tables that a text names: `Figs. 10b,10e`, `§8, Fig. 11`, `Fig. 9d vs 9a`.
+#[must_use]
+pub fn places(text: &str) -> Vec<Place> {
+    let (mut found, mut kind) = (Vec::new(), None);
+    for word in text.split([' ', ',', ';', '/']).filter(|word| !word.is_empty()) {
+        let number = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+        match (word, number.parse()) {
+            ("Fig." | "Figs.", _) => kind = Some(false),
+            ("Table" | "Tables", _) => kind = Some(true),
+            (_, Ok(number_)) => {
+                let Some(is_table) = kind else { continue };
+                let mut letters = word[number.len()..].chars().filter(char::is_ascii_lowercase).peekable();
+                let range = word.contains('-');
+                if letters.peek().is_none() {
+                    found.push(Place { is_table, number: number_, letter: None });
+                }
+                let letters: Vec<char> = letters.collect();
+                match letters[..] {
+                    [first, last] if range => {
+                        let all = (first..=last).map(|letter| Place {
+                            is_table,
+                            number: number_,
+                            letter: Some(letter),
+                        });
+                        found.extend(all);
+                    }
+                    _ => found.extend(letters.iter().map(|&letter| Place {
+                        is_table,
+                        number: number_,
+                        letter: Some(letter),
+                    })),
+                }
+            }
+            // A letter alone belongs to the figure before it: `Fig. 16a,c`.
+            (letter, _) if letter.len() == 1 && letter.chars().all(|c| c.is_ascii_lowercase()) => {
+                if let (Some(_), Some(last)) = (kind, found.last().cloned()) {
+                    found.push(Place { letter: letter.chars().next(), ..last });
+                }
+            }
+            ("and" | "vs" | "to", _) => {}
+            _ => kind = None,
+        }
+    }
+    found
+}
+
+/// Whether a row's paper is the one that experiments call `name`.
+fn is_of(row: &LedgerRow, name: &str) -> bool {
+    let paper = paper_name(&row.claim.paper).to_lowercase();
+    paper.split(' ').next() == Some(name)
+}
+
+/// The rows of the statements about what an experiment shows, by the place that they name.
+pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[Place]) -> Vec<&'a LedgerRow> {
+    let about = |row: &&LedgerRow| {
+        let named = places(&row.claim.figure_table_section);
+        is_of(row, paper) && named.iter().any(|place| shown.iter().any(|other| other.meets(place)))
+    };
+    ledger.rows.iter().filter(about).collect()
+}
+
+/// Every figure and table of the papers with what stands for it, as a table in Markdown.
+///
+/// # Errors
+/// If the table of figures is damaged.
+pub fn figures_markdown(experiments: &[Experiment], ledger: &Ledger) -> Result<String, ReproduceError> {
+    let mut text = String::from(
+        "| paper | figure | shows | here | statements | checked by tests |\n|---|---|---|---|---|---|\n",
+    );
+    for figure in paper_figures()? {
+        let shown = places(&figure.figure);
+        let names: Vec<_> = showing(experiments, &figure).map(|one| format!("`{}`", one.id)).collect();
+        let here = if figure.conceptual.is_empty() {
+            names.join(", ")
+        } else {
+            format!("conceptual: {}", figure.conceptual)
+        };
+        let rows = statements(ledger, &figure.paper, &shown);
+        let tests = rows.iter().filter(|row| row.test.is_some()).count();
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {here} | {} | {tests} |",
+            figure.paper,
+            figure.figure,
+            figure.shows,
+            rows.len()
+        );
+    }
+    Ok(text)
+}
+
+/// The experiments that show a figure, or panels of it.
+pub fn showing<'a>(
+    experiments: &'a [Experiment],
+    figure: &'a PaperFigure,
+) -> impl Iterator<Item = &'a Experiment> {
+    experiments.iter().filter(move |one| {
+        let of_paper = one.id.split('/').next() == Some(&figure.paper);
+        of_paper && places(&one.figure).iter().any(|place| place.whole() == figure.figure)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> String {
+        let word = |place: Place| {
+            format!("{}{}", place.whole(), place.letter.map_or_else(String::new, |letter| letter.to_string()))
+        };
+        places(text).into_iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn texts_name_figures_in_many_ways() {
+        assert_eq!(words("Fig. 6a, abstract"), "Fig. 6a");
+        assert_eq!(words("Figs. 10b,10e"), "Fig. 10b Fig. 10e");
+        assert_eq!(words("Fig. 16a,c"), "Fig. 16a Fig. 16c");
+        assert_eq!(words("Figs. 9b-c"), "Fig. 9b Fig. 9c");
+        assert_eq!(words("Fig. 9d vs 9a"), "Fig. 9d Fig. 9a");
+        assert_eq!(words("§8 (case study), Fig. 11"), "Fig. 11");
+        assert_eq!(words("Table 1"), "Table 1");
+        assert_eq!(words("Fig. 9c, §I"), "Fig. 9c");
+        assert_eq!(words("Fig. 4 top"), "Fig. 4");
+        assert_eq!(words("Eqs. 33-34,44-45"), "");
+    }
+
+    #[test]
+    fn a_panel_meets_its_figure_and_no_other_panel() {
+        let place = |text: &str| places(text).remove(0);
+        assert!(place("Fig. 12").meets(&place("Fig. 12a")));
+        assert!(!place("Fig. 12b").meets(&place("Fig. 12a")));
+        assert!(!place("Table 1").meets(&place("Fig. 1")));
+    }
+}

@@ -1,0 +1,36 @@
+//! Which statements about a figure do tests check?
+
+use crate::figures::{places, statements};
+use crate::{Experiment, Ledger};
+use bufferlab_report::PageTable;
+
+/// The statements about this figure that tests check; none for figures that are nobody's.
+pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
+    let ledger = Ledger::recorded().ok()?;
+    let paper = experiment.id.split('/').next().unwrap_or_default();
+    let rows: Vec<Vec<String>> = statements(&ledger, paper, &places(&experiment.figure))
+        .into_iter()
+        .filter_map(|row| {
+            let test = row.test.as_ref()?;
+            let says =
+                format!("{}, {}: {}", row.claim.scheme_and_baseline, row.claim.metric, row.claim.paper_value);
+            Some(vec![
+                row.claim.id.clone(),
+                says,
+                test.verdict.to_string(),
+                test.measured.clone(),
+                in_words(&test.test),
+            ])
+        })
+        .collect();
+    let header = ["claim", "statement", "verdict", "here", "test"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| PageTable { title: "What tests check".to_owned(), header, rows })
+}
+
+/// A test as it is read, so that a narrow column can break it: `file.rs: its name in words`.
+fn in_words(test: &str) -> String {
+    match test.split_once("::") {
+        Some((file, name)) => format!("{file}: {}", name.replace('_', " ")),
+        None => test.to_owned(),
+    }
+}

@@ -1,0 +1,72 @@
+//! How is what moves over time drawn and written? Charts and values of an experiment's courses.
+
+use crate::{CourseLine, Results};
+use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
+use std::fmt::Write;
+
+/// Charts over time, in the order of the variants: of all in one where each has one line, else each variant's own.
+pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
+    let experiment = results.experiment();
+    let mut panels = Vec::new();
+    for course in &experiment.courses {
+        for places in results.grid() {
+            let fixed = experiment.axes.iter().zip(&places);
+            let fixed: Vec<_> = fixed
+                .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
+                .collect();
+            let panel = |note: String, lines: Vec<CurveLine>| CurvePanel {
+                title: course.title.clone(),
+                note,
+                x: CurveAxis { title: course.time(), scale: CurveScale::Linear },
+                y: CurveAxis { title: course.unit().to_owned(), scale: CurveScale::Linear },
+                lines,
+                marks: Vec::new(),
+                markers: false,
+            };
+            let mut shared = Vec::new();
+            for (variant, of) in experiment.variants.iter().enumerate() {
+                match results.course(course, variant, &places) {
+                    [] => {}
+                    [one] => shared.push(CurveLine::plain(of.name.as_str(), course.drawn(one))),
+                    many => {
+                        let line =
+                            |line: &CourseLine| CurveLine::plain(line.name.as_str(), course.drawn(line));
+                        let note = std::iter::once(of.name.clone()).chain(fixed.iter().cloned());
+                        panels.push(panel(
+                            note.collect::<Vec<_>>().join(", "),
+                            many.iter().map(line).collect(),
+                        ));
+                    }
+                }
+            }
+            if !shared.is_empty() {
+                panels.push(panel(fixed.join(", "), shared));
+            }
+        }
+    }
+    panels
+}
+
+/// One line per point of a course.
+pub(super) fn courses_csv(results: &Results) -> String {
+    let experiment = results.experiment();
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut text: String = experiment.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
+    text.push_str("variant,course,line,time_ms,value\n");
+    for places in results.grid() {
+        let at = experiment.axes.iter().zip(&places);
+        let at: String = at.map(|(axis, &place)| quoted(&axis.values[place].label) + ",").collect();
+        for (variant, of) in experiment.variants.iter().enumerate() {
+            for course in &experiment.courses {
+                for line in results.course(course, variant, &places) {
+                    for (ms, value) in &line.points {
+                        let names = [&of.name, &course.title, &line.name].map(|name| quoted(name)).join(",");
+                        // Writing into a string cannot fail.
+                        let _ = writeln!(text, "{at}{names},{ms},{value}");
+                    }
+                }
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,48 @@
+//! How does an analytical figure become charts and values? It needs no runs: its points are computed.
+
+use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
+use bufferlab_theory::figures::{Axis, Figure, Scale};
+use std::fmt::Write;
+
+/// The charts of a figure's panels.
+#[must_use]
+pub fn theory_panels(figures: &[Figure]) -> Vec<CurvePanel> {
+    figures.iter().map(panel).collect()
+}
+
+/// One line per point: `panel,line,x,y`. Names of lines may hold commas, so they are quoted.
+#[must_use]
+pub fn theory_csv(figures: &[Figure]) -> String {
+    let mut text = String::from("panel,line,x,y\n");
+    for figure in figures {
+        for series in &figure.series {
+            for (x, y) in &series.points {
+                // Writing into a string cannot fail.
+                let _ = writeln!(text, "{},\"{}\",{x},{y}", figure.name, series.name.replace('"', "\"\""));
+            }
+        }
+    }
+    text
+}
+
+fn panel(figure: &Figure) -> CurvePanel {
+    let axis = |axis: &Axis| CurveAxis {
+        title: axis.title.clone(),
+        scale: match axis.scale {
+            Scale::Linear => CurveScale::Linear,
+            Scale::Log => CurveScale::Log,
+        },
+    };
+    let line = |series: &bufferlab_theory::figures::Series| {
+        CurveLine::plain(series.name.as_str(), series.points.iter().copied())
+    };
+    CurvePanel {
+        title: figure.title.clone(),
+        note: figure.note.clone(),
+        x: axis(&figure.x),
+        y: axis(&figure.y),
+        lines: figure.series.iter().map(line).collect(),
+        marks: Vec::new(),
+        markers: false,
+    }
+}

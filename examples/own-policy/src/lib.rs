@@ -1,0 +1,60 @@
+//! A scheme of one's own: with n busy queues, each may hold `share · B / √n`.
+//!
+//! Between one queue for all (complete sharing) and one part for each (`B/n`): bursts of a few queues find room, and no queue is shut out.
+
+use bufferlab_core::{
+    Account, Arrival, Buffer, DropReason, ParamInfo, ParamKind, ParamValue, Policy, PolicyInfo, QueueId,
+    RegisterError, Tags, Verdict, Weight, register_policy,
+};
+
+/// The scheme.
+#[derive(Debug)]
+struct RootShare {
+    share: Weight,
+}
+
+impl Policy for RootShare {
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        if self.threshold(arrival.queue, arrival.tags, buffer).is_some_and(|limit| length > limit) {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        Verdict::Admit(Account::Shared)
+    }
+
+    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+        let busy = |other: &QueueId| *other == queue || buffer.queue_packets(*other) > 0;
+        let queues = buffer.queue_ids().filter(busy).count() as u128;
+        // Integers, so that verdicts are the same on every machine: √(B²/n), rounded down.
+        let share = (u128::from(buffer.shared_capacity()).pow(2) / queues).isqrt();
+        Some(self.share.of(share as u64))
+    }
+}
+
+/// Makes `policy = { name = "root-share", share = 0.5 }` work in every scenario of this process.
+///
+/// # Errors
+/// If it is registered already.
+pub fn register() -> Result<&'static PolicyInfo, RegisterError> {
+    register_policy(PolicyInfo {
+        name: "root-share",
+        aliases: &[],
+        title: "Root Share",
+        summary: "With n busy queues, each may hold the buffer divided by the root of n.",
+        source: "An example: examples/own-policy.",
+        cost: "O(queues)",
+        params: PARAMS,
+        build: &|params, _| Ok(Box::new(RootShare { share: Weight::from_f64(params.ratio("share")) })),
+    })
+}
+
+const PARAMS: &[ParamInfo] = &[ParamInfo {
+    name: "share",
+    kind: ParamKind::Ratio { min: 0.0, max: 1.0 },
+    default: ParamValue::Ratio(0.75),
+    artifact_default: None,
+    doc: "Part of the buffer that a lone queue may hold.",
+}];

@@ -1,0 +1,257 @@
+"""Policies over seeds, paired by seed, with 95 % confidence intervals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Union
+
+from . import _bufferlab
+from ._folders import TemporaryFolder
+from .policy import policy_name
+from .progress import ProgressOption, relay
+from .runs import Metric, Run, warn
+from .scenario import ScenarioLike, as_scenario
+from .table import Table
+
+if TYPE_CHECKING:
+    from ._names import PolicyName
+    from .policy import Policy
+
+__all__ = ["Caveat", "Cell", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
+
+PolicyChoice = Union["PolicyName", Literal["all"], "type[Policy]"]
+"""A policy of the registry, the class of an own one (its name works, too, but no type checker knows it), or all that fit the scenario."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with its 95 % confidence interval (Student)."""
+
+    seeds: int
+    """Number of seeds."""
+    mean: float
+    """Mean."""
+    half_width: float | None
+    """Half the width of the interval; ``None`` with a single seed, which has none."""
+
+    def __str__(self) -> str:
+        return f"{self.mean:.6g}" if self.half_width is None else f"{self.mean:.6g} ± {self.half_width:.3g}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One metric of one policy."""
+
+    policy: str
+    """Which policy."""
+    values: tuple[float | None, ...]
+    """The value of every seed, in the order of :attr:`Comparison.seeds`; ``None`` where there is none."""
+    estimate: Estimate | None
+    """Mean over the seeds; ``None`` without values."""
+    change: Estimate | None
+    """Change against the baseline, paired by seed, as a fraction of the baseline's mean; ``None`` for the baseline itself, without common
+    seeds, and where the baseline's mean is zero."""
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """Something to check before trusting the numbers."""
+
+    id: str
+    """Short name for programs, such as ``few-samples``."""
+    message: str
+    """What is the matter."""
+    advice: str
+    """What to do about it."""
+
+
+class Comparison:
+    """The runs of a folder, compared; the first policy is the baseline.
+
+    >>> from bufferlab import compare
+    >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "cs"], seeds=2)
+    >>> comparison.policies, comparison.seeds
+    (('dt', 'cs'), (1, 2))
+    >>> comparison["switches.lost_percent"]["cs"].estimate
+    Estimate(seeds=2, mean=0.0, half_width=0.0)
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        policies: Sequence[str] = (),
+        keep: TemporaryFolder | None = None,
+        _write: bool = False,
+    ) -> None:
+        self.folder = Path(folder)
+        """Where the runs are."""
+        self._keep = keep
+        report = _bufferlab.report(self.folder, list(policies), _write)
+        self.policies: tuple[str, ...] = tuple(report[0])
+        """The policies in order, the baseline first."""
+        self.seeds: tuple[int, ...] = tuple(report[1])
+        """Every seed that some policy ran, ascending."""
+        self.metrics: tuple[Metric, ...] = tuple(Metric(*plain) for plain, _ in report[2])
+        """What was measured, in the order of reports."""
+        self.caveats: tuple[Caveat, ...] = tuple(Caveat(*plain) for plain in report[3])
+        """To be read before any number, the gravest first."""
+        self.text: str = report[4]
+        """The headline numbers and the caveats, as the command line prints them."""
+        self.left_out: Mapping[str, str] = {}
+        """Policies that cannot run in this scenario, with the reason; where all were asked for."""
+        self._cells = {plain[0]: {cell[0]: _cell(cell) for cell in cells} for plain, cells in report[2]}
+
+    def metric(self, id: str) -> Metric:
+        """What the metric ``id`` is."""
+        for metric in self.metrics:
+            if metric.id == id:
+                return metric
+        raise KeyError(id)
+
+    def __getitem__(self, metric: str) -> dict[str, Cell]:
+        """A metric by its stable name: a cell per policy."""
+        return self._cells[metric]
+
+    def run(self, policy: str, seed: int) -> Run:
+        """One of its runs."""
+        runs = self.runs()
+        if (policy, seed) not in runs:
+            raise KeyError((policy, seed))
+        return runs[policy, seed]
+
+    def runs(self) -> dict[tuple[str, int], Run]:
+        """Its runs by policy and seed."""
+        found: dict[tuple[str, int], Run] = {}
+        for manifest in sorted(self.folder.glob("**/manifest.json")):
+            parts = manifest.parent.relative_to(self.folder).parts
+            if any(part.startswith(".") for part in parts):
+                continue
+            run = Run(manifest.parent, keep=self._keep)
+            found[parts[0] if len(parts) == 2 else run.policy, run.seed] = run
+        return found
+
+    def table(self) -> Table:
+        """One row per metric and policy: mean, interval, change against the baseline with its interval.
+
+        >>> from bufferlab import compare
+        >>> table = compare("scenarios/star-incast.toml", policies=["dt", "cs"]).table()
+        >>> table.columns[:5]
+        ['metric', 'group', 'label', 'unit', 'policy']
+        """
+        path = self.folder / "comparison.parquet"
+        if not path.is_file():
+            _bufferlab.report(self.folder, list(self.policies), True)
+        return Table.from_parquet(path, name="comparison")
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the report, one HTML file that works offline, to ``path``, or into its folder; answers where it is."""
+        _bufferlab.report(self.folder, list(self.policies), True)
+        written = self.folder / "report.html"
+        return written if path is None else Path(shutil.copyfile(written, path))
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.policies)}; seeds {', '.join(map(str, self.seeds))})\n{self.text}"
+
+
+def _cell(plain: _bufferlab._Cell) -> Cell:
+    policy, values, estimate, change = plain
+    return Cell(policy, tuple(values), estimate and Estimate(*estimate), change and Estimate(*change))
+
+
+def compare(
+    scenario: ScenarioLike,
+    policies: Sequence[PolicyChoice] = ("dt", "cs", "abm"),
+    *,
+    seeds: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    verify: bool = False,
+    progress: ProgressOption = None,
+) -> Comparison:
+    """Compares buffer policies on the same traffic, paired by seed.
+
+    The scenario's own policy keeps the parameters that the scenario gives it, others run with their defaults.
+
+    Parameters
+    ----------
+    scenario
+        A :class:`Scenario`, the path of a file, or a dictionary.
+    policies
+        The policies, the baseline first; ``"all"``: the scenario's own, then every other one that fits.
+    seeds
+        Number of seeds: the scenario's and the ones that follow it.
+    out
+        Folder of the results, the same as the command line writes: ``<policy>/seed-<n>`` and the report. Earlier runs of the same scenario in
+        it stay and are shown, too. Without it, results live in a temporary folder as long as the answer.
+    jobs
+        Runs at the same time; the number of cores by default.
+    verify
+        Check packet conservation and the ledger after every event, not only at the end (slow).
+    progress
+        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be read.
+    RunError
+        If a run fails.
+    ResultsError
+        If ``out`` holds something else, or a policy is named twice.
+
+    Examples
+    --------
+    >>> from bufferlab import compare
+    >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "abm"], seeds=3)
+    >>> change = comparison["class.incast.qct_mean_ms"]["abm"].change
+    >>> change.seeds
+    3
+    """
+    if not policies:
+        raise ValueError("policies is empty: name at least one, or use `repeat` for the scenario's own")
+    return _compare(scenario, [policy_name(policy) for policy in policies], seeds, out, jobs, verify, progress)
+
+
+def repeat(
+    scenario: ScenarioLike,
+    *,
+    seeds: int,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    verify: bool = False,
+    progress: ProgressOption = None,
+) -> Comparison:
+    """Runs a scenario with several seeds: means with their intervals, of its own policy alone. The arguments are those of :func:`compare`.
+
+    >>> from bufferlab import repeat
+    >>> repeat("scenarios/star-incast.toml", seeds=2)["all.flows"]["dt"].estimate.seeds
+    2
+    """
+    return _compare(scenario, [], seeds, out, jobs, verify, progress)
+
+
+def _compare(
+    scenario: ScenarioLike,
+    policies: list[str],
+    seeds: int,
+    out: str | os.PathLike[str] | None,
+    jobs: int | None,
+    verify: bool,
+    progress: ProgressOption,
+) -> Comparison:
+    scenario = as_scenario(scenario)
+    warn(scenario)
+    keep = TemporaryFolder() if out is None else None
+    folder = Path(out) if out is not None else keep.path / "runs" if keep else Path()
+    planned, order, _, left_out = _bufferlab.plan(scenario._source(), policies, seeds, folder)
+    for error in _bufferlab.execute(planned, jobs or 0, verify, relay(progress, len(planned))):
+        if error is not None:
+            raise error
+    comparison = Comparison(folder, policies=order, keep=keep, _write=True)
+    comparison.left_out = dict(left_out)
+    return comparison

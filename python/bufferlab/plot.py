@@ -1,0 +1,326 @@
+"""Plots of runs, comparisons, sweeps and theory. Every function draws into ``ax``, or into a new figure, and answers the axes.
+
+matplotlib is an extra: ``pip install 'bufferlab[plot]'``.
+
+>>> import bufferlab
+>>> comparison = bufferlab.compare("scenarios/star-incast.toml", policies=["dt", "cs", "abm"], seeds=3)
+>>> ax = bufferlab.plot.compare(comparison, "class.incast.qct_mean_ms")
+>>> ax.get_ylabel()
+'incast queries: QCT mean (ms)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+from .comparisons import Comparison
+from .exceptions import MissingExtraError
+from .runs import Metric, Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from .sweeps import Sweep
+    from .theory import Figure
+
+__all__ = ["cdf", "compare", "occupancy", "slowdown_by_size", "sweep", "theory_figure"]
+
+Runs = Union[Run, Comparison, Mapping[str, Run], Sequence[Run]]
+"""One run, several with labels, or all runs of a comparison (the seeds of a policy are one line)."""
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plot") from error
+    _, made = pyplot.subplots(layout="constrained")
+    return made
+
+
+def _lines(runs: Runs) -> dict[str, list[Run]]:
+    """Runs by the label of their line."""
+    if isinstance(runs, Run):
+        return {runs.policy: [runs]}
+    lines: dict[str, list[Run]] = {}
+    if isinstance(runs, Comparison):
+        found = runs.runs()
+        for policy in runs.policies:
+            lines[policy] = [run for (label, _), run in found.items() if label == policy]
+        return lines
+    if isinstance(runs, Mapping):
+        return {label: [run] for label, run in runs.items()}
+    for run in runs:
+        lines.setdefault(run.policy, []).append(run)
+    return lines
+
+
+def _where(table: Any, column: str, value: str) -> Any:
+    """The rows of an Arrow table in which a column of words has this value."""
+    import pyarrow
+    import pyarrow.compute
+
+    words = table[column].cast(pyarrow.string())
+    equal: Any = pyarrow.compute.equal
+    return table.filter(equal(words, value))
+
+
+def _column(runs: Iterable[Run], table: Literal["flows", "queries"], column: str, only: str | None) -> NDArray[Any]:
+    """A column of several runs, without empty values; of one class if named."""
+    import numpy
+
+    parts = []
+    for run in runs:
+        arrow: Any = run.table(table).arrow
+        if only is not None:
+            arrow = _where(arrow, "class", only)
+        parts.append(arrow[column].drop_null().to_numpy())
+    return numpy.concatenate(parts).astype(float) if parts else numpy.empty(0)
+
+
+_QUANTITIES: dict[str, tuple[str, float]] = {
+    "slowdown": ("slowdown", 1.0),
+    "fct_ns": ("flow completion time (µs)", 1e-3),
+    "qct_ns": ("query completion time (ms)", 1e-6),
+    "size_bytes": ("flow size (KB)", 1e-3),
+}
+
+
+def cdf(
+    runs: Runs,
+    *,
+    column: str = "fct_ns",
+    table: Literal["flows", "queries"] = "flows",
+    traffic_class: str | None = None,
+    tail: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Which part of the flows (or queries) took at most how long.
+
+    Parameters
+    ----------
+    runs
+        What is drawn: :data:`Runs`.
+    column
+        ``fct_ns`` or ``slowdown`` of flows, ``qct_ns`` or ``slowdown`` of queries, or any other column of numbers.
+    table
+        ``flows`` or ``queries``.
+    traffic_class
+        This class only.
+    tail
+        Draw the part that took *longer*, on a logarithmic scale: tails become visible.
+
+    >>> import bufferlab
+    >>> run = bufferlab.run("scenarios/star-incast.toml")
+    >>> bufferlab.plot.cdf(run, column="slowdown").get_xlabel()
+    'slowdown'
+    """
+    import numpy
+
+    ax = _axes(ax)
+    title, factor = _QUANTITIES.get(column, (column, 1.0))
+    for label, of_line in _lines(runs).items():
+        values = numpy.sort(_column(of_line, table, column, traffic_class)) * factor
+        if not len(values):
+            continue
+        rank = numpy.arange(1, len(values) + 1) / len(values)
+        ax.step(values, 1.0 - rank + 1.0 / len(values) if tail else rank, where="post", label=label)
+    ax.set_xscale("log")
+    ax.set_xlabel(title)
+    ax.set_ylabel(f"{table}, part that took {'longer' if tail else 'at most as long'}")
+    if tail:
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(0.0, 1.02)
+    return _finish(ax)
+
+
+def slowdown_by_size(
+    runs: Runs,
+    *,
+    percentile: float = 99.0,
+    bins: int = 10,
+    traffic_class: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A percentile of the slowdown (nearest rank) over the size of flows; every bin holds as many flows as any other.
+
+    Parameters
+    ----------
+    runs
+        What is drawn: :data:`Runs`.
+    percentile
+        Which, from 0 to 100.
+    bins
+        How many sizes.
+    traffic_class
+        This class only.
+    """
+    import numpy
+
+    ax = _axes(ax)
+    for label, of_line in _lines(runs).items():
+        sizes, slowdowns = [], []
+        for run in of_line:
+            flows: Any = run.flows.arrow.select(["class", "size_bytes", "slowdown"]).drop_null()
+            if traffic_class is not None:
+                flows = _where(flows, "class", traffic_class)
+            sizes.append(flows["size_bytes"].to_numpy())
+            slowdowns.append(flows["slowdown"].to_numpy())
+        size, slowdown = numpy.concatenate(sizes), numpy.concatenate(slowdowns)
+        if not len(size):
+            continue
+        edges = numpy.unique(numpy.quantile(size, numpy.linspace(0.0, 1.0, bins + 1)))
+        place = numpy.clip(numpy.searchsorted(edges, size, side="right") - 1, 0, max(len(edges) - 2, 0))
+        x, y = [], []
+        for bin_ in numpy.unique(place):
+            inside = numpy.sort(slowdown[place == bin_])
+            x.append(float(numpy.median(size[place == bin_])) * 1e-3)
+            y.append(float(inside[max(int(numpy.ceil(percentile / 100.0 * len(inside))) - 1, 0)]))
+        ax.plot(x, y, marker="o", label=label)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("flow size (KB)")
+    ax.set_ylabel(f"slowdown, p{percentile:g}")
+    return _finish(ax)
+
+
+def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax: Axes | None = None) -> Axes:
+    """How full the buffer of the sampled switch was over time.
+
+    Parameters
+    ----------
+    run
+        The run; its scenario says which switch is sampled, and how often (``output.sample_interval``).
+    switch
+        Its name, where several are sampled.
+    percent
+        In percent of the buffer instead of kilobytes.
+    """
+    ax = _axes(ax)
+    series = _where(run.series.arrow, "scope", "switch")
+    names = run.manifest["names"]["switches"]
+    for name in [switch] if switch is not None else series["switch"].unique().to_pylist():
+        rows = _where(series, "switch", name)
+        buffer = run.manifest["totals"]["buffer_bytes"][names.index(name)]
+        factor = 100.0 / buffer if percent else 1e-3
+        times = rows["time_ns"].to_numpy() * 1e-6
+        ax.plot(times, rows["occupancy_bytes"].to_numpy() * factor, label=name, drawstyle="steps-post")
+        if not percent:
+            ax.axhline(buffer * factor, color="0.6", linestyle="--", linewidth=1.0)
+    ax.set_xlabel("time (ms)")
+    ax.set_ylabel("buffer in use (%)" if percent else "buffer in use (KB)")
+    ax.set_ylim(bottom=0.0)
+    return _finish(ax)
+
+
+def _title(metric: Metric) -> str:
+    unit = "" if metric.unit in ("x", "#", "0..1") else f" ({metric.unit})"
+    return f"{metric.group}: {metric.label}{unit}"
+
+
+def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> Axes:
+    """A bar per policy with its 95 % confidence interval.
+
+    Parameters
+    ----------
+    comparison
+        What is drawn.
+    metric
+        Stable name of the metric, such as ``short.slowdown_p99``.
+    """
+    ax = _axes(ax)
+    cells = comparison[metric]
+    known = {policy: cell.estimate for policy, cell in cells.items() if cell.estimate is not None}
+    for place, (policy, estimate) in enumerate(known.items()):
+        error = None if estimate.half_width is None else [estimate.half_width]
+        ax.bar([place], [estimate.mean], yerr=error, capsize=4.0, label=policy)
+    ax.set_xticks(range(len(known)), list(known))
+    ax.set_ylabel(_title(comparison.metric(metric)))
+    return ax
+
+
+def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = None) -> Axes:
+    """A metric over a varied key: a line per policy (and per value of every other key), with 95 % confidence intervals.
+
+    Parameters
+    ----------
+    sweep
+        What is drawn.
+    metric
+        Stable name of the metric.
+    x
+        The key on the horizontal axis; the first one by default. Values such as ``"10 Gb/s"`` stand where their number is.
+    """
+    ax = _axes(ax)
+    key = x or sweep.keys[0]
+    others = [other for other in sweep.keys if other != key]
+    lines: dict[str, list[tuple[float, float, float]]] = {}
+    words: list[str] = []
+    title = metric
+    for row in sweep.table().rows():
+        if row["metric"] != metric or row["mean"] is None:
+            continue
+        title = _title(Metric(metric, row["group"], row["label"], row["unit"], 0, False))
+        value = str(row[key])
+        if value not in words:
+            words.append(value)
+        at = _number(value)
+        label = ", ".join([row["policy"], *(f"{_short(other)} = {row[other]}" for other in others)])
+        place = float(words.index(value)) if at is None else at
+        lines.setdefault(label, []).append((place, row["mean"], row["ci95_half_width"] or 0.0))
+    if not lines:
+        raise KeyError(f"{metric}: no point of the sweep has it")
+    for label, points in lines.items():
+        points.sort()
+        places, means, halves = zip(*points)
+        ax.errorbar(places, means, yerr=halves, marker="o", capsize=3.0, label=label)
+    if any(_number(word) is None for word in words):
+        ax.set_xticks(range(len(words)), words)
+    ax.set_xlabel(key)
+    ax.set_ylabel(title)
+    return _finish(ax)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.split()[0])
+    except (ValueError, IndexError):
+        return None
+
+
+def _short(key: str) -> str:
+    return ".".join(key.split(".")[-2:])
+
+
+def theory_figure(figure: Figure, *, ax: Axes | None = None) -> Axes:
+    """A panel of a paper's analytical figure.
+
+    >>> from bufferlab import plot, theory
+    >>> panel = theory.figure("abm-5")[0]
+    >>> plot.theory_figure(panel).get_title() == panel.title
+    True
+    """
+    ax = _axes(ax)
+    for series in figure.series:
+        ax.plot(series.x, series.y, label=series.name)
+    ax.set_title(figure.title)
+    ax.set_xlabel(figure.x.title)
+    ax.set_ylabel(figure.y.title)
+    if figure.x.logarithmic:
+        ax.set_xscale("log")
+    if figure.y.logarithmic:
+        ax.set_yscale("log")
+    return _finish(ax)
+
+
+def _finish(ax: Axes) -> Axes:
+    handles, _ = ax.get_legend_handles_labels()
+    if handles:
+        ax.legend(frameon=False)
+    ax.grid(visible=True, alpha=0.3)
+    return ax

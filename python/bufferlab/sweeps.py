@@ -1,0 +1,128 @@
+"""Grids over keys of a scenario, for several policies and seeds; interrupted, continued, extended, and spread over machines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow
+import pyarrow.csv
+
+from . import _bufferlab, _toml
+from ._folders import TemporaryFolder
+from ._toml import Value
+from .comparisons import Comparison, PolicyChoice
+from .exceptions import SweepError
+from .policy import policy_name
+from .progress import ProgressOption, relay
+from .runs import warn
+from .scenario import ScenarioLike, as_scenario
+from .table import Table
+
+__all__ = ["Sweep", "sweep"]
+
+
+class Sweep:
+    """What a sweep has found: a folder with a run for every point, policy and seed."""
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: _bufferlab.SweepPlan,
+        keys: tuple[str, ...],
+        text: str,
+        *,
+        keep: TemporaryFolder | None = None,
+    ) -> None:
+        self.folder = folder
+        """Where the runs are, with ``sweep.csv`` and ``sweep.html``."""
+        self.keys = keys
+        """The varied keys."""
+        self.text = text
+        """The headline metrics, as the command line prints them."""
+        self._plan = plan
+        self._keep = keep
+
+    def table(self) -> Table:
+        """One row per point, metric and policy, with a column for every varied key: mean, interval, change against the baseline."""
+        words = [*self.keys, "metric", "group", "label", "unit", "policy"]
+        numbers = ["mean", "ci95_half_width", "change", "change_ci95_half_width"]
+        types = {word: pyarrow.string() for word in words} | {number: pyarrow.float64() for number in numbers}
+        options = pyarrow.csv.ConvertOptions(column_types=types)
+        return Table(pyarrow.csv.read_csv(self.folder / "sweep.csv", convert_options=options), name="sweep")
+
+    def points(self) -> dict[str, Comparison]:
+        """The points that have results, by the name of their folder: each is a comparison of its own."""
+        folders = sorted(path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        return {path.name: Comparison(path, keep=self._keep) for path in folders}
+
+    def __repr__(self) -> str:
+        return f"Sweep({', '.join(self.keys)}; {self.folder})\n{self.text}"
+
+
+def sweep(
+    scenario: ScenarioLike,
+    vary: Mapping[str, Sequence[Value]],
+    *,
+    policies: Sequence[PolicyChoice] = (),
+    seeds: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    verify: bool = False,
+    progress: ProgressOption = None,
+) -> Sweep:
+    """Runs a grid over keys of a scenario. What is there already is not run again.
+
+    Parameters
+    ----------
+    scenario
+        A :class:`Scenario`, the path of a file, or a dictionary.
+    vary
+        Dotted keys with their values; the last key varies fastest.
+    policies
+        The policies, the baseline first; the scenario's own by default.
+    seeds
+        Number of seeds of every point: the scenario's and the ones that follow it.
+    out
+        Folder of the results, the same as the command line writes. A sweep over the same keys in it is continued, and may be extended by values,
+        policies and seeds.
+    jobs
+        Runs at the same time; the number of cores by default.
+    verify
+        Check packet conservation and the ledger after every event, not only at the end (slow).
+    progress
+        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`.
+
+    Raises
+    ------
+    SweepError
+        If runs failed. The others are complete; its :attr:`SweepError.sweep` has them, and a repetition with the same ``out`` does only what
+        is missing.
+
+    Examples
+    --------
+    >>> from bufferlab import sweep
+    >>> grid = sweep("scenarios/star-incast.toml", {"switch.buffer": ["200 KB", "400 KB"]}, policies=["dt", "abm"])
+    >>> sorted(grid.points())
+    ['switch.buffer=200-KB', 'switch.buffer=400-KB']
+    >>> grid.table().columns[0]
+    'switch.buffer'
+    """
+    scenario = as_scenario(scenario)
+    warn(scenario)
+    keep = TemporaryFolder() if out is None else None
+    folder = Path(out) if out is not None else keep.path / "sweep" if keep else Path()
+    grid = [(key, [_toml.value(value) for value in values]) for key, values in vary.items()]
+    names = [policy_name(policy) for policy in policies]
+    plan = _bufferlab.SweepPlan(scenario._source(), grid, names, seeds, folder)
+    planned = plan.jobs
+    failed = list(plan.failed)
+    errors = _bufferlab.execute(planned, jobs or 0, verify, relay(progress, len(planned)))
+    for place, error in zip(plan.places, errors):
+        if error is not None:
+            failed.append(f"{place}: {error.args[0]}")
+    result = Sweep(folder, plan, tuple(vary), plan.finish(), keep=keep)
+    if failed:
+        raise SweepError(failed, result)
+    return result

@@ -1,0 +1,35 @@
+"""When are two folders of results the same?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, without those that may differ between two equal runs.
+
+    ``timing.json`` says how long a run took. The revision of the source is taken out of manifests, and reports name it: the two programs of a
+    working tree may be of different ages.
+    """
+    found: dict[str, bytes] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() or path.name == "timing.json":
+            continue
+        content = path.read_bytes()
+        if path.name == "manifest.json":
+            manifest = json.loads(content)
+            del manifest["git_commit"]
+            content = json.dumps(manifest).encode()
+        found[name] = content if path.name != "report.html" else b"a report"
+    return found
+
+
+def same_results(first: Path, second: Path) -> None:
+    """Fails unless two folders hold the same files with the same bytes."""
+    ours, theirs = files(first), files(second)
+    assert sorted(ours) == sorted(theirs)
+    assert any(name.endswith("flows.parquet") for name in ours), "nothing was compared"
+    different = [name for name, content in ours.items() if theirs[name] != content]
+    assert not different

@@ -1,0 +1,88 @@
+"""Comparisons and repetitions: the folder of the command line, and what is read from it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import bufferlab
+from bufferlab import Comparison, ResultsError, Scenario, compare, repeat
+
+from .folders import same_results
+
+
+def test_the_command_line_writes_the_same_comparison(cli: Path, star: Scenario, tmp_path: Path) -> None:
+    by_python, by_command = tmp_path / "python", tmp_path / "command"
+    compare(star, ["dt", "abm"], seeds=2, out=by_python)
+    arguments = ["--set", "duration=4 ms", "--policies", "dt,abm", "--seeds", "2", "--out", str(by_command)]
+    command = [str(cli), "compare", "scenarios/star-incast.toml", *arguments]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    same_results(by_python, by_command)
+    assert Comparison(by_python).text == printed
+
+
+def test_a_comparison_is_paired_and_has_intervals(star: Scenario) -> None:
+    comparison = compare(star, ["dt", "cs"], seeds=3)
+    assert comparison.seeds == (1, 2, 3)
+    cell = comparison["class.incast.qct_mean_ms"]["cs"]
+    assert len(cell.values) == 3
+    assert cell.estimate is not None and cell.estimate.half_width is not None
+    assert cell.change is not None and cell.change.mean < 0.0, "the buffer takes the whole burst"
+    assert comparison["class.incast.qct_mean_ms"]["dt"].change is None
+    rows = comparison.table().to_polars()
+    assert rows.height == 2 * len(comparison.metrics)
+    assert comparison.run("cs", 2).seed == 2
+    assert set(comparison.runs()) == {(policy, seed) for policy in ("dt", "cs") for seed in (1, 2, 3)}
+    with pytest.raises(KeyError):
+        comparison.run("abm", 1)
+
+
+def test_all_policies_that_fit_are_compared_and_the_others_named_with_the_reason(star: Scenario) -> None:
+    comparison = compare(star.set("duration", "1 ms"), ["all"])
+    assert comparison.policies[0] == "dt"
+    names = set(bufferlab.policies())
+    assert set(comparison.policies) | set(comparison.left_out) == names
+    assert all(comparison.left_out.values())
+
+
+def test_repetitions_have_means_of_one_policy(star: Scenario) -> None:
+    comparison = repeat(star, seeds=3)
+    assert comparison.policies == ("dt",)
+    flows = comparison["all.flows"]["dt"]
+    assert flows.estimate is not None and flows.estimate.seeds == 3
+    assert flows.estimate.mean == pytest.approx(sum(value or 0.0 for value in flows.values) / 3)
+
+
+def test_a_report_is_one_file_wherever_it_is_wanted(star: Scenario, tmp_path: Path) -> None:
+    page = compare(star, ["dt", "cs"]).report(tmp_path / "mine.html")
+    assert page.read_text().rstrip().endswith("</html>")
+
+
+def test_other_scenarios_are_not_mixed_into_a_folder(star: Scenario, tmp_path: Path) -> None:
+    compare(star, ["dt"], out=tmp_path / "here")
+    with pytest.raises(ResultsError, match="runs of another scenario") as caught:
+        compare(star.set("duration", "3 ms"), ["cs"], out=tmp_path / "here")
+    assert "`out`" in caught.value.help and "--" not in caught.value.help
+
+
+def test_a_policy_named_twice_and_none_at_all_are_refused(star: Scenario) -> None:
+    with pytest.raises(ResultsError, match="named twice"):
+        compare(star, ["dt", "dt"])
+    with pytest.raises(ValueError, match="policies is empty"):
+        compare(star, [])
+    with pytest.raises(ValueError, match="no policy is called"):
+        compare(star, ["dd"])  # type: ignore[list-item]
+
+
+def test_a_comparison_outlives_its_temporary_folder_only_while_somebody_looks(star: Scenario) -> None:
+    comparison = compare(star, ["dt"])
+    run = comparison.run("dt", 1)
+    folder = comparison.folder
+    del comparison
+    assert run.flows.num_rows > 0
+    del run
+    assert not folder.exists()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,102 @@
+"""Plots: what is drawn is what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+from matplotlib import pyplot
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from bufferlab import Comparison, Run, Scenario, compare, plot, run, sweep, theory
+
+
+def xs(line: Line2D) -> list[float]:
+    return [float(x) for x in numpy.asarray(line.get_xdata())]
+
+
+def ys(line: Line2D) -> list[float]:
+    return [float(y) for y in numpy.asarray(line.get_ydata())]
+
+
+@pytest.fixture(autouse=True)
+def no_figures_stay_open() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    root = Path(__file__).resolve().parents[2]
+    star = Scenario.from_file(root / "scenarios/star-incast.toml", duration="6 ms")
+    return compare(star, ["dt", "cs"], seeds=2)
+
+
+def test_a_cdf_has_a_step_per_flow_and_ends_at_one(comparison: Comparison) -> None:
+    ax = plot.cdf(comparison, column="slowdown")
+    assert [line.get_label() for line in ax.get_lines()] == ["dt", "cs"]
+    for line, policy in zip(ax.get_lines(), comparison.policies):
+        runs = [comparison.run(policy, seed) for seed in comparison.seeds]
+        values = sorted(value for one in runs for value in one.flows.to_pydict()["slowdown"])
+        assert xs(line) == pytest.approx(values)
+        assert ys(line)[-1] == 1.0
+
+
+def test_the_tail_of_queries_is_what_the_cdf_leaves(comparison: Comparison) -> None:
+    ax = plot.cdf(comparison.run("dt", 1), column="qct_ns", table="queries", traffic_class="incast", tail=True)
+    [line] = ax.get_lines()
+    heights = ys(line)
+    assert heights == sorted(heights, reverse=True)
+    assert heights[0] == 1.0 and heights[-1] == pytest.approx(1.0 / len(heights))
+
+
+def test_slowdowns_by_size_are_percentiles_by_nearest_rank(comparison: Comparison) -> None:
+    one = comparison.run("dt", 1)
+    ax = plot.slowdown_by_size(one, percentile=100.0, bins=1)
+    [line] = ax.get_lines()
+    assert ys(line) == [max(one.flows.to_pydict()["slowdown"])]
+
+
+def test_occupancy_is_the_sampled_series(comparison: Comparison) -> None:
+    one: Run = comparison.run("cs", 1)
+    ax = plot.occupancy(one, percent=True)
+    [line] = ax.get_lines()
+    rows = [row for row in one.series.rows() if row["scope"] == "switch"]
+    buffer = one.manifest["totals"]["buffer_bytes"][0]
+    assert ys(line) == pytest.approx([100.0 * row["occupancy_bytes"] / buffer for row in rows])
+    assert max(ys(line)) > 30.0
+
+
+def test_bars_of_a_comparison_are_its_means(comparison: Comparison) -> None:
+    _, ax = pyplot.subplots()
+    assert plot.compare(comparison, "class.incast.qct_mean_ms", ax=ax) is ax
+    heights = [bar.get_height() for bar in ax.patches if isinstance(bar, Rectangle)]
+    means = [cell.estimate.mean for cell in comparison["class.incast.qct_mean_ms"].values() if cell.estimate]
+    assert heights == pytest.approx(means)
+
+
+def test_a_sweep_is_a_line_per_policy(star: Scenario) -> None:
+    grid = sweep(star, {"switch.buffer": ["200 KB", "400 KB", "800 KB"]}, policies=["dt", "cs"])
+    ax = plot.sweep(grid, "switches.lost_percent")
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]  # type: ignore[union-attr]
+    assert labels == ["dt", "cs"]
+    assert xs(ax.get_lines()[0]) == [200.0, 400.0, 800.0]
+    with pytest.raises(KeyError):
+        plot.sweep(grid, "nothing")
+
+
+def test_every_analytical_figure_can_be_drawn() -> None:
+    for name in theory.figures():
+        for panel in theory.figure(name):
+            ax = panel.plot()
+            assert len(ax.get_lines()) == len(panel.series)
+            pyplot.close("all")
+
+
+def test_a_run_draws_itself_alone(star: Scenario) -> None:
+    assert len(plot.cdf(run(star)).get_lines()) == 1
+    assert len(plot.cdf({"first": run(star), "second": run(star, seed=2)}).get_lines()) == 2
+    assert len(plot.cdf([run(star), run(star, seed=2)]).get_lines()) == 1
