@@ -50,6 +50,7 @@ from .runs import Metric, Run, Summary, run
 from .scenario import Scenario
 from .sweeps import Sweep, sweep
 from .table import Table
+from .tuning import Confirmation, OneOf, Proposal, Real, Tuning, Whole, tune
 
 __all__ = [
     "Arrival",
@@ -60,6 +61,7 @@ __all__ = [
     "Cell",
     "Check",
     "Comparison",
+    "Confirmation",
     "Conformance",
     "ConformanceError",
     "Departure",
@@ -67,12 +69,15 @@ __all__ = [
     "Estimate",
     "Metric",
     "MissingExtraError",
+    "OneOf",
     "Parameter",
     "Policy",
     "PolicyError",
     "PolicyInfo",
     "Problem",
     "Progress",
+    "Proposal",
+    "Real",
     "ResultsError",
     "Run",
     "RunError",
@@ -84,9 +89,11 @@ __all__ = [
     "Switch",
     "Table",
     "Trial",
+    "Tuning",
     "Value",
     "Verdict",
     "Weight",
+    "Whole",
     "__commit__",
     "__version__",
     "compare",
@@ -102,6 +109,7 @@ __all__ = [
     "sweep",
     "theory",
     "trial",
+    "tune",
 ]
 
 __version__, __commit__ = _bufferlab.version()

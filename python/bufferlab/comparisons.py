@@ -182,7 +182,7 @@ def compare(
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     policies
-        The policies, the baseline first; ``"all"``: the scenario's own, then every other one that fits.
+        The policies, the baseline first; ``"all"``: the scenario's own, then every other built-in one that fits.
     seeds
         Number of seeds: the scenario's and the ones that follow it.
     out

@@ -11,6 +11,7 @@ matplotlib is an extra: ``pip install 'bufferlab[plot]'``.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union
 
@@ -302,13 +303,13 @@ def theory_figure(figure: Figure, *, ax: Axes | None = None) -> Axes:
 
     >>> from bufferlab import plot, theory
     >>> panel = theory.figure("abm-5")[0]
-    >>> plot.theory_figure(panel).get_title() == panel.title
+    >>> plot.theory_figure(panel).get_xlabel() == panel.x.title
     True
     """
     ax = _axes(ax)
     for series in figure.series:
         ax.plot(series.x, series.y, label=series.name)
-    ax.set_title(figure.title)
+    ax.set_title(textwrap.fill(figure.title, 44), fontsize="medium")
     ax.set_xlabel(figure.x.title)
     ax.set_ylabel(figure.y.title)
     if figure.x.logarithmic:
@@ -323,4 +324,16 @@ def _finish(ax: Axes) -> Axes:
     if handles:
         ax.legend(frameon=False)
     ax.grid(visible=True, alpha=0.3)
+    _plain_ticks(ax)
     return ax
+
+
+def _plain_ticks(ax: Axes) -> None:
+    """On a logarithmic axis of few decades 1, 2 and 5 are labelled, in plain digits: powers of ten alone say too little there."""
+    from matplotlib import ticker
+
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        if axis.get_scale() == "log" and 1e-3 <= low and high / low < 1e3:
+            axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(ticker.NullFormatter())

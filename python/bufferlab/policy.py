@@ -181,6 +181,10 @@ class Policy:
         """Whether the sender behind an ingress queue stops (``True``), goes on (``False``) or stays as it is (``None``)."""
         return None
 
+    def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
+        """Which queue of its port a packet joins, from 0, before :meth:`admit` is asked; by default the one of its priority."""
+        return priority
+
     def threshold(self, queue: int, tags: list[str], buffer: Buffer) -> int | None:
         """The limit in force for a packet with these marks (bytes), for traces, reports and the conformance suite; never in the hot path."""
         return None
@@ -196,6 +200,7 @@ _HOOKS = (
     "handle_timeout",
     "poll_expulsion",
     "pause_demand",
+    "classify",
     "threshold",
 )
 
@@ -336,11 +341,11 @@ class Trial:
     verdicts: bytes
     """A byte per arrival: 0 if it was stored, another number for each reason of a drop."""
     seconds: float
-    """How long it took, the switch's own work included."""
+    """CPU time that it took, the switch's own work included."""
 
     @property
     def ns_per_decision(self) -> float:
-        """Time per arrival, the switch's own work included (some 100 ns)."""
+        """CPU time per arrival, the switch's own work included (some 100 ns)."""
         return self.seconds * 1e9 / max(len(self.verdicts), 1)
 
     @property

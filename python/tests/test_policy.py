@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -242,6 +243,31 @@ def test_the_buffer_names_the_queues_that_it_has() -> None:
         trial(Asks, arrivals=10)
 
 
+def test_a_policy_may_choose_the_queue_within_the_port() -> None:
+    @register
+    class ByFlow(Policy):
+        name = "by-flow"
+
+        def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
+            return flow % 2
+
+        def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+            assert arrival.priority == arrival.flow % 2 and arrival.queue == 2 * arrival.port + arrival.priority
+            return Verdict.ADMIT if buffer.fits(arrival.size) else Verdict.FULL
+
+    assert 0 < trial(ByFlow, arrivals=1000).drops < 1000
+
+    @register
+    class LosesItsWay(ByFlow):
+        name = "loses-its-way"
+
+        def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
+            return -1
+
+    with pytest.raises(PolicyError, match=r"classify: answered -1 \(int\); expected a queue of the port"):
+        trial(LosesItsWay, arrivals=10)
+
+
 def test_a_hook_that_raises_ends_the_run_too(star: Scenario) -> None:
     @register
     class FailsLate(PythonDt):
@@ -393,6 +419,14 @@ def test_the_conformance_suite_is_one_call(star: Scenario) -> None:
     assert "ZeroDivisionError: division by zero" in str(raising) and "in go_wrong" in str(raising)
 
 
+def test_the_example_of_the_documentation_runs_and_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path("docs/own-policies.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+    assert len(example.splitlines()) < 30
+    exec(example.replace("seeds=5", "seeds=1"), {"__name__": "example"})
+    assert "fair-share" in capsys.readouterr().out
+
+
 MODULE = '''
 from bufferlab import Arrival, Buffer, Policy, Verdict, register
 
@@ -440,3 +474,27 @@ def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> 
     code = f"import pickle, bufferlab; print(bufferlab.run(pickle.load(open({str(packed)!r}, 'rb'))).policy)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "local\n", done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_ctrl_c_ends_a_run_whose_verdicts_are_pythons(tmp_path: Path) -> None:
+    (tmp_path / "own_module.py").write_text(MODULE)
+    program = tmp_path / "main.py"
+    program.write_text(
+        "import sys, bufferlab\n"
+        "from own_module import Shipped\n"
+        "star = bufferlab.Scenario.from_file('scenarios/star-incast.toml', duration='10000 s')\n"
+        "def told(progress):\n"
+        "    print('running', flush=True)\n"
+        "try:\n"
+        "    bufferlab.run(star.set('switch.policy', Shipped), progress=told)\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(42)\n"
+    )
+    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        # Nobody reads any more: the pipe must not fill.
+        process.stdout.read()
+        assert process.wait(60) == 42

@@ -156,19 +156,13 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     Ok(text)
 }
 
-/// The verdicts of these experiments, and of the whole ledger.
+/// The verdicts of these runs, and of the whole ledger.
 fn counted(ledger: &Ledger, results: &[Results]) -> String {
-    let here: Vec<_> = results
-        .iter()
-        .flat_map(|result| &result.experiment().claims)
-        .map(|claim| claim.id.as_str())
-        .collect();
     let mut of_these = [0_usize; Verdict::ALL.len()];
-    for row in &ledger.rows {
-        if here.contains(&row.claim.id.as_str()) {
-            let verdict = row.evidence().verdict();
-            let place = Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or(0);
-            of_these[place] += 1;
+    for result in results {
+        for claim in &result.experiment().claims {
+            let verdict = judge(claim, result).verdict;
+            of_these[Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or(0)] += 1;
         }
     }
     let words = |counts: &[usize; 7]| {

@@ -3,16 +3,73 @@
 use crate::flows::{FlowKey, FlowTable, Sent, ShortLimit};
 use crate::policy::Tags;
 use bufferlab_units::Time;
+use std::fmt;
 
 /// Code points that a header can carry (DSCP).
 pub const CODE_POINTS: usize = 64;
 
 /// Maps the priority that a header carries to a queue of the port: one table, as in a switch's
-/// DSCP-to-queue map, and behind it, if wanted, an [`ElephantTrap`] that knows short flows from long ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Classifier {
     queue_of: [u8; CODE_POINTS],
-    trap: Option<Box<ElephantTrap>>,
+    behind: Option<Behind>,
+}
+
+/// What looks at a packet after the map.
+#[derive(Clone, Debug)]
+enum Behind {
+    Trap(Box<ElephantTrap>),
+    Own(Box<Own>),
+}
+
+/// A packet before it is classified.
+#[derive(Clone, Copy, Debug)]
+pub struct Unclassified {
+    /// When it arrives.
+    pub now: Time,
+    /// Its flow.
+    pub flow: u32,
+    /// The priority in its header.
+    pub priority: u8,
+    /// Bytes.
+    pub size: u32,
+    /// Marks set by hosts.
+    pub tags: Tags,
+    /// The queue of the port that the map gives it.
+    pub mapped: u8,
+}
+
+/// A classifier from outside of this crate.
+pub trait Classify: fmt::Debug + Send {
+    /// The queue within the port, and the marks, of an arriving packet. Queues beyond the last are the last.
+    fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
+
+    /// A copy with the same state: switches can be copied.
+    fn boxed_clone(&self) -> Box<dyn Classify>;
+}
+
+#[derive(Debug)]
+struct Own {
+    classify: Box<dyn Classify>,
+    queues_per_port: usize,
+    /// The flow of the last packet and the queue that it was sent to.
+    last: Option<(u32, u8)>,
+}
+
+impl Clone for Own {
+    fn clone(&self) -> Self {
+        Self { classify: self.classify.boxed_clone(), queues_per_port: self.queues_per_port, last: self.last }
+    }
+}
+
+impl Own {
+    #[cold]
+    fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
+        let (queue, tags) = self.classify.classify(packet);
+        let queue = queue.min(self.queues_per_port.saturating_sub(1) as u8);
+        self.last = Some((packet.flow, queue));
+        (queue, tags)
+    }
 }
 
 impl Classifier {
@@ -20,7 +77,7 @@ impl Classifier {
     #[must_use]
     pub fn identity(queues_per_port: usize) -> Self {
         let last = queues_per_port.saturating_sub(1);
-        Self { queue_of: std::array::from_fn(|p| p.min(last) as u8), trap: None }
+        Self { queue_of: std::array::from_fn(|p| p.min(last) as u8), behind: None }
     }
 
     /// Code point p joins `map[p]`.
@@ -33,13 +90,20 @@ impl Classifier {
             map.iter().all(|&queue| usize::from(queue) < queues_per_port),
             "a code point maps to no queue"
         );
-        Self { queue_of: map, trap: None }
+        Self { queue_of: map, behind: None }
     }
 
     /// The same with `trap` behind the map.
     #[must_use]
     pub fn with_trap(self, trap: ElephantTrap) -> Self {
-        Self { trap: Some(Box::new(trap)), ..self }
+        Self { behind: Some(Behind::Trap(Box::new(trap))), ..self }
+    }
+
+    /// A classifier of one's own behind [`Self::identity`]: what a policy from outside hands out with [`crate::Policy::take_classifier`].
+    #[must_use]
+    pub fn own(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
+        let own = Own { classify, queues_per_port, last: None };
+        Self { behind: Some(Behind::Own(Box::new(own))), ..Self::identity(queues_per_port) }
     }
 
     /// The queue and the marks of an arriving packet of `size` bytes, which is counted.
@@ -53,9 +117,10 @@ impl Classifier {
         size: u32,
     ) -> (u8, Tags) {
         let mapped = self.mapped(priority);
-        match &mut self.trap {
+        match &mut self.behind {
             None => (mapped, tags),
-            Some(trap) => trap.classify(now, FlowKey::new(flow, tags), mapped, tags, size),
+            Some(Behind::Own(own)) => own.classify(&Unclassified { now, flow, priority, size, tags, mapped }),
+            Some(Behind::Trap(trap)) => trap.classify(now, FlowKey::new(flow, tags), mapped, tags, size),
         }
     }
 
@@ -64,7 +129,11 @@ impl Classifier {
     #[must_use]
     pub(crate) fn queue(&self, flow: u32, priority: u8, tags: Tags) -> u8 {
         let mapped = self.mapped(priority);
-        self.trap.as_ref().map_or(mapped, |trap| trap.queue(FlowKey::new(flow, tags), mapped))
+        match &self.behind {
+            None => mapped,
+            Some(Behind::Own(own)) => own.last.filter(|last| last.0 == flow).map_or(mapped, |last| last.1),
+            Some(Behind::Trap(trap)) => trap.queue(FlowKey::new(flow, tags), mapped),
+        }
     }
 
     #[inline]
@@ -133,6 +202,29 @@ mod tests {
         let mut map = [0; CODE_POINTS];
         map[46] = 1;
         assert_eq!(Classifier::from_map(map, 2).queue(0, 46, Tags::NONE), 1);
+    }
+
+    /// Flows take the queues in turn; a large number is meant for the last.
+    #[derive(Clone, Debug)]
+    struct ByFlow;
+
+    impl Classify for ByFlow {
+        fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
+            (packet.flow as u8, packet.tags.with(Tags::SMALL))
+        }
+
+        fn boxed_clone(&self) -> Box<dyn Classify> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[test]
+    fn an_own_classifier_chooses_among_the_queues_that_there_are() {
+        let mut classifier = Classifier::own(Box::new(ByFlow), 4);
+        let queues = [0, 2, 3, 200].map(|flow| classifier.classify(Time::ZERO, flow, 1, Tags::NONE, 100));
+        assert_eq!(queues, [0, 2, 3, 3].map(|queue| (queue, Tags::SMALL)));
+        assert_eq!(classifier.clone().queue(200, 1, Tags::NONE), 3, "the last packet's");
+        assert_eq!(classifier.queue(7, 1, Tags::NONE), 1, "of others only the map is known");
     }
 
     #[test]

@@ -64,7 +64,7 @@ mod switch;
 mod weight;
 
 pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
-pub use classify::{Classifier, ElephantTrap};
+pub use classify::{Classifier, Classify, ElephantTrap, Unclassified};
 pub use failure::PolicyFailure;
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
 pub use hardware::Hardware;

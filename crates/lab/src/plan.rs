@@ -2,7 +2,7 @@
 
 use crate::group::{self, Layout};
 use crate::{Job, PlanError};
-use bufferlab_core::{PolicyInfo, policies};
+use bufferlab_core::{POLICIES, PolicyInfo};
 use bufferlab_results::RunCaveat;
 use bufferlab_scenario::{LoadError, Loaded, Scenario};
 use bufferlab_sim::Simulation;
@@ -18,7 +18,7 @@ pub type Load<'a> = dyn Fn(&[(String, String)]) -> Result<Loaded, LoadError> + '
 pub enum PolicyChoice {
     /// One policy of the registry.
     One(&'static PolicyInfo),
-    /// Every policy of the registry.
+    /// Every built-in policy: what a program brings along must be named, so that the word means the same in every process.
     All,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Strin
     });
     let own = scenario.switches.first().map(|switch| switch.policy.as_str());
     let mut names: Vec<String> = Vec::new();
-    for name in named.chain(own).chain(policies().iter().map(|info| info.name)) {
+    for name in named.chain(own).chain(POLICIES.iter().map(|info| info.name)) {
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }

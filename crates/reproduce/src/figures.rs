@@ -57,47 +57,42 @@ pub fn paper_figures() -> Result<Vec<PaperFigure>, ReproduceError> {
 /// The figures and tables that a text names: `Figs. 10b,10e`, `§8, Fig. 11`, `Fig. 9d vs 9a`.
 #[must_use]
 pub fn places(text: &str) -> Vec<Place> {
-    let (mut found, mut kind) = (Vec::new(), None);
+    let (mut found, mut is_table): (Vec<Place>, _) = (Vec::new(), None);
     for word in text.split([' ', ',', ';', '/']).filter(|word| !word.is_empty()) {
-        let number = word.trim_end_matches(|c: char| !c.is_ascii_digit());
-        match (word, number.parse()) {
-            ("Fig." | "Figs.", _) => kind = Some(false),
-            ("Table" | "Tables", _) => kind = Some(true),
-            (_, Ok(number_)) => {
-                let Some(is_table) = kind else { continue };
-                let mut letters = word[number.len()..].chars().filter(char::is_ascii_lowercase).peekable();
-                let range = word.contains('-');
-                if letters.peek().is_none() {
-                    found.push(Place { is_table, number: number_, letter: None });
-                }
-                let letters: Vec<char> = letters.collect();
-                match letters[..] {
-                    [first, last] if range => {
-                        let all = (first..=last).map(|letter| Place {
-                            is_table,
-                            number: number_,
-                            letter: Some(letter),
-                        });
-                        found.extend(all);
+        match word {
+            "Fig." | "Figs." => is_table = Some(false),
+            "Table" | "Tables" => is_table = Some(true),
+            "and" | "vs" | "to" => {}
+            _ => match (is_table, numbered(word), found.last()) {
+                (Some(is_table), Some((number, letters)), _) => {
+                    let place = |letter| Place { is_table, number, letter };
+                    if letters.is_empty() {
+                        found.push(place(None));
                     }
-                    _ => found.extend(letters.iter().map(|&letter| Place {
-                        is_table,
-                        number: number_,
-                        letter: Some(letter),
-                    })),
+                    found.extend(letters.into_iter().map(|letter| place(Some(letter))));
                 }
-            }
-            // A letter alone belongs to the figure before it: `Fig. 16a,c`.
-            (letter, _) if letter.len() == 1 && letter.chars().all(|c| c.is_ascii_lowercase()) => {
-                if let (Some(_), Some(last)) = (kind, found.last().cloned()) {
-                    found.push(Place { letter: letter.chars().next(), ..last });
+                // A letter alone belongs to the figure before it: `Fig. 16a,c`.
+                (Some(_), None, Some(last)) if word.len() == 1 => {
+                    let letter = word.chars().next();
+                    found.push(Place { letter, ..last.clone() });
                 }
-            }
-            ("and" | "vs" | "to", _) => {}
-            _ => kind = None,
+                _ => is_table = None,
+            },
         }
     }
     found
+}
+
+/// `12` without letters, `9b-c` with b and c.
+fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
+    let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+    let number = word[..end].parse().ok()?;
+    match word[end..].chars().collect::<Vec<_>>()[..] {
+        [] => Some((number, Vec::new())),
+        [letter] if letter.is_ascii_lowercase() => Some((number, vec![letter])),
+        [first, '-', last] if first.is_ascii_lowercase() => Some((number, (first..=last).collect())),
+        _ => None,
+    }
 }
 
 /// Whether a row's paper is the one that experiments call `name`.

@@ -60,16 +60,14 @@ pub struct LedgerRow {
 impl LedgerRow {
     /// What speaks for the row's verdict.
     ///
-    /// Runs under the paper's profile go before a test, a test before runs under another profile. Of several records the paper's profile goes first;
-    /// within a profile, what ran before what could not; then the paper's scale with three seeds or more, reduced scale, and the paper's scale with
-    /// fewer seeds. What could not run says less than a test does.
+    /// Runs in the paper's reading, else a test; runs under another profile are shown, and never speak. Of several records of the paper's profile what ran
+    /// goes before what could not; then the paper's scale with three seeds or more, reduced scale, and the paper's scale with fewer seeds. What could not
+    /// run says less than a test does.
     #[must_use]
     pub fn evidence(&self) -> Evidence<'_> {
-        let (first, test) = (self.records.first(), self.test.as_ref());
-        match (first, test) {
-            (Some(record), Some(test)) if !record.is_of_paper() || record.verdict == Verdict::NotRun => {
-                Evidence::Test(test)
-            }
+        let first = self.records.first().filter(|record| record.is_of_paper());
+        match (first, self.test.as_ref()) {
+            (Some(record), Some(test)) if record.verdict == Verdict::NotRun => Evidence::Test(test),
             (Some(record), _) => Evidence::Runs(record),
             (None, Some(test)) => Evidence::Test(test),
             (None, None) => Evidence::None,
@@ -258,6 +256,9 @@ mod tests {
         let artifact = ledger(&[record(Verdict::Pass, "quick", "artifact", 3), not_run]);
         assert_eq!(artifact.rows[0].evidence().verdict(), Verdict::NotRun);
         assert_eq!(artifact.rows[0].beside().count(), 1);
+        let only = ledger(&[record(Verdict::Pass, "quick", "artifact", 3)]);
+        assert_eq!(only.rows[0].evidence(), Evidence::None);
+        assert_eq!(only.rows[0].beside().count(), 1);
     }
 
     #[test]

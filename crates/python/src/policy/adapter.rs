@@ -6,14 +6,16 @@
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
 use bufferlab_core::{
-    self as core, DropReason, End, Hooks, IngressId, PauseDemand, Policy, PolicyFailure, QueueId, Tags,
+    self as core, Classifier, Classify, DropReason, End, Hooks, IngressId, PauseDemand, Policy,
+    PolicyFailure, QueueId, Tags, Unclassified,
 };
 use bufferlab_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyTracebackMethods;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The optional methods, by their names in Python; what the core must be asked for stands beside them.
 const HOOKS: [(&str, Hooks); HOOK_COUNT] = [
@@ -48,10 +50,40 @@ pub(super) struct PythonPolicy {
     hooks: [Option<Py<PyAny>>; HOOK_COUNT],
     wanted: Hooks,
     buffer: Py<Buffer>,
+    classify: Option<Py<PyAny>>,
+    queues_per_port: usize,
     /// When it was called last, for calls that are told no time.
     now: Cell<Time>,
-    failed: Cell<bool>,
-    failure: RefCell<Option<PolicyFailure>>,
+    state: Arc<State>,
+}
+
+/// What a policy and its classifier share: whether something has failed, and what.
+#[derive(Debug, Default)]
+struct State {
+    failed: AtomicBool,
+    failure: Mutex<Option<PolicyFailure>>,
+}
+
+impl State {
+    #[inline]
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn fail(&self, py: Python<'_>, now: Time, hook: &'static str, queue: Option<QueueId>, trouble: Trouble) {
+        let (what, cause) = match trouble {
+            Trouble::Nonsense(what) => (what, None),
+            Trouble::Raised(error) => {
+                let raised = Raised::new(py, error);
+                let what = raised.in_short.clone();
+                (what, Some(Arc::new(raised) as Arc<dyn std::error::Error + Send + Sync>))
+            }
+        };
+        self.failed.store(true, Ordering::Relaxed);
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(PolicyFailure { now, queue, hook, what, cause });
+    }
 }
 
 impl fmt::Debug for PythonPolicy {
@@ -76,7 +108,12 @@ impl From<PyErr> for Trouble {
 
 impl PythonPolicy {
     /// `object`, which defines the hooks `defined`.
-    pub(super) fn new(name: &'static str, object: &Bound<'_, PyAny>, defined: &[String]) -> PyResult<Self> {
+    pub(super) fn new(
+        name: &'static str,
+        object: &Bound<'_, PyAny>,
+        defined: &[String],
+        queues_per_port: usize,
+    ) -> PyResult<Self> {
         let mut hooks = [const { None }; HOOK_COUNT];
         let mut wanted = Hooks::NONE;
         for (slot, (hook, needs)) in hooks.iter_mut().zip(HOOKS) {
@@ -91,23 +128,16 @@ impl PythonPolicy {
             hooks,
             wanted,
             buffer: Py::new(object.py(), Buffer)?,
+            classify: defined
+                .iter()
+                .any(|name| name == "classify")
+                .then(|| object.getattr("classify"))
+                .transpose()?
+                .map(Bound::unbind),
+            queues_per_port,
             now: Cell::new(Time::ZERO),
-            failed: Cell::new(false),
-            failure: RefCell::new(None),
+            state: Arc::default(),
         })
-    }
-
-    #[cold]
-    fn fail(&self, py: Python<'_>, hook: &'static str, queue: Option<QueueId>, trouble: Trouble) {
-        self.failed.set(true);
-        let (what, cause) = match trouble {
-            Trouble::Nonsense(what) => (what, None),
-            Trouble::Raised(error) => {
-                let raised = Raised::new(py, error);
-                (raised.in_short.clone(), Some(Arc::new(raised) as Arc<dyn std::error::Error + Send + Sync>))
-            }
-        };
-        *self.failure.borrow_mut() = Some(PolicyFailure { now: self.now.get(), queue, hook, what, cause });
     }
 
     /// Calls an optional method, if it is defined and nothing has failed; answers what `read` makes of its answer.
@@ -119,13 +149,13 @@ impl PythonPolicy {
         call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> Result<R, Trouble>,
     ) -> Option<R> {
         let method = self.hooks[hook].as_ref()?;
-        if self.failed.get() {
+        if self.state.has_failed() {
             return None;
         }
         Python::attach(|py| match call(py, method.bind(py)) {
             Ok(answer) => Some(answer),
             Err(trouble) => {
-                self.fail(py, HOOKS[hook].0, queue, trouble);
+                self.state.fail(py, self.now.get(), HOOKS[hook].0, queue, trouble);
                 None
             }
         })
@@ -144,7 +174,7 @@ fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
 impl Policy for PythonPolicy {
     fn admit(&mut self, arrival: &core::Arrival, buffer: &core::Buffer) -> core::Verdict {
         const FAULT: core::Verdict = core::Verdict::Drop(DropReason::PolicyFault);
-        if self.failed.get() {
+        if self.state.has_failed() {
             return FAULT;
         }
         self.now.set(arrival.now);
@@ -161,7 +191,7 @@ impl Policy for PythonPolicy {
                 }
             };
             lend(buffer, decide).unwrap_or_else(|trouble: Trouble| {
-                self.fail(py, "admit", Some(arrival.queue), trouble);
+                self.state.fail(py, arrival.now, "admit", Some(arrival.queue), trouble);
                 FAULT
             })
         })
@@ -269,7 +299,42 @@ impl Policy for PythonPolicy {
     }
 
     fn take_failure(&mut self) -> Option<PolicyFailure> {
-        self.failure.get_mut().take()
+        self.state.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        let method = self.classify.take()?;
+        let own = PythonClassifier { method, state: Arc::clone(&self.state) };
+        Some(Classifier::own(Box::new(own), self.queues_per_port))
+    }
+}
+
+/// The method `classify` of a policy.
+#[derive(Debug)]
+struct PythonClassifier {
+    method: Py<PyAny>,
+    state: Arc<State>,
+}
+
+impl Classify for PythonClassifier {
+    fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
+        let Unclassified { now, flow, priority, size, tags, mapped } = *packet;
+        if self.state.has_failed() {
+            return (mapped, tags);
+        }
+        let queue = Python::attach(|py| {
+            let ask = || {
+                let answer = self.method.bind(py).call1((now.0, flow, priority, size))?;
+                answer.extract::<u8>().map_err(|_| nonsense(&answer, "a queue of the port (int)"))
+            };
+            ask().map_err(|trouble: Trouble| self.state.fail(py, now, "classify", None, trouble))
+        });
+        (queue.unwrap_or(mapped), tags)
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Classify> {
+        let method = Python::attach(|py| self.method.clone_ref(py));
+        Box::new(Self { method, state: Arc::clone(&self.state) })
     }
 }
 

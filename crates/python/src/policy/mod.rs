@@ -115,7 +115,7 @@ fn build(
                 values.set_item(name, to_python(py, value)?)?;
             }
             let object = class.bind(py).call((switch(py, shape)?,), Some(&values))?;
-            PythonPolicy::new(name, &object, hooks)
+            PythonPolicy::new(name, &object, hooks, shape.queues_per_port)
         };
         make().map(|policy| Box::new(policy) as Box<dyn Policy>).map_err(|error| {
             let raised = Raised::new(py, error);

@@ -50,7 +50,11 @@ fn line(row: &LedgerRow) -> String {
             (vec![test.verdict], vec![test.measured.clone()], vec![format!("test `{}`", test.test)])
         }
         Evidence::Runs(run) => (vec![run.verdict], vec![measured(run)], vec![place(run)]),
-        Evidence::None => (vec![Verdict::NotRun], vec![String::new()], vec!["nobody has run it".to_owned()]),
+        Evidence::None => {
+            let why =
+                if row.records.is_empty() { "nobody has run it" } else { "not run in the paper's reading" };
+            (vec![Verdict::NotRun], vec![String::new()], vec![why.to_owned()])
+        }
     };
     for run in row.beside() {
         verdicts.push(run.verdict);

@@ -1,0 +1,599 @@
+"""Tuning: which parameters of a policy serve an objective best under a workload, and what they cost elsewhere.
+
+Optuna proposes; every proposal runs with the same seeds, so that proposals and the scenario as it was are compared on the same arrivals. A number
+that was chosen as the best of many is too good to be true: :meth:`Tuning.confirm` measures it again with seeds that the search has not seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+import pyarrow as pa
+
+from . import _bufferlab, _toml
+from ._folders import TemporaryFolder
+from ._toml import Value
+from .comparisons import Estimate
+from .exceptions import BufferlabError, MissingExtraError, ResultsError, ScenarioError
+from .progress import ProgressOption, relay
+from .registry import policy_info
+from .runs import Metric, Run, warn
+from .scenario import Scenario, ScenarioLike, as_scenario
+from .table import Table
+
+if TYPE_CHECKING:
+    import optuna
+    from matplotlib.axes import Axes
+
+    from ._names import PolicyName
+
+__all__ = ["Confirmation", "Dimension", "OneOf", "Proposal", "Real", "Tuning", "Whole", "tune"]
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number between two bounds.
+
+    >>> Real(0.1, 10, log=True).written(0.5)
+    0.5
+    >>> Real(1, 50, unit="us").written(2.5)
+    '2.5 us'
+    """
+
+    low: float
+    """Least value."""
+    high: float
+    """Largest value."""
+    log: bool = False
+    """Equal ratios count as equal steps; for what spans orders of magnitude, such as α."""
+    unit: str = ""
+    """Unit of both bounds, where the key wants one: ``KB``, ``us``, ``Gb/s``."""
+
+    def written(self, value: float) -> Value:
+        """The value as a scenario writes it."""
+        return f"{value!r} {self.unit}" if self.unit else value
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number between two bounds, both included.
+
+    >>> Whole(10, 200, step=10, unit="KB").written(30)
+    '30 KB'
+    """
+
+    low: int
+    """Least value."""
+    high: int
+    """Largest value."""
+    step: int = 1
+    """Distance of the values; 1 with ``log``."""
+    log: bool = False
+    """Equal ratios count as equal steps."""
+    unit: str = ""
+    """Unit of both bounds, where the key wants one."""
+
+    def written(self, value: int) -> Value:
+        """The value as a scenario writes it."""
+        return f"{value} {self.unit}" if self.unit else value
+
+
+class OneOf:
+    """One of several values: names, booleans, whole tables.
+
+    >>> OneOf("dctcp", "cubic").values
+    ('dctcp', 'cubic')
+    """
+
+    def __init__(self, *values: Value) -> None:
+        self.values = values
+        """What there is to choose from."""
+
+    def written(self, value: int) -> Value:
+        """The value at a place of :attr:`values`."""
+        return self.values[value]
+
+    def __repr__(self) -> str:
+        return f"OneOf({', '.join(map(repr, self.values))})"
+
+
+Dimension = Union[Real, Whole, OneOf, "tuple[float, float]", "list[Real | Whole | OneOf | tuple[float, float]]"]
+"""What a key may become: a range, a choice, ``(low, high)`` for :class:`Real`, or a list of these where the key takes a list (α by priority)."""
+
+_Plain = Union[Real, Whole, OneOf]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What became of one proposal."""
+
+    number: int
+    """In the order of proposals, from 0; -1: the scenario as it was."""
+    values: Mapping[str, Value]
+    """By key of the search space, as the scenario writes them."""
+    metrics: Mapping[str, tuple[float | None, ...]]
+    """By metric: a value for every seed; ``None`` where a number does not exist."""
+    error: BufferlabError | None = None
+    """Why it did not run to its end."""
+    scenario: Scenario | None = field(default=None, repr=False, compare=False)
+    """What ran, at the first seed."""
+
+    def mean(self, metric: str) -> float | None:
+        """The mean over the seeds; ``None`` if a seed has no value."""
+        values = [value for value in self.metrics.get(metric, ()) if value is not None]
+        return fmean(values) if values and len(values) == len(self.metrics[metric]) else None
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The best proposal against the scenario as it was, on seeds that the search has not seen."""
+
+    metric: str
+    """What was measured."""
+    unit: str
+    """Its unit."""
+    seeds: tuple[int, ...]
+    """The seeds."""
+    before: tuple[float, ...]
+    """Of the scenario as it was, by seed."""
+    after: tuple[float, ...]
+    """Of the best proposal, by seed."""
+    change: Estimate
+    """Of the differences, after less before."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.metric}: {fmean(self.before):.4g} before, {fmean(self.after):.4g} after, "
+            f"change {self.change} {self.unit} ({len(self.seeds)} new seeds)"
+        )
+
+
+class Tuning:
+    """What a search has found."""
+
+    def __init__(
+        self,
+        study: optuna.Study,
+        objectives: tuple[Metric, ...],
+        trials: tuple[Proposal, ...],
+        baseline: Proposal,
+        search: _Search,
+    ) -> None:
+        self.study = study
+        """Optuna's own record, for its plots and importances."""
+        self.objectives = objectives
+        """What was searched for."""
+        self.trials = trials
+        """Every proposal, in order."""
+        self.baseline = baseline
+        """The scenario as it was."""
+        self._search = search
+
+    @property
+    def front(self) -> tuple[Proposal, ...]:
+        """The proposals that no other one beats in every objective, best first in the first; with one objective, the best alone."""
+        wanted = sorted(trial.number for trial in self.study.best_trials)
+        trials = [self.trials[number] for number in wanted]
+        first = self.objectives[0]
+        trials.sort(key=lambda trial: -first.better * _known(trial.mean(first.id)))
+        return tuple(trials if len(self.objectives) > 1 else trials[:1])
+
+    @property
+    def best(self) -> Proposal:
+        """The best proposal in the first objective.
+
+        Raises
+        ------
+        BufferlabError
+            If no proposal ran to its end.
+        """
+        front = self.front
+        if not front:
+            raise BufferlabError("no proposal ran to its end", "`trials` has the error of each")
+        return front[0]
+
+    @property
+    def best_scenario(self) -> Scenario:
+        """The scenario with the values of :attr:`best`."""
+        scenario = self.best.scenario
+        assert scenario is not None, "what ran has a scenario"
+        return scenario
+
+    @property
+    def table(self) -> Table:
+        """A row per proposal, the scenario as it was first: its values, the mean of every objective over the seeds, its error."""
+        rows = [self.baseline, *self.trials]
+        columns: dict[str, list[Any]] = {"number": [trial.number for trial in rows]}
+        for key in self._search.space:
+            columns[key] = [_toml.value(trial.values[key]) if key in trial.values else None for trial in rows]
+        for metric in self.objectives:
+            columns[metric.id] = [trial.mean(metric.id) for trial in rows]
+        columns["error"] = [None if trial.error is None else trial.error.message for trial in rows]
+        return Table(pa.table(columns), name="trials")
+
+    def confirm(self, *, seeds: int = 5, progress: ProgressOption = None) -> Confirmation:
+        """Measures the best proposal and the scenario as it was again, on seeds after those of the search.
+
+        Raises
+        ------
+        RunError
+            If one of them does not run.
+        """
+        if seeds < 1:
+            raise ValueError("seeds is at least 1")
+        metric = self.objectives[0]
+        first = self._search.seeds[-1] + 1
+        fresh = tuple(range(first, first + seeds))
+        pair = [self._search.base, self.best_scenario]
+        before, after = self._search.measure(pair, fresh, (metric.id,), progress)
+        for trial in (before, after):
+            if trial.error is not None:
+                raise trial.error
+        both = list(zip(before.metrics[metric.id], after.metrics[metric.id]))
+        if any(value is None for values in both for value in values):
+            raise BufferlabError(f"a run has no value of {metric.id}", "lengthen `duration`, so that every seed has one")
+        known = [(_known(old), _known(new)) for old, new in both]
+        change = _bufferlab.estimate([new - old for old, new in known])
+        assert change is not None, "there is at least one seed"
+        before_values, after_values = (tuple(pair[place] for pair in known) for place in (0, 1))
+        return Confirmation(metric.id, metric.unit, fresh, before_values, after_values, Estimate(*change))
+
+    def plot_tradeoff(self, *, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
+        """Every proposal as a point, the front as a line, the scenario as it was as a cross.
+
+        Parameters
+        ----------
+        x, y
+            Metrics of the search; the second and the first objective if not given.
+        ax
+            Where to draw; a new figure if not given.
+        """
+        y = y or self.objectives[0].id
+        x = x or (self.objectives[1].id if len(self.objectives) > 1 else next(iter(set(self._search.metrics) - {y}), y))
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise MissingExtraError("matplotlib", "plot") from error
+        if ax is None:
+            ax = pyplot.subplots(layout="constrained")[1]
+        units = {metric.id: metric.unit for metric in self._search.known}
+
+        def places(trials: Sequence[Proposal]) -> tuple[list[float], list[float]]:
+            pairs = [(trial.mean(x), trial.mean(y)) for trial in trials]
+            whole = [(_known(a), _known(b)) for a, b in pairs if a is not None and b is not None]
+            return [a for a, _ in whole], [b for _, b in whole]
+
+        ax.plot(*places(self.trials), "o", color="0.6", markersize=4, label="proposals")
+        front = sorted(self.front, key=lambda trial: trial.mean(x) or 0.0)
+        ax.plot(*places(front), "o-", color="tab:blue", label="front" if len(front) > 1 else "best")
+        ax.plot(*places([self.baseline]), "X", color="tab:red", markersize=9, label="as it was")
+        ax.set_xlabel(f"{x} ({units.get(x, '')})")
+        ax.set_ylabel(f"{y} ({units.get(y, '')})")
+        ax.grid(alpha=0.3)
+        ax.legend()
+        return ax
+
+    def __repr__(self) -> str:
+        lines = [f"Tuning: {len(self.trials)} proposals, {len(self._search.seeds)} seeds each"]
+        for metric in self.objectives:
+            lines.append(f"  {metric.id}: as it was {_shown(self.baseline.mean(metric.id))} {metric.unit}")
+        for trial in self.front:
+            values = ", ".join(f"{key} = {_rounded(value)}" for key, value in trial.values.items())
+            means = ", ".join(_shown(trial.mean(metric.id)) for metric in self.objectives)
+            lines.append(f"  number {trial.number}: {values}: {means}")
+        failed = sum(trial.error is not None for trial in self.trials)
+        if failed:
+            lines.append(f"  {failed} did not run; see .table")
+        return "\n".join(lines)
+
+
+def tune(
+    scenario: ScenarioLike,
+    *,
+    space: Mapping[str, Dimension],
+    policy: PolicyName | str | None = None,
+    objective: str | Sequence[str] = "short.slowdown_p99",
+    watch: Sequence[str] = ("all.goodput_gbps",),
+    trials: int = 40,
+    seeds: int = 3,
+    at_once: int = 4,
+    sampler: optuna.samplers.BaseSampler | None = None,
+    jobs: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    progress: ProgressOption = None,
+) -> Tuning:
+    """Searches for the parameters that serve an objective best.
+
+    The same call proposes the same values: the sampler is seeded, and how many runs go side by side changes nothing. With ``out``, a
+    search that was interrupted goes on where it was, and a longer one starts with what a shorter one did.
+
+    Parameters
+    ----------
+    scenario
+        What runs; as it is, it is the baseline.
+    space
+        What may change: parameters of the policy by their names, everything else by dotted keys.
+    policy
+        The policy to tune; the scenario's own if not given.
+    objective
+        A metric of :attr:`Run.summary`, or several: then the front between them is searched. Each is made less or more, whichever is better.
+    watch
+        Further metrics to keep of every proposal, to plot against.
+    trials
+        Proposals.
+    seeds
+        Runs of every proposal: the scenario's seed and those after it.
+    at_once
+        Proposals that are made before the results of the first of them are known: more use more cores and learn a little later. It is part of what
+        decides the proposals.
+    sampler
+        Of Optuna; by default its tree of Parzen estimators, seeded.
+    jobs
+        Runs at the same time; the number of cores if 0.
+    out
+        Folder of all runs. Without it they are thrown away once their numbers are known.
+    progress
+        As for :func:`bufferlab.run`, of every batch.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be read, or the policy has no such parameter.
+    BufferlabError
+        If the baseline does not run, or a metric does not exist there or is neither better when less nor when more.
+
+    Examples
+    --------
+    >>> from bufferlab import Real, tune
+    >>> found = tune(
+    ...     "scenarios/star-incast.toml", space={"alpha": Real(0.25, 16, log=True)},
+    ...     objective="class.incast.qct_mean_ms", trials=6, seeds=2,
+    ... )
+    >>> found.baseline.mean("class.incast.qct_mean_ms") > found.best.mean("class.incast.qct_mean_ms")
+    True
+    """
+    try:
+        with warnings.catch_warnings():
+            # In a notebook without its widgets, a library of Optuna's complains when it is imported.
+            warnings.simplefilter("ignore")
+            import optuna
+    except ImportError as error:
+        raise MissingExtraError("optuna", "tune") from error
+    if trials < 1 or seeds < 1 or at_once < 1:
+        raise ValueError("trials, seeds and at_once are at least 1")
+    wanted = (objective,) if isinstance(objective, str) else tuple(objective)
+    search = _Search(as_scenario(scenario), policy, space, seeds, tuple(dict.fromkeys((*wanted, *watch))), jobs, out)
+    [baseline] = search.measure([search.base], search.seeds, search.metrics, progress)
+    if baseline.error is not None:
+        raise baseline.error
+    objectives = search.objectives(wanted)
+    directions: list[Literal["minimize", "maximize"]] = [
+        "minimize" if metric.better < 0 else "maximize" for metric in objectives
+    ]
+    done: list[Proposal] = []
+    with _quiet(optuna):
+        # With several proposals at once, those under way count as bad ones, so that they are not made twice.
+        chosen = sampler or optuna.samplers.TPESampler(seed=0, constant_liar=at_once > 1)
+        study = optuna.create_study(directions=directions, sampler=chosen)
+        while len(done) < trials:
+            asked = [study.ask(search.distributions(optuna)) for _ in range(min(at_once, trials - len(done)))]
+            values = [search.values(trial.params) for trial in asked]
+            scenarios = [search.with_(one) for one in values]
+            measured = search.measure(scenarios, search.seeds, search.metrics, progress)
+            for trial, one, found in zip(asked, values, measured):
+                means = [found.mean(metric.id) for metric in objectives]
+                failure = found.error
+                if failure is None and any(mean is None for mean in means):
+                    failure = BufferlabError("a run has no value of an objective", "lengthen `duration`")
+                done.append(Proposal(trial.number, one, found.metrics, failure, found.scenario))
+                if failure is None:
+                    study.tell(trial, [_known(mean) for mean in means])
+                else:
+                    study.tell(trial, state=optuna.trial.TrialState.FAIL)
+    return Tuning(study, objectives, tuple(done), baseline, search)
+
+
+class _Search:
+    """What may change, and how a proposal is measured."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        policy: str | None,
+        space: Mapping[str, Dimension],
+        seeds: int,
+        metrics: tuple[str, ...],
+        jobs: int,
+        out: str | os.PathLike[str] | None,
+    ) -> None:
+        if not space:
+            raise ValueError("space is empty: name at least one parameter")
+        self.policy = policy or scenario.policy
+        self.base = scenario if self.policy == scenario.policy else scenario.set("switch.policy", self.policy)
+        self.base.check()
+        warn(self.base)
+        self.space = {key: _dimensions(key, given) for key, given in space.items()}
+        self._own = {name for name in self.space if "." not in name}
+        known = [parameter.name for parameter in policy_info(self.policy).parameters]
+        for name in self._own:
+            if name not in known:
+                raise ScenarioError(
+                    f'policy "{self.policy}" has no parameter "{name}"',
+                    f"it has {', '.join(known) or 'none'}; other keys of the scenario are dotted, as in `switch.buffer`",
+                )
+        first = self.base.seed
+        self.seeds = tuple(range(first, first + seeds))
+        self.metrics = metrics
+        self.known: tuple[Metric, ...] = ()
+        self._jobs = jobs
+        self._kept = None if out is None else Path(out)
+        if self._kept is not None and self._kept.exists() and not self._kept.is_dir():
+            raise ResultsError(f"{self._kept} is not a folder", "choose another one; nothing was changed")
+
+    def objectives(self, wanted: tuple[str, ...]) -> tuple[Metric, ...]:
+        """The metrics of the objectives, known once the baseline has run."""
+        found = []
+        for id in wanted:
+            metric = next((metric for metric in self.known if metric.id == id), None)
+            if metric is None:
+                raise BufferlabError(
+                    f'there is no metric "{id}" in runs of {self.base.name}',
+                    "`list(bufferlab.run(scenario).summary)` names them",
+                )
+            if metric.better == 0:
+                raise BufferlabError(
+                    f"{id} is neither better when it is less nor when it is more",
+                    "put it into `watch` and choose an objective that is",
+                )
+            found.append(metric)
+        return tuple(found)
+
+    def distributions(self, optuna: Any) -> dict[str, Any]:
+        """The space in Optuna's words; elements of lists are numbered."""
+        return {
+            name: _distribution(optuna, dimension)
+            for key, dimensions in self.space.items()
+            for name, dimension in _named(key, dimensions)
+        }
+
+    def values(self, parameters: Mapping[str, Any]) -> dict[str, Value]:
+        """A proposal as the scenario writes it."""
+        values: dict[str, Value] = {}
+        for key, dimensions in self.space.items():
+            written = [dimension.written(parameters[name]) for name, dimension in _named(key, dimensions)]
+            values[key] = written if isinstance(dimensions, list) else written[0]
+        return values
+
+    def with_(self, values: Mapping[str, Value]) -> Scenario:
+        """The scenario with a proposal's values."""
+        scenario = self.base
+        for key, value in values.items():
+            scenario = scenario.set(f"switch.policy.{key}" if key in self._own else key, value)
+        return scenario
+
+    def measure(
+        self, scenarios: Sequence[Scenario], seeds: tuple[int, ...], metrics: Sequence[str], progress: ProgressOption
+    ) -> list[Proposal]:
+        """Runs every scenario with every seed. A failure is a part of its trial."""
+        keep = None if self._kept is not None else TemporaryFolder()
+        root = self._kept or (keep.path if keep else Path())
+        jobs: list[tuple[_bufferlab.Loaded, Path, list[tuple[str, str, str]]]] = []
+        folders: list[list[Path] | BufferlabError] = []
+        for scenario in scenarios:
+            try:
+                loaded = [scenario.set("seed", seed)._load() for seed in seeds]
+            except ScenarioError as error:
+                folders.append(error)
+                continue
+            name = hashlib.sha256(loaded[0].resolved.encode()).hexdigest()[:16]
+            own = [root / name / f"seed-{seed}" for seed in seeds]
+            jobs.extend((one, folder, []) for one, folder in zip(loaded, own) if not _holds(folder, one))
+            folders.append(own)
+        befell = _bufferlab.execute(jobs, self._jobs, False, relay(progress, len(jobs)))
+        errors = {folder: error for (_, folder, _), error in zip(jobs, befell) if error is not None}
+        return [
+            self._trial(scenario, own, errors, metrics) for scenario, own in zip(scenarios, folders)
+        ]
+
+    def _trial(
+        self,
+        scenario: Scenario,
+        folders: list[Path] | BufferlabError,
+        errors: Mapping[Path, BufferlabError],
+        metrics: Sequence[str],
+    ) -> Proposal:
+        if isinstance(folders, BufferlabError):
+            return Proposal(-1, {}, {}, folders, scenario)
+        for folder in folders:
+            if folder in errors:
+                return Proposal(-1, {}, {}, errors[folder], scenario)
+        summaries = [Run(folder).summary for folder in folders]
+        self.known = self.known or summaries[0].metrics
+        found = {id: tuple(summary.get(id) for summary in summaries) for id in metrics}
+        return Proposal(-1, {}, found, None, scenario)
+
+
+def _holds(folder: Path, loaded: _bufferlab.Loaded) -> bool:
+    """Whether the folder has the finished run of this scenario."""
+    try:
+        return (folder / "manifest.json").is_file() and (
+            folder / "scenario.toml"
+        ).read_bytes() == loaded.resolved.encode()
+    except OSError:
+        return False
+
+
+def _dimensions(key: str, given: Dimension) -> _Plain | list[_Plain]:
+    if isinstance(given, list):
+        return [_dimension(key, one) for one in given]
+    return _dimension(key, given)
+
+
+def _dimension(key: str, given: Real | Whole | OneOf | tuple[float, float]) -> _Plain:
+    if isinstance(given, tuple) and len(given) == 2:
+        given = Real(*given)
+    if not isinstance(given, (Real, Whole, OneOf)):
+        raise TypeError(f"{key}: expected Real, Whole, OneOf, (low, high) or a list of these, not {given!r}")
+    if isinstance(given, OneOf):
+        if not given.values:
+            raise ValueError(f"{key}: OneOf has nothing to choose from")
+    elif not given.low < given.high:
+        raise ValueError(f"{key}: low {given.low} is not less than high {given.high}")
+    elif given.log and given.low <= 0:
+        raise ValueError(f"{key}: with log, low must be above 0, not {given.low}")
+    return given
+
+
+def _named(key: str, dimensions: _Plain | list[_Plain]) -> Iterator[tuple[str, _Plain]]:
+    if isinstance(dimensions, list):
+        for place, dimension in enumerate(dimensions):
+            yield f"{key}[{place}]", dimension
+    else:
+        yield key, dimensions
+
+
+def _distribution(optuna: Any, dimension: _Plain) -> Any:
+    if isinstance(dimension, OneOf):
+        return optuna.distributions.CategoricalDistribution(range(len(dimension.values)))
+    if isinstance(dimension, Whole):
+        step = 1 if dimension.log else dimension.step
+        return optuna.distributions.IntDistribution(dimension.low, dimension.high, log=dimension.log, step=step)
+    return optuna.distributions.FloatDistribution(dimension.low, dimension.high, log=dimension.log)
+
+
+@contextmanager
+def _quiet(optuna: Any) -> Iterator[None]:
+    """Without a line on stderr for every proposal."""
+    set_verbosity: Callable[[int], None] = optuna.logging.set_verbosity
+    before = optuna.logging.get_verbosity()
+    set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        set_verbosity(before)
+
+
+def _known(value: float | None) -> float:
+    assert value is not None, "checked before"
+    return value
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _rounded(value: Value) -> str:
+    """A value for the eye; the exact one is in the table."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_rounded, value))}]"
+    return _toml.value(value)
