@@ -126,7 +126,12 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
         }
         in_table += 1;
         for at in 0..5 {
-            assert_eq!(cell[at].as_f64(), field(at), "{row:?}: {cell}, number {at}");
+            // This reader of JSON may miss the last bit, a browser's does not.
+            let same = match (cell[at].as_f64(), field(at)) {
+                (Some(one), Some(other)) => (one - other).abs() <= f64::EPSILON * other.abs(),
+                (one, other) => one == other,
+            };
+            assert!(same, "{row:?}: {cell}, number {at}");
         }
     }
     assert_eq!(in_page, in_table);
