@@ -39,8 +39,8 @@ pub enum ReproduceError {
     #[error(transparent)]
     Report(#[from] bufferlab_report::ReportError),
     /// Threads cannot be started.
-    #[error("cannot start threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error(transparent)]
+    Threads(#[from] bufferlab_lab::RunError),
 }
 
 impl ReproduceError {
