@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal, Union
 
 from . import _bufferlab
 from ._folders import TemporaryFolder
+from .executors import ExecutorOption, carry_out
 from .policy import policy_name
-from .progress import ProgressOption, relay
+from .progress import ProgressOption
 from .runs import Metric, Run, warn
 from .scenario import ScenarioLike, as_scenario
 from .table import Table
@@ -169,6 +170,7 @@ def compare(
     *,
     seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
+    executor: ExecutorOption = "threads",
     jobs: int | None = None,
     verify: bool = False,
     progress: ProgressOption = None,
@@ -188,8 +190,10 @@ def compare(
     out
         Folder of the results, the same as the command line writes: ``<policy>/seed-<n>`` and the report. Earlier runs of the same scenario in
         it stay and are shown, too. Without it, results live in a temporary folder as long as the answer.
+    executor
+        Where runs are done, as for :func:`sweep`.
     jobs
-        Runs at the same time; the number of cores by default.
+        Runs at the same time, where the executor is none of the caller's; the number of cores by default.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
@@ -214,7 +218,8 @@ def compare(
     """
     if not policies:
         raise ValueError("policies is empty: name at least one, or use `repeat` for the scenario's own")
-    return _compare(scenario, [policy_name(policy) for policy in policies], seeds, out, jobs, verify, progress)
+    names = [policy_name(policy) for policy in policies]
+    return _compare(scenario, names, seeds, out, executor, jobs, verify, progress)
 
 
 def repeat(
@@ -222,6 +227,7 @@ def repeat(
     *,
     seeds: int,
     out: str | os.PathLike[str] | None = None,
+    executor: ExecutorOption = "threads",
     jobs: int | None = None,
     verify: bool = False,
     progress: ProgressOption = None,
@@ -232,7 +238,7 @@ def repeat(
     >>> repeat("scenarios/star-incast.toml", seeds=2)["all.flows"]["dt"].estimate.seeds
     2
     """
-    return _compare(scenario, [], seeds, out, jobs, verify, progress)
+    return _compare(scenario, [], seeds, out, executor, jobs, verify, progress)
 
 
 def _compare(
@@ -240,6 +246,7 @@ def _compare(
     policies: list[str],
     seeds: int,
     out: str | os.PathLike[str] | None,
+    executor: ExecutorOption,
     jobs: int | None,
     verify: bool,
     progress: ProgressOption,
@@ -249,7 +256,16 @@ def _compare(
     keep = TemporaryFolder() if out is None else None
     folder = Path(out) if out is not None else keep.path / "runs" if keep else Path()
     planned, order, _, left_out = _bufferlab.plan(scenario._source(), policies, seeds, folder)
-    for error in _bufferlab.execute(planned, jobs or 0, verify, relay(progress, len(planned))):
+    errors = carry_out(
+        planned,
+        executor=executor,
+        at_a_time=jobs,
+        retries=2,
+        shared=False,
+        verify=verify,
+        progress=progress,
+    )
+    for error in errors:
         if error is not None:
             raise error
     comparison = Comparison(folder, policies=order, keep=keep, _write=True)

@@ -13,9 +13,10 @@ from . import _bufferlab, _toml
 from ._folders import TemporaryFolder
 from ._toml import Value
 from .comparisons import Comparison, PolicyChoice
-from .exceptions import SweepError
+from .exceptions import BufferlabError, SweepError
+from .executors import ExecutorOption, carry_out
 from .policy import policy_name
-from .progress import ProgressOption, relay
+from .progress import ProgressOption
 from .runs import warn
 from .scenario import ScenarioLike, as_scenario
 from .table import Table
@@ -68,7 +69,10 @@ def sweep(
     policies: Sequence[PolicyChoice] = (),
     seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
+    executor: ExecutorOption = "threads",
     jobs: int | None = None,
+    retries: int = 2,
+    shared: bool = False,
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Sweep:
@@ -87,8 +91,15 @@ def sweep(
     out
         Folder of the results, the same as the command line writes. A sweep over the same keys in it is continued, and may be extended by values,
         policies and seeds.
+    executor
+        Where runs are done: ``"threads"`` of this process, ``"processes"`` of this machine, or any object with ``submit``, such as a
+        ``dask.distributed.Client``. Results are stored as they come.
     jobs
-        Runs at the same time; the number of cores by default.
+        Runs at the same time, where the executor is none of the caller's; the number of cores by default.
+    retries
+        How often a run is tried again elsewhere when its worker dies or cannot write. A scenario that is at fault is not tried again.
+    shared
+        Workers see ``out`` under the same path: they write there themselves, and nothing travels back.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
@@ -108,6 +119,11 @@ def sweep(
     ['switch.buffer=200-KB', 'switch.buffer=400-KB']
     >>> grid.table().columns[0]
     'switch.buffer'
+
+    On a cluster, unchanged but for the executor::
+
+        with dask.distributed.Client("scheduler:8786") as client:
+            sweep("scenario.toml", {"workload.0.load": loads}, seeds=10, out="results/loads", executor=client)
     """
     scenario = as_scenario(scenario)
     warn(scenario)
@@ -118,10 +134,19 @@ def sweep(
     plan = _bufferlab.SweepPlan(scenario._source(), grid, names, seeds, folder)
     planned = plan.jobs
     failed = list(plan.failed)
-    errors = _bufferlab.execute(planned, jobs or 0, verify, relay(progress, len(planned)))
+    errors = carry_out(
+        planned,
+        executor=executor,
+        at_a_time=jobs,
+        retries=retries,
+        shared=shared,
+        verify=verify,
+        progress=progress,
+    )
     for place, error in zip(plan.places, errors):
         if error is not None:
-            failed.append(f"{place}: {error.args[0]}")
+            why = error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
+            failed.append(f"{place}: {why}")
     result = Sweep(folder, plan, tuple(vary), plan.finish(), keep=keep)
     if failed:
         raise SweepError(failed, result)

@@ -26,7 +26,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::registry::{PolicyInfo, policies};
     #[pymodule_export]
-    use super::results::{estimate, report, summary};
+    use super::results::{estimate, report, store, summary};
     #[pymodule_export]
     use super::runs::execute;
     #[pymodule_export]

@@ -2,8 +2,9 @@
 
 use crate::errors;
 use bufferlab_report::{Better, Caveat, Cell, Estimate, Metric, MetricComparison, Report, run_summary};
-use bufferlab_results::RunResult;
+use bufferlab_results::{RunResult, store_run};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
 
 /// A metric as Python's `Metric` takes it: id, group, label, unit, good direction (-1, 0 or 1), in the short table or not.
@@ -28,6 +29,12 @@ pub(crate) fn summary(py: Python<'_>, dir: PathBuf) -> PyResult<Numbers> {
     let summary = py.detach(|| run_summary(&run)).map_err(|error| errors::report(py, &error))?;
     let json = serde_json::to_string(&summary).expect("a summary is plain data");
     Ok((summary.metrics().into_iter().map(|one| (metric(one.metric), one.value)).collect(), json))
+}
+
+/// Puts the files of a run that was finished elsewhere into the folder `dir`.
+#[pyfunction]
+pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBytes)>) -> PyResult<()> {
+    py.detach(|| store_run(&dir, &files).map(drop)).map_err(|error| errors::results(py, &error))
 }
 
 /// Runs, mean, half of its interval.

@@ -37,7 +37,7 @@ pub use manifest::{
 };
 pub use read::RunResult;
 pub use table::{Column, ColumnKind, Record, Table};
-pub use writer::RunWriter;
+pub use writer::{RunWriter, store_run};
 
 /// Name of the manifest file; its presence makes a folder a complete run.
 pub const MANIFEST_FILE: &str = "manifest.json";

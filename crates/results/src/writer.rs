@@ -5,6 +5,7 @@ use crate::error::ResultsError;
 use crate::explanations::ExplanationRecord;
 use crate::folder::Staging;
 use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
+use crate::read::RunResult;
 use crate::table::{Record, Table};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
@@ -94,6 +95,32 @@ impl RunWriter {
 
     fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
         self.tables[R::TABLE as usize].push(row)
+    }
+}
+
+/// Puts the files of a run that was finished elsewhere into the folder `dir`, as [`RunWriter::finish`] would have done it there: all at once,
+/// and never in the place of anything but an earlier run.
+///
+/// # Errors
+/// If the files are not those of a finished run, `dir` holds something else, another process is writing it, or writing fails.
+pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
+    let staging = Staging::create(dir)?;
+    for (name, content) in files {
+        // A name is no path: nothing is written outside of the folder.
+        if Path::new(name).file_name() != Some(std::ffi::OsStr::new(name)) {
+            return Err(ResultsError::ForeignFolder { path: dir.to_path_buf(), found: name.clone() });
+        }
+        let path = staging.file(name);
+        fs::write(&path, content).map_err(ResultsError::io("write", &path))?;
+    }
+    let run = RunResult::open(&staging.file(""))?;
+    let Manifest { tables, inputs, .. } = run.manifest();
+    let promised = tables.iter().map(|table| &table.file).chain(inputs);
+    match promised.into_iter().find(|name| !staging.file(name).is_file()) {
+        None => staging.publish(),
+        Some(missing) => {
+            Err(ResultsError::io("find", &dir.join(missing))(io::Error::from(io::ErrorKind::NotFound)))
+        }
     }
 }
 

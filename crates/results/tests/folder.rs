@@ -7,7 +7,7 @@ use bufferlab_metrics::{
 };
 use bufferlab_results::{
     NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Table, Timing,
-    scenario_hash,
+    scenario_hash, store_run,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -503,4 +503,37 @@ fn reading_something_else_says_what_is_wrong() {
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace(r#""format_version": 2"#, r#""format_version": 99"#)).unwrap();
     assert!(matches!(RunResult::open(&dir).unwrap_err(), ResultsError::FormatVersion { found: 99, .. }));
+}
+
+/// The files of a folder, as another machine would send them.
+fn sent(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    listing(dir).into_iter().map(|name| (name.clone(), fs::read(dir.join(name)).unwrap())).collect()
+}
+
+#[test]
+fn a_run_from_elsewhere_is_stored_as_it_was_there() {
+    let temp = tempfile::tempdir().unwrap();
+    let there = write(&temp.path().join("there"), 1);
+    let here = store_run(&temp.path().join("deep/here"), &sent(&there)).unwrap();
+    assert_eq!(sent(&here), sent(&there));
+    assert_eq!(listing(&temp.path().join("deep")), ["here"]);
+}
+
+#[test]
+fn half_a_run_from_elsewhere_is_not_stored_and_no_name_leads_out_of_the_folder() {
+    let temp = tempfile::tempdir().unwrap();
+    let files = sent(&write(&temp.path().join("there"), 1));
+    let here = temp.path().join("here");
+    for missing in ["manifest.json", "flows.parquet"] {
+        let mut half = files.clone();
+        half.retain(|(name, _)| name != missing);
+        assert!(half.len() < files.len(), "the run has a file {missing}");
+        store_run(&here, &half).expect_err(missing);
+    }
+    for path in ["../loot", "a/b", "..", "/loot"] {
+        let mut more = files.clone();
+        more.push((path.to_owned(), b"x".to_vec()));
+        store_run(&here, &more).expect_err(path);
+    }
+    assert_eq!(listing(temp.path()), ["there"]);
 }

@@ -1,0 +1,278 @@
+"""Where runs are done: in this process, in processes of this machine, or wherever an executor puts them.
+
+An executor is anything with ``submit(function, *arguments)`` that answers a future with ``result()``, ``cancel()`` and
+``add_done_callback(function)``: those of :mod:`concurrent.futures`, and ``dask.distributed.Client`` with every deployment of Dask (local,
+SLURM, Kubernetes, YARN).
+
+What is sent is a :class:`Unit`: the resolved scenario with the files that it refers to, nothing of this machine. What comes back is the
+content of the result's folder, so that no file system needs to be shared. A run depends on its unit alone, so the answer is the same wherever
+it is done, and however often it is tried.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, Union
+
+from . import _bufferlab, policy
+from .exceptions import BufferlabError, RunError, ScenarioError
+from .progress import ProgressOption, relay
+
+__all__ = ["Executor", "ExecutorOption", "Future", "Unit", "run_unit"]
+
+
+class Future(Protocol):
+    """What will be there."""
+
+    def result(self) -> Any:
+        """The answer, or the exception that was raised."""
+
+    def cancel(self) -> Any:
+        """Nobody wants it any more."""
+
+    def add_done_callback(self, fn: Callable[[Any], Any]) -> Any:
+        """Tells when it is there, in whatever thread."""
+
+
+class Executor(Protocol):
+    """Does work somewhere."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        """Begins ``fn(*args)`` and answers a :class:`Future`."""
+
+
+ExecutorOption = Union[Executor, Literal["threads", "processes"]]
+"""``"threads"``: in this process, a thread per run, which the interpreter holds up only where an own policy decides in Python; ``"processes"``: in processes of this machine, started
+anew (a script then needs ``if __name__ == "__main__":``); or an executor of the caller's, who also closes it."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One run, with everything that it needs."""
+
+    scenario: str
+    """The resolved scenario."""
+    inputs: tuple[tuple[str, bytes], ...]
+    """Files that it refers to."""
+    caveats: tuple[tuple[str, str, str], ...]
+    """To be checked before trusting its numbers: id, message, advice."""
+    verify: bool
+    """Check every identity after every event."""
+    policies: bytes | None
+    """Own policies that it names, packed."""
+    version: tuple[str, str | None]
+    """Version and source revision of the program that asks: another one might answer otherwise."""
+    folder: str | None
+    """Where the worker writes the result, if it sees the same file system."""
+
+    def __repr__(self) -> str:
+        return f"Unit({self.scenario[:40]!r}…)"
+
+
+def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
+    """Does a run where it is called: the files of its folder, or ``None`` if it wrote them where they belong.
+
+    ``attempt`` tells repetitions apart for executors that remember answers (and failures) by their arguments.
+    """
+    if unit.version != _bufferlab.version():
+        raise BufferlabError(
+            f"a worker has bufferlab {_in_words(_bufferlab.version())}, the sweep was started by {_in_words(unit.version)}",
+            "install the same wheel on every worker",
+        )
+    policy.unpack(unit.policies)
+    with tempfile.TemporaryDirectory(prefix="bufferlab-") as desk:
+        for name, content in unit.inputs:
+            (Path(desk) / name).write_bytes(content)
+        loaded = _bufferlab.load(Path(desk) / "scenario.toml", unit.scenario, [])
+        folder = Path(unit.folder) if unit.folder is not None else Path(desk) / "run"
+        [error] = _bufferlab.execute([(loaded, folder, list(unit.caveats))], 1, unit.verify, None)
+        if error is not None:
+            raise error
+        if unit.folder is not None:
+            return None
+        return [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+
+
+def _in_words(version: tuple[str, str | None]) -> str:
+    number, revision = version
+    return number if revision is None else f"{number} ({revision})"
+
+
+class _Processes:
+    """Processes of this machine. When one dies, the pool of the standard library is lost as a whole: the next submission makes a new one."""
+
+    def __init__(self, workers: int | None) -> None:
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._pool = self._new()
+
+    def _new(self) -> ProcessPoolExecutor:
+        # Not forked: a copy of a process with threads is no sound process.
+        return ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        with self._lock:
+            try:
+                return self._pool.submit(fn, *args)
+            except BrokenExecutor:
+                self._pool.shutdown(wait=False)
+                self._pool = self._new()
+                return self._pool.submit(fn, *args)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _opened(option: ExecutorOption, jobs: int | None) -> Iterator[Executor]:
+    """The executor itself; one that was made here is closed."""
+    if option == "processes":
+        processes = _Processes(jobs)
+        try:
+            yield processes
+        finally:
+            processes.close()
+    elif isinstance(option, str):
+        raise ValueError(f'executor is {option!r}, expected "threads", "processes" or an object with `submit`')
+    elif callable(getattr(option, "submit", None)):
+        yield option
+    else:
+        raise TypeError(f"executor is {option!r}, expected an object with `submit`")
+
+
+def carry_out(
+    jobs: Sequence[_bufferlab._Job],
+    *,
+    executor: ExecutorOption,
+    at_a_time: int | None,
+    retries: int,
+    shared: bool,
+    verify: bool,
+    progress: ProgressOption,
+) -> list[BaseException | None]:
+    """Does all jobs and puts their results into their folders as they come; what befell each, in their order.
+
+    A run whose scenario is at fault fails for good. Anything else (a worker that died, a disk that was full) is tried again up to ``retries``
+    times.
+    """
+    if executor == "threads":
+        return list(_bufferlab.execute(list(jobs), at_a_time or 0, verify, relay(progress, len(jobs))))
+    with _opened(executor, at_a_time) as opened:
+        return _Courier(opened, jobs, retries, shared, verify, relay(progress, len(jobs))).deliver()
+
+
+class _Courier:
+    """Keeps an executor busy and brings the results home."""
+
+    #: Units that are under way at a time: enough for a large cluster, and few enough results in memory.
+    WINDOW = 1024
+
+    def __init__(
+        self,
+        executor: Executor,
+        jobs: Sequence[_bufferlab._Job],
+        retries: int,
+        shared: bool,
+        verify: bool,
+        tell: Callable[[float, int, int], None] | None,
+    ) -> None:
+        self._executor = executor
+        self._jobs = jobs
+        self._retries = retries
+        self._shared = shared
+        self._verify = verify
+        self._tell = tell
+        self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._under_way: dict[int, Any] = {}
+        self._attempts = [0] * len(jobs)
+        self._outcomes: list[BaseException | None] = [None] * len(jobs)
+
+    def deliver(self) -> list[BaseException | None]:
+        waiting = list(reversed(range(len(self._jobs))))
+        complete = 0
+        try:
+            while waiting or self._under_way:
+                while waiting and len(self._under_way) < self.WINDOW:
+                    self._send(waiting.pop())
+                try:
+                    # Not for ever: Ctrl-C wants to be heard.
+                    index = self._arrived.get(timeout=0.2)
+                except queue.Empty:
+                    continue
+                error = self._receive(index)
+                if error is not None and self._is_worth_a_retry(index, error):
+                    self._attempts[index] += 1
+                    waiting.append(index)
+                    continue
+                self._outcomes[index] = error
+                complete += 1
+                if self._tell is not None:
+                    self._tell(float(complete), complete, 0)
+        except BaseException:
+            for future in self._under_way.values():
+                future.cancel()
+            raise
+        return self._outcomes
+
+    def _unit(self, index: int) -> Unit:
+        loaded, folder, caveats = self._jobs[index]
+        return Unit(
+            scenario=loaded.resolved,
+            inputs=tuple(loaded.inputs),
+            caveats=tuple(caveats),
+            verify=self._verify,
+            policies=policy.pack(loaded.policies),
+            version=_bufferlab.version(),
+            folder=os.path.abspath(folder) if self._shared else None,
+        )
+
+    def _send(self, index: int) -> None:
+        try:
+            future = self._executor.submit(run_unit, self._unit(index), self._attempts[index])
+        except Exception as error:
+            # An executor that takes nothing more: the units that it has may still arrive.
+            self._under_way[index] = _Failed(error)
+            self._arrived.put(index)
+            return
+        self._under_way[index] = future
+        future.add_done_callback(lambda _: self._arrived.put(index))
+
+    def _receive(self, index: int) -> BaseException | None:
+        """Puts a result into its place, and forgets the future, so that its memory can go."""
+        future = self._under_way.pop(index)
+        try:
+            files = future.result()
+            if files is not None:
+                _bufferlab.store(self._jobs[index][1], files)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            # `CancelledError` is no `Exception`, and a scheduler may cancel what we did not.
+            return error
+        return None
+
+    def _is_worth_a_retry(self, index: int, error: BaseException) -> bool:
+        hopeless = isinstance(error, (ScenarioError, RunError))
+        return not hopeless and self._attempts[index] < self._retries
+
+
+class _Failed:
+    """A future of what could not even begin."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def result(self) -> Any:
+        raise self._error
+
+    def cancel(self) -> None:
+        """There is nothing to cancel."""

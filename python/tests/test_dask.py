@@ -1,0 +1,42 @@
+"""A sweep on a Dask cluster of which a worker is killed in the middle equals the local one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from bufferlab import Progress, Scenario, sweep
+
+from .folders import same_results
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_sixty_four_points_on_two_workers_of_which_one_is_killed(star: Scenario, tmp_path: Path) -> None:
+    star = star.set("duration", "12 ms")
+    grid = {
+        "switch.buffer": [f"{size} KB" for size in range(100, 900, 100)],
+        "workload.incast.request": [f"{size} KB" for size in range(70, 310, 30)],
+    }
+    killed: list[int] = []
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+
+        def kill_one(progress: Progress) -> None:
+            if progress.complete >= 16 and not killed:
+                killed.append(min(client.run(os.getpid).values()))
+                os.kill(killed[0], signal.SIGKILL)
+
+        grid_there = sweep(star, grid, out=tmp_path / "there", executor=client, progress=kill_one)
+    assert killed
+    grid_here = sweep(star, grid, out=tmp_path / "here")
+    assert len(grid_here.points()) == 64
+    assert grid_there.text == grid_here.text
+    same_results(tmp_path / "here", tmp_path / "there")
