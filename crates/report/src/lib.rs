@@ -19,12 +19,14 @@ mod caveat;
 mod compare;
 mod curves;
 mod error;
+mod explorer;
 mod export;
 pub mod format;
 mod html;
 mod load;
 mod metric;
 mod pauses;
+mod picture;
 mod samples;
 mod statistics;
 mod summary;
@@ -36,9 +38,11 @@ pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use compare::{Cell, Comparison, MetricComparison};
 pub use curves::{
-    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_svg, curves_page,
+    CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
+    curve_svg, curves_page,
 };
 pub use error::ReportError;
+pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMetric, positions};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
