@@ -93,7 +93,7 @@
   }
   function cell(scheme, at) {
     const found = cells[state.metric][scheme][place(at)];
-    if (!found) return null;
+    if (!found || found[1] === null) return null;
     if (!state.change) return { seeds: found[0], y: found[1], half: found[2] };
     if (found.length < 4) return null;
     return { seeds: found[0], y: found[3] * 100, half: found[4] === null ? null : found[4] * 100 };
