@@ -65,10 +65,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
     write_ledger(&args.out, &ledger, &experiments).map_err(error::reproduce)?;
     if let Some(path) = &args.record {
-        write_whole(path, &ledger.records_csv().map_err(error::reproduce)?).map_err(error::reproduce)?;
+        write_whole(path, ledger.records_csv().map_err(error::reproduce)?).map_err(error::reproduce)?;
         let date = args.date.as_deref().unwrap_or_default();
         let costs = costs_csv(&costs(&results, date)?).map_err(error::reproduce)?;
-        write_whole(&path.with_file_name("costs.csv"), &costs).map_err(error::reproduce)?;
+        write_whole(&path.with_file_name("costs.csv"), costs).map_err(error::reproduce)?;
     }
     print(&text)?;
     print(&counted(&ledger, &results))?;

@@ -2,6 +2,7 @@
 
 mod support;
 
+use serde_json::Value;
 use support::{Desk, text};
 
 fn desk() -> Desk {
@@ -76,4 +77,69 @@ fn failing_points_are_named_and_the_others_are_complete() {
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("no_values", desk.terminal(&["sweep", "tiny.toml", "--vary", "switch.buffer"]));
     });
+}
+
+/// The numbers of the page: what its script reads.
+fn numbers(page: &str) -> Value {
+    let data = page.split_once("<script id=\"explorer-data\" type=\"application/json\">");
+    let (data, _) = data.and_then(|(_, rest)| rest.split_once("</script>")).expect("the page holds numbers");
+    serde_json::from_str(data).expect("they are JSON")
+}
+
+fn place(list: &Value, key: Option<&str>, name: &str) -> usize {
+    let entries = list.as_array().expect("a list");
+    let is = |entry: &Value| key.map_or(entry, |key| &entry[key]) == name;
+    entries.iter().position(is).unwrap_or_else(|| panic!("{name} is not in the page"))
+}
+
+#[test]
+fn the_page_holds_every_number_of_the_table_and_no_other() {
+    let desk = desk();
+    let two_axes = ["--vary", "workload.0.request=[\"60 KB\", \"0.15 MB\"]", "--out", "out"];
+    desk.succeed(&[&GRID[..], &two_axes].concat());
+    let read = |name: &str| std::fs::read_to_string(desk.path("out").join(name)).expect("written");
+    let page = numbers(&read("sweep.html"));
+    let mut in_page = 0;
+    for cell in page["cells"]
+        .as_array()
+        .expect("by metric")
+        .iter()
+        .flat_map(|metric| metric.as_array().expect("by scheme"))
+    {
+        in_page += cell.as_array().expect("by place").iter().filter(|cell| !cell.is_null()).count();
+    }
+    let table = read("sweep.csv");
+    let mut in_table = 0;
+    for row in csv::Reader::from_reader(table.as_bytes()).records() {
+        let row = row.expect("CSV");
+        let keys = page["axes"].as_array().expect("axes").len();
+        let point = page["axes"].as_array().expect("axes").iter().enumerate().fold(0, |point, (at, axis)| {
+            point * axis["values"].as_array().expect("values").len() + place(&axis["values"], None, &row[at])
+        });
+        let (metric, scheme) =
+            (place(&page["metrics"], Some("id"), &row[keys]), place(&page["schemes"], None, &row[keys + 4]));
+        let cell = &page["cells"][metric][scheme][point];
+        let field = |at: usize| row[keys + 5 + at].parse::<f64>().ok();
+        if field(0) == Some(0.0) {
+            assert!(cell.is_null(), "{row:?}: {cell}");
+            continue;
+        }
+        in_table += 1;
+        for at in 0..5 {
+            // This reader of JSON may miss the last bit, a browser's does not.
+            let same = match (cell[at].as_f64(), field(at)) {
+                (Some(one), Some(other)) => (one - other).abs() <= f64::EPSILON * other.abs(),
+                (one, other) => one == other,
+            };
+            assert!(same, "{row:?}: {cell}, number {at}");
+        }
+    }
+    assert_eq!(in_page, in_table);
+    assert!(in_table > 100, "{in_table}");
+    // Sizes in different units lie where they are.
+    assert_eq!(page["axes"][1]["positions"], serde_json::json!([60.0, 150.0]));
+    // Without JavaScript there are charts, and nothing is fetched from anywhere.
+    let html = read("sweep.html");
+    assert!(html.contains("<figure class=\"chart\">") && html.contains("hidden></section>"));
+    assert!(!html.contains("src=") && !html.contains("<link"));
 }

@@ -47,7 +47,7 @@ fn simulation_hint(error: &SimError) -> &'static str {
             "change the scenario, or override the key with --set"
         }
         SimError::PolicyFailed(_) => {
-            "mend the policy: the verdicts before this moment counted, the run has no result; the conformance suite shows the shortest script that breaks it"
+            "mend the policy: its run has no result; the conformance suite shows the shortest script that breaks it"
         }
         SimError::CongestionControl(_) => "see `congestion_control` in docs/scenarios.md",
         SimError::TooLarge { .. } => "make the scenario smaller",

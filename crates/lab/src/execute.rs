@@ -96,9 +96,23 @@ pub fn execute(
     how: &Execution,
     watcher: &dyn Watcher,
 ) -> Result<Vec<Result<Finished, RunError>>, RunError> {
+    execute_then(jobs, how, watcher, |_, result| result)
+}
+
+/// Does all jobs as [`execute`], and goes on with each where it ran, before the next one begins there: `then` is told the job's place and what became
+/// of it, and its answers are the answer. A front end that keeps little of a run makes room for the others this way.
+///
+/// # Errors
+/// If threads cannot be started.
+pub fn execute_then<R: Send>(
+    jobs: &[Job],
+    how: &Execution,
+    watcher: &dyn Watcher,
+    then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
+) -> Result<Vec<R>, RunError> {
     let threads = how.threads.map_or(0, NonZero::get);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let work = |(index, job): (usize, &Job)| {
+    let run = |(index, job): (usize, &Job)| {
         if !watcher.goes_on() {
             return Err(RunError::Simulation(SimError::Interrupted));
         }
@@ -112,6 +126,7 @@ pub fn execute(
         watcher.complete(index, finished.packet_hops);
         Ok(finished)
     };
+    let work = |(index, job)| then(index, run((index, job)));
     // One at a time: the next job goes to whoever is free, so that a long one at the end of a thread's share holds nobody up.
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
@@ -148,4 +163,35 @@ pub fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
     let is = |name: &str, content: &[u8]| fs::read(dir.join(name)).is_ok_and(|stored| stored == content);
     is(bufferlab_results::SCENARIO_FILE, loaded.resolved.as_bytes())
         && loaded.inputs.iter().all(|input| is(&input.name, &input.content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_with_a_run_is_done_while_its_tables_are_there_and_answered_in_its_place() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml");
+        let job = |seed: u64, buffer: &str| {
+            let overrides = [("duration", "1 ms"), ("seed", &seed.to_string()), ("switch.buffer", buffer)];
+            let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let loaded = bufferlab_scenario::load(&scenario, &overrides).expect("it loads");
+            Job { loaded, dir: folder.path().join(seed.to_string()), caveats: Vec::new() }
+        };
+        let jobs = [job(1, "1 MB"), job(2, "2 MB"), job(3, "3 MB")];
+        // A file where a folder should be: the second run has no result.
+        fs::write(&jobs[1].dir, "in the way").expect("writable");
+        let how = Execution { threads: NonZero::new(2), verify: false };
+        let answers = execute_then(&jobs, &how, &Unwatched, |index, result| {
+            let there = jobs[index].dir.join(bufferlab_results::MANIFEST_FILE).is_file();
+            if there {
+                fs::remove_dir_all(&jobs[index].dir).expect("removable");
+            }
+            (index, there, result.is_ok())
+        });
+        let answers = answers.expect("threads start");
+        assert_eq!(answers, [(0, true, true), (1, false, false), (2, true, true)]);
+        assert!(!jobs[0].dir.exists() && !jobs[2].dir.exists());
+    }
 }

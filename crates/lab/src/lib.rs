@@ -25,7 +25,9 @@ mod sweep;
 
 pub use bufferlab_sim::Progress;
 pub use error::{PlanError, RunError};
-pub use execute::{Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, has_stored};
+pub use execute::{
+    Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then, has_stored,
+};
 pub use plan::{Load, Plan, PolicyChoice, plan_compare, plan_run};
 pub use sweep::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest, Vary};
 

@@ -1,5 +1,7 @@
 //! Curves on a page of their own: sweeps, figures of papers, figures that come from no run, in the style of the report.
 
+use crate::error::ReportError;
+use crate::explorer::Explorer;
 use crate::format;
 use crate::svg::{self, Axis, Chart, Mark, Point, Series};
 use maud::{Markup, html};
@@ -51,6 +53,21 @@ impl CurveLine {
     }
 }
 
+/// Where a number that comes from elsewhere would lie in a chart: a hollow marker in the colour of the line that it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveMark {
+    /// Name of the line.
+    pub line: String,
+    /// Horizontally.
+    pub x: f64,
+    /// Vertically. On a logarithmic axis nothing is drawn at or below zero.
+    pub y: f64,
+    /// What it is, for the legend: marks of a line that share it share the entry.
+    pub legend: String,
+    /// Which number it is, shown to who points at it.
+    pub note: String,
+}
+
 /// One chart of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurvePanel {
@@ -64,6 +81,8 @@ pub struct CurvePanel {
     pub y: CurveAxis,
     /// Its lines.
     pub lines: Vec<CurveLine>,
+    /// Numbers from elsewhere.
+    pub marks: Vec<CurveMark>,
     /// Whether points have markers: what was measured at a few places, as against what is known everywhere.
     pub markers: bool,
 }
@@ -88,6 +107,10 @@ pub struct CurvesPage {
     pub about: Vec<String>,
     /// Pages beside this one: path and name.
     pub links: Vec<(String, String)>,
+    /// What readers with JavaScript can look at from all sides.
+    pub explorer: Option<Explorer>,
+    /// The explorer stands above the charts, not at the end: where they are an extract of it.
+    pub explorer_first: bool,
     /// Charts.
     pub panels: Vec<CurvePanel>,
     /// Tables below them.
@@ -103,6 +126,10 @@ impl CurvesPage {
             @for paragraph in &self.about { p { (paragraph) } }
             @if !self.links.is_empty() {
                 ul { @for (path, name) in &self.links { li { a href=(path) { (name) } } } }
+            }
+            @if let Some(explorer) = self.explorer.as_ref().filter(|_| self.explorer_first) {
+                (explorer.markup())
+                @if !self.panels.is_empty() { h2 { "At a glance" } }
             }
             div.charts {
                 @for panel in &self.panels {
@@ -122,6 +149,7 @@ impl CurvesPage {
                     }
                 }
             }
+            @if let Some(explorer) = self.explorer.as_ref().filter(|_| !self.explorer_first) { (explorer.markup()) }
             footer { "bufferlab " (env!("CARGO_PKG_VERSION")) }
         };
         crate::html::document(&self.title, &body).into_string()
@@ -137,21 +165,49 @@ pub fn curves_page(title: &str, panels: &[CurvePanel]) -> String {
 /// A chart with its legend as an SVG file of its own, in light colours.
 #[must_use]
 pub fn curve_svg(panel: &CurvePanel) -> String {
-    let names =
-        panel.lines.iter().enumerate().map(|(number, line)| (svg::style_class(number), &line.name[..]));
-    chart(panel).file(&names.collect::<Vec<_>>(), mark(panel))
+    chart(panel).file(&legend_entries(panel), &panel.note)
+}
+
+/// The same as a PNG picture, 1,280 pixels wide, with the program's own fonts: the same bytes on every machine.
+///
+/// # Errors
+/// If a text holds what no picture can show, such as a control character.
+pub fn curve_png(panel: &CurvePanel) -> Result<Vec<u8>, ReportError> {
+    crate::picture::png(&curve_svg(panel), &panel.title)
 }
 
 fn mark(panel: &CurvePanel) -> Mark {
     if panel.markers { Mark::Points } else { Mark::Line }
 }
 
+/// The style class of the line with this name.
+fn class_of(panel: &CurvePanel, line: &str) -> String {
+    svg::style_class(panel.lines.iter().position(|known| known.name == line).unwrap_or(0))
+}
+
+/// Class, style and text of every entry: lines, then numbers from elsewhere.
+fn legend_entries(panel: &CurvePanel) -> Vec<(String, Mark, String)> {
+    let lines = panel.lines.iter().enumerate();
+    let mut entries: Vec<_> =
+        lines.map(|(number, line)| (svg::style_class(number), mark(panel), line.name.clone())).collect();
+    for shown in marks(panel) {
+        let entry = (class_of(panel, &shown.line), Mark::Hollow, shown.legend.clone());
+        if !entries.contains(&entry) {
+            entries.push(entry);
+        }
+    }
+    entries
+}
+
+/// The marks that the axes can show.
+fn marks(panel: &CurvePanel) -> impl Iterator<Item = &CurveMark> {
+    panel.marks.iter().filter(|mark| mark.y > 0.0 || panel.y.scale == CurveScale::Linear)
+}
+
 fn legend(panel: &CurvePanel) -> Markup {
     html! {
         ul.legend {
-            @for (number, line) in panel.lines.iter().enumerate() {
-                li { (svg::sample(&svg::style_class(number), mark(panel))) (line.name) }
-            }
+            @for (class, mark, text) in legend_entries(panel) { li { (svg::sample(&class, mark)) (text) } }
         }
     }
 }
@@ -165,6 +221,7 @@ fn tick(value: f64) -> String {
 
 fn chart(panel: &CurvePanel) -> Chart {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
+    let elsewhere = || marks(panel);
     let axis = |axis: &CurveAxis, values: Vec<f64>| {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -183,13 +240,92 @@ fn chart(panel: &CurvePanel) -> Chart {
             .map(|point| Point { x: point.x, y: point.y, half: point.half_width, weak: false })
             .collect(),
     });
+    let hollow = elsewhere().map(|mark| Series {
+        name: mark.note.clone(),
+        class: class_of(panel, &mark.line),
+        mark: Mark::Hollow,
+        points: vec![(mark.x, mark.y).into()],
+    });
+    let series = series.chain(hollow);
     Chart {
         title: panel.title.clone(),
-        x: axis(&panel.x, points().map(|point| point.x).collect()),
+        x: axis(&panel.x, points().map(|point| point.x).chain(elsewhere().map(|mark| mark.x)).collect()),
         y: axis(
             &panel.y,
-            points().flat_map(|point| [point.y, point.y + point.half_width.unwrap_or(0.0)]).collect(),
+            points()
+                .flat_map(|point| [point.y, point.y + point.half_width.unwrap_or(0.0)])
+                .chain(elsewhere().map(|mark| mark.y))
+                .collect(),
         ),
         series: series.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(scale: CurveScale) -> CurvePanel {
+        let axis = |title: &str, scale| CurveAxis { title: title.to_owned(), scale };
+        let mark = |line: &str, y: f64, note: &str| CurveMark {
+            line: line.to_owned(),
+            x: 0.8,
+            y,
+            legend: format!("where the paper's numbers would put {line}"),
+            note: note.to_owned(),
+        };
+        CurvePanel {
+            title: "p99 FCT slowdown of the answers (θ, ≤ 100 KB)".to_owned(),
+            note: "congestion control = cubic".to_owned(),
+            x: axis("load", CurveScale::Linear),
+            y: axis("slowdown", scale),
+            lines: vec![
+                CurveLine::plain("dt", [(0.2, 10.0), (0.8, 100.0)]),
+                CurveLine::plain("abm", [(0.2, 9.0), (0.8, 11.0)]),
+            ],
+            marks: vec![mark("abm", 6.0, "F6a-3"), mark("abm", 20.0, "F6a-4"), mark("dt", 0.0, "none left")],
+            markers: true,
+        }
+    }
+
+    #[test]
+    fn numbers_from_elsewhere_are_hollow_in_the_colour_of_their_line_with_one_entry_per_line() {
+        let svg = curve_svg(&panel(CurveScale::Linear));
+        assert_eq!(svg.matches("would put abm").count(), 1, "{svg}");
+        assert_eq!(svg.matches("would put dt").count(), 1, "{svg}");
+        let of_abm = svg.split("<g class=\"s1\">").filter(|part| part.contains("F6a-")).count();
+        assert_eq!((of_abm, svg.matches("mark hollow").count()), (2, 3 + 2), "{svg}");
+        assert!(svg.contains("congestion control = cubic"), "{svg}");
+    }
+
+    #[test]
+    fn the_axes_have_room_for_numbers_from_elsewhere_and_a_logarithm_none_for_zero() {
+        let chart = chart(&panel(CurveScale::Log));
+        assert_eq!(chart.series.iter().filter(|series| series.mark == Mark::Hollow).count(), 2);
+        assert_eq!(chart.y.place(6.0), 0.0);
+        assert!(chart.y.place(9.0) > 0.05);
+        assert!(!curve_svg(&panel(CurveScale::Log)).contains("would put dt"));
+    }
+
+    #[test]
+    fn a_picture_is_the_same_each_time_and_holds_every_letter() {
+        let panel = panel(CurveScale::Linear);
+        let picture = curve_png(&panel).expect("it can be drawn");
+        assert!(picture.starts_with(b"\x89PNG"));
+        assert!(picture == curve_png(&panel).expect("it can be drawn"));
+        // Width: 400 x 1.6 x 2.
+        assert_eq!(picture[16..20], 1_280_u32.to_be_bytes());
+        // Without the text it would be another picture: letters are drawn.
+        let silent = CurvePanel { title: String::new(), ..panel.clone() };
+        assert!(picture != curve_png(&silent).expect("it can be drawn"));
+        let greek = CurvePanel { title: panel.title.replace('θ', "γ"), ..panel };
+        assert!(picture != curve_png(&greek).expect("it can be drawn"));
+    }
+
+    #[test]
+    fn what_no_picture_can_show_is_an_error_that_names_the_chart() {
+        let panel = CurvePanel { title: "bell \u{7}".to_owned(), ..panel(CurveScale::Linear) };
+        let error = curve_png(&panel).expect_err("XML has no such character").to_string();
+        assert!(error.contains("cannot draw \"bell"), "{error}");
     }
 }

@@ -35,6 +35,14 @@ pub enum ReportError {
         /// What is wrong.
         problem: String,
     },
+    /// A chart cannot be drawn as a picture.
+    #[error("cannot draw \"{title}\": {problem}")]
+    Picture {
+        /// The chart.
+        title: String,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl ReportError {
@@ -52,6 +60,7 @@ impl ReportError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
                 "give a folder that `bufferlab run` or `bufferlab compare` has written"
             }
+            Self::Picture { .. } => "names must not hold control characters: check the scenario's",
             Self::Io { .. } | Self::Encode { .. } => {
                 "check that you may write there and that the disk has space"
             }

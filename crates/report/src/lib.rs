@@ -4,6 +4,8 @@
 //! * [`Comparison`]: policies over seeds, **paired by seed**, with 95 % confidence intervals ([`Estimate`]).
 //! * [`Caveat`]: what to check before trusting the numbers; shown first in the report, and after the table on the terminal.
 //! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML.
+//! * [`CurvesPage`]: charts and tables of anything else, a chart also as SVG and PNG ([`curve_svg`], [`curve_png`]); with an [`Explorer`] readers draw any
+//!   metric of a grid over any of its axes.
 //!
 //! ```no_run
 //! // Works on any folder of results, old or new.
@@ -19,12 +21,14 @@ mod caveat;
 mod compare;
 mod curves;
 mod error;
+mod explorer;
 mod export;
 pub mod format;
 mod html;
 mod load;
 mod metric;
 mod pauses;
+mod picture;
 mod samples;
 mod statistics;
 mod summary;
@@ -36,9 +40,11 @@ pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use compare::{Cell, Comparison, MetricComparison};
 pub use curves::{
-    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_svg, curves_page,
+    CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
+    curve_svg, curves_page,
 };
 pub use error::ReportError;
+pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMetric, positions};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };

@@ -79,7 +79,7 @@ impl Axis {
     }
 
     /// Where `value` lies, 0 at the start and 1 at the end; values beyond are put at the ends.
-    fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.min) / (self.max - self.min),
             Scale::Log => (value.max(self.min) / self.min).ln() / (self.max / self.min).ln(),
@@ -97,6 +97,8 @@ pub(crate) enum Mark {
     Points,
     /// A filled area down to the axis.
     Area,
+    /// Hollow markers without a line, larger than those of points, so that one of each at a place can be seen.
+    Hollow,
 }
 
 /// A point of a series.
@@ -213,23 +215,29 @@ impl Chart {
 }
 
 impl Chart {
-    /// The chart with its caption and a legend as an SVG file of its own: no references, no variables, light colours.
-    pub(crate) fn file(&self, names: &[(String, &str)], mark: Mark) -> String {
+    /// The chart with its caption, a legend (class, style and text) and a note as an SVG file of its own: no references, no variables, light colours.
+    pub(crate) fn file(&self, legend: &[(String, Mark, String)], note: &str) -> String {
         const LINE: f64 = 18.0;
+        let lines = wrapped(note, ((WIDTH - 24.0) / CHARACTER) as usize);
+        // Bold letters are wider.
+        let caption = wrapped(&self.title, (WIDTH / CHARACTER / 1.15) as usize);
+        let top = 8.0 + caption.len() as f64 * 16.0;
         let page = self.markup().into_string();
         let inner = page.split_once("<svg").and_then(|(_, rest)| rest.split_once('>'));
         let inner = inner.and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner);
-        let height = 26.0 + HEIGHT + names.len() as f64 * LINE + 6.0;
+        let height = top + HEIGHT + (legend.len() + lines.len()) as f64 * LINE + 6.0;
         let drawn = html! {
-            text.caption x="2" y="16" { (self.title) }
-            g transform="translate(0 22)" { (maud::PreEscaped(inner)) }
-            @for (row, (class, name)) in names.iter().enumerate() {
-                @let y = 26.0 + HEIGHT + row as f64 * LINE;
-                g class=(class) transform=(format!("translate(12 {y:.0})")) {
-                    path.line d="M1 6H29" {}
-                    @if mark == Mark::Points { path.mark d=(marker(class, 15.0, 6.0)) {} }
-                }
+            @for (row, line) in caption.iter().enumerate() {
+                text.caption x="2" y=(coordinate(16.0 + row as f64 * 16.0)) { (line) }
+            }
+            g transform=(format!("translate(0 {:.0})", top - 2.0)) { (maud::PreEscaped(inner)) }
+            @for (row, (class, mark, name)) in legend.iter().enumerate() {
+                @let y = top + HEIGHT + row as f64 * LINE;
+                g class=(class) transform=(format!("translate(12 {y:.0})")) { (swatch(class, *mark)) }
                 text x="48" y=(coordinate(y + 10.0)) { (name) }
+            }
+            @for (row, line) in lines.iter().enumerate() {
+                text.tick x="12" y=(coordinate(top + 10.0 + HEIGHT + (legend.len() + row) as f64 * LINE)) { (line) }
             }
         };
         format!(
@@ -293,27 +301,42 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
     html! {
         g class=(series.class) {
             title { (series.name) }
-            path.area[series.mark == Mark::Area].line[series.mark != Mark::Area] d=(path) {}
+            @if series.mark == Mark::Hollow {
+                @for point in &series.points {
+                    path.mark.hollow d=(marker(&series.class, at_x(point.x), at_y(point.y), HOLLOW)) {}
+                }
+            } @else {
+                path.area[series.mark == Mark::Area].line[series.mark != Mark::Area] d=(path) {}
+            }
             @if series.mark == Mark::Points {
                 @for point in &series.points {
                     @if let Some(half) = point.half {
                         path.whisker d=(format!("M{:.1} {:.1}V{:.1}", at_x(point.x), at_y(point.y - half), at_y(point.y + half))) {}
                     }
-                    path.mark.weak[point.weak] d=(marker(&series.class, at_x(point.x), at_y(point.y))) {}
+                    path.mark.weak[point.weak] d=(marker(&series.class, at_x(point.x), at_y(point.y), 1.0)) {}
                 }
             }
         }
     }
 }
 
-/// The outline of a series' marker: circle, square, triangle, diamond in turn.
-fn marker(class: &str, x: f64, y: f64) -> String {
+/// How much larger than others a hollow marker is.
+const HOLLOW: f64 = 1.9;
+
+/// The outline of a series' marker: circle, square, triangle, diamond in turn; `size` times as large as that of a point.
+fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
     let number = class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
+    let [three, radius, four, across] = [3.0, 3.5, 4.0, 7.0].map(|length| length * size);
     match number % 4 {
-        0 => format!("M{:.1} {y:.1}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z", x - 3.5),
-        1 => format!("M{:.1} {:.1}h6v6h-6Z", x - 3.0, y - 3.0),
-        2 => format!("M{x:.1} {:.1}l4 7h-8Z", y - 4.5),
-        _ => format!("M{x:.1} {:.1}l4 4l-4 4l-4 -4Z", y - 4.0),
+        0 => format!(
+            "M{:.1} {y:.1}a{radius:.2} {radius:.2} 0 1 0 {across:.2} 0a{radius:.2} {radius:.2} 0 1 0 -{across:.2} 0Z",
+            x - radius
+        ),
+        1 => format!("M{:.1} {:.1}h{w:.2}v{w:.2}h-{w:.2}Z", x - three, y - three, w = 2.0 * three),
+        2 => format!("M{x:.1} {:.1}l{four:.2} {across:.2}h-{w:.2}Z", y - 4.5 * size, w = 2.0 * four),
+        _ => {
+            format!("M{x:.1} {:.1}l{four:.2} {four:.2}l-{four:.2} {four:.2}l-{four:.2} -{four:.2}Z", y - four)
+        }
     }
 }
 
@@ -321,16 +344,38 @@ fn marker(class: &str, x: f64, y: f64) -> String {
 pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
     html! {
         svg.sample viewBox="0 0 30 12" aria-hidden="true" {
-            g class=(class) {
-                @if mark == Mark::Area {
-                    path.area d="M1 11V3H29V11Z" {}
-                } @else {
-                    path.line d="M1 6H29" {}
-                    @if mark == Mark::Points { path.mark d=(marker(class, 15.0, 6.0)) {} }
-                }
+            g class=(class) { (swatch(class, mark)) }
+        }
+    }
+}
+
+/// What stands for a series in a legend, 30 wide and 12 high.
+fn swatch(class: &str, mark: Mark) -> Markup {
+    html! {
+        @match mark {
+            Mark::Area => path.area d="M1 11V3H29V11Z" {},
+            Mark::Hollow => path.mark.hollow d=(marker(class, 15.0, 6.0, 1.4)) {},
+            Mark::Line | Mark::Points => {
+                path.line d="M1 6H29" {}
+                @if mark == Mark::Points { path.mark d=(marker(class, 15.0, 6.0, 1.0)) {} }
             }
         }
     }
+}
+
+/// Lines of at most so many characters, broken between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// One policy of a [`dots`] chart.
@@ -387,7 +432,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
                             @let (a, b) = (at_x(dot.mean - half), at_x(dot.mean + half));
                             path.whisker d=(format!("M{a:.1} {y:.1}H{b:.1}M{a:.1} {:.1}v8M{b:.1} {:.1}v8", y - 4.0, y - 4.0)) {}
                         }
-                        path.mark d=(marker(&dot.class, at_x(dot.mean), y)) {}
+                        path.mark d=(marker(&dot.class, at_x(dot.mean), y, 1.0)) {}
                     }
                 }
             }
@@ -438,6 +483,13 @@ mod tests {
         assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
         // Twice as a tooltip, once as a text.
         assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
+    }
+
+    #[test]
+    fn notes_are_broken_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensibilities are kept", 7), ["incomprehensibilities", "are", "kept"]);
+        assert!(wrapped("", 7).is_empty());
     }
 
     #[test]

@@ -35,9 +35,12 @@ pub enum ReproduceError {
     /// Nothing of that name.
     #[error("there is no experiment or paper \"{0}\"")]
     Unknown(String),
+    /// A chart cannot be drawn.
+    #[error(transparent)]
+    Report(#[from] bufferlab_report::ReportError),
     /// Threads cannot be started.
-    #[error("cannot start threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error(transparent)]
+    Threads(#[from] bufferlab_lab::RunError),
 }
 
 impl ReproduceError {
@@ -54,6 +57,7 @@ impl ReproduceError {
             Self::Experiment { .. } => "docs/guide.md explains the keys of an experiment",
             Self::Table { .. } => "mend the table; its columns are named in claims/README.md",
             Self::Unknown(_) => "`bufferlab reproduce --list` shows all of them",
+            Self::Report(error) => error.hint(),
             Self::Threads(_) => "run fewer at a time with --jobs",
         }
     }

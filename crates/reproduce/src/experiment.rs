@@ -43,7 +43,7 @@
 //! percent = true
 //! ```
 
-use crate::{Course, Metric, ReproduceError};
+use crate::{Course, Metric, PaperMark, ReproduceError};
 use bufferlab_report::format::leading_number;
 use bufferlab_theory::figures::{Entry, find};
 use serde::Deserialize;
@@ -180,6 +180,16 @@ pub struct Panel {
     /// Logarithmic vertical axis.
     #[serde(default)]
     pub log: bool,
+    /// What is drawn of all that is compared; everything, if left out.
+    pub variants: Option<Vec<String>>,
+}
+
+impl Panel {
+    /// Whether the panel shows this variant.
+    #[must_use]
+    pub fn shows(&self, variant: &str) -> bool {
+        self.variants.as_ref().is_none_or(|names| names.iter().any(|name| name == variant))
+    }
 }
 
 /// A statement of a paper, and how it is judged.
@@ -215,6 +225,8 @@ pub struct Condition {
     /// What is taken of the seeds' effects.
     #[serde(default)]
     pub over_seeds: OverSeeds,
+    /// Where the paper's value would lie in a panel.
+    pub mark: Option<PaperMark>,
 }
 
 /// What is taken of the seeds' effects.
@@ -325,6 +337,7 @@ struct WrittenClaim {
     percent: bool,
     #[serde(default)]
     over_seeds: OverSeeds,
+    mark: Option<PaperMark>,
     #[serde(default)]
     also: Vec<Condition>,
 }
@@ -378,6 +391,11 @@ impl Experiment {
             if !self.metrics.contains_key(&panel.metric) {
                 return Err(format!("panel \"{}\": [metrics] has no \"{}\"", panel.title, panel.metric));
             }
+            for name in panel.variants.iter().flatten() {
+                if !self.variants.iter().any(|variant| variant.name == *name) {
+                    return Err(format!("panel \"{}\": there is no variant \"{name}\"", panel.title));
+                }
+            }
         }
         for course in &self.courses {
             course.check().map_err(|why| format!("course \"{}\": {why}", course.title))?;
@@ -396,6 +414,9 @@ impl Experiment {
                         "claim {}: with `neutral` the effect has one direction: `at_least` or `at_most`",
                         claim.id
                     ));
+                }
+                if let Some(mark) = &condition.mark {
+                    mark.check(condition, self).map_err(|why| format!("claim {}: {why}", claim.id))?;
                 }
                 crate::expression::compile(&condition.effect)
                     .map_err(|why| format!("claim {}: `{}`: {why}", claim.id, condition.effect))?;
@@ -530,6 +551,7 @@ fn claim(written: WrittenClaim) -> ClaimCheck {
         paper: written.paper,
         percent: written.percent,
         over_seeds: written.over_seeds,
+        mark: written.mark,
     });
     ClaimCheck {
         id: written.id,
@@ -544,7 +566,7 @@ fn overrides(table: &toml::Table) -> Overrides {
 }
 
 /// A value as expressions and tables write it: text without quotes, `0.2`, `8`.
-fn label(value: &toml::Value) -> String {
+pub(crate) fn label(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -44,10 +44,38 @@ pub fn compile(expression: &str) -> Result<AST, String> {
 /// # Errors
 /// If the grammar is wrong, a value is missing, or the result is no finite number.
 pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, String> {
+    evaluate_with(expression, values, &[])
+}
+
+/// A value that an expression knows by a name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Constant<'a> {
+    /// A number.
+    Number(f64),
+    /// A place of an axis.
+    Label(&'a str),
+}
+
+/// Evaluates an expression for one seed, with constants by their names.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn evaluate_with(
+    expression: &str,
+    values: &Arc<dyn Values>,
+    constants: &[(&str, Constant<'_>)],
+) -> Result<f64, String> {
     let mut engine = plain_engine();
-    let tree = engine.compile(expression).map_err(|error| error.to_string())?;
+    let mut scope = Scope::new();
+    for (name, value) in constants {
+        match value {
+            Constant::Number(number) => scope.push_constant(*name, *number),
+            Constant::Label(label) => scope.push_constant(*name, (*label).to_owned()),
+        };
+    }
+    let tree = engine.compile_with_scope(&scope, expression).map_err(|error| error.to_string())?;
     with_values(&mut engine, values);
-    let result = engine.eval_ast_with_scope::<Dynamic>(&mut Scope::new(), &tree);
+    let result = engine.eval_ast_with_scope::<Dynamic>(&mut scope, &tree);
     let result = result.map_err(|error| reason(&error))?;
     let number = number(&result).map_err(|why| reason(&why))?;
     if number.is_finite() { Ok(number) } else { Err(format!("the result is {number}")) }
@@ -286,6 +314,15 @@ mod tests {
     #[test]
     fn a_script_may_have_several_steps() {
         assert_eq!(of("let worse = 0; for x in [1, 2, 3] { if x > 1 { worse += 1; } } worse"), Ok(2.0));
+    }
+
+    #[test]
+    fn constants_are_numbers_and_places() {
+        let values: Arc<dyn Values> = Arc::new(Square);
+        let constants = [("paper", Constant::Number(0.75)), ("x", Constant::Label("2"))];
+        // A closure sees them, too.
+        let script = r#"mean(["one", "two"].map(|p| v("m", p, x))) * (1.0 - paper)"#;
+        assert_eq!(evaluate_with(script, &values, &constants), Ok(1.5));
     }
 
     #[test]

@@ -7,9 +7,11 @@
 mod course;
 mod error;
 mod experiment;
+mod explorer;
 pub mod expression;
 pub mod figures;
 mod ledger;
+mod mark;
 mod metric;
 pub mod output;
 mod plan;
@@ -28,6 +30,7 @@ pub use experiment::{
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,
 };
+pub use mark::PaperMark;
 pub use metric::{Metric, Quantity, Statistic, Take};
 pub use plan::{Plan, Point};
 pub use registry::Registry;

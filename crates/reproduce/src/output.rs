@@ -3,6 +3,8 @@
 mod checked;
 mod over_time;
 
+use crate::explorer::explorer;
+use crate::mark::marks;
 use checked::checked_by_tests;
 use over_time::{courses, courses_csv};
 
@@ -12,34 +14,36 @@ use crate::{
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{
-    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_svg,
+    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_png,
+    curve_svg,
 };
 use bufferlab_theory::figures::Figure;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time, `figure.html` and one SVG per panel into `folder`, each whole or
-/// not at all.
+/// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time, `figure.html` and every panel as SVG and PNG into `folder`, each
+/// whole or not at all.
 ///
 /// # Errors
-/// If the folder cannot be written.
+/// If the folder cannot be written, or a chart cannot be drawn.
 pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
     let figures = computed(results.experiment())?;
     let values = figures.as_ref().map_or_else(|| values_csv(results), |figures| theory_csv(figures));
-    write_whole(&folder.join("values.csv"), &values)?;
+    write_whole(&folder.join("values.csv"), values)?;
     let panels = match figures {
         Some(figures) => theory_panels(&figures),
         None => panels(results).into_iter().chain(courses(results)).collect(),
     };
     if !results.experiment().courses.is_empty() {
-        write_whole(&folder.join("courses.csv"), &courses_csv(results))?;
+        write_whole(&folder.join("courses.csv"), courses_csv(results))?;
     }
     for (number, panel) in panels.iter().enumerate() {
-        write_whole(&folder.join(format!("panel-{}.svg", number + 1)), &curve_svg(panel))?;
+        write_whole(&folder.join(format!("panel-{}.svg", number + 1)), curve_svg(panel))?;
+        write_whole(&folder.join(format!("panel-{}.png", number + 1)), curve_png(panel)?)?;
     }
-    write_whole(&folder.join("figure.html"), &page(results, panels, verdicts).html())
+    write_whole(&folder.join("figure.html"), page(results, panels, verdicts).html())
 }
 
 /// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`.
@@ -51,10 +55,10 @@ pub fn write_ledger(
     ledger: &Ledger,
     experiments: &[&Experiment],
 ) -> Result<(), ReproduceError> {
-    write_whole(&folder.join("index.html"), &index(ledger, links(folder, experiments)).html())?;
+    write_whole(&folder.join("index.html"), index(ledger, links(folder, experiments)).html())?;
     let text = format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
-    write_whole(&folder.join("ledger.md"), &text)?;
-    write_whole(&folder.join("verdicts.csv"), &ledger.records_csv()?)
+    write_whole(&folder.join("ledger.md"), text)?;
+    write_whole(&folder.join("verdicts.csv"), ledger.records_csv()?)
 }
 
 /// The pages of `experiments` that are in the folder: of either reading.
@@ -120,8 +124,8 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
 ///
 /// # Errors
 /// If either fails.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), ReproduceError> {
-    bufferlab_results::write_whole(path, text).map_err(ReproduceError::io("write", path))
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ReproduceError> {
+    bufferlab_results::write_whole(path, content).map_err(ReproduceError::io("write", path))
 }
 
 /// The verdicts as they go into the ledger.
@@ -207,7 +211,8 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
     for panel in &experiment.panels {
         for other in &others {
             let mut lines = Vec::new();
-            for (variant, of) in experiment.variants.iter().enumerate() {
+            let shown = experiment.variants.iter().enumerate().filter(|(_, of)| panel.shows(&of.name));
+            for (variant, of) in shown {
                 let mut points = Vec::new();
                 for places in grid.iter().filter(|places| &places[1..] == *other) {
                     if let Some(mean) = Estimate::of(&results.samples(&panel.metric, variant, places)) {
@@ -236,6 +241,7 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
                     title: experiment.metrics[&panel.metric].key(),
                     scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
                 },
+                marks: marks(results, panel, other),
                 lines,
                 markers: true,
             });
@@ -295,7 +301,8 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
     if experiment.axes.is_empty() && !experiment.metrics.is_empty() {
         tables.push(values_table(results));
     }
-    CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() }
+    let explorer = explorer(results);
+    CurvesPage { title: heading(experiment), about, explorer, panels, tables, ..CurvesPage::default() }
 }
 
 /// For an experiment without axes: a row per variant, a column per metric.

@@ -89,6 +89,11 @@ impl Plan {
     /// # Errors
     /// If the experiment sets what the scenario format does not accept.
     pub fn load(&self, point: &Point) -> Result<Loaded, String> {
+        self.load_with(point, None)
+    }
+
+    /// The same, where the scenario's own seed at the point's place may be known already.
+    fn load_with(&self, point: &Point, own_seed: Option<u64>) -> Result<Loaded, String> {
         let experiment = &self.experiment;
         let size = experiment.scale(self.scale);
         let variant = &experiment.variants[point.variant];
@@ -111,8 +116,11 @@ impl Plan {
         let failed =
             |error: bufferlab_scenario::LoadError| format!("{}: {}", self.describe(point), in_words(&error));
         if point.seed > 0 {
-            let own = bufferlab_scenario::load(scenario, &overrides).map_err(failed)?;
-            overrides.push(("seed".to_owned(), (own.scenario.seed + point.seed).to_string()));
+            let own = match own_seed {
+                Some(seed) => seed,
+                None => bufferlab_scenario::load(scenario, &overrides).map_err(failed)?.scenario.seed,
+            };
+            overrides.push(("seed".to_owned(), (own + point.seed).to_string()));
         }
         bufferlab_scenario::load(scenario, &overrides).map_err(failed)
     }
@@ -133,6 +141,29 @@ impl Plan {
     }
 }
 
+/// Loads the points of a plan in its order. Seeds of a place follow each other, so that the scenario's own seed is read with the first of them.
+pub(crate) struct Loader<'a> {
+    plan: &'a Plan,
+    /// The place that was loaded last, and the scenario's own seed there.
+    last: Option<(&'a Point, u64)>,
+}
+
+impl<'a> Loader<'a> {
+    /// Nothing is known yet.
+    pub(crate) fn new(plan: &'a Plan) -> Self {
+        Self { plan, last: None }
+    }
+
+    /// The scenario of a point, as [`Plan::load`].
+    pub(crate) fn load(&mut self, point: &'a Point) -> Result<Loaded, String> {
+        let same = |known: &&Point| known.variant == point.variant && known.places == point.places;
+        let own_seed = self.last.filter(|(known, _)| same(known)).map(|(_, seed)| seed);
+        let loaded = self.plan.load_with(point, own_seed)?;
+        self.last = Some((point, loaded.scenario.seed - point.seed));
+        Ok(loaded)
+    }
+}
+
 fn in_words(error: &bufferlab_scenario::LoadError) -> String {
     error.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -146,4 +177,27 @@ pub(crate) fn fingerprint(loaded: &Loaded) -> String {
     hash.update(env!("CARGO_PKG_VERSION"));
     hash.update(bufferlab_lab::commit().unwrap_or_default());
     format!("{:x}", hash.finalize())[..24].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Registry;
+
+    #[test]
+    fn points_loaded_one_after_the_other_are_those_loaded_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let registry = Registry::unpack(folder.path()).unwrap_or_else(|error| panic!("{error}"));
+        let wanted = vec!["reverie/fig13".to_owned()];
+        let experiment = registry.select(&wanted).unwrap_or_else(|error| panic!("{error}"))[0];
+        let plan = Plan::new(experiment, ScaleName::Quick, None);
+        let mut loader = Loader::new(&plan);
+        // Backwards, too: what is remembered is of the same place or not used.
+        for point in plan.points.iter().chain(plan.points.iter().rev()) {
+            let (one, alone) = (loader.load(point), plan.load(point));
+            let resolved = |loaded: Result<Loaded, String>| loaded.map(|loaded| loaded.resolved);
+            assert_eq!(resolved(one), resolved(alone), "{}", plan.describe(point));
+        }
+        assert!(plan.points.iter().any(|point| point.seed == 2));
+    }
 }

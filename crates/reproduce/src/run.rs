@@ -5,15 +5,13 @@
 
 use crate::expression::Values;
 use crate::metric::{Statistic, numbers, statistics, tallies};
-use crate::plan::fingerprint;
+use crate::plan::{Loader, fingerprint};
 use crate::{Course, CourseLine, Experiment, Metric, Plan, Point, ReproduceError, Tally};
-use bufferlab_lab::{Execution, Job, Watcher, execute_one};
+use bufferlab_lab::{Execution, Finished, Job, Watcher, execute_then};
 use bufferlab_results::RunResult;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -58,21 +56,23 @@ pub fn run<W: Watcher>(
     fs::create_dir_all(&cache).map_err(ReproduceError::io("make", &cache))?;
     // Experiments that share a run may want different numbers of it.
     let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
-    let mut jobs: Vec<(String, Job, Wanted<'_>)> = Vec::new();
+    let (mut jobs, mut takes): (Vec<Job>, Vec<(String, Wanted<'_>)>) = (Vec::new(), Vec::new());
     let mut keys: Vec<Vec<Result<String, String>>> = Vec::new();
     for plan in &plans {
         let mut of_plan = Vec::with_capacity(plan.points.len());
+        let mut loader = Loader::new(plan);
         for point in &plan.points {
-            of_plan.push(plan.load(point).map(|loaded| {
+            of_plan.push(loader.load(point).map(|loaded| {
                 let key = fingerprint(&loaded);
                 if let Some(&job) = wanted.get(&key) {
-                    jobs[job].2.add(&plan.experiment);
+                    takes[job].1.add(&plan.experiment);
                 } else if !has(&cache, &key, &plan.experiment) {
                     wanted.insert(key.clone(), jobs.len());
                     let dir = cache.join(format!("{key}.tables"));
                     let mut own = Wanted::default();
                     own.add(&plan.experiment);
-                    jobs.push((key.clone(), Job { loaded, dir, caveats: Vec::new() }, own));
+                    takes.push((key.clone(), own));
+                    jobs.push(Job { loaded, dir, caveats: Vec::new() });
                 }
                 key
             }));
@@ -80,19 +80,17 @@ pub fn run<W: Watcher>(
         keys.push(of_plan);
     }
     let watcher = board(jobs.len());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads.map_or(0, NonZero::get)).build()?;
-    let failures: BTreeMap<String, String> = pool.install(|| {
-        let work = |(index, (key, job, what)): (usize, &(String, Job, Wanted<'_>))| {
-            let mut go_on = |at: &bufferlab_lab::Progress| {
-                watcher.update(index, at);
-                watcher.goes_on()
-            };
-            let done = one(&cache, key, job, what, how.verify, &mut go_on);
-            watcher.complete(index, done.as_ref().map_or(0, |numbers| numbers.packet_hops));
-            done.err().map(|why| (key.clone(), why))
-        };
-        jobs.par_iter().enumerate().with_max_len(1).filter_map(work).collect()
-    });
+    // A run's tables go as soon as its numbers are kept: all of them together would not fit.
+    let kept = execute_then(&jobs, how, &watcher, |index, finished| {
+        let (key, what) = &takes[index];
+        let finished = finished.map_err(|error| error.to_string())?;
+        keep(&cache, key, &jobs[index], what, finished)
+    })?;
+    let failures: BTreeMap<String, String> = takes
+        .iter()
+        .zip(kept)
+        .filter_map(|((key, _), kept)| kept.err().map(|why| (key.clone(), why)))
+        .collect();
     let known = |key: &String| match failures.get(key) {
         Some(why) => Err(why.clone()),
         None => read(&cache, key).map(Arc::new).ok_or_else(|| format!("{key}.json has vanished")),
@@ -108,16 +106,8 @@ pub fn run<W: Watcher>(
     Ok((results.collect(), watcher))
 }
 
-/// Runs a job and keeps its numbers, whole or not at all.
-fn one(
-    cache: &Path,
-    key: &str,
-    job: &Job,
-    what: &Wanted<'_>,
-    verify: bool,
-    go_on: &mut dyn FnMut(&bufferlab_lab::Progress) -> bool,
-) -> Result<Numbers, String> {
-    let finished = execute_one(job, verify, go_on).map_err(|error| error.to_string())?;
+/// Keeps the numbers of a finished run, whole or not at all, and removes its tables.
+fn keep(cache: &Path, key: &str, job: &Job, what: &Wanted<'_>, finished: Finished) -> Result<(), String> {
     let result = RunResult::open(&job.dir).map_err(|error| error.to_string())?;
     let mut metrics = numbers(&result, &what.statistics).map_err(|error| error.to_string())?;
     for tally in &what.tallies {
@@ -146,8 +136,7 @@ fn one(
     fs::write(&partial, text)
         .and_then(|()| fs::rename(&partial, &path))
         .and_then(|()| fs::remove_dir_all(&job.dir))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(numbers)
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// What experiments want of a run beside its summary.

@@ -42,6 +42,7 @@ fn panel(figure: &Figure) -> CurvePanel {
         x: axis(&figure.x),
         y: axis(&figure.y),
         lines: figure.series.iter().map(line).collect(),
+        marks: Vec::new(),
         markers: false,
     }
 }

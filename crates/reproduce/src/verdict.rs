@@ -207,6 +207,7 @@ mod tests {
             paper: Some(paper),
             percent: true,
             over_seeds: OverSeeds::Mean,
+            mark: None,
         }
     }
 

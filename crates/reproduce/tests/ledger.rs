@@ -328,5 +328,5 @@ fn the_experiment_in_the_guide_can_be_loaded() {
     fs::write(&path, text).expect("writable");
     let experiment = bufferlab_reproduce::Experiment::load(&path, "shallow/incast");
     let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((experiment.claims.len(), experiment.metrics.len(), experiment.variants.len()), (1, 3, 2));
+    assert_eq!((experiment.claims.len(), experiment.metrics.len(), experiment.variants.len()), (1, 4, 2));
 }

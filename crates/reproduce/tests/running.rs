@@ -47,6 +47,7 @@ effect = 'v("absorbed", "generous", "120 KB") - v("absorbed", "stingy", "120 KB"
 at_least = 50.0
 neutral = 0.0
 paper = 100.0
+mark = { metric = "absorbed", variant = "stingy", x = ["120 KB"], value = 'v("absorbed", "generous", x) - paper / 2' }
 
 [[claim]]
 id = "wrong"
@@ -126,6 +127,29 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     assert_eq!(of("missing").verdict, Verdict::NotRun);
     assert_eq!(of("missing").measured(), "there is no variant \"nobody\"");
     assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
+}
+
+#[test]
+fn the_papers_number_stands_where_its_mark_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let results = reproduce(folder.path(), &out);
+    let svg = outputs(&out, &results).into_iter().find(|(name, _)| name == "panel-1.svg").expect("written").1;
+    let svg = String::from_utf8(svg).expect("text");
+    // Complete sharing loses nothing: 100 % less 50. On an axis from 0 to 100 % that is the middle of the drawing.
+    let mark = svg.split("<title>right: the paper's 100").nth(1).expect("the mark is there");
+    let at: Vec<f64> = mark
+        .split_once("d=\"M")
+        .and_then(|(_, rest)| rest.split_once('h'))
+        .map(|(start, _)| start.split(' ').map(|number| number.parse().expect("a coordinate")).collect())
+        .expect("a square");
+    // A square of 3 x 1.9 to either side.
+    assert!((at[1] + 5.7 - (24.0 + 210.0) / 2.0).abs() < 0.11, "{at:?}");
+    assert_eq!(
+        svg.matches("where the paper&apos;s numbers would put stingy").count()
+            + svg.matches("where the paper's numbers would put stingy").count(),
+        1
+    );
 }
 
 /// One overloaded queue, sampled: what is kept of it and drawn, and what its counters say.
@@ -255,7 +279,7 @@ fn what_was_interrupted_ends_as_if_it_had_not_been() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = reproduce(folder.path(), &folder.path().join("whole"));
     let wanted = outputs(&folder.path().join("whole"), &whole);
-    assert!(wanted.iter().any(|(name, _)| name == "panel-1.svg"));
+    assert!(wanted.iter().any(|(name, _)| name == "panel-1.png"));
     // Whatever an interruption may leave: some runs done, one half written, tables of one that was not finished.
     let out = folder.path().join("again");
     for round in 0..20 {
@@ -296,6 +320,11 @@ fn a_mistake_in_an_experiment_is_named_with_its_file() {
         ("at_least = 50.0\nneutral = 0.0\npaper", "neutral = 0.0\npaper", "give `at_least` or `at_most`"),
         ("v(\"absorbed\", \"nobody\", \"120 KB\")", "v(\"absorbed\",, 1)", "claim missing"),
         ("take = \"zero_percent\"", "take = \"p98\"", "expected a metric"),
+        ("paper = 100.0\n", "", "a mark needs `paper`"),
+        ("mark = { metric = \"absorbed\"", "mark = { metric = \"qct\"", "no panel shows \"qct\""),
+        ("variant = \"stingy\"", "variant = \"mean\"", "there is no variant \"mean\""),
+        ("x = [\"120 KB\"]", "x = [\"9 KB\"]", "axis 1 has no 9 KB"),
+        ("x) - paper / 2", "x) -", "mark: `v("),
     ];
     for (right, wrong, why) in mistakes {
         let folder = tempfile::tempdir().expect("a folder");

@@ -164,8 +164,8 @@ fn remove_folder(path: &Path) -> Result<(), ResultsError> {
 ///
 /// # Errors
 /// If either fails.
-pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!(".{name}.partial"));
-    fs::write(&partial, text).and_then(|()| fs::rename(&partial, path))
+    fs::write(&partial, content).and_then(|()| fs::rename(&partial, path))
 }

@@ -1,6 +1,7 @@
 //! A sweep: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
 
 mod output;
+mod page;
 
 use crate::execute::has_stored;
 use crate::plan::{Load, PolicyChoice, named, own_policy, seeds_of, variant};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// The points' means, one line per point, metric and policy.
 pub const SWEEP_CSV: &str = "sweep.csv";
-/// Charts of the headline metrics.
+/// The same to look at.
 pub const SWEEP_HTML: &str = "sweep.html";
 /// What the sweep varies: a folder without it, or with another one, is not continued.
 const SWEEP_FILE: &str = "sweep.toml";
@@ -120,7 +121,7 @@ impl SweepPlan {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
         let compared = output::compared(out, points, policies)?;
         write(out, SWEEP_CSV, &output::csv(vary, &compared))?;
-        write(out, SWEEP_HTML, &output::page(&self.name, vary, &compared))?;
+        write(out, SWEEP_HTML, &page::page(&self.name, vary, &compared))?;
         Ok(output::table(vary, &compared))
     }
 }

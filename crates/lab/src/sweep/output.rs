@@ -1,12 +1,9 @@
-//! What a sweep shows: means as CSV, headline metrics as text, charts.
+//! What a sweep leaves: a comparison per point, means as CSV, headline metrics as text.
 
 use super::{Point, Vary, short};
 use crate::PlanError;
-use bufferlab_report::format::{estimate, leading_number, number};
-use bufferlab_report::{
-    Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, Report, ReportError, curves_page,
-};
-use std::collections::BTreeSet;
+use bufferlab_report::format::{estimate, number};
+use bufferlab_report::{Comparison, Report, ReportError};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -99,53 +96,4 @@ pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String 
         text.push('\n');
     }
     text
-}
-
-/// A chart per headline metric over the first key, for every combination of the others; none if its values are no numbers.
-pub(super) fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
-    let mut panels = Vec::new();
-    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
-    let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[1..]).collect();
-    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
-        for other in &others {
-            let mut lines: Vec<CurveLine> = Vec::new();
-            for (point, comparison) in compared.iter().filter(|(point, _)| &point.overrides[1..] == *other) {
-                let Some(x) = leading_number(&point.overrides[0].1) else { continue };
-                let Some(row) = comparison.metrics.iter().find(|row| row.metric.id == metric.id) else {
-                    continue;
-                };
-                for cell in &row.cells {
-                    let Some(mean) = cell.estimate else { continue };
-                    let point = CurvePoint { x, y: mean.mean, half_width: mean.half_width };
-                    match lines.iter_mut().find(|line| line.name == cell.policy) {
-                        Some(line) => line.points.push(point),
-                        None => lines.push(CurveLine { name: cell.policy.clone(), points: vec![point] }),
-                    }
-                }
-            }
-            lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
-            let flat = lines.iter().all(|line| line.points.iter().all(|point| point.y == 0.0));
-            if flat || lines.iter().all(|line| line.points.len() < 2) {
-                continue;
-            }
-            let fixed: Vec<_> =
-                other.iter().map(|(key, value)| format!("{} = {value}", short(key))).collect();
-            let linear = |title: &str| CurveAxis { title: title.to_owned(), scale: CurveScale::Linear };
-            panels.push(CurvePanel {
-                title: format!("{}: {}", metric.group, metric.label),
-                note: fixed.join(", "),
-                x: linear(&vary[0].key),
-                y: linear(&metric.title()),
-                lines,
-                markers: true,
-            });
-        }
-    }
-    curves_page(
-        &format!(
-            "{name}: sweep of {}",
-            vary.iter().map(|vary| short(&vary.key)).collect::<Vec<_>>().join(", ")
-        ),
-        &panels,
-    )
 }

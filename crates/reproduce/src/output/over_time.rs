@@ -20,6 +20,7 @@ pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
                 x: CurveAxis { title: course.time(), scale: CurveScale::Linear },
                 y: CurveAxis { title: course.unit().to_owned(), scale: CurveScale::Linear },
                 lines,
+                marks: Vec::new(),
                 markers: false,
             };
             let mut shared = Vec::new();

@@ -1,0 +1,121 @@
+//! What does the page of a sweep show? Every number, from whichever side the reader looks; and fixed charts for who has no JavaScript.
+
+use super::{Point, Vary, short};
+use bufferlab_report::{
+    Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Explorer, ExplorerAxis,
+    ExplorerCell, ExplorerMetric, Metric, positions,
+};
+use std::collections::BTreeSet;
+
+/// The page as one HTML file.
+pub(super) fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
+    let axes: Vec<ExplorerAxis> = vary.iter().map(axis).collect();
+    let keys: Vec<_> = vary.iter().map(|vary| short(&vary.key)).collect();
+    CurvesPage {
+        title: format!("{name}: sweep of {}", keys.join(", ")),
+        panels: panels(&axes, vary, compared),
+        explorer: Some(explorer(axes, vary, compared)),
+        explorer_first: true,
+        ..CurvesPage::default()
+    }
+    .html()
+}
+
+fn axis(vary: &Vary) -> ExplorerAxis {
+    let placed = positions(&vary.values);
+    let unit = placed.as_ref().map_or("", |(_, unit)| unit.as_str());
+    ExplorerAxis {
+        key: vary.key.clone(),
+        title: if unit.is_empty() { vary.key.clone() } else { format!("{} [{unit}]", vary.key) },
+        values: vary.values.iter().map(|value| value.trim_matches('"').to_owned()).collect(),
+        positions: placed.map(|(places, _)| places),
+    }
+}
+
+/// Every metric of every point. Metrics and policies that only some points have come behind those of the first.
+fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Comparison)]) -> Explorer {
+    let mut metrics: Vec<&Metric> = Vec::new();
+    let mut schemes: Vec<String> = Vec::new();
+    for (_, comparison) in compared {
+        for row in &comparison.metrics {
+            if !metrics.iter().any(|known| known.id == row.metric.id) {
+                metrics.push(&row.metric);
+            }
+        }
+        for policy in
+            comparison.policies.iter().filter(|policy| !schemes.contains(policy)).collect::<Vec<_>>()
+        {
+            schemes.push(policy.clone());
+        }
+    }
+    let places = vary.iter().map(|vary| vary.values.len()).product();
+    let mut cells = vec![vec![vec![None; places]; schemes.len()]; metrics.len()];
+    for (point, comparison) in compared {
+        let place = point.overrides.iter().zip(vary).fold(0, |place, ((_, value), vary)| {
+            let at = vary.values.iter().position(|known| known == value);
+            place * vary.values.len() + at.expect("a point's values are those that are varied")
+        });
+        for (metric, cells) in metrics.iter().zip(&mut cells) {
+            let Some(row) = comparison.metric(&metric.id) else { continue };
+            for (scheme, cells) in schemes.iter().zip(cells) {
+                let cell = row.cells.iter().find(|cell| cell.policy == *scheme);
+                cells[place] = cell.and_then(|cell| {
+                    cell.estimate.map(|estimate| ExplorerCell { estimate, change: cell.change })
+                });
+            }
+        }
+    }
+    let metric = |metric: &&Metric| ExplorerMetric {
+        id: metric.id.clone(),
+        group: metric.group.clone(),
+        title: metric.title(),
+        headline: metric.headline,
+        log: false,
+    };
+    Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells }
+}
+
+/// A chart per headline metric over the first key, for every combination of the others; none if its values are no numbers.
+fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<CurvePanel> {
+    let mut panels = Vec::new();
+    let Some((over, places)) = axes.first().and_then(|axis| Some((axis, axis.positions.as_ref()?))) else {
+        return panels;
+    };
+    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
+    let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[1..]).collect();
+    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+        for other in &others {
+            let mut lines: Vec<CurveLine> = Vec::new();
+            for (point, comparison) in compared.iter().filter(|(point, _)| &point.overrides[1..] == *other) {
+                let at = vary[0].values.iter().position(|value| *value == point.overrides[0].1);
+                let (Some(at), Some(row)) = (at, comparison.metric(&metric.id)) else { continue };
+                for cell in &row.cells {
+                    let Some(mean) = cell.estimate else { continue };
+                    let point = CurvePoint { x: places[at], y: mean.mean, half_width: mean.half_width };
+                    match lines.iter_mut().find(|line| line.name == cell.policy) {
+                        Some(line) => line.points.push(point),
+                        None => lines.push(CurveLine { name: cell.policy.clone(), points: vec![point] }),
+                    }
+                }
+            }
+            lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
+            let flat = lines.iter().all(|line| line.points.iter().all(|point| point.y == 0.0));
+            if flat || lines.iter().all(|line| line.points.len() < 2) {
+                continue;
+            }
+            let fixed: Vec<_> =
+                other.iter().map(|(key, value)| format!("{} = {value}", short(key))).collect();
+            let linear = |title: &str| CurveAxis { title: title.to_owned(), scale: CurveScale::Linear };
+            panels.push(CurvePanel {
+                title: format!("{}: {}", metric.group, metric.label),
+                note: fixed.join(", "),
+                x: linear(&over.title),
+                y: linear(&metric.title()),
+                lines,
+                marks: Vec::new(),
+                markers: true,
+            });
+        }
+    }
+    panels
+}

@@ -1,0 +1,184 @@
+//! How does a reader look at a grid of results from another side? The numbers of a page, and a script that draws any metric over any axis.
+//!
+//! The page holds all numbers as JSON, and the script as text: one file, no network. Without JavaScript the explorer is not there, and the page's fixed charts are.
+
+use crate::statistics::Estimate;
+use maud::{Markup, PreEscaped, html};
+use serde::{Serialize, Serializer};
+
+/// Written by this crate, free of user data.
+const SCRIPT: &str = include_str!("html/explorer.js");
+
+/// A grid of results: for every place, metric and scheme a mean with its interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Explorer {
+    /// What was varied.
+    pub axes: Vec<ExplorerAxis>,
+    /// What is compared; changes are against the first.
+    pub schemes: Vec<String>,
+    /// What was measured.
+    pub metrics: Vec<ExplorerMetric>,
+    /// By metric, scheme and place; places in the order of the axes, the last one fastest.
+    pub cells: Vec<Vec<Vec<Option<ExplorerCell>>>>,
+}
+
+/// Something that was varied.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ExplorerAxis {
+    /// Its name: what the address of a view calls it.
+    pub key: String,
+    /// Title, with the unit of the positions.
+    pub title: String,
+    /// Its values as they were written.
+    pub values: Vec<String>,
+    /// Where they are drawn; `None`: they are no numbers, and stand side by side.
+    pub positions: Option<Vec<f64>>,
+}
+
+/// Something that was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ExplorerMetric {
+    /// Its name: what the address of a view calls it.
+    pub id: String,
+    /// Heading in the list; may be empty.
+    pub group: String,
+    /// Name with the unit.
+    pub title: String,
+    /// Whether it is among the first to be looked at.
+    pub headline: bool,
+    /// Drawn on a logarithmic axis at first.
+    pub log: bool,
+}
+
+/// A mean over seeds, and its change against the first scheme.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExplorerCell {
+    /// Mean and interval.
+    pub estimate: Estimate,
+    /// Relative change against the first scheme, paired by seed; `None` where there is none.
+    pub change: Option<Estimate>,
+}
+
+impl Serialize for ExplorerCell {
+    /// Seeds, mean, half of the interval; then change and half of its interval, if there is a change.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Estimate { seeds, mean, half_width } = self.estimate;
+        match self.change {
+            None => (seeds, mean, half_width).serialize(to),
+            Some(change) => (seeds, mean, half_width, change.mean, change.half_width).serialize(to),
+        }
+    }
+}
+
+impl Explorer {
+    /// The explorer's part of a page, hidden until its script finds the numbers.
+    pub(crate) fn markup(&self) -> Markup {
+        // Numbers, names and nothing else: it has a form in JSON. What ends a script element must not stand in it.
+        let data = serde_json::to_string(self).unwrap_or_default().replace('<', "\\u003c");
+        html! {
+            section #explorer.explorer hidden {}
+            script #explorer-data type="application/json" { (PreEscaped(data)) }
+            script { (PreEscaped(SCRIPT)) }
+        }
+    }
+}
+
+/// Places of values along an axis: numbers, or sizes, times and rates with their units (`"50 KB"`, `"1 MB"`), in the unit of the first.
+///
+/// `None` if one of them is neither, or if they are of different kinds.
+///
+/// ```
+/// use bufferlab_report::positions;
+/// let texts = |list: &[&str]| list.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+/// assert_eq!(positions(&texts(&["500 KB", "1 MB"])), Some((vec![500.0, 1000.0], "KB".to_owned())));
+/// assert_eq!(positions(&texts(&["0.2", "0.4"])), Some((vec![0.2, 0.4], String::new())));
+/// assert_eq!(positions(&texts(&["dctcp", "cubic"])), None);
+/// ```
+#[must_use]
+pub fn positions(values: &[String]) -> Option<(Vec<f64>, String)> {
+    let read: Vec<(f64, &str)> = values.iter().map(|value| quantity(value)).collect::<Option<_>>()?;
+    let unit = read.first()?.1;
+    if read.iter().all(|(_, other)| *other == unit) {
+        return Some((read.iter().map(|(number, _)| *number).collect(), unit.to_owned()));
+    }
+    let (kind, scale) = scale(unit)?;
+    let in_first = |&(number, other): &(f64, &str)| {
+        let (of, factor) = self::scale(other)?;
+        (of == kind).then_some(number * factor / scale)
+    };
+    Some((read.iter().map(in_first).collect::<Option<_>>()?, unit.to_owned()))
+}
+
+/// A number and what follows it: a unit, or nothing.
+fn quantity(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_matches('"').trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+_".contains(c))).unwrap_or(text.len());
+    // An exponent is part of the number, the e of a unit is not.
+    let end = match text[end..].strip_prefix(['e', 'E']) {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) => {
+            let rest = rest.find(|c: char| !(c.is_ascii_digit() || "+-".contains(c)));
+            rest.map_or(text.len(), |length| end + 1 + length)
+        }
+        _ => end,
+    };
+    let number: f64 = text[..end].replace('_', "").parse().ok()?;
+    let unit = text[end..].trim();
+    let is_unit = unit.chars().all(|c| c.is_alphabetic() || "/%".contains(c));
+    (number.is_finite() && is_unit).then_some((number, unit))
+}
+
+/// Kind of a unit, and how much of the kind's first unit it is.
+fn scale(unit: &str) -> Option<(u8, f64)> {
+    Some(match unit {
+        "B" => (0, 1.0),
+        "KB" | "kB" => (0, 1e3),
+        "MB" => (0, 1e6),
+        "GB" => (0, 1e9),
+        "KiB" => (0, 1024.0),
+        "MiB" => (0, 1_048_576.0),
+        "GiB" => (0, 1_073_741_824.0),
+        "ns" => (1, 1.0),
+        "us" | "µs" => (1, 1e3),
+        "ms" => (1, 1e6),
+        "s" => (1, 1e9),
+        "b/s" => (2, 1.0),
+        "kb/s" | "Kb/s" => (2, 1e3),
+        "Mb/s" => (2, 1e6),
+        "Gb/s" => (2, 1e9),
+        "Tb/s" => (2, 1e12),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[&str]) -> Option<(Vec<f64>, String)> {
+        positions(&values.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn values_with_units_are_drawn_where_they_are() {
+        assert_eq!(of(&["\"900 us\"", "\"1 ms\""]), Some((vec![900.0, 1_000.0], "us".into())));
+        assert_eq!(of(&["1e-3", "2"]), Some((vec![0.001, 2.0], String::new())));
+        assert_eq!(of(&["10 Gb/s", "400 Mb/s"]), Some((vec![10.0, 0.4], "Gb/s".into())));
+        assert_eq!(of(&["1 packet", "2 packet"]), Some((vec![1.0, 2.0], "packet".into())));
+        // A size is no time, a list no number, a word neither.
+        for other in [&["1 KB", "1 us"][..], &["1", "1 KB"], &["[1, 2]", "[3]"], &["true", "1"], &[]] {
+            assert_eq!(of(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_as_short_as_it_can_be_and_no_name_ends_the_script() {
+        let estimate = Estimate { seeds: 2, mean: 0.1, half_width: Some(0.05) };
+        let cell = ExplorerCell { estimate, change: None };
+        assert_eq!(serde_json::to_string(&cell).expect("JSON"), "[2,0.1,0.05]");
+        let changed = ExplorerCell { change: Some(Estimate { half_width: None, ..estimate }), ..cell };
+        assert_eq!(serde_json::to_string(&changed).expect("JSON"), "[2,0.1,0.05,0.1,null]");
+        let explorer = Explorer { schemes: vec!["</script>".to_owned()], ..Explorer::default() };
+        let markup = explorer.markup().into_string();
+        assert_eq!(markup.matches("</script>").count(), 2, "{markup}");
+    }
+}

@@ -1,0 +1,35 @@
+//! How does a chart become a picture? Drawn with the fonts that travel with the program, so that it is the same everywhere.
+
+use crate::error::ReportError;
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::fontdb::Database;
+use resvg::usvg::{Options, Tree};
+use std::sync::{Arc, LazyLock};
+
+/// Pixels per unit of the drawing.
+const SCALE: f32 = 2.0;
+const FAMILY: &str = "DejaVu Sans";
+
+/// The program's own fonts and no others.
+static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::new();
+    fonts.load_font_data(include_bytes!("../fonts/DejaVuSans.ttf").to_vec());
+    fonts.load_font_data(include_bytes!("../fonts/DejaVuSans-Bold.ttf").to_vec());
+    fonts.set_sans_serif_family(FAMILY);
+    fonts.set_serif_family(FAMILY);
+    Arc::new(fonts)
+});
+
+/// An SVG file as PNG. `title` is what an error calls it.
+pub(crate) fn png(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
+    let failed = |problem: String| ReportError::Picture { title: title.to_owned(), problem };
+    let options =
+        Options { fontdb: Arc::clone(&FONTS), font_family: FAMILY.to_owned(), ..Options::default() };
+    let tree = Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
+    let size = tree.size().to_int_size().scale_by(SCALE);
+    let mut pixels = size
+        .and_then(|size| Pixmap::new(size.width(), size.height()))
+        .ok_or_else(|| failed("its size is zero".to_owned()))?;
+    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| failed(error.to_string()))
+}

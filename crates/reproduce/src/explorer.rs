@@ -1,0 +1,59 @@
+//! What can a reader of a figure look at besides its panels? Every metric of the experiment over every axis.
+
+use crate::Results;
+use bufferlab_report::{Estimate, Explorer, ExplorerAxis, ExplorerCell, ExplorerMetric, positions};
+use std::collections::BTreeSet;
+
+/// Everything that ran; `None` for an experiment without axes, whose values stand in a table.
+pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
+    let experiment = results.experiment();
+    let grid = results.grid();
+    // A scale may leave out places of an axis.
+    let ran = |axis: usize| grid.iter().map(|places| places[axis]).collect::<BTreeSet<_>>();
+    let axes: Vec<ExplorerAxis> = experiment
+        .axes
+        .iter()
+        .enumerate()
+        .map(|(number, axis)| {
+            let shown: Vec<_> = ran(number).into_iter().map(|place| &axis.values[place]).collect();
+            let values: Vec<_> = shown.iter().map(|value| value.label.clone()).collect();
+            let positions = positions(&values).map(|_| shown.iter().map(|value| value.x).collect());
+            ExplorerAxis { key: axis.name.clone(), title: axis.title.clone(), values, positions }
+        })
+        .collect();
+    if axes.is_empty() {
+        return None;
+    }
+    // What has a panel comes first, under its caption.
+    let mut metrics: Vec<(&String, ExplorerMetric)> = Vec::new();
+    for panel in &experiment.panels {
+        if !metrics.iter().any(|(name, _)| **name == panel.metric) {
+            let title = panel.title.clone();
+            let (id, log) = (panel.metric.clone(), panel.log);
+            metrics.push((
+                &panel.metric,
+                ExplorerMetric { id, group: String::new(), title, headline: true, log },
+            ));
+        }
+    }
+    for (name, metric) in &experiment.metrics {
+        if !metrics.iter().any(|(known, _)| *known == name) {
+            let title = format!("{name}: {}", metric.key());
+            metrics.push((
+                name,
+                ExplorerMetric { id: name.clone(), group: String::new(), title, headline: false, log: false },
+            ));
+        }
+    }
+    let cell = |metric: &str, variant: usize, places: &[usize]| {
+        Estimate::of(&results.samples(metric, variant, places))
+            .map(|estimate| ExplorerCell { estimate, change: None })
+    };
+    let cells = metrics.iter().map(|(name, _)| {
+        let of = |variant| grid.iter().map(|places| cell(name, variant, places)).collect();
+        (0..experiment.variants.len()).map(of).collect()
+    });
+    let cells = cells.collect();
+    let schemes = experiment.variants.iter().map(|variant| variant.name.clone()).collect();
+    Some(Explorer { axes, schemes, metrics: metrics.into_iter().map(|(_, metric)| metric).collect(), cells })
+}

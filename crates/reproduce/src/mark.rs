@@ -1,0 +1,117 @@
+//! Where would a paper's number lie in our charts? A condition of a claim may say so, for readers who compare our curve with the paper's statement.
+//!
+//! ```toml
+//! [[claim]]
+//! id = "ABM-F6a-3"
+//! effect = 'lower(v("incast", "abm", 0.8), v("incast", "dt", 0.8))'
+//! at_least = 0.5
+//! paper = 0.94
+//! mark = { metric = "incast", variant = "abm", x = [0.8], value = 'v("incast", "dt", x) * (1.0 - paper)' }
+//! ```
+//!
+//! `value` is an expression as effects are, with `paper`, and `x` and `y`, the places of the axes. It is a value of the metric: so a relative statement is shown against *our*
+//! baseline. A headline without a place ("up to") has no mark.
+
+use crate::expression::{self, Constant};
+use crate::{Condition, Experiment, Panel, Results};
+use bufferlab_report::{CurveMark, Estimate};
+use serde::{Deserialize, Deserializer};
+
+/// Where the paper's number of a condition would lie.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PaperMark {
+    /// Short name of the metric: the panels that show it show the mark.
+    pub metric: String,
+    /// Whose value it would be.
+    pub variant: String,
+    /// Places of the first axis, by their labels; all, if left out.
+    #[serde(default, deserialize_with = "labels")]
+    pub x: Option<Vec<String>>,
+    /// Places of the second axis; all, if left out.
+    #[serde(default, deserialize_with = "labels")]
+    pub y: Option<Vec<String>>,
+    /// The value there: an expression over `paper`, `x` and `y`.
+    pub value: String,
+}
+
+fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    let values = Option::<Vec<toml::Value>>::deserialize(from)?;
+    Ok(values.map(|values| values.iter().map(crate::experiment::label).collect()))
+}
+
+impl PaperMark {
+    /// Whether the experiment has what the mark names.
+    pub(crate) fn check(&self, condition: &Condition, experiment: &Experiment) -> Result<(), String> {
+        if condition.paper.is_none() {
+            return Err("a mark needs `paper`, the number that it shows".to_owned());
+        }
+        if !experiment.variants.iter().any(|variant| variant.name == self.variant) {
+            return Err(format!("mark: there is no variant \"{}\"", self.variant));
+        }
+        let shows = |panel: &Panel| panel.metric == self.metric && panel.shows(&self.variant);
+        if !experiment.panels.iter().any(shows) {
+            return Err(format!("mark: no panel shows \"{}\" of \"{}\"", self.metric, self.variant));
+        }
+        for (number, labels) in [&self.x, &self.y].into_iter().enumerate() {
+            let axis = experiment.axes.get(number);
+            for label in labels.iter().flatten() {
+                if !axis.is_some_and(|axis| axis.values.iter().any(|value| value.label == *label)) {
+                    return Err(format!("mark: axis {} has no {label}", number + 1));
+                }
+            }
+        }
+        expression::compile(&self.value).map_err(|why| format!("mark: `{}`: {why}", self.value))?;
+        Ok(())
+    }
+}
+
+/// The marks of a panel, the axes behind the first being at `others`. Places that did not run have none.
+pub(crate) fn marks(results: &Results, panel: &Panel, others: &[usize]) -> Vec<CurveMark> {
+    let experiment = results.experiment();
+    let mut marks = Vec::new();
+    for claim in &experiment.claims {
+        for condition in &claim.conditions {
+            let (Some(mark), Some(paper)) = (&condition.mark, condition.paper) else { continue };
+            let elsewhere = experiment.axes.get(1).zip(others.first()).is_some_and(|(axis, &place)| {
+                mark.y.as_ref().is_some_and(|labels| !labels.contains(&axis.values[place].label))
+            });
+            if mark.metric != panel.metric || !panel.shows(&mark.variant) || elsewhere {
+                continue;
+            }
+            for places in results.grid().iter().filter(|places| &places[1..] == others) {
+                let at = &experiment.axes[0].values[places[0]];
+                if mark.x.as_ref().is_none_or(|labels| labels.contains(&at.label))
+                    && let Some(y) = value(results, mark, paper, places)
+                {
+                    let number = if condition.percent {
+                        format!("{} %", bufferlab_report::format::number(paper * 100.0))
+                    } else {
+                        bufferlab_report::format::number(paper)
+                    };
+                    marks.push(CurveMark {
+                        line: mark.variant.clone(),
+                        x: at.x,
+                        y,
+                        legend: format!("where the paper's numbers would put {}", mark.variant),
+                        note: format!("{}: the paper's {number} would put {} here", claim.id, mark.variant),
+                    });
+                }
+            }
+        }
+    }
+    marks
+}
+
+/// Over the seeds.
+fn value(results: &Results, mark: &PaperMark, paper: f64, places: &[usize]) -> Option<f64> {
+    let axes = &results.experiment().axes;
+    let mut constants = vec![("paper", Constant::Number(paper))];
+    for ((name, axis), &place) in ["x", "y"].into_iter().zip(axes).zip(places) {
+        constants.push((name, Constant::Label(&axis.values[place].label)));
+    }
+    let values: Vec<f64> = (0..results.seeds())
+        .filter_map(|seed| expression::evaluate_with(&mark.value, &results.of_seed(seed), &constants).ok())
+        .collect();
+    Estimate::of(&values).map(|estimate| estimate.mean)
+}
