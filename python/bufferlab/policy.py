@@ -27,9 +27,9 @@ from __future__ import annotations
 import inspect
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from . import _bufferlab
 from ._bufferlab import Arrival, Buffer, Departure, Verdict, Weight
@@ -260,7 +260,7 @@ def _parameters(policy: type[Policy]) -> list[_PlainParameter]:
     for owner in reversed(policy.__mro__):
         if owner in (object, Policy) or not issubclass(owner, Policy):
             continue
-        for name in owner.__dict__.get("__annotations__", {}):
+        for name in _annotated(owner):
             if name.startswith("_") or name in ("name", "title", "summary", "switch") or name not in owner.__dict__:
                 continue
             try:
@@ -272,6 +272,16 @@ def _parameters(policy: type[Policy]) -> list[_PlainParameter]:
                 continue
             found[name] = _parameter(policy, name, owner.__dict__[name], hint)
     return list(found.values())
+
+
+def _annotated(owner: type) -> Iterable[str]:
+    """Names that the class itself annotates."""
+    if sys.version_info >= (3, 14):
+        # Annotations are evaluated when they are asked for, and may name what exists for type checkers only.
+        import annotationlib
+
+        return annotationlib.get_annotations(owner, format=annotationlib.Format.FORWARDREF)
+    return inspect.get_annotations(owner)
 
 
 def _parameter(policy: type[Policy], name: str, given: Any, hint: Any) -> _PlainParameter:

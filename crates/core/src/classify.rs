@@ -12,14 +12,15 @@ pub const CODE_POINTS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Classifier {
     queue_of: [u8; CODE_POINTS],
-    behind: Option<Behind>,
+    /// Boxed: without it, which is nearly always, it is one null pointer in the switch.
+    behind: Option<Box<Behind>>,
 }
 
 /// What looks at a packet after the map.
 #[derive(Clone, Debug)]
 enum Behind {
-    Trap(Box<ElephantTrap>),
-    Own(Box<Own>),
+    Trap(ElephantTrap),
+    Own(Own),
 }
 
 /// A packet before it is classified.
@@ -96,14 +97,14 @@ impl Classifier {
     /// The same with `trap` behind the map.
     #[must_use]
     pub fn with_trap(self, trap: ElephantTrap) -> Self {
-        Self { behind: Some(Behind::Trap(Box::new(trap))), ..self }
+        Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }
     }
 
     /// A classifier of one's own behind [`Self::identity`]: what a policy from outside hands out with [`crate::Policy::take_classifier`].
     #[must_use]
     pub fn own(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
         let own = Own { classify, queues_per_port, last: None };
-        Self { behind: Some(Behind::Own(Box::new(own))), ..Self::identity(queues_per_port) }
+        Self { behind: Some(Box::new(Behind::Own(own))), ..Self::identity(queues_per_port) }
     }
 
     /// The queue and the marks of an arriving packet of `size` bytes, which is counted.
@@ -117,7 +118,7 @@ impl Classifier {
         size: u32,
     ) -> (u8, Tags) {
         let mapped = self.mapped(priority);
-        match &mut self.behind {
+        match self.behind.as_deref_mut() {
             None => (mapped, tags),
             Some(Behind::Own(own)) => own.classify(&Unclassified { now, flow, priority, size, tags, mapped }),
             Some(Behind::Trap(trap)) => trap.classify(now, FlowKey::new(flow, tags), mapped, tags, size),
@@ -129,7 +130,7 @@ impl Classifier {
     #[must_use]
     pub(crate) fn queue(&self, flow: u32, priority: u8, tags: Tags) -> u8 {
         let mapped = self.mapped(priority);
-        match &self.behind {
+        match self.behind.as_deref() {
             None => mapped,
             Some(Behind::Own(own)) => own.last.filter(|last| last.0 == flow).map_or(mapped, |last| last.1),
             Some(Behind::Trap(trap)) => trap.queue(FlowKey::new(flow, tags), mapped),
