@@ -29,6 +29,7 @@ from .exceptions import (
     ScenarioError,
     SweepError,
 )
+from .explanations import explain
 from .policy import (
     Arrival,
     Buffer,
@@ -46,8 +47,9 @@ from .policy import (
 from .checks import Check, Conformance, conformance
 from .progress import Progress
 from .registry import Parameter, PolicyInfo, policies, policy_info
+from .reproduction import Experiment, JudgedClaim, Reproduction, experiments, reproduce
 from .runs import Metric, Run, Summary, run
-from .scenario import Scenario
+from .scenario import Scenario, schema
 from .sweeps import Sweep, sweep
 from .table import Table
 from .tuning import Confirmation, OneOf, Proposal, Real, Tuning, Whole, tune
@@ -67,6 +69,8 @@ __all__ = [
     "Departure",
     "DomainError",
     "Estimate",
+    "Experiment",
+    "JudgedClaim",
     "Metric",
     "MissingExtraError",
     "OneOf",
@@ -78,6 +82,7 @@ __all__ = [
     "Progress",
     "Proposal",
     "Real",
+    "Reproduction",
     "ResultsError",
     "Run",
     "RunError",
@@ -97,6 +102,8 @@ __all__ = [
     "__commit__",
     "__version__",
     "compare",
+    "experiments",
+    "explain",
     "conformance",
     "own_policies",
     "param",
@@ -105,7 +112,9 @@ __all__ = [
     "policy_info",
     "register",
     "repeat",
+    "reproduce",
     "run",
+    "schema",
     "sweep",
     "theory",
     "trial",

@@ -19,14 +19,18 @@ __all__ = [
     "check_policy",
     "estimate",
     "execute",
+    "experiments",
+    "explain",
     "load",
     "plan",
     "policies",
     "quantity",
     "register_policy",
     "report",
+    "reproduce",
     "run_trial",
     "store",
+    "schema",
     "summary",
     "theory_alpha",
     "theory_burst_tolerance",
@@ -217,12 +221,18 @@ def execute(
     jobs: list[_Job],
     threads: int,
     verify: bool,
-    progress: Callable[[float, int, int], Any] | None,
+    progress: Callable[[float, int, int, int], Any] | None,
 ) -> list[BufferlabError | None]: ...
 def estimate(samples: list[float]) -> _Interval | None: ...
 def summary(dir: str | PathLike[str]) -> tuple[list[tuple[_Metric, float | None]], str]: ...
 def report(dir: str | PathLike[str], order: list[str], write: bool) -> _Report: ...
 def store(dir: str | PathLike[str], files: list[tuple[str, bytes]]) -> None: ...
+def schema() -> str: ...
+def explain(loaded: Loaded, wanted: dict[str, Any]) -> str: ...
+def experiments(folder: str | PathLike[str]) -> list[tuple[str, str, str, list[str]]]: ...
+def reproduce(
+    wanted: dict[str, Any], progress: Callable[[float, int, int, int], Any] | None
+) -> list[tuple[str, str, str, Path, list[tuple[str, str, str, str | None]], list[str]]]: ...
 def plan(source: _Source, policies: list[str], seeds: int, out: str | PathLike[str]) -> _Plan: ...
 @final
 class SweepPlan:

@@ -165,9 +165,9 @@ def carry_out(
     times.
     """
     if executor == "threads":
-        return list(_bufferlab.execute(list(jobs), at_a_time or 0, verify, relay(progress, len(jobs))))
+        return list(_bufferlab.execute(list(jobs), at_a_time or 0, verify, relay(progress)))
     with _opened(executor, at_a_time) as opened:
-        return _Courier(opened, jobs, retries, shared, verify, relay(progress, len(jobs))).deliver()
+        return _Courier(opened, jobs, retries, shared, verify, relay(progress)).deliver()
 
 
 class _Courier:
@@ -183,7 +183,7 @@ class _Courier:
         retries: int,
         shared: bool,
         verify: bool,
-        tell: Callable[[float, int, int], None] | None,
+        tell: Callable[[float, int, int, int], None] | None,
     ) -> None:
         self._executor = executor
         self._jobs = jobs
@@ -216,7 +216,7 @@ class _Courier:
                 self._outcomes[index] = error
                 complete += 1
                 if self._tell is not None:
-                    self._tell(float(complete), complete, 0)
+                    self._tell(float(complete), complete, 0, len(self._jobs))
         except BaseException:
             for future in self._under_way.values():
                 future.cancel()

@@ -48,17 +48,18 @@ class _Bar:
         self._stream.flush()
 
 
-def relay(option: ProgressOption, runs: int) -> Callable[[float, int, int], None] | None:
-    """What the native side calls: the sum of the fractions done, complete runs, packet-hops. ``None`` if nobody is interested."""
+def relay(option: ProgressOption) -> Callable[[float, int, int, int], None] | None:
+    """What is told how far runs have come: the sum of the fractions done, complete runs, packet-hops, runs. ``None`` if nobody is interested."""
     if option is None:
         option = sys.stderr is not None and sys.stderr.isatty()
-    if option is False or runs == 0:
+    if option is False:
         return None
     listener: Callable[[Progress], object] = _Bar(sys.stderr) if option is True else option
     started = time.monotonic()
 
-    def tell(done: float, complete: int, packet_hops: int) -> None:
-        elapsed = time.monotonic() - started
-        listener(Progress(min(done / runs, 1.0), complete, runs, packet_hops, elapsed))
+    def tell(done: float, complete: int, packet_hops: int, runs: int) -> None:
+        if runs > 0:
+            elapsed = time.monotonic() - started
+            listener(Progress(min(done / runs, 1.0), complete, runs, packet_hops, elapsed))
 
     return tell

@@ -244,7 +244,7 @@ def run(
     else:
         folder = Path(out)
     planned, _, _, _ = _bufferlab.plan(scenario._source(), [], 1, folder)
-    [error] = _bufferlab.execute(planned, 1, verify, relay(progress, 1))
+    [error] = _bufferlab.execute(planned, 1, verify, relay(progress))
     if error is not None:
         raise error
     result = Run(folder, keep=keep)

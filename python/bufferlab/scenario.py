@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Union, overload
+from typing import TYPE_CHECKING, Any, Union, overload
 
 from . import _bufferlab, _toml, policy
 from ._toml import Value
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ._names import PolicyName
     from .policy import Policy
 
-__all__ = ["Scenario", "ScenarioLike", "as_scenario"]
+__all__ = ["Scenario", "ScenarioLike", "as_scenario", "schema"]
 
 
 class Scenario:
@@ -221,3 +222,14 @@ def as_scenario(scenario: ScenarioLike) -> Scenario:
     if isinstance(scenario, Mapping):
         return Scenario(scenario)
     return Scenario.from_file(scenario)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files, for editors and checkers.
+
+    >>> from bufferlab import schema
+    >>> "$schema" in schema()
+    True
+    """
+    found: dict[str, Any] = json.loads(_bufferlab.schema())
+    return found

@@ -497,7 +497,7 @@ class _Search:
             own = [root / name / f"seed-{seed}" for seed in seeds]
             jobs.extend((one, folder, []) for one, folder in zip(loaded, own) if not _holds(folder, one))
             folders.append(own)
-        befell = _bufferlab.execute(jobs, self._jobs, False, relay(progress, len(jobs)))
+        befell = _bufferlab.execute(jobs, self._jobs, False, relay(progress))
         errors = {folder: error for (_, folder, _), error in zip(jobs, befell) if error is not None}
         return [
             self._trial(scenario, own, errors, metrics) for scenario, own in zip(scenarios, folders)

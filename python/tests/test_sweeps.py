@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import shutil
@@ -28,6 +29,7 @@ from bufferlab import (
     compare,
     sweep,
 )
+from bufferlab import executors
 from bufferlab.executors import Unit, run_unit
 
 from .folders import files, same_results
@@ -202,26 +204,32 @@ def test_an_interruption_cancels_what_is_under_way(star: Scenario, tmp_path: Pat
     assert all(future.cancelled() for future in idle.futures)
 
 
-def _die_once(marker: str, unit: Unit, attempt: int) -> Any:
-    """Takes its process along the first time."""
+DYING = """
+import os
+import signal
+from bufferlab.executors import run_unit
+
+def die_once(marker, unit, attempt):
     try:
         os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return run_unit(unit, attempt)
     os.kill(os.getpid(), signal.SIGKILL)
-    return None
+"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_a_process_that_is_killed_is_replaced(
     star: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bufferlab import executors
-
+    (tmp_path / "dying.py").write_text(DYING)
+    # Processes that are started inherit the path.
+    monkeypatch.syspath_prepend(tmp_path)
+    die_once = importlib.import_module("dying").die_once
     submit = executors._Processes.submit
 
     def dying(self: Any, fn: Callable[..., Any], /, *args: Any) -> Any:
-        return submit(self, _die_once, str(tmp_path / "marker"), *args)
+        return submit(self, die_once, str(tmp_path / "marker"), *args)
 
     monkeypatch.setattr(executors._Processes, "submit", dying)
     sweep(star, GRID, out=tmp_path / "there", executor="processes", jobs=2)

@@ -49,6 +49,24 @@ pub trait Watcher: Sync {
     }
 }
 
+impl<W: Watcher + ?Sized> Watcher for &W {
+    fn update(&self, index: usize, progress: &Progress) {
+        (**self).update(index, progress);
+    }
+
+    fn complete(&self, index: usize, packet_hops: u64) {
+        (**self).complete(index, packet_hops);
+    }
+
+    fn around(&self, index: usize, work: &mut dyn FnMut()) {
+        (**self).around(index, work);
+    }
+
+    fn goes_on(&self) -> bool {
+        (**self).goes_on()
+    }
+}
+
 /// Nobody watches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;

@@ -4,9 +4,11 @@
 //! and answer plain values; errors are raised as the exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
 
 mod errors;
+mod explanations;
 mod plans;
 mod policy;
 mod registry;
+mod reproduction;
 mod results;
 mod runs;
 mod scenario;
@@ -18,6 +20,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _bufferlab {
     #[pymodule_export]
+    use super::explanations::explain;
+    #[pymodule_export]
     use super::plans::{SweepPlan, plan};
     #[pymodule_export]
     use super::policy::{
@@ -26,11 +30,13 @@ mod _bufferlab {
     #[pymodule_export]
     use super::registry::{PolicyInfo, policies};
     #[pymodule_export]
+    use super::reproduction::{experiments, reproduce};
+    #[pymodule_export]
     use super::results::{estimate, report, store, summary};
     #[pymodule_export]
     use super::runs::execute;
     #[pymodule_export]
-    use super::scenario::{Loaded, load};
+    use super::scenario::{Loaded, load, schema};
     #[pymodule_export]
     use super::theory::{
         quantity, theory_alpha, theory_burst_tolerance, theory_chips, theory_drain_time, theory_ecn,

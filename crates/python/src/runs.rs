@@ -17,7 +17,7 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What is known of all runs.
-struct Relay {
+pub(crate) struct Relay {
     /// By run: fraction done, packet-hops.
     runs: Mutex<Vec<(f64, u64)>>,
     /// By run: whether a policy decides in Python.
@@ -37,15 +37,25 @@ impl Relay {
         }
     }
 
+    /// For runs of built-in policies, as many as [`Self::expect`] will say.
+    pub(crate) fn empty() -> Self {
+        Self::new(&[])
+    }
+
+    /// There are so many runs.
+    pub(crate) fn expect(&self, runs: usize) {
+        *self.runs.lock().expect("nobody panics while holding it") = vec![(0.0, 0); runs];
+    }
+
     fn set(&self, index: usize, fraction: f64, packet_hops: u64) {
         self.runs.lock().expect("nobody panics while holding it")[index] = (fraction, packet_hops);
     }
 
-    /// Sum of the fractions, complete runs, packet-hops.
-    fn sum(&self) -> (f64, usize, u64) {
+    /// Sum of the fractions, complete runs, packet-hops, runs.
+    fn sum(&self) -> (f64, usize, u64, usize) {
         let runs = self.runs.lock().expect("nobody panics while holding it");
         let complete = runs.iter().filter(|run| run.0 >= 1.0).count();
-        (runs.iter().map(|run| run.0).sum(), complete, runs.iter().map(|run| run.1).sum())
+        (runs.iter().map(|run| run.0).sum(), complete, runs.iter().map(|run| run.1).sum(), runs.len())
     }
 }
 
@@ -63,7 +73,7 @@ impl Watcher for Relay {
     /// A run whose verdicts are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
     /// It gives way to other threads whenever the policy's own code runs, as Python code does.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
-        if self.in_python[index] { Python::attach(|_| work()) } else { work() }
+        if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
     }
 
     fn goes_on(&self) -> bool {
@@ -76,8 +86,8 @@ pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, Strin
 
 /// Does all jobs, `threads` at a time (0: the number of cores); answers what befell each: `None`, or the exception.
 ///
-/// `progress` is called from this thread, some ten times a second, with the sum of the fractions done, the number of complete runs and the
-/// packet-hops. What it raises, and Ctrl-C, ends the runs and is raised here.
+/// `progress` is called from this thread, some ten times a second, with the sum of the fractions done, the number of complete runs, the
+/// packet-hops and the number of runs. What it raises, and Ctrl-C, ends the runs and is raised here.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, verify, progress))]
 pub(crate) fn execute<'py>(
@@ -90,18 +100,33 @@ pub(crate) fn execute<'py>(
     let jobs: Vec<Job> = jobs.into_iter().map(job).collect();
     let how = Execution { threads: NonZero::new(threads), verify };
     let relay = Relay::new(&jobs);
-    let (outcomes, interruption) = py.detach(|| {
+    let outcomes = attend(py, &relay, progress.as_ref(), || bufferlab_lab::execute(&jobs, &how, &relay))?;
+    let outcomes = outcomes.map_err(|error| errors::run(py, &error))?;
+    let befell =
+        |outcome: Result<_, _>| outcome.err().map(|error| errors::run(py, &error).into_value(py).into_any());
+    Ok(outcomes.into_iter().map(befell).collect())
+}
+
+/// Does `work` on another thread, while this one looks up ten times a second: it tells `progress` how far `relay` has come and listens for
+/// Ctrl-C. What either raises stops the relay, and is raised here when the work has ended.
+pub(crate) fn attend<T: Send>(
+    py: Python<'_>,
+    relay: &Relay,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let (done, interruption) = py.detach(|| {
         thread::scope(|scope| {
-            let (done, wait) = mpsc::channel::<()>();
+            let (alive, ended) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
                 // Dropped when the work is done or panics: either ends the waiting.
-                let _done = done;
-                bufferlab_lab::execute(&jobs, &how, &relay)
+                let _alive = alive;
+                work()
             });
             let mut interruption = None;
-            while wait.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
                 if interruption.is_none()
-                    && let Err(error) = Python::attach(|py| look_up(py, &relay, progress.as_ref()))
+                    && let Err(error) = Python::attach(|py| look_up(py, relay, progress))
                 {
                     relay.stopped.store(true, Ordering::Relaxed);
                     interruption = Some(error);
@@ -110,14 +135,10 @@ pub(crate) fn execute<'py>(
             (work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), interruption)
         })
     });
-    if let Some(error) = interruption {
-        return Err(error);
+    match interruption {
+        Some(error) => Err(error),
+        None => tell(py, relay, progress).map(|()| done),
     }
-    let outcomes = outcomes.map_err(|error| errors::run(py, &error))?;
-    tell(py, &relay, progress.as_ref())?;
-    let befell =
-        |outcome: Result<_, _>| outcome.err().map(|error| errors::run(py, &error).into_value(py).into_any());
-    Ok(outcomes.into_iter().map(befell).collect())
 }
 
 fn job((loaded, dir, caveats): PlainJob<'_>) -> Job {

@@ -101,3 +101,9 @@ pub(crate) fn load(
         Err(error) => Err(errors::scenario(py, &error)),
     }
 }
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    bufferlab_scenario::json_schema().to_string()
+}

@@ -20,6 +20,25 @@ pub struct Explorer {
     pub metrics: Vec<ExplorerMetric>,
     /// By metric, scheme and place; places in the order of the axes, the last one fastest.
     pub cells: Vec<Vec<Vec<Option<ExplorerCell>>>>,
+    /// Numbers from elsewhere, drawn as hollow markers.
+    pub marks: Vec<ExplorerMark>,
+}
+
+/// Where a number that comes from elsewhere would lie (compare [`crate::CurveMark`]).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplorerMark {
+    /// Index of the metric.
+    pub metric: usize,
+    /// Index of the scheme.
+    pub scheme: usize,
+    /// Index of the place, as in the cells.
+    pub place: usize,
+    /// The value.
+    pub value: f64,
+    /// What it is, for the legend.
+    pub legend: String,
+    /// Which number it is.
+    pub note: String,
 }
 
 /// Something that was varied.

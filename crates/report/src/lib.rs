@@ -44,7 +44,7 @@ pub use curves::{
     curve_svg, curves_page,
 };
 pub use error::ReportError;
-pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMetric, positions};
+pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };

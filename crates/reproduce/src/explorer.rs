@@ -1,7 +1,10 @@
 //! What can a reader of a figure look at besides its panels? Every metric of the experiment over every axis.
 
 use crate::Results;
-use bufferlab_report::{Estimate, Explorer, ExplorerAxis, ExplorerCell, ExplorerMetric, positions};
+use crate::mark::placed;
+use bufferlab_report::{
+    Estimate, Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions,
+};
 use std::collections::BTreeSet;
 
 /// Everything that ran; `None` for an experiment without axes, whose values stand in a table.
@@ -54,6 +57,18 @@ pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
         (0..experiment.variants.len()).map(of).collect()
     });
     let cells = cells.collect();
+    let marks = placed(results).into_iter().filter_map(|placed| {
+        Some(ExplorerMark {
+            metric: metrics.iter().position(|(name, _)| **name == placed.mark.metric)?,
+            scheme: experiment.variants.iter().position(|variant| variant.name == placed.mark.variant)?,
+            place: grid.iter().position(|places| *places == placed.places)?,
+            value: placed.value,
+            legend: placed.legend(),
+            note: placed.note,
+        })
+    });
+    let marks = marks.collect();
     let schemes = experiment.variants.iter().map(|variant| variant.name.clone()).collect();
-    Some(Explorer { axes, schemes, metrics: metrics.into_iter().map(|(_, metric)| metric).collect(), cells })
+    let metrics = metrics.into_iter().map(|(_, metric)| metric).collect();
+    Some(Explorer { axes, schemes, metrics, cells, marks })
 }

@@ -66,41 +66,72 @@ impl PaperMark {
     }
 }
 
-/// The marks of a panel, the axes behind the first being at `others`. Places that did not run have none.
-pub(crate) fn marks(results: &Results, panel: &Panel, others: &[usize]) -> Vec<CurveMark> {
+/// A mark at a place that ran.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed<'a> {
+    /// What it says.
+    pub(crate) mark: &'a PaperMark,
+    /// Index of its value on every axis.
+    pub(crate) places: Vec<usize>,
+    /// Where on the first axis.
+    pub(crate) x: f64,
+    /// The value.
+    pub(crate) value: f64,
+    /// Which statement it is.
+    pub(crate) note: String,
+}
+
+impl Placed<'_> {
+    /// What it is, for a legend.
+    pub(crate) fn legend(&self) -> String {
+        format!("where the paper's numbers would put {}", self.mark.variant)
+    }
+}
+
+/// Every mark at every place that ran and has a value.
+pub(crate) fn placed(results: &Results) -> Vec<Placed<'_>> {
     let experiment = results.experiment();
-    let mut marks = Vec::new();
+    let grid = results.grid();
+    let mut all = Vec::new();
     for claim in &experiment.claims {
         for condition in &claim.conditions {
             let (Some(mark), Some(paper)) = (&condition.mark, condition.paper) else { continue };
-            let elsewhere = experiment.axes.get(1).zip(others.first()).is_some_and(|(axis, &place)| {
-                mark.y.as_ref().is_some_and(|labels| !labels.contains(&axis.values[place].label))
-            });
-            if mark.metric != panel.metric || !panel.shows(&mark.variant) || elsewhere {
-                continue;
-            }
-            for places in results.grid().iter().filter(|places| &places[1..] == others) {
-                let at = &experiment.axes[0].values[places[0]];
-                if mark.x.as_ref().is_none_or(|labels| labels.contains(&at.label))
-                    && let Some(y) = value(results, mark, paper, places)
-                {
-                    let number = if condition.percent {
-                        format!("{} %", bufferlab_report::format::number(paper * 100.0))
-                    } else {
-                        bufferlab_report::format::number(paper)
-                    };
-                    marks.push(CurveMark {
-                        line: mark.variant.clone(),
-                        x: at.x,
-                        y,
-                        legend: format!("where the paper's numbers would put {}", mark.variant),
-                        note: format!("{}: the paper's {number} would put {} here", claim.id, mark.variant),
-                    });
-                }
+            for places in &grid {
+                let labels =
+                    experiment.axes.iter().zip(places).map(|(axis, &place)| &axis.values[place].label);
+                let meant = labels
+                    .zip([&mark.x, &mark.y])
+                    .all(|(label, wanted)| wanted.as_ref().is_none_or(|wanted| wanted.contains(label)));
+                let (Some(axis), true) = (experiment.axes.first(), meant) else { continue };
+                let Some(value) = value(results, mark, paper, places) else { continue };
+                let number = if condition.percent {
+                    format!("{} %", bufferlab_report::format::number(paper * 100.0))
+                } else {
+                    bufferlab_report::format::number(paper)
+                };
+                let note = format!("{}: the paper's {number} would put {} here", claim.id, mark.variant);
+                all.push(Placed { mark, places: places.clone(), x: axis.values[places[0]].x, value, note });
             }
         }
     }
-    marks
+    all
+}
+
+/// The marks of a panel, the axes behind the first being at `others`.
+pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<CurveMark> {
+    let of_panel = |placed: &&Placed<'_>| {
+        placed.mark.metric == panel.metric
+            && panel.shows(&placed.mark.variant)
+            && placed.places[1..] == *others
+    };
+    let drawn = |placed: &Placed<'_>| CurveMark {
+        line: placed.mark.variant.clone(),
+        x: placed.x,
+        y: placed.value,
+        legend: placed.legend(),
+        note: placed.note.clone(),
+    };
+    all.iter().filter(of_panel).map(drawn).collect()
 }
 
 /// Over the seeds.

@@ -4,7 +4,7 @@ mod checked;
 mod over_time;
 
 use crate::explorer::explorer;
-use crate::mark::marks;
+use crate::mark::{marks, placed};
 use checked::checked_by_tests;
 use over_time::{courses, courses_csv};
 
@@ -207,6 +207,7 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
             others.push(&places[1..]);
         }
     }
+    let placed = placed(results);
     let mut panels = Vec::new();
     for panel in &experiment.panels {
         for other in &others {
@@ -241,7 +242,7 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
                     title: experiment.metrics[&panel.metric].key(),
                     scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
                 },
-                marks: marks(results, panel, other),
+                marks: marks(&placed, panel, other),
                 lines,
                 markers: true,
             });

@@ -72,7 +72,7 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
         headline: metric.headline,
         log: false,
     };
-    Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells }
+    Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells, marks: Vec::new() }
 }
 
 /// A chart per headline metric over the first key, for every combination of the others; none if its values are no numbers.

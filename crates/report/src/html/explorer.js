@@ -98,6 +98,12 @@
     if (found.length < 4) return null;
     return { seeds: found[0], y: found[3] * 100, half: found[4] === null ? null : found[4] * 100 };
   }
+  // Numbers from elsewhere, with their places on the x axis.
+  function marks() {
+    if (state.change) return [];
+    const shown = data.marks.filter((mark) => mark.metric === state.metric && state.shown.has(mark.scheme));
+    return shown.flatMap((mark) => axes[state.x].values.map((_, at) => ({ ...mark, at })).filter(({ at }) => place(at) === mark.place));
+  }
   const visible = () => [...schemes.keys()].filter((at) => state.shown.has(at) && !(state.change && at === 0));
 
   // --- elements ---
@@ -121,9 +127,10 @@
       default: return `M${x} ${y - 4}l4 4l-4 4l-4 -4Z`;
     }
   }
-  function sample(scheme) {
+  function sample(scheme, hollow) {
+    const point = make("svg:path", { class: hollow ? "mark hollow" : "mark", d: marker(scheme, 15, 6) });
     return make("svg:svg", { class: "sample", viewBox: "0 0 30 12", "aria-hidden": "true" },
-      make("svg:g", { class: style(scheme) }, make("svg:path", { class: "line", d: "M1 6H29" }), make("svg:path", { class: "mark", d: marker(scheme, 15, 6) })));
+      make("svg:g", { class: style(scheme) }, hollow ? null : make("svg:path", { class: "line", d: "M1 6H29" }), point));
   }
 
   // --- axes ---
@@ -169,10 +176,11 @@
     const known = axis.positions;
     const logX = state.logX && canLogX();
     const points = visible().flatMap((scheme) => axis.values.map((_, at) => cell(scheme, at)).filter((one) => one !== null));
-    const positive = points.map((point) => point.y).filter((y) => y > 0);
+    const elsewhere = marks();
+    const positive = points.map((point) => point.y).concat(elsewhere.map((mark) => mark.value)).filter((y) => y > 0);
     const logY = state.logY && !state.change && positive.length > 0;
-    const left = points.length - positive.length;
-    const ends = points.flatMap((point) => [point.y, point.y + (point.half || 0)].concat(state.change ? [point.y - (point.half || 0)] : []));
+    const left = points.length + elsewhere.length - positive.length;
+    const ends = elsewhere.map((mark) => mark.value).concat(points.flatMap((point) => [point.y, point.y + (point.half || 0)].concat(state.change ? [point.y - (point.half || 0)] : [])));
     const y = logY ? logarithmic(Math.min(...positive) / 1.1, Math.max(...ends)) : linear(Math.min(0, ...ends), Math.max(0, ...ends));
     const places = axis.values.map((_, at) => (known ? known[at] : at));
     const [low, high] = [Math.min(...places), Math.max(...places)];
@@ -227,6 +235,12 @@
       group.append(make("svg:path", { class: "line", d: path.trim() || "M0 0" }), ...marks);
       svg.append(group);
     });
+    for (const mark of elsewhere) {
+      if (logY && mark.value <= 0) continue;
+      const at = `translate(${middle(mark.at)} ${atY(mark.value)}) scale(1.9)`;
+      svg.append(make("svg:g", { class: style(mark.scheme) },
+        make("svg:path", { class: "mark hollow", d: marker(mark.scheme, 0, 0), transform: at, "vector-effect": "non-scaling-stroke" }, make("svg:title", {}, mark.note))));
+    }
     const missing = logY && left > 0 ? `${left} value${left === 1 ? "" : "s"} at or below zero cannot be drawn on a logarithmic axis.` : "";
     return { svg, missing, empty: points.length === 0 };
   }
@@ -294,7 +308,7 @@
         select(axes[at].title + "\u00a0=", () => axes[at].values.map((value, number) => option(number, value)), () => state.fixed[at], (value) => (state.fixed[at] = value), () => at === state.x)),
       hasChange ? select("Show", () => [option(0, "mean over the seeds"), option(1, "change against " + schemes[0])], () => Number(state.change), (value) => (state.change = value === 1)) : null),
     make("fieldset", {}, make("legend", {}, "Schemes"),
-      ...schemes.map((name, at) => check(name, () => state.shown.has(at), (on) => (on ? state.shown.add(at) : state.shown.delete(at)), () => !(state.change && at === 0), sample(at)))),
+      ...schemes.map((name, at) => check(name, () => state.shown.has(at), (on) => (on ? state.shown.add(at) : state.shown.delete(at)), () => !(state.change && at === 0), sample(at, false)))),
     make("fieldset", {}, make("legend", {}, "Axes"),
       check("horizontal logarithmic", () => state.logX && canLogX(), (on) => (state.logX = on), canLogX),
       check("vertical logarithmic", () => state.logY && !state.change, (on) => (state.logY = on), () => !state.change)),
@@ -317,7 +331,10 @@
     caption.replaceChildren(make("strong", {}, `${group === "" ? "" : group + ": "}${metrics[state.metric].title}${state.change ? ", change against " + schemes[0] : ""}`), ` over ${axes[state.x].title}${at === "" ? "" : ", " + at}`);
     const { svg, missing, empty } = chart(Math.round(Math.min(900, Math.max(320, root.clientWidth))));
     drawing.replaceChildren(svg);
-    legend.replaceChildren(...visible().map((scheme) => make("li", {}, sample(scheme), schemes[scheme])));
+    const marked = new Map(marks().map((mark) => [mark.legend, mark.scheme]));
+    legend.replaceChildren(
+      ...visible().map((scheme) => make("li", {}, sample(scheme, false), schemes[scheme])),
+      ...[...marked].map(([text, scheme]) => make("li", {}, sample(scheme, true), text)));
     remark.textContent = empty ? "No scheme that is shown has a value here." : missing;
     remark.hidden = remark.textContent === "";
     numbers.replaceChildren(table());

@@ -1,0 +1,89 @@
+//! Why a packet was dropped, marked or evicted: a scenario is run up to the event.
+
+use crate::errors;
+use crate::runs::{Relay, attend};
+use crate::scenario::Loaded;
+use bufferlab_lab::{RunError, Watcher};
+use bufferlab_metrics::{Explanation, RunSink};
+use bufferlab_results::ExplanationRecord;
+use bufferlab_scenario::Scenario;
+use bufferlab_sim::{ExplainRequest, ExplainedEvent, SimError, Simulation};
+use bufferlab_units::Time;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::io;
+
+/// What is to be explained; the time in nanoseconds.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wanted {
+    event: String,
+    switch: Option<String>,
+    port: Option<u16>,
+    after_ns: u64,
+    nth: u64,
+    count: u64,
+}
+
+/// Keeps explanations and forgets the rest.
+#[derive(Default)]
+struct Explanations(Vec<Explanation>);
+
+impl RunSink for Explanations {
+    fn explanation(&mut self, explanation: &Explanation) -> io::Result<()> {
+        self.0.push(explanation.clone());
+        Ok(())
+    }
+}
+
+/// The explanations as JSON, a list of objects; empty if there is no such event.
+#[pyfunction]
+pub(crate) fn explain(py: Python<'_>, loaded: PyRef<'_, Loaded>, wanted: Wanted) -> PyResult<String> {
+    let scenario = loaded.inner.scenario.clone();
+    let request = request(&wanted, &scenario.topology.switches)?;
+    let relay = Relay::empty();
+    relay.expect(1);
+    let done = attend(py, &relay, None, || explained(&scenario, request, &relay))?;
+    let records = done.map_err(|error| errors::run(py, &RunError::Simulation(error)))?;
+    Ok(serde_json::to_string(&records).expect("explanations are plain data"))
+}
+
+fn explained(
+    scenario: &Scenario,
+    request: ExplainRequest,
+    relay: &Relay,
+) -> Result<Vec<ExplanationRecord>, SimError> {
+    let mut simulation = Simulation::new(scenario)?;
+    let classes = simulation.classes().to_vec();
+    simulation.explain(request);
+    let mut sink = Explanations::default();
+    simulation.run_while(&mut sink, &mut |_| relay.goes_on())?;
+    let switches = &scenario.topology.switches;
+    Ok(sink.0.iter().map(|one| ExplanationRecord::new(one, switches, &classes)).collect())
+}
+
+fn request(wanted: &Wanted, switches: &[String]) -> PyResult<ExplainRequest> {
+    let event = match wanted.event.as_str() {
+        "drop" => ExplainedEvent::Drop,
+        "mark" => ExplainedEvent::Mark,
+        "eviction" => ExplainedEvent::Eviction,
+        "loss" => ExplainedEvent::Loss,
+        "pause" => ExplainedEvent::Pause,
+        other => return Err(PyValueError::new_err(format!("no event is called \"{other}\""))),
+    };
+    let index = |name: &String| {
+        let found = switches.iter().position(|known| known == name);
+        let missing =
+            || PyValueError::new_err(format!("there is no switch \"{name}\": {}", switches.join(", ")));
+        found.map(|at| at as u32).ok_or_else(missing)
+    };
+    Ok(ExplainRequest {
+        event,
+        switch: wanted.switch.as_ref().map(index).transpose()?,
+        port: wanted.port,
+        from: Time::from_ns(wanted.after_ns),
+        skip: wanted.nth.max(1) - 1,
+        count: wanted.count.max(1),
+        then_stop: true,
+    })
+}

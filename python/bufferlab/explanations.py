@@ -1,0 +1,76 @@
+"""Why was a packet dropped, marked or evicted: which limit bound, who held the buffer, what every other policy would have done."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from . import _bufferlab
+from .exceptions import BufferlabError
+from .runs import Run
+from .scenario import ScenarioLike, as_scenario
+
+__all__ = ["explain"]
+
+
+def explain(
+    scenario: ScenarioLike | Run,
+    *,
+    event: Literal["drop", "mark", "eviction", "loss", "pause"] = "loss",
+    switch: str | None = None,
+    port: int | None = None,
+    after: str | float = 0.0,
+    nth: int = 1,
+    count: int = 1,
+) -> list[dict[str, Any]]:
+    """Runs a scenario up to an event and explains it; the same seed brings the same packets.
+
+    Parameters
+    ----------
+    scenario
+        A scenario, or a run, whose scenario is taken.
+    event
+        What is to be explained; ``"loss"`` is a drop or an eviction.
+    switch, port
+        At this switch or port only.
+    after
+        Not before this time: text with its unit, or seconds.
+    nth, count
+        Start with the n-th such event, explain so many.
+
+    Returns
+    -------
+    list of dict
+        A dictionary per event, with the keys of ``explanations.json``: the packet, the limit that bound, the holders of the buffer, and
+        the ``opinions`` of every registered policy.
+
+    Raises
+    ------
+    BufferlabError
+        If the run has no such event.
+
+    Examples
+    --------
+    >>> from bufferlab import explain
+    >>> [loss] = explain("scenarios/star-incast.toml")
+    >>> loss["event"], loss["policy"], loss["reason"]
+    ('drop', 'dt', 'over-threshold')
+    >>> {opinion["policy"]: opinion["verdict"] for opinion in loss["opinions"]}["cs"]
+    'admit'
+    """
+    source = scenario.scenario if isinstance(scenario, Run) else as_scenario(scenario)
+    seconds = _bufferlab.quantity(after, "time") if isinstance(after, str) else float(after)
+    wanted = {
+        "event": event,
+        "switch": switch,
+        "port": port,
+        "after_ns": round(seconds * 1e9),
+        "nth": nth,
+        "count": count,
+    }
+    found: list[dict[str, Any]] = json.loads(_bufferlab.explain(source._load(), wanted))
+    if not found:
+        raise BufferlabError(
+            f"the run has no such {event}", "choose another event, switch, port or time, or a smaller `nth`"
+        )
+    return found

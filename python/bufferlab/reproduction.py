@@ -1,0 +1,120 @@
+"""Figures and tables of the papers, repeated, and what becomes of their statements."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from . import _bufferlab
+from ._folders import TemporaryFolder
+from .progress import ProgressOption, relay
+
+__all__ = ["Experiment", "JudgedClaim", "Reproduction", "experiments", "reproduce"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table that can be repeated."""
+
+    name: str
+    """Such as ``abm/fig6``."""
+    figure: str
+    """What the paper calls it."""
+    title: str
+    """What it shows."""
+    claims: tuple[str, ...]
+    """Numbers of the statements that it judges."""
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """What becomes of a statement."""
+
+    claim: str
+    """Its number."""
+    verdict: str
+    """``STRONG``, ``PASS``, ``PARTIAL``, ``NULL``, ``FAIL``, ``NOT-CHECKABLE`` or ``NOT-RUN``."""
+    measured: str
+    """What was measured."""
+    note: str | None
+    """What to know."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """An experiment that was repeated."""
+
+    name: str
+    """Such as ``abm/fig6``."""
+    figure: str
+    """What the paper calls it."""
+    title: str
+    """What it shows."""
+    folder: Path
+    """Where ``figure.html``, the panels and ``values.csv`` are."""
+    verdicts: tuple[JudgedClaim, ...]
+    """What becomes of the statements."""
+    failures: tuple[str, ...]
+    """Runs that failed, and why."""
+
+
+def experiments() -> dict[str, Experiment]:
+    """What can be repeated, by name.
+
+    >>> from bufferlab import experiments
+    >>> experiments()["abm/fig6"].figure
+    'Fig. 6'
+    """
+    desk = TemporaryFolder()
+    found = (Experiment(name, figure, title, tuple(claims)) for name, figure, title, claims in _bufferlab.experiments(desk.path))
+    return {one.name: one for one in found}
+
+
+def reproduce(
+    *names: str,
+    out: str | os.PathLike[str] = "results/reproduce",
+    scale: Literal["quick", "paper"] = "quick",
+    profile: Literal["paper", "artifact"] | None = None,
+    seeds: int | None = None,
+    registry: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: ProgressOption = None,
+) -> list[Reproduction]:
+    """Repeats figures and tables of the papers, and judges their statements, as ``bufferlab reproduce`` does.
+
+    Parameters
+    ----------
+    names
+        Experiments (``"abm/fig6"``), papers (``"tdt"``), or ``"all"``.
+    out
+        Folder of the results; what is there already is not run again.
+    scale
+        ``"quick"`` takes minutes, ``"paper"`` is the papers' own size and takes hours.
+    profile
+        Another reading of what the paper leaves open; the experiment's own by default.
+    seeds
+        Seeds of every point; the experiment's by default.
+    registry
+        A folder of experiments of your own.
+    jobs
+        Runs at the same time; the number of cores by default.
+    progress
+        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`.
+    """
+    if not names:
+        raise TypeError('reproduce() takes the names of experiments or papers, or "all"')
+    wanted = {
+        "names": list(names),
+        "out": Path(out),
+        "registry": None if registry is None else Path(registry),
+        "paper_scale": scale == "paper",
+        "profile": profile,
+        "seeds": seeds,
+        "threads": jobs or 0,
+    }
+    return [
+        Reproduction(name, figure, title, folder, tuple(JudgedClaim(*verdict) for verdict in verdicts), tuple(failures))
+        for name, figure, title, folder, verdicts, failures in _bufferlab.reproduce(wanted, relay(progress))
+    ]
