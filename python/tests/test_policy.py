@@ -468,9 +468,13 @@ def test_a_scenario_takes_its_own_policy_along_to_another_process(definition: st
 def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
 
+    # Nothing of it can be imported in another process: it goes by value, as a notebook's classes do.
     @register
-    class Local(PythonDt):
+    class Local(Policy):
         name = "local"
+
+        def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+            return Verdict.ADMIT if buffer.fits(arrival.size) else Verdict.FULL
 
     packed = tmp_path / "scenario.pickle"
     packed.write_bytes(pickle.dumps(star.set("switch.policy", Local)))
