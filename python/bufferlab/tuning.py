@@ -252,12 +252,13 @@ class Tuning:
         Parameters
         ----------
         x, y
-            Metrics of the search; the second and the first objective if not given.
+            Metrics of the search. If not given: the first objective upwards, and the next metric of the search, which is the second objective if there is one,
+            to the right.
         ax
             Where to draw; a new figure if not given.
         """
         y = y or self.objectives[0].id
-        x = x or (self.objectives[1].id if len(self.objectives) > 1 else next(iter(set(self._search.metrics) - {y}), y))
+        x = x or next((id for id in self._search.metrics if id != y), y)
         try:
             from matplotlib import pyplot
         except ImportError as error:
@@ -522,11 +523,12 @@ class _Search:
 
 
 def _holds(folder: Path, loaded: _bufferlab.Loaded) -> bool:
-    """Whether the folder has the finished run of this scenario."""
+    """Whether the folder has the finished run of this scenario, with the same input files."""
     try:
-        return (folder / "manifest.json").is_file() and (
-            folder / "scenario.toml"
-        ).read_bytes() == loaded.resolved.encode()
+        wanted = [("scenario.toml", loaded.resolved.encode()), *loaded.inputs]
+        return (folder / "manifest.json").is_file() and all(
+            (folder / name).read_bytes() == content for name, content in wanted
+        )
     except OSError:
         return False
 
