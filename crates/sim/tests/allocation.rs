@@ -1,5 +1,6 @@
 //! Does the hot path allocate? Memory grows with what is alive at once, and not with how long a run is.
 
+#[path = "suite/support.rs"]
 mod support;
 
 use bufferlab_metrics::{DropRow, RunSink, RunTotals};

@@ -1,0 +1,147 @@
+//! A run that is killed leaves nothing that looks like a result, harms no earlier result, and can be started again.
+
+use crate::support::{Desk, TINY};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Starts a run that takes minutes, and kills it while it is writing into the hidden folder `partial`.
+fn kill_in_the_middle(desk: &Desk, args: &[&str], partial: &str) {
+    let mut child = desk.command(args).spawn().expect("it starts");
+    let is_writing = |folder: &Path| {
+        let tables = fs::read_dir(folder).map(|entries| {
+            entries
+                .flatten()
+                .filter(|entry| entry.file_name().to_string_lossy().ends_with(".parquet"))
+                .count()
+        });
+        tables.is_ok_and(|tables| tables >= 7)
+    };
+    let start = Instant::now();
+    while !is_writing(&desk.path(partial)) {
+        assert!(start.elapsed() < Duration::from_secs(30), "the run does not begin to write");
+        assert!(child.try_wait().expect("it can be asked").is_none(), "the run is over before it was killed");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().expect("it can be asked").is_none(), "the run is over before it was killed");
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+}
+
+const LONG: [&str; 4] = ["--set", "duration=1000 s", "--set", "drain=1 ms"];
+
+#[test]
+fn a_killed_run_leaves_no_result_and_can_be_run_again() {
+    let desk = Desk::with_tiny();
+    kill_in_the_middle(
+        &desk,
+        &[&["run", "tiny.toml", "--out", "out/first"], &LONG[..]].concat(),
+        "out/.first.partial",
+    );
+    assert!(!desk.path("out/first").exists(), "nothing has the name of the result");
+    assert!(!desk.output(&["report", "out/first"]).status.success());
+    assert!(!desk.output(&["report", "out"]).status.success(), "what was left is not taken for a run");
+    desk.succeed(&["run", "tiny.toml", "--out", "out/first"]);
+    assert!(desk.path("out/first/manifest.json").is_file());
+    let left: Vec<_> = fs::read_dir(desk.path("out")).expect("a folder").flatten().collect();
+    assert_eq!(left.len(), 1, "the new run has cleared away what the killed one left: {left:?}");
+}
+
+#[test]
+fn a_killed_run_leaves_the_earlier_result_as_it_was() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["run", "tiny.toml", "--out", "out"]);
+    let before = desk.files("out");
+    kill_in_the_middle(&desk, &[&["run", "tiny.toml", "--out", "out"], &LONG[..]].concat(), ".out.partial");
+    assert_eq!(desk.files("out"), before);
+}
+
+#[test]
+fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt", "--out", "all"]);
+    let before = desk.files("all/dt");
+    let policies = ["--policies", "cs", "--out", "all"];
+    // Another duration would be another scenario: the flows of this one go on for long instead.
+    desk.write("long.toml", &TINY.replace("\"10 ms\"", "\"1000 s\""));
+    let args = [&["compare", "long.toml"], &policies[..]].concat();
+    assert!(!desk.output(&args).status.success(), "a longer run is not compared with a shorter one");
+    let args = [&["compare", "long.toml", "--policies", "cs"], &["--out", "long"][..]].concat();
+    kill_in_the_middle(&desk, &args, "long/cs/.seed-1.partial");
+    assert!(!desk.output(&["report", "long"]).status.success());
+    assert_eq!(desk.files("all/dt"), before);
+    desk.succeed(&[&["compare", "tiny.toml"], &policies[..]].concat());
+    assert_eq!(desk.files("all/dt"), before);
+}
+
+/// Starts a command again and again and kills it, each time somewhat later, until it has been killed `times` times; then lets it end.
+fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
+    for round in 0..times {
+        let mut child =
+            desk.command(args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+        // Early and late moments in turn. Where it is ready before, there was nothing to kill.
+        std::thread::sleep(Duration::from_millis(u64::from(round * 37 % 90)));
+        drop(child.kill());
+        child.wait().expect("it ends");
+    }
+    desk.succeed(args);
+}
+
+/// The files of a folder but those that say how long something took.
+fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut files = desk.files(folder);
+    files.retain(|name, _| !name.ends_with("timing.json") && !name.starts_with("runs/"));
+    files
+}
+
+fn assert_same(whole: &BTreeMap<String, Vec<u8>>, killed: &BTreeMap<String, Vec<u8>>) {
+    assert_eq!(whole.keys().collect::<Vec<_>>(), killed.keys().collect::<Vec<_>>());
+    for (name, content) in whole {
+        assert!(killed[name] == *content, "{name} differs");
+    }
+}
+
+#[test]
+fn a_sweep_that_is_killed_twenty_times_ends_with_the_bytes_of_an_undisturbed_one() {
+    let desk = Desk::with_tiny();
+    let grid = ["sweep", "tiny.toml", "--vary", "switch.buffer=[\"50 KB\", \"75 KB\", \"100 KB\"]"];
+    let grid = [&grid[..], &["--policies", "dt,abm,cs", "--seeds", "3", "--out"]].concat();
+    desk.succeed(&[&grid[..], &["whole"]].concat());
+    kill_again_and_again(&desk, &[&grid[..], &["killed"]].concat(), 20);
+    assert_same(&timeless(&desk, "whole"), &timeless(&desk, "killed"));
+}
+
+#[test]
+fn a_reproduction_that_is_killed_twenty_times_ends_with_the_bytes_of_an_undisturbed_one() {
+    let desk = Desk::with_tiny();
+    desk.write(
+        "own/study/buffers.toml",
+        r#"
+title = "Queries and buffers"
+figure = "own"
+scenario = "../../tiny.toml"
+policies = ["dt", "abm", "cs"]
+[[axis]]
+name = "buffer"
+key = "switch.buffer"
+values = ["50 KB", "75 KB", "100 KB"]
+[metrics]
+qct = "class.incast.qct_mean_ms"
+[quick]
+seeds = 3
+[paper]
+seeds = 3
+[[panel]]
+title = "mean QCT (ms)"
+metric = "qct"
+"#,
+    );
+    let study = ["reproduce", "study/buffers", "--registry", "own", "--out"];
+    desk.succeed(&[&study[..], &["whole"]].concat());
+    kill_again_and_again(&desk, &[&study[..], &["killed"]].concat(), 20);
+    assert_same(&timeless(&desk, "whole"), &timeless(&desk, "killed"));
+    assert!(desk.path("killed/study/buffers/figure.html").is_file());
+}

@@ -1,0 +1,11 @@
+//! The command line as its users meet it: what it prints, where, and what it leaves on disk.
+
+mod determinism;
+mod flow_control;
+mod kill;
+mod mistakes;
+mod stdout_is_data;
+mod support;
+mod sweep;
+mod terminal;
+mod theory;

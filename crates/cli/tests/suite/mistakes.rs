@@ -1,0 +1,201 @@
+//! Typical mistakes as users make them, and the whole terminal that answers: where, what, what was expected, what to do.
+
+use crate::support::{Desk, TINY};
+
+/// A scenario that differs from the tiny one in one place.
+fn scenario_with(from: &str, to: &str) -> Desk {
+    assert_eq!(TINY.matches(from).count(), 1, "{from:?} stands once in the scenario");
+    let desk = Desk::new();
+    desk.write("tiny.toml", &TINY.replace(from, to));
+    desk
+}
+
+/// What the user reads: it is on stderr, and the exit code is 1 for a mistake in what was given, 2 for one in what was typed.
+fn refused(desk: &Desk, exit_code: i32, args: &[&str]) -> String {
+    let output = desk.output(args);
+    assert_eq!(output.status.code(), Some(exit_code), "{}", desk.terminal(args));
+    assert!(output.stdout.is_empty(), "errors are no data");
+    desk.terminal(args)
+}
+
+/// A mistake in the scenario: the answer names file, line and key, and gives a hint.
+fn mistake_in_file(desk: &Desk, key: &str, place: &str) -> String {
+    let shown = refused(desk, 1, &["run", "tiny.toml"]);
+    assert!(shown.contains(&format!("× {key}: ")), "the key {key} is named:\n{shown}");
+    assert!(shown.contains(&format!("[{place}:")), "the place {place} is named:\n{shown}");
+    assert!(shown.contains("help: "), "there is a hint:\n{shown}");
+    assert!(!desk.path("results").exists(), "nothing was begun");
+    shown
+}
+
+macro_rules! snapshot {
+    ($name:expr, $shown:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($name, $shown) })
+    };
+}
+
+#[test]
+fn mistakes_in_a_scenario_are_shown_in_their_line() {
+    let cases = [
+        ("unknown_key", "buffer = \"200 KB\"", "bufer = \"200 KB\"", "switch.bufer", "tiny.toml:14"),
+        ("misspelled_policy", "name = \"dt\"", "name = \"td\"", "switch.policy", "tiny.toml:15"),
+        ("alpha_zero", "alpha = 1", "alpha = 0", "switch.policy.alpha", "tiny.toml:15"),
+        ("unit_missing", "\"10 us\"", "10", "topology.delay", "tiny.toml:11"),
+        ("negative_rate", "\"10 Gb/s\"", "\"-10 Gb/s\"", "topology.rate", "tiny.toml:10"),
+        ("buffer_smaller_than_packet", "\"200 KB\"", "\"1 KB\"", "switch.buffer", "tiny.toml:14"),
+    ];
+    for (name, from, to, key, place) in cases {
+        let shown = mistake_in_file(&scenario_with(from, to), key, place);
+        snapshot!(name, shown);
+    }
+}
+
+/// The tiny scenario with other traffic.
+fn with_workload(keys: &str) -> Desk {
+    let start = TINY.find("[[workload]]").expect("it has a workload");
+    let end = TINY.find("[output]").expect("it has an output");
+    let desk = Desk::new();
+    desk.write("tiny.toml", &format!("{}[[workload]]\n{keys}\n\n{}", &TINY[..start], &TINY[end..]));
+    desk
+}
+
+#[test]
+fn a_load_above_one_is_refused() {
+    let desk =
+        with_workload("kind = \"poisson\"\nsizes = \"web_search\"\nload = 40\nload_of = \"host_links\"");
+    let shown = mistake_in_file(&desk, "workload.0.load", "tiny.toml:24");
+    snapshot!("load_above_one", shown);
+}
+
+#[test]
+fn flow_lists_are_checked_before_the_run() {
+    let desk = with_workload("kind = \"flow_list\"\nfile = \"flows.csv\"");
+    let shown = mistake_in_file(&desk, "workload.0.file", "tiny.toml:23");
+    snapshot!("missing_flow_list", shown);
+    desk.write("flows.csv", "src,dst,size_bytes,start_ns\nh0,h1,1000,0\nh0,h7,1000,5\n");
+    let shown = mistake_in_file(&desk, "workload.0.file", "flows.csv:3");
+    snapshot!("unknown_host_in_flow_list", shown);
+}
+
+#[test]
+fn scenarios_that_extend_each_other_are_shown_as_a_circle() {
+    let desk = Desk::new();
+    desk.write("tiny.toml", "extends = \"base.toml\"\n");
+    desk.write("base.toml", "extends = \"tiny.toml\"\n");
+    let shown = mistake_in_file(&desk, "extends", "base.toml:1");
+    snapshot!("cyclic_extends", shown);
+}
+
+#[test]
+fn a_host_without_a_cable_is_named_with_the_line_to_add() {
+    let star = "kind = \"single_switch\"\nhosts = 4\nrate = \"10 Gb/s\"\ndelay = \"10 us\"";
+    let cables = ["a", "b", "c"]
+        .map(|host| format!("  {{ a = \"{host}\", b = \"s\", rate = \"10 Gb/s\", delay = \"1 us\" }},\n"));
+    let graph = format!(
+        "kind = \"graph\"\nhosts = [\"a\", \"b\", \"c\", \"d\"]\nswitches = [\"s\"]\nlinks = [\n{}]",
+        cables.concat()
+    );
+    let shown = mistake_in_file(&scenario_with(star, &graph), "topology.hosts", "tiny.toml:9");
+    snapshot!("host_without_link", shown);
+}
+
+#[test]
+fn a_missing_scenario_is_answered_with_a_file_that_is_there() {
+    let desk = Desk::with_tiny();
+    snapshot!("missing_scenario_near", refused(&desk, 1, &["run", "tiyn.toml"]));
+    snapshot!("missing_scenario", refused(&desk, 1, &["run", "elsewhere/scenario.toml"]));
+}
+
+#[test]
+fn changes_on_the_command_line_are_shown_as_they_were_typed() {
+    let desk = Desk::with_tiny();
+    snapshot!(
+        "set_misspelled_policy",
+        refused(&desk, 1, &["run", "tiny.toml", "--set", "switch.policy=adm"])
+    );
+    snapshot!("set_unknown_key", refused(&desk, 1, &["run", "tiny.toml", "--set", "switch.bufer=1 MB"]));
+    snapshot!("set_without_unit", refused(&desk, 1, &["check", "tiny.toml", "--set", "duration=10"]));
+    snapshot!("set_without_equals", refused(&desk, 2, &["run", "tiny.toml", "--set", "switch.policy"]));
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_answered_at_once() {
+    let desk = Desk::with_tiny();
+    snapshot!("unknown_command", refused(&desk, 2, &["comprae", "tiny.toml"]));
+    snapshot!("no_scenario", refused(&desk, 2, &["run"]));
+    snapshot!("seeds_zero", refused(&desk, 2, &["run", "tiny.toml", "--seeds", "0"]));
+    snapshot!("seeds_negative", refused(&desk, 2, &["run", "tiny.toml", "--seeds", "-3"]));
+    snapshot!("jobs_as_word", refused(&desk, 2, &["run", "tiny.toml", "--jobs", "all"]));
+}
+
+#[test]
+fn policies_to_compare_are_checked_before_anything_runs() {
+    let desk = Desk::with_tiny();
+    let compare =
+        |policies: &str, code: i32| refused(&desk, code, &["compare", "tiny.toml", "--policies", policies]);
+    snapshot!("policies_misspelled", compare("dt,adm", 2));
+    snapshot!("policies_named_twice", compare("dt,cs,dynamic-threshold", 1));
+    snapshot!("policies_empty", compare("dt,", 2));
+    assert_eq!(desk.files("").len(), 1, "nothing was begun");
+}
+
+#[test]
+fn a_file_in_the_way_of_the_results_is_named() {
+    let desk = Desk::with_tiny();
+    desk.write("taken", "by a file");
+    snapshot!("out_is_a_file", refused(&desk, 1, &["run", "tiny.toml", "--out", "taken"]));
+    snapshot!("out_below_a_file", refused(&desk, 1, &["run", "tiny.toml", "--out", "taken/by/results"]));
+    snapshot!(
+        "compare_out_below_a_file",
+        refused(&desk, 1, &["compare", "tiny.toml", "--out", "taken/by/results"])
+    );
+    assert_eq!(desk.files("").len(), 2, "nothing was left behind");
+}
+
+#[test]
+fn other_peoples_files_are_never_touched() {
+    let desk = Desk::with_tiny();
+    desk.write("thesis/chapter.txt", "years of work");
+    snapshot!("out_with_foreign_files", refused(&desk, 1, &["run", "tiny.toml", "--out", "thesis"]));
+    snapshot!(
+        "compare_out_with_foreign_files",
+        refused(&desk, 1, &["compare", "tiny.toml", "--out", "thesis"])
+    );
+    snapshot!("out_is_the_folder_one_is_in", refused(&desk, 1, &["run", "tiny.toml", "--out", "."]));
+    assert_eq!(desk.files("").len(), 2, "nothing was left behind");
+}
+
+#[test]
+fn runs_of_different_scenarios_are_not_put_into_one_table() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--out", "all"]);
+    let changed =
+        ["compare", "tiny.toml", "--policies", "dt", "--set", "workload.0.fan_in=2", "--out", "all"];
+    snapshot!("compare_with_another_scenario", refused(&desk, 1, &changed));
+    let seeds = ["run", "tiny.toml", "--seeds", "2", "--out", "all"];
+    snapshot!("seeds_into_a_comparison", refused(&desk, 1, &seeds));
+    desk.succeed(&["run", "tiny.toml", "--out", "single"]);
+    let seeds = ["run", "tiny.toml", "--seeds", "2", "--out", "single"];
+    snapshot!("seeds_into_a_single_run", refused(&desk, 1, &seeds));
+}
+
+#[test]
+fn runs_of_the_same_scenario_join_a_comparison() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--out", "all"]);
+    let shown = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,abm", "--out", "all"]);
+    assert!(shown.contains("earlier runs of this scenario in all are shown too: cs/seed-1\n"), "{shown}");
+    assert!(shown.contains("dt (baseline)") && shown.contains("abm") && shown.contains("cs"), "{shown}");
+    // If every run is made again, another scenario may take the place of the first.
+    let changed = ["--policies", "dt,cs,abm", "--set", "workload.0.fan_in=2", "--out", "all"];
+    desk.succeed(&[&["compare", "tiny.toml"], &changed[..]].concat());
+}
+
+#[test]
+fn reports_need_results() {
+    let desk = Desk::with_tiny();
+    std::fs::create_dir(desk.path("empty")).expect("writable");
+    snapshot!("report_on_an_empty_folder", refused(&desk, 1, &["report", "empty"]));
+    snapshot!("report_on_nothing", refused(&desk, 1, &["report", "absent"]));
+    snapshot!("report_on_a_file", refused(&desk, 1, &["report", "tiny.toml"]));
+}

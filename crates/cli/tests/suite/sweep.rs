@@ -1,0 +1,143 @@
+//! Sweeps: a grid that can be interrupted, continued and extended, and that says which of its points failed.
+
+use crate::support::{Desk, text};
+use serde_json::Value;
+
+fn desk() -> Desk {
+    Desk::with_tiny()
+}
+
+const GRID: [&str; 8] = [
+    "sweep",
+    "tiny.toml",
+    "--vary",
+    "switch.buffer=[\"50 KB\", \"100 KB\"]",
+    "--policies",
+    "dt,abm",
+    "--seeds",
+    "2",
+];
+
+#[test]
+fn an_interrupted_sweep_ends_with_the_bytes_of_an_uninterrupted_one() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "whole"]].concat());
+    desk.succeed(&[&GRID[..], &["--out", "broken"]].concat());
+    // As a kill leaves it: runs that are missing, one that was in the making, no summaries.
+    let broken = desk.path("broken");
+    std::fs::remove_dir_all(broken.join("switch.buffer=50-KB/abm")).expect("it was run");
+    std::fs::remove_dir_all(broken.join("switch.buffer=100-KB/dt/seed-2")).expect("it was run");
+    std::fs::create_dir(broken.join("switch.buffer=100-KB/dt/.seed-2.partial")).expect("a folder");
+    std::fs::remove_file(broken.join("sweep.csv")).expect("it was written");
+    let again = desk.output(&[&GRID[..], &["--out", "broken"]].concat());
+    assert!(text(&again.stderr).contains("5 runs are there already"), "{}", text(&again.stderr));
+    let files = |folder: &str| {
+        let mut files = desk.files(folder);
+        files.retain(|name, _| !name.ends_with("timing.json"));
+        files
+    };
+    let (whole, broken) = (files("whole"), files("broken"));
+    assert_eq!(whole.keys().collect::<Vec<_>>(), broken.keys().collect::<Vec<_>>());
+    for (name, content) in &whole {
+        assert!(broken[name] == *content, "{name} differs");
+    }
+}
+
+#[test]
+fn values_policies_and_seeds_can_be_added_but_no_other_sweep_mixed_in() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
+    let wider = [
+        "sweep",
+        "tiny.toml",
+        "--vary",
+        "switch.buffer=[\"50 KB\", \"200 KB\"]",
+        "--policies",
+        "dt",
+        "--out",
+        "out",
+    ];
+    let more = desk.output(&wider);
+    assert!(text(&more.stderr).contains("1 run is there already"), "{}", text(&more.stderr));
+    let other = desk.output(&["sweep", "tiny.toml", "--vary", "seed=1,2", "--out", "out"]);
+    assert_eq!(other.status.code(), Some(1));
+    assert!(text(&other.stderr).contains("does not hold this sweep"));
+}
+
+#[test]
+fn failing_points_are_named_and_the_others_are_complete() {
+    let desk = desk();
+    let args = ["sweep", "tiny.toml", "--vary", "switch.buffer=[\"1 B\", \"100 KB\"]", "--out", "out"];
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("failing_point", desk.terminal(&args));
+    });
+    assert!(desk.path("out/switch.buffer=100-KB/dt/seed-1/manifest.json").is_file());
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("no_values", desk.terminal(&["sweep", "tiny.toml", "--vary", "switch.buffer"]));
+    });
+}
+
+/// The numbers of the page: what its script reads.
+fn numbers(page: &str) -> Value {
+    let data = page.split_once("<script id=\"explorer-data\" type=\"application/json\">");
+    let (data, _) = data.and_then(|(_, rest)| rest.split_once("</script>")).expect("the page holds numbers");
+    serde_json::from_str(data).expect("they are JSON")
+}
+
+fn place(list: &Value, key: Option<&str>, name: &str) -> usize {
+    let entries = list.as_array().expect("a list");
+    let is = |entry: &Value| key.map_or(entry, |key| &entry[key]) == name;
+    entries.iter().position(is).unwrap_or_else(|| panic!("{name} is not in the page"))
+}
+
+#[test]
+fn the_page_holds_every_number_of_the_table_and_no_other() {
+    let desk = desk();
+    let two_axes = ["--vary", "workload.0.request=[\"60 KB\", \"0.15 MB\"]", "--out", "out"];
+    desk.succeed(&[&GRID[..], &two_axes].concat());
+    let read = |name: &str| std::fs::read_to_string(desk.path("out").join(name)).expect("written");
+    let page = numbers(&read("sweep.html"));
+    let mut in_page = 0;
+    for cell in page["cells"]
+        .as_array()
+        .expect("by metric")
+        .iter()
+        .flat_map(|metric| metric.as_array().expect("by scheme"))
+    {
+        in_page += cell.as_array().expect("by place").iter().filter(|cell| !cell.is_null()).count();
+    }
+    let table = read("sweep.csv");
+    let mut in_table = 0;
+    for row in csv::Reader::from_reader(table.as_bytes()).records() {
+        let row = row.expect("CSV");
+        let keys = page["axes"].as_array().expect("axes").len();
+        let point = page["axes"].as_array().expect("axes").iter().enumerate().fold(0, |point, (at, axis)| {
+            point * axis["values"].as_array().expect("values").len() + place(&axis["values"], None, &row[at])
+        });
+        let (metric, scheme) =
+            (place(&page["metrics"], Some("id"), &row[keys]), place(&page["schemes"], None, &row[keys + 4]));
+        let cell = &page["cells"][metric][scheme][point];
+        let field = |at: usize| row[keys + 5 + at].parse::<f64>().ok();
+        if field(0) == Some(0.0) {
+            assert!(cell.is_null(), "{row:?}: {cell}");
+            continue;
+        }
+        in_table += 1;
+        for at in 0..5 {
+            // This reader of JSON may miss the last bit, a browser's does not.
+            let same = match (cell[at].as_f64(), field(at)) {
+                (Some(one), Some(other)) => (one - other).abs() <= f64::EPSILON * other.abs(),
+                (one, other) => one == other,
+            };
+            assert!(same, "{row:?}: {cell}, number {at}");
+        }
+    }
+    assert_eq!(in_page, in_table);
+    assert!(in_table > 100, "{in_table}");
+    // Sizes in different units lie where they are.
+    assert_eq!(page["axes"][1]["positions"], serde_json::json!([60.0, 150.0]));
+    // Without JavaScript there are charts, and nothing is fetched from anywhere.
+    let html = read("sweep.html");
+    assert!(html.contains("<figure class=\"chart\">") && html.contains("hidden></section>"));
+    assert!(!html.contains("src=") && !html.contains("<link"));
+}

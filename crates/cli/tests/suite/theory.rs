@@ -1,0 +1,86 @@
+//! The calculators as users see them: each derivation as a snapshot, each refusal with the valid range and a hint.
+
+use crate::support::{Desk, text};
+
+macro_rules! shows {
+    ($desk:expr, $name:expr, $args:expr) => {
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!($name, $desk.terminal(&[&["theory"], &$args[..]].concat()))
+        })
+    };
+}
+
+#[test]
+fn every_calculator_shows_its_derivation_and_then_the_answer() {
+    let desk = Desk::new();
+    shows!(desk, "help", ["--help"]);
+    shows!(desk, "burst_tolerance_help", ["burst-tolerance", "--help"]);
+    shows!(desk, "alpha", ["alpha", "--rate", "50 Gb/s", "--burst", "1 MB"]);
+    shows!(desk, "shares", ["shares", "--buffer", "16 MB", "--alpha", "0.125", "--share", "0.25"]);
+    shows!(desk, "guarantees", ["guarantees", "--alphas", "0.5,20", "--gamma", "0.25"]);
+    shows!(desk, "drain_time", ["drain-time", "--alphas", "20,0.5", "--port-rate", "25 Gb/s"]);
+    shows!(desk, "ecn", ["ecn", "--buffer", "192 KB", "--burst", "100 KB"]);
+    shows!(desk, "headroom", ["headroom"]);
+    shows!(desk, "headroom_400g", ["headroom", "--rate", "400 Gb/s", "--lanes", "8", "--cable", "50"]);
+    shows!(desk, "chips", ["chips", "--ports", "40", "--buffer", "3.84 MB"]);
+    shows!(desk, "tdt_parameters", ["tdt-parameters", "--buffer", "1 MB", "--ports", "16"]);
+}
+
+#[test]
+fn burst_tolerance_is_compared_or_derived_for_a_policy() {
+    let desk = Desk::new();
+    let switch = ["burst-tolerance", "--ports", "32", "--queues", "8", "--congested", "4"];
+    shows!(desk, "burst_tolerance", switch);
+    for policy in ["dt", "abm", "plasticine", "edt", "tdt", "losspass", "ideal"] {
+        let args = [&switch[..], &["--policy", policy]].concat();
+        shows!(desk, format!("burst_tolerance_{policy}"), args);
+    }
+    let busy = ["--policy", "abm", "--congested-queues", "3", "--queues-beside-burst", "1"];
+    shows!(desk, "burst_tolerance_busy_port", [&switch[..], &busy].concat());
+    let same =
+        ["--congested-queues", "8", "--priorities", "4", "--same-priority", "--queues-beside-burst", "4"];
+    shows!(desk, "burst_tolerance_same_priority", [&switch[..], &same].concat());
+}
+
+#[test]
+fn what_the_theory_does_not_cover_is_refused_with_the_valid_range_and_a_hint() {
+    let desk = Desk::new();
+    let cases: [(&str, i32, &[&str]); 12] = [
+        ("refused_slow_burst", 1, &["burst-tolerance", "--rate", "5 Gb/s"]),
+        ("refused_congested", 1, &["burst-tolerance", "--congested", "40"]),
+        ("refused_no_buffer", 1, &["burst-tolerance", "--buffer", "0 B"]),
+        ("refused_negative_alpha", 1, &["burst-tolerance", "--alpha", "-1"]),
+        ("refused_tau", 1, &["burst-tolerance", "--tau", "1.2"]),
+        ("refused_large_burst", 1, &["alpha", "--rate", "50 Gb/s", "--burst", "9 MB"]),
+        ("refused_long_burst", 1, &["alpha", "--rate", "50 Gb/s", "--duration", "2 ms"]),
+        ("refused_share", 1, &["shares", "--share", "1"]),
+        ("refused_gamma", 1, &["guarantees", "--gamma", "0"]),
+        ("refused_ecn_burst", 1, &["ecn", "--buffer", "100 KB", "--burst", "100 KB"]),
+        ("refused_percentage", 1, &["headroom", "--small-packets", "120"]),
+        ("refused_unit", 2, &["ecn", "--rtt", "5"]),
+    ];
+    for (name, code, args) in cases {
+        let typed = [&["theory"], args].concat();
+        let output = desk.output(&typed);
+        assert_eq!(output.status.code(), Some(code), "{}", desk.terminal(&typed));
+        assert!(output.stdout.is_empty(), "errors are no data");
+        let shown = text(&output.stderr);
+        assert!(shown.contains("expected") && shown.contains("--help"), "{shown}");
+        shows!(desk, name, args);
+    }
+}
+
+#[test]
+fn every_figure_has_points_and_a_page() {
+    let desk = Desk::new();
+    shows!(desk, "figures", ["figure"]);
+    shows!(desk, "figure_unknown", ["figure", "abm-6"]);
+    let names = desk.succeed(&["theory", "figure"]);
+    for name in names.lines().filter_map(|line| line.split_whitespace().next()) {
+        let points = desk.succeed(&["theory", "figure", name]);
+        assert!(points.starts_with("panel,line,x,y\n") && points.lines().count() > 5, "{name}: {points}");
+        desk.succeed(&["theory", "figure", name, "--out", "figure.html"]);
+        let page = std::fs::read_to_string(desk.path("figure.html")).expect("a page");
+        assert!(page.contains("<svg") && page.ends_with("</html>"), "{name}");
+    }
+}

@@ -1,0 +1,14 @@
+//! Do the policies keep their promises, and do the papers?
+
+mod canaries;
+mod claims_losspass;
+mod claims_plasticine;
+mod claims_reverie;
+mod claims_tdt;
+mod competitive;
+mod docs;
+mod newcomer;
+mod pisa_staleness;
+mod registry;
+mod report;
+mod vectors;

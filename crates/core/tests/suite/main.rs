@@ -1,0 +1,14 @@
+//! The switch and its policies, from outside.
+
+mod bursts;
+mod failures;
+mod intelligent_buffer;
+mod lossless;
+mod losspass;
+mod plasticine;
+mod plasticine_pisa;
+mod profiles;
+mod reference_policies;
+mod registry;
+mod schedulers;
+mod steady_state;

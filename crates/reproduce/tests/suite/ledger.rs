@@ -1,0 +1,332 @@
+//! Is the ledger fresh, and does everything that checks a statement name one?
+//!
+//! With `UPDATE_DOCS` set the derived files are written: `claims/tests.csv` from the tests' own words, `docs/reproduction.md` and the counts in the README
+//! from the three tables in `claims/`.
+
+use bufferlab_core::Profile;
+use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures, places, showing};
+use bufferlab_reproduce::{Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, paper_name};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
+}
+
+fn registry() -> Registry {
+    Registry::load(&root().join("experiments")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn ledger() -> Ledger {
+    Ledger::load(&root().join("claims")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Compares a file with what it should be, or writes it.
+fn assert_fresh(path: &Path, wanted: &str) {
+    let present = fs::read_to_string(path).unwrap_or_default();
+    if present == wanted {
+        return;
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(path, wanted).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        return;
+    }
+    let place = present.lines().zip(wanted.lines()).find(|(have, want)| have != want);
+    panic!(
+        "{} is stale; hint: UPDATE_DOCS=1 cargo test -p bufferlab-reproduce --test suite ledger::\nfirst difference: {place:#?}",
+        path.display()
+    );
+}
+
+/// Rust files below a folder, in order.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// What the pages of claims say was found: the last cell of a row that begins with a number.
+fn found_on_pages() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for page in ["claims-open-loop.md", "claims-transports.md", "claims-lossless.md"] {
+        let text = fs::read_to_string(root().join("docs").join(page)).expect("the page is there");
+        for line in text.lines() {
+            let escaped = line.replace("\\|", "\u{1}");
+            let cells: Vec<_> = escaped.split('|').map(str::trim).collect();
+            if let ["", id, _, _, here, ""] = cells[..] {
+                found.insert(id.to_owned(), here.replace('\u{1}', "|"));
+            }
+        }
+    }
+    found
+}
+
+/// The tests that say which statement they check: `/// Claim: ID, ID` above a test, or an entry of `claims!`.
+fn tests_of_statements() -> Vec<TestEvidence> {
+    let (mut files, root) = (Vec::new(), root());
+    for entry in fs::read_dir(root.join("crates")).expect("crates are there") {
+        sources(&entry.expect("readable").path().join("tests"), &mut files);
+    }
+    files.sort();
+    let (found, known) = (found_on_pages(), ledger());
+    let known: BTreeSet<&str> = known.rows.iter().map(|row| row.claim.id.as_str()).collect();
+    let mut evidence: BTreeMap<String, TestEvidence> = BTreeMap::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("readable");
+        let place = file.strip_prefix(&root).expect("inside").display().to_string();
+        let mut named: Vec<String> = Vec::new();
+        for line in text.lines().map(str::trim) {
+            if let Some(ids) = line.strip_prefix("/// Claim: ").or_else(|| line.strip_prefix("/// Claims: "))
+            {
+                let ids =
+                    ids.split([',', ' ']).map(|id| id.trim_end_matches('.')).filter(|id| known.contains(id));
+                named.extend(ids.map(str::to_owned));
+            } else if let Some(rest) = line.strip_prefix("fn ") {
+                let name = rest.split('(').next().unwrap_or_default();
+                for id in named.drain(..) {
+                    let test = format!("{place}::{name}");
+                    let of = TestEvidence {
+                        id: id.clone(),
+                        verdict: Verdict::Pass,
+                        measured: String::new(),
+                        test,
+                    };
+                    evidence.entry(id).or_insert(of);
+                }
+            } else if let Some((verdict, id, name)) = entry_of_claims(line)
+                && known.contains(id)
+            {
+                let figure = found.get(id).cloned().unwrap_or_default();
+                let (verdict, measured) = match verdict {
+                    "Holds" => (Verdict::Pass, figure),
+                    "Fails" => (Verdict::Fail, figure),
+                    _ => (
+                        Verdict::Pass,
+                        format!("refuted as printed, the corrected statement holds: {figure}"),
+                    ),
+                };
+                let test = format!("{place}::{name}");
+                evidence.insert(id.to_owned(), TestEvidence { id: id.to_owned(), verdict, measured, test });
+            }
+        }
+    }
+    let order: BTreeMap<&str, usize> = known.iter().enumerate().map(|(place, id)| (*id, place)).collect();
+    let mut list: Vec<_> = evidence.into_values().collect();
+    list.sort_by_key(|test| order.get(test.id.as_str()).copied());
+    list
+}
+
+/// `Holds "TDT-E1-1" its_name ("paper") {`
+fn entry_of_claims(line: &str) -> Option<(&str, &str, &str)> {
+    let (verdict, rest) = line.split_once(" \"")?;
+    if !["Holds", "Fails", "Refuted"].contains(&verdict) {
+        return None;
+    }
+    let (id, rest) = rest.split_once("\" ")?;
+    Some((verdict, id, rest.split(' ').next()?))
+}
+
+#[test]
+fn the_table_of_tests_is_what_the_tests_say() {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for test in tests_of_statements() {
+        writer.serialize(test).expect("a row is a row");
+    }
+    let wanted = String::from_utf8(writer.into_inner().expect("in memory")).expect("text");
+    assert_fresh(&root().join("claims/tests.csv"), &wanted);
+}
+
+#[test]
+fn every_statement_is_checked_by_one_experiment_at_most_and_exists() {
+    let known = ledger();
+    let mut seen = BTreeSet::new();
+    for experiment in registry().experiments {
+        for claim in experiment.claims {
+            assert!(
+                known.rows.iter().any(|row| row.claim.id == claim.id),
+                "{}: there is no claim {}",
+                experiment.id,
+                claim.id
+            );
+            assert!(
+                seen.insert(claim.id.clone()),
+                "{}: {} is checked elsewhere too",
+                experiment.id,
+                claim.id
+            );
+        }
+    }
+    assert!(seen.len() >= 70, "{} statements are checked by experiments", seen.len());
+}
+
+#[test]
+fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_reading() {
+    for experiment in registry().experiments.iter().filter(|one| one.theory.is_none()) {
+        let mut readings = vec![None, Some(Profile::Paper)];
+        readings.extend(experiment.artifact.iter().map(|_| Some(Profile::Artifact)));
+        for scale in [ScaleName::Quick, ScaleName::Paper] {
+            for &reading in &readings {
+                let plan = Plan { profile: reading, ..Plan::new(experiment, scale, Some(1)) };
+                assert!(!plan.points.is_empty());
+                for point in &plan.points {
+                    let loaded = plan.load(point).unwrap_or_else(|why| panic!("{why}"));
+                    let wanted = reading.unwrap_or(Profile::Paper);
+                    assert_eq!(loaded.scenario.profile, wanted, "{}", plan.describe(point));
+                }
+            }
+        }
+    }
+}
+
+/// They take milliseconds and have points.
+#[test]
+fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
+    let experiments = registry().experiments;
+    for entry in bufferlab_theory::figures::FIGURES {
+        let shown = experiments.iter().any(|one| one.theory.is_some_and(|theory| theory.name == entry.name));
+        assert!(shown, "no experiment shows {}", entry.name);
+        let panels = entry.panels().unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        assert!(panels.iter().all(|panel| panel.series.iter().all(|line| !line.points.is_empty())));
+    }
+}
+
+/// Where values are known by name only, a name that does not exist shows when the script runs.
+#[test]
+fn every_script_asks_for_runs_and_metrics_that_exist() {
+    use bufferlab_reproduce::expression::{Values, evaluate};
+    use std::sync::Arc;
+
+    /// Answers every question that the experiment can ask.
+    struct Anything(bufferlab_reproduce::Experiment);
+
+    impl Values for Anything {
+        fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String> {
+            let known = self.0.metrics.contains_key(metric)
+                && self.0.variants.iter().any(|one| one.name == variant)
+                && places.len() == self.0.axes.len()
+                && places.iter().zip(&self.0.axes).all(|(label, axis)| {
+                    let chosen = self.0.quick.values.get(&axis.name);
+                    axis.values.iter().any(|value| value.label == *label)
+                        && chosen.is_none_or(|labels| labels.contains(label))
+                });
+            // Not constant: a rank correlation needs an order.
+            let sum: usize =
+                metric.bytes().chain(variant.bytes()).chain(places.concat().bytes()).map(usize::from).sum();
+            if known { Ok(1.0 + sum as f64) } else { Err(format!("{metric} of {variant} at {places:?}")) }
+        }
+
+        fn first_axis(&self) -> Vec<(String, f64)> {
+            let Some(axis) = self.0.axes.first() else { return Vec::new() };
+            let chosen = self.0.quick.values.get(&axis.name);
+            let ran =
+                axis.values.iter().filter(|value| chosen.is_none_or(|labels| labels.contains(&value.label)));
+            ran.map(|value| (value.label.clone(), value.x)).collect()
+        }
+    }
+
+    for experiment in registry().experiments {
+        let values: Arc<dyn Values> = Arc::new(Anything(experiment.clone()));
+        for claim in &experiment.claims {
+            for condition in &claim.conditions {
+                if let Err(why) = evaluate(&condition.effect, &values) {
+                    panic!("{} {}: {why}\n{}", experiment.id, claim.id, condition.effect);
+                }
+            }
+        }
+    }
+}
+
+/// The conceptual ones say why; of all others an experiment shows every one.
+#[test]
+fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
+    let (figures, experiments) = (paper_figures().expect("a table"), registry().experiments);
+    for figure in &figures {
+        let name = format!("{} {}", figure.paper, figure.figure);
+        assert_eq!(places(&figure.figure).len(), 1, "{name} is one figure or table");
+        let shown = showing(&experiments, figure).count();
+        assert!(
+            (shown > 0) == figure.conceptual.is_empty(),
+            "{name}: {shown} experiments, and \"{}\"",
+            figure.conceptual
+        );
+    }
+    for experiment in &experiments {
+        let paper = experiment.id.split('/').next().unwrap_or_default();
+        let of = places(&experiment.figure);
+        assert!(!of.is_empty(), "{}: \"{}\" names no figure", experiment.id, experiment.figure);
+        for place in of {
+            let known = figures.iter().any(|figure| figure.paper == paper && figure.figure == place.whole());
+            assert!(known, "{}: claims/figures.csv has no {} of {paper}", experiment.id, place.whole());
+        }
+    }
+}
+
+#[test]
+fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
+    let (figures, ledger) = (paper_figures().expect("a table"), ledger());
+    let mut named = 0;
+    for row in &ledger.rows {
+        let paper = paper_name(&row.claim.paper).to_lowercase();
+        for place in places(&row.claim.figure_table_section) {
+            let is = |figure: &PaperFigure| {
+                Some(figure.paper.as_str()) == paper.split(' ').next() && figure.figure == place.whole()
+            };
+            let figure = figures.iter().find(|figure| is(figure));
+            assert!(
+                figure.is_some(),
+                "{}: claims/figures.csv has no {} of {paper}",
+                row.claim.id,
+                place.whole()
+            );
+            // What is conceptual has no statement that only runs could check.
+            let conceptual = figure.is_some_and(|figure| !figure.conceptual.is_empty());
+            assert!(!conceptual || row.test.is_some(), "{}: {} is conceptual", row.claim.id, place.whole());
+            named += 1;
+        }
+    }
+    assert!(named > 150, "{named} figures named");
+}
+
+#[test]
+fn the_page_and_the_readme_show_the_ledger() {
+    let ledger = ledger();
+    let page = root().join("docs/reproduction.md");
+    let text = fs::read_to_string(&page).expect("the page is there");
+    let block = format!("{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
+    let text = with_block(&text, "ledger", &block);
+    let figures =
+        figures_markdown(&registry().experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
+    assert_fresh(&page, &with_block(&text, "figures", &figures));
+    let readme = root().join("README.md");
+    let text = fs::read_to_string(&readme).expect("the README is there");
+    assert_fresh(&readme, &with_block(&text, "ledger", &ledger.summary_markdown()));
+}
+
+fn with_block(text: &str, name: &str, block: &str) -> String {
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("the page has no {name}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("the {name} do not end"));
+    format!("{before}{begin}\n{block}\n{end}{after}")
+}
+
+#[test]
+fn the_experiment_in_the_guide_can_be_loaded() {
+    let guide = fs::read_to_string(root().join("docs/guide.md")).expect("the guide is there");
+    let block =
+        guide.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
+    let text = block.split("```").next().unwrap_or_default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("incast.toml");
+    fs::write(&path, text).expect("writable");
+    let experiment = bufferlab_reproduce::Experiment::load(&path, "shallow/incast");
+    let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((experiment.claims.len(), experiment.metrics.len(), experiment.variants.len()), (1, 4, 2));
+}

@@ -1,0 +1,4 @@
+//! The ledger of claims and the experiments behind it.
+
+mod ledger;
+mod running;

@@ -1,0 +1,9 @@
+//! What the scenario format accepts, means and refuses.
+
+mod common;
+mod flow_control;
+mod meaning;
+mod mistakes;
+mod reference;
+mod round_trip;
+mod schema;

@@ -1,0 +1,280 @@
+//! What the keys of a scenario mean in numbers.
+
+use crate::common::shipped_with;
+use bufferlab_core::ParamValue;
+use bufferlab_scenario::{
+    Discipline, EcnMoment, InitialWindow, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess,
+    load, load_text,
+};
+use bufferlab_units::{BitRate, Time};
+use bufferlab_workload::{Pattern, SizeDistribution};
+use std::path::Path;
+
+fn alpha(loaded: &bufferlab_scenario::Loaded) -> &ParamValue {
+    let params = &loaded.scenario.switches[0].policy_params;
+    &params.iter().find(|(name, _)| name == "alpha").expect("it has an alpha").1
+}
+
+#[test]
+fn buffer_aware_marking_is_a_step_and_a_condition_on_the_free_buffer() {
+    let ecn = |value: &str| {
+        let loaded = shipped_with("dumbbell.toml", &[("switch.ecn", value)]);
+        (loaded.scenario.switches[0].ecn.clone().expect("it marks"), loaded.warnings.len())
+    };
+    let (found, _) = ecn("{ kind = \"bcc\", threshold = \"720 KB\", alpha = \"1/2\", scope = \"port\" }");
+    assert_eq!((found.kmin_bytes, found.kmax_bytes, found.at), (720_000, 720_000, EcnMoment::Enqueue));
+    assert_eq!(found.shared, Some(SharedEcnSpec { floor_bytes: 18_000, share: 0.375, alpha: 0.5 }));
+    let (step, without) = ecn("{ kind = \"step\", threshold = \"1 GB\" }");
+    assert_eq!(step.shared, None);
+    // A step above any queue never marks; with the second condition it is a way to mark by the buffer alone.
+    let (_, with) = ecn("{ kind = \"bcc\", threshold = \"1 GB\" }");
+    assert_eq!((without, with), (1, 0));
+}
+
+#[test]
+fn abm_reduced_is_the_setup_of_the_authors_scripts() {
+    let scenario = shipped_with("abm-reduced.toml", &[]).scenario;
+    let buffers: Vec<_> = scenario.switches.iter().map(|switch| switch.buffer_bytes).collect();
+    assert_eq!(buffers, [3_840_000, 3_840_000, 768_000, 768_000]);
+    let ecn = scenario.switches[0].ecn.as_ref().expect("it marks");
+    assert_eq!((ecn.kmin_bytes, ecn.kmax_bytes, ecn.at), (65 * 1_400, 65 * 1_400, EcnMoment::Enqueue));
+    let TrafficProcess::Poisson { load_of, flows_per_second_per_host, pattern, .. } =
+        &scenario.workloads[0].process
+    else {
+        panic!("the first workload is the background");
+    };
+    assert_eq!((*load_of, *pattern), (LoadReference::LeafUplinks, Pattern::NextRack));
+    let mean = SizeDistribution::builtin("web_search").expect("built in").mean();
+    let expected = 0.4 * 80e9 / 32.0 / (8.0 * mean);
+    assert!((flows_per_second_per_host / expected - 1.0).abs() < 1e-12);
+    let TrafficProcess::Incast { request_bytes, fan_in, persistent, .. } = scenario.workloads[1].process
+    else {
+        panic!("the second workload is the incast");
+    };
+    assert_eq!((request_bytes, fan_in, persistent), (1_152_000, 32, true));
+    assert_eq!(
+        (scenario.transports[0].initial_window, scenario.transports[1].initial_window),
+        (InitialWindow::Segments(55), InitialWindow::Whole)
+    );
+    assert_eq!((scenario.workloads[0].transport, scenario.workloads[1].transport), (0, 1));
+    assert_eq!(
+        (&scenario.transports[0].data_priorities[..], scenario.transports[0].control_priority),
+        (&[1][..], 0)
+    );
+    assert!(scenario.transports[0].ecn_capable);
+}
+
+#[test]
+fn overrides_of_the_command_line_reach_every_kind_of_key() {
+    let set = |overrides: &[(&str, &str)]| shipped_with("abm-reduced.toml", overrides);
+    assert_eq!(set(&[("switch.policy", "abm")]).scenario.switches[3].policy, "abm");
+    let ratio = |x: f64| ParamValue::RatioPerPriority(vec![x].into());
+    // Another policy does not inherit the old one's parameters; the same one does.
+    assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2")])), ratio(2.0));
+    assert_eq!(*alpha(&set(&[("switch.policy", "{ name = \"abm\", alpha = 0.25 }")])), ratio(0.25));
+    assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2"), ("switch.policy", "abm")])), ratio(0.5));
+    assert_eq!(*alpha(&set(&[("switch.policy", "abm"), ("switch.policy.alpha", "4")])), ratio(4.0));
+    assert_eq!(set(&[("duration", "1 s")]).scenario.duration, Time::from_ms(1_000));
+    assert_eq!(set(&[("duration", "\"1 s\"")]).scenario.duration, Time::from_ms(1_000));
+    assert_eq!(set(&[("seed", "9")]).scenario.seed, 9);
+    assert_eq!(set(&[("switch.buffer", "1 MB")]).scenario.switches[0].buffer_bytes, 1_000_000);
+    assert_eq!(
+        set(&[("transport.dctcp-query.min_rto", "1ms")]).scenario.transports[1].min_rto,
+        Time::from_ms(1)
+    );
+    let loaded = set(&[("workload.web_search.load", "0.8"), ("workload.1.request", "1 MB")]);
+    assert!(matches!(loaded.scenario.workloads[0].process, TrafficProcess::Poisson { load: 0.8, .. }));
+    assert!(matches!(
+        loaded.scenario.workloads[1].process,
+        TrafficProcess::Incast { request_bytes: 1_000_000, .. }
+    ));
+    let dumbbell = [
+        ("topology.kind", "dumbbell"),
+        ("topology.hosts_per_side", "32"),
+        ("topology.host_rate", "10 Gb/s"),
+        ("topology.bottleneck_rate", "10 Gb/s"),
+        ("topology.delay", "10 us"),
+        ("output.sample_switch", "left"),
+    ];
+    assert_eq!(set(&dumbbell).scenario.topology.switches, ["left", "right"]);
+}
+
+#[test]
+fn artifact_profile_selects_the_artifact_defaults() {
+    let loaded = shipped_with("abm-reduced.toml", &[("profile", "artifact"), ("switch.policy", "abm")]);
+    let params = &loaded.scenario.switches[0].policy_params;
+    let unscheduled = params.iter().find(|(name, _)| name == "unscheduled_alpha");
+    assert_eq!(unscheduled.map(|(_, value)| value), Some(&ParamValue::Ratio(1_024.0)));
+}
+
+#[test]
+fn changes_of_cables_leave_buffers_and_offered_load_alone() {
+    let changed = shipped_with("link-failure.toml", &[]).scenario;
+    let healthy = shipped_with("link-failure.toml", &[("topology.change", "[]")]).scenario;
+    assert_eq!(changed.switches, healthy.switches);
+    assert_eq!(changed.workloads, healthy.workloads);
+    let cable = |a: &str, b: &str| {
+        let node = |name| changed.topology.node(name).expect("it exists");
+        &changed.topology.links[changed.topology.cables_between(node(a), node(b))[0] as usize]
+    };
+    assert_eq!(cable("leaf0", "spine1").down, [(Time::ZERO, Time::MAX)]);
+    assert_eq!(cable("leaf1", "spine0").rate_ab, BitRate::gbps(4));
+    assert_eq!(cable("leaf2", "spine2").down, [(Time::from_ms(20), Time::from_ms(30))]);
+    let different =
+        changed.topology.links.iter().zip(&healthy.topology.links).filter(|(a, b)| a != b).count();
+    assert_eq!(different, 3);
+}
+
+#[test]
+fn an_override_changes_what_it_says_and_nothing_else() {
+    let switches = shipped_with("link-failure.toml", &[]).scenario.switches;
+    let (leaf, spine) = (&switches[0], &switches[3]);
+    assert_eq!((leaf.buffer_bytes, spine.buffer_bytes), (2_000_000, 1_000_000));
+    let k = |switch: &bufferlab_scenario::SwitchSpec| switch.ecn.as_ref().map(|ecn| ecn.kmin_bytes);
+    assert_eq!((k(leaf), k(spine)), (Some(91_000), Some(200_000)));
+    assert_eq!((&leaf.policy, &leaf.policy_params), (&spine.policy, &spine.policy_params));
+    assert_eq!(switches[1], switches[2]);
+}
+
+const PAIR: &str = r#"
+duration = "1 ms"
+topology = { kind = "leaf_spine", leaves = 2, hosts_per_leaf = 2, spines = 1, links_per_pair = 2, host_rate = "10 Gb/s", delay = "1 us" }
+switch = { buffer = "1 MB", policy = "cs" }
+transport = [{ congestion_control = "newreno" }]
+workload = [{ kind = "poisson", sizes = "web_search", load = 0.5 }]
+"#;
+
+#[test]
+fn a_change_follows_the_order_in_which_it_names_the_ends() {
+    let load = |change: &str| {
+        let change = crate::common::owned(&[("topology.change", change)]);
+        let loaded = load_text(Path::new("pair.toml"), PAIR, &change);
+        loaded.unwrap_or_else(|error| panic!("{}", crate::common::render(&error))).scenario.topology
+    };
+    // Cables 4 and 5 join leaf0 and the spine; the generator writes the leaf first.
+    let rates = |topology: &bufferlab_scenario::Topology, cable: usize| {
+        let link = &topology.links[cable];
+        assert_eq!(link.a, Node::Switch(0));
+        (link.rate_ab.0 / 1_000_000_000, link.rate_ba.0 / 1_000_000_000)
+    };
+    let topology = load("[{ link = \"leaf0-spine0\", rate_ab = \"1 Gb/s\" }]");
+    assert_eq!((rates(&topology, 4), rates(&topology, 5)), ((1, 10), (1, 10)));
+    let topology = load("[{ link = \"spine0-leaf0/1\", rate_ab = \"1 Gb/s\", rate = \"2 Gb/s\" }]");
+    assert_eq!((rates(&topology, 4), rates(&topology, 5)), ((10, 10), (2, 1)));
+}
+
+#[test]
+fn defaults_depend_on_the_network_where_the_reference_says_so() {
+    let star = shipped_with("star-incast.toml", &[]).scenario;
+    assert_eq!(star.transports[0].data_priorities, [0]);
+    assert!(!star.transports[0].ecn_capable);
+    let TrafficProcess::Incast { pattern, .. } = star.workloads[0].process else { panic!("an incast") };
+    assert_eq!(pattern, Pattern::AllToAll);
+    assert_eq!(star.topology.multipath, Multipath::EcmpFlow);
+    let pair = load_text(Path::new("pair.toml"), PAIR, &[]).expect("it loads").scenario;
+    let TrafficProcess::Poisson { pattern, load_of, .. } = pair.workloads[0].process else {
+        panic!("poisson")
+    };
+    assert_eq!((pattern, load_of), (Pattern::OtherRack, LoadReference::LeafUplinks));
+    assert_eq!(pair.switches[0].scheduler.groups[0].discipline, Discipline::RoundRobin);
+}
+
+#[test]
+fn a_file_extends_another_and_paths_stay_relative_to_the_file_that_says_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("it has one")).expect("writable");
+        std::fs::write(&path, text).expect("writable");
+        path
+    };
+    write("base/flows.csv", "src,dst,size_bytes,start_ns,class\nh1,h2,1000,5,x\nh0,h3,2000,0,y\n");
+    let base = PAIR.replace(
+        "{ kind = \"poisson\", sizes = \"web_search\", load = 0.5 }",
+        "{ kind = \"flow_list\", file = \"flows.csv\" }",
+    );
+    write("base/base.toml", &base);
+    write("base/middle.toml", "extends = \"base.toml\"\nseed = 5\n[switch]\npolicy = \"dt\"\n");
+    let top = write(
+        "top.toml",
+        "extends = \"base/middle.toml\"\n[switch]\npolicy.alpha = 8\n[topology]\nleaves = 3\n",
+    );
+    let loaded = load(&top, &[]).unwrap_or_else(|error| panic!("{}", crate::common::render(&error)));
+    assert_eq!((loaded.scenario.seed, loaded.scenario.topology.hosts.len()), (5, 6));
+    assert_eq!(loaded.scenario.name, "top");
+    assert_eq!(*alpha(&loaded), ParamValue::RatioPerPriority(vec![8.0].into()));
+    let TrafficProcess::FlowList { path, flows, classes } = &loaded.scenario.workloads[0].process else {
+        panic!("a flow list");
+    };
+    assert_eq!((path.as_str(), flows.len(), classes.len()), ("flows.csv", 2, 2));
+    assert_eq!((flows[0].src, flows[0].size), (0, 2_000));
+    crate::common::assert_round_trip(&loaded);
+}
+
+#[test]
+fn a_burst_of_a_length_is_as_many_whole_packets_as_come_nearest() {
+    let loaded = crate::common::shipped_with("tdt-fig7.toml", &[]);
+    let flows = |workload: usize| match &loaded.scenario.workloads[workload].process {
+        TrafficProcess::Bursts { flows } => flows.clone(),
+        other => panic!("bursts, not {other:?}"),
+    };
+    // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B; 2 Gb/s until the end of 200 ms are 33,333.3.
+    assert_eq!(flows(1)[0].size, 667 * 1_446);
+    assert_eq!((flows(0)[0].size, flows(0)[1].dst), (33_333 * 1_446, 1));
+    assert!(loaded.scenario.output.delays, "open-loop traffic is judged by its delays too");
+    let dctcp = crate::common::shipped_with("abm-reduced.toml", &[]);
+    assert!(!dctcp.scenario.output.delays);
+}
+
+#[test]
+fn what_cannot_matter_in_an_open_loop_is_warned_about() {
+    let text = r#"
+        duration = "1 s"
+        topology = { kind = "single_switch", hosts = 2, rate = "1 Gb/s", delay = "0 s" }
+        switch = { buffer = "1 MB", policy = "dt" }
+        transport = [{ congestion_control = "none", rate = "8 Gb/s", min_rto = "5 ms" }]
+        workload = [{ kind = "on_off", pairs = [["h0", "h1"]], on_time = "1 ms", off_time = "1 ms", pareto_shape = 1.2 }]
+    "#;
+    let loaded = load_text(Path::new("open.toml"), text, &[]).expect("it loads");
+    let keys: Vec<_> = loaded.warnings.iter().map(|warning| warning.key()).collect();
+    assert_eq!(keys, ["transport.0.min_rto", "workload.0.kind", "workload.0.pareto_shape"]);
+    assert!(loaded.warnings[1].to_string().contains("can send at 1 Gb/s only"), "{}", loaded.warnings[1]);
+}
+
+#[test]
+fn parameters_of_another_congestion_control_are_warned_about_and_left_out() {
+    let text = r#"
+        duration = "1 s"
+        topology = { kind = "single_switch", hosts = 2, rate = "1 Gb/s", delay = "0 s" }
+        switch = { buffer = "1 MB", policy = "dt" }
+        transport = [{ congestion_control = "newreno", hpcc_flows = 7, base_rtt = "5 us" }]
+        workload = [{ kind = "poisson", sizes = "1 KB", load = 0.1 }]
+    "#;
+    let loaded = load_text(Path::new("foreign.toml"), text, &[]).expect("it loads");
+    let keys: Vec<_> = loaded.warnings.iter().map(|warning| warning.key()).collect();
+    assert_eq!(keys, ["transport.0.hpcc_flows", "transport.0.base_rtt"]);
+    assert!(
+        !loaded.resolved.contains("hpcc_") && !loaded.resolved.contains("base_rtt"),
+        "{}",
+        loaded.resolved
+    );
+}
+
+#[test]
+fn controls_that_start_at_line_rate_have_a_bandwidth_delay_product_as_their_first_window() {
+    let window = |control: &str| {
+        let text = format!(
+            "duration = \"1 s\"\ntopology = {{ kind = \"single_switch\", hosts = 2, rate = \"1 Gb/s\", delay = \"0 s\" }}\n\
+             switch = {{ buffer = \"1 MB\", policy = \"dt\" }}\ntransport = [{{ congestion_control = \"{control}\" }}]\n\
+             workload = [{{ kind = \"poisson\", sizes = \"1 KB\", load = 0.1 }}]"
+        );
+        load_text(Path::new("window.toml"), &text, &[]).expect("it loads").scenario.transports[0]
+            .initial_window
+    };
+    for control in ["hpcc", "powertcp", "theta-powertcp", "timely"] {
+        assert_eq!(window(control), InitialWindow::BandwidthDelay, "{control}");
+    }
+    for control in ["newreno", "cubic", "dctcp", "ecn-star", "swift"] {
+        assert_eq!(window(control), InitialWindow::Segments(10), "{control}");
+    }
+}

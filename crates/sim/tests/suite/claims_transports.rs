@@ -1,0 +1,30 @@
+//! Claims that need transports: TDT's Figures 12 and 13, LossPass's star, ABM's isolation and its queues per port.
+//!
+//! The quick ones run with all other tests. The others take minutes, are ignored, and are run, page included, by
+//!
+//! ```text
+//! UPDATE_DOCS=1 cargo test --release -p bufferlab-sim --test suite claims_transports:: -- --include-ignored
+//! ```
+
+mod abm;
+mod losspass;
+mod losspass_fig1;
+mod losspass_slow;
+mod run;
+mod tdt;
+
+use bufferlab_conformance::claims::{Claim, assert_page};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Compares a block of the page with what was found, or writes it: one at a time, for they are in one file.
+fn assert_block(name: &str, claims: &[Claim]) {
+    static PAGE: Mutex<()> = Mutex::new(());
+    for claim in claims {
+        // Done before the lock, so that others need not wait for the runs.
+        (claim.check)();
+    }
+    let _guard = PAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims-transports.md");
+    assert_page(&page, name, claims);
+}

@@ -1,0 +1,75 @@
+//! TDT (ToN 2022), Figures 12 and 13: do Cubic and DCTCP converge when the limits of ports move?
+
+use super::run::{Run, jain, list, run};
+use bufferlab_conformance::claims;
+use bufferlab_conformance::claims::Finding;
+use std::sync::Arc;
+
+fn policy(name: &str) -> String {
+    format!("{{ name = \"{name}\", alpha = 1.0 }}")
+}
+
+fn cubic(name: &str) -> Arc<Run> {
+    run("tdt-fig12.toml", &[("switch.policy", &policy(name))])
+}
+
+fn dctcp(name: &str) -> Arc<Run> {
+    run("tdt-fig13.toml", &[("switch.policy", &policy(name))])
+}
+
+/// Jain's index of the ten flows in every window of 100 ms from `from` (tenths of a second) to the end at 2 s.
+fn windows(run: &Run, from: u32) -> Vec<f64> {
+    (from..20).map(|n| jain(&run.goodput(f64::from(n) / 10.0, f64::from(n + 1) / 10.0))).collect()
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+claims! {
+    Holds "TDT-F12-1" tdt_f12_1_three_cubic_flows_share_the_link_in_the_end ("33 Mb/s each (criterion: within 25 %)") {
+        let found = ["dt", "tdt"].map(|name| cubic(name).goodput(30.0, 40.0));
+        let fair = |flows: &Vec<f64>| flows.len() == 3 && flows.iter().all(|mbps| (mbps / (100.0 / 3.0) - 1.0).abs() <= 0.25);
+        Finding::new(
+            found.iter().all(fair),
+            format!("30 to 40 s: DT {} Mb/s, TDT {} Mb/s", list(found[0].clone(), 1), list(found[1].clone(), 1)),
+        )
+    }
+
+    Holds "TDT-F12-2" tdt_f12_2_tdt_converges_too ("TDT slower, but it converges (criterion: both Jain >= 0.9 in the last 10 s)") {
+        let found = ["dt", "tdt"].map(|name| {
+            let run = cubic(name);
+            [10.0, 20.0, 30.0].map(|from| jain(&run.goodput(from, from + 10.0)))
+        });
+        Finding::new(
+            found.iter().all(|jains| jains[2] >= 0.9),
+            format!(
+                "Jain in 10 to 20, 20 to 30, 30 to 40 s: DT {}; TDT {}",
+                list(found[0], 3),
+                list(found[1], 3)
+            ),
+        )
+    }
+
+    Holds "TDT-F13-1" tdt_f13_1_windows_of_dctcp_are_fair_under_tdt ("0.98 around 0.5 s (criterion: at least 0.85 in every 100 ms from 0.2 s)") {
+        let jains = windows(&dctcp("tdt"), 2);
+        Finding::new(
+            jains.len() == 18 && least(&jains) >= 0.85,
+            format!("least {:.3}; from 0.4 to 0.6 s {}", least(&jains), list(jains[2..4].to_vec(), 3)),
+        )
+    }
+
+    Holds "TDT-F13-2" tdt_f13_2_dctcp_is_fair_on_average ("average above 0.99 (criterion: 0.97)") {
+        let found = ["dt", "tdt"].map(|name| mean(&windows(&dctcp(name), 0)));
+        Finding::new(found.iter().all(|jain| *jain >= 0.97), format!("DT {:.3}, TDT {:.3}", found[0], found[1]))
+    }
+}
+
+#[test]
+fn the_page_says_what_was_found() {
+    super::assert_block("tdt-transports", CLAIMS);
+}

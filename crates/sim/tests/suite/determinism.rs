@@ -1,0 +1,89 @@
+//! Is a run a function of its scenario and seed, and of nothing else?
+
+use crate::support::{Lab, Rows, run, run_fast};
+use bufferlab_metrics::FlowRow;
+use bufferlab_scenario::Scenario;
+use bufferlab_sim::Simulation;
+
+const TRANSPORT: &str = "congestion_control = \"dctcp\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"\n\
+                         unscheduled_bytes = \"20 KB\"";
+
+/// Two racks under load with losses, marks that draw random numbers, sprayed packets and queries.
+fn scenario(policy: &str, seed: u64, load: f64) -> Scenario {
+    let lab = Lab::new(
+        "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 6\nspines = 2\nlinks_per_pair = 2\nmultipath = \"spray\"\n\
+         host_rate = \"10 Gb/s\"\ndelay = \"2 us\"",
+        &format!(
+            "buffer = \"120 KB\"\nqueues_per_port = 2\npolicy = \"{policy}\"\n\
+             ecn = {{ kind = \"red\", kmin = \"5 KB\", kmax = \"30 KB\", pmax = 0.5 }}"
+        ),
+        TRANSPORT,
+    );
+    lab.seed(seed).times("4 ms", "1 s").more("[output]\nsample_interval = \"10 us\"").workloads(&format!(
+        "[[workload]]\nkind = \"poisson\"\nsizes = \"40 KB\"\nload = {load}\nload_of = \"leaf_uplinks\"\n\
+         [[workload]]\nkind = \"incast\"\nrequest = \"60 KB\"\nfan_in = 6\nqueries_per_second_per_host = 300.0"
+    ))
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_rows() {
+    let first = run(&scenario("abm", 7, 0.9));
+    assert!(first.switch_losses() > 0 && first.flows.iter().any(|flow| flow.marked_packets > 0));
+    assert!(!first.series.is_empty() && !first.queries.is_empty());
+    assert!(first == run(&scenario("abm", 7, 0.9)), "two runs differ");
+}
+
+#[test]
+fn another_seed_gives_other_rows() {
+    let (one, other) = (run_fast(&scenario("dt", 1, 0.9)), run_fast(&scenario("dt", 2, 0.9)));
+    let starts = |rows: &Rows| rows.flows_by_number().iter().map(|flow| flow.start_ns).collect::<Vec<_>>();
+    assert_ne!(starts(&one), starts(&other));
+    assert_ne!(one.totals.packet_hops, other.totals.packet_hops);
+}
+
+/// What arrives, without what becomes of it.
+fn arrivals(rows: &Rows) -> Vec<FlowRow> {
+    let of = |flow: &&FlowRow| FlowRow {
+        fct_ns: None,
+        slowdown: None,
+        sent_packets: 0,
+        retransmitted_packets: 0,
+        timeouts: 0,
+        marked_packets: 0,
+        dropped_packets: 0,
+        ..(*flow).clone()
+    };
+    rows.flows_by_number().iter().map(of).collect()
+}
+
+#[test]
+fn policies_meet_the_same_arrivals() {
+    let base = run_fast(&scenario("dt", 3, 0.9));
+    for policy in ["cs", "abm", "cp", "es"] {
+        let other = run_fast(&scenario(policy, 3, 0.9));
+        assert_eq!(arrivals(&base), arrivals(&other), "{policy}");
+        let times = |rows: &Rows| rows.flows_by_number().iter().map(|flow| flow.fct_ns).collect::<Vec<_>>();
+        assert_ne!(times(&base), times(&other), "{policy} treats them differently");
+    }
+}
+
+#[test]
+fn watching_a_run_does_not_change_it() {
+    let scenario = scenario("dt", 5, 1.0);
+    let plain = run_fast(&scenario);
+    assert!(plain == run(&scenario), "verification changes the run");
+    let mut rows = Rows::default();
+    let (mut calls, mut latest) = (0, 0);
+    let simulation = Simulation::new(&scenario).expect("it fits");
+    let mut watch = |progress: &bufferlab_sim::Progress| {
+        calls += 1;
+        assert!(
+            progress.now.0 >= latest && progress.now <= progress.end && progress.duration <= progress.end
+        );
+        assert!(progress.flows_live <= progress.flows_started && progress.packet_hops > 0);
+        latest = progress.now.0;
+    };
+    rows.totals = simulation.run(&mut rows, &mut watch).expect("it runs");
+    assert!(calls > 0, "{} events are enough for a report", rows.totals.events);
+    assert!(plain == rows, "watching changes the run");
+}

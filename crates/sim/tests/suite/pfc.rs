@@ -1,0 +1,410 @@
+//! Do pauses come when arithmetic says, protect what they are to protect, and close into circles only where they must?
+
+use crate::support::{Lab, Rows, run};
+use bufferlab_metrics::PauseRow;
+
+/// Every port has one queue, and it is lossless.
+fn switch(policy: &str, pfc: &str) -> String {
+    format!("buffer = \"40 MB\"\npolicy = {policy}\npfc = {{ priorities = [0]{pfc} }}")
+}
+
+/// Packets of `wire` bytes, headers of 54 B included, at a host's full rate.
+fn open_loop(rate: &str, wire: u64) -> String {
+    format!("congestion_control = \"none\"\nrate = \"{rate}\"\nsegment_bytes = \"{} B\"", wire - 54)
+}
+
+fn bursts(pairs: &[(usize, usize)], duration: &str) -> String {
+    let list: Vec<_> = pairs
+        .iter()
+        .map(|(src, dst)| {
+            format!("{{ src = \"h{src}\", dst = \"h{dst}\", start = \"0 s\", duration = \"{duration}\" }}")
+        })
+        .collect();
+    format!("[[workload]]\nkind = \"bursts\"\ntransport = \"t0\"\nbursts = [{}]\n", list.join(", "))
+}
+
+fn pauses(rows: &Rows, switch: u32, port: u16) -> &PauseRow {
+    let found = rows.pauses.iter().find(|row| (row.switch, row.port, row.priority) == (switch, port, 0));
+    found.unwrap_or_else(|| panic!("switch {switch}, port {port} has no pauses: {:?}", rows.pauses))
+}
+
+/// h0 – s0 – s1 – h1, all 10 Gb/s and 1 us but the last, which has 5 Gb/s; packets of 1500 B.
+fn chain(pfc: &str, duration: &str) -> Rows {
+    let topology = r#"
+        kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          { a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s1", b = "h1", rate = "5 Gb/s", delay = "1 us" },
+        ]"#;
+    let policy = r#"{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "15 KB", xon_offset = "4.5 KB" }"#;
+    run(&Lab::new(topology, &switch(policy, pfc), &open_loop("10 Gb/s", 1_500))
+        .times("2 ms", "10 ms")
+        .workloads(&bursts(&[(0, 1)], duration)))
+}
+
+/// By hand. At s1 a packet comes every 1.2 us and one leaves every 2.4 us. The 22nd packet is the 11th stored, and T is 10: pause at `t`. The frame of
+/// 51.2 ns and 1 us of cable let s0 start two more packets. From 13 packets to 7 = T - 3 six leave: with `f` from `t` to the next departure, resume at
+/// `u = t + f + 12`. s0 obeys after 1.0512 us, its first packet arrives at `u + 3.2512`, and the eighth, at `u + 11.6512`, is again the 11th stored: the
+/// next pause, `f = 0.3488` before a departure. So a pause for every 10 packets from the 22nd on; the first lasts 13.2 us (`f = 1.2`), all others 12.3488.
+#[test]
+fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation() {
+    let rows = chain("", "1200 us");
+    let packets = rows.flows[0].sent_packets;
+    assert_eq!(packets, 1_000);
+    let expected = (packets - 22) / 10 + 1;
+    let (first, second) = (pauses(&rows, 0, 1), pauses(&rows, 1, 0));
+    assert_eq!((second.sent_pauses, second.sent_resumes), (expected, expected));
+    assert_eq!((first.received_pauses, first.received_resumes), (expected, expected));
+    let silent_ps = 13_200_000 + (expected - 1) * 12_348_800;
+    assert_eq!(first.paused_ns, (silent_ps + 500) / 1_000);
+    assert_eq!((second.demanded_ns, second.neighbour_paused_ns), (first.paused_ns, first.paused_ns));
+    // The pauses spread to the host, which is paused for about half of the time, too.
+    let host = pauses(&rows, 0, 0);
+    assert!(host.sent_pauses > 0 && host.sent_pauses == host.sent_resumes, "{host:?}");
+    assert_eq!((rows.switch_losses(), rows.all_finished()), (0, true));
+}
+
+#[test]
+fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
+    // 100 quanta are 5.12 us at 10 Gb/s; a pause of 12.35 us is repeated every 2.56 us: 4 times, the first one of 13.2 us 5 times.
+    let (steady, expiring) = (chain("", "1200 us"), chain(", quanta = 100", "1200 us"));
+    let (once, repeated) = (pauses(&steady, 1, 0), pauses(&expiring, 1, 0));
+    assert_eq!(repeated.sent_resumes, once.sent_resumes);
+    assert_eq!(repeated.sent_pauses, 5 * once.sent_pauses + 1);
+    assert_eq!(repeated.neighbour_paused_ns, once.neighbour_paused_ns);
+    assert_eq!(steady.flows[0].fct_ns, expiring.flows[0].fct_ns);
+}
+
+/// Losses at the only switch, whose receiver takes a packet now and then only, and whether it paused.
+fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, chain: bool) -> u64 {
+    let delay = metres * 5;
+    let middle = if chain {
+        format!(
+            "{{ a = \"h0\", b = \"s1\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }}, {{ a = \"s1\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }},"
+        )
+    } else {
+        format!("{{ a = \"h0\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }},")
+    };
+    let switches = if chain { 2 } else { 1 };
+    let topology = format!(
+        "kind = \"graph\"\nhosts = 2\nswitches = {switches}\nlinks = [{middle} {{ a = \"s0\", b = \"h1\", rate = \"1 Mb/s\", delay = \"0 s\" }}]"
+    );
+    let policy = format!(
+        "{{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
+        20 * wire
+    );
+    let reaction = format!(", reaction = \"{reaction_ns} ns\"");
+    let rows =
+        run(&Lab::new(&topology, &switch(&policy, &reaction), &open_loop(&format!("{rate} Gb/s"), wire))
+            .times("300 us", "0 s")
+            .workloads(&bursts(&[(0, 1)], "300 us")));
+    let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
+    assert!(port.is_some(), "nobody was paused");
+    for row in &rows.drops {
+        assert_eq!(row.reason, "headroom-full");
+    }
+    rows.switch_losses()
+}
+
+/// The same at a switch whose port is never idle: h2 sends to h0 all the time, so that a pause frame waits for the packet that is being sent.
+fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns: u64) -> u64 {
+    let delay = metres * 5;
+    let topology = format!(
+        "kind = \"graph\"\nhosts = 3\nswitches = 1\nlinks = [
+           {{ a = \"h0\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"{delay} ns\" }},
+           {{ a = \"s0\", b = \"h1\", rate = \"1 Mb/s\", delay = \"0 s\" }},
+           {{ a = \"h2\", b = \"s0\", rate = \"{rate} Gb/s\", delay = \"0 s\" }},
+         ]"
+    );
+    let switch = format!(
+        "buffer = \"40 MB\"\nqueues_per_port = 2\npfc = {{ priorities = [0] }}\n\
+         policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
+        20 * wire
+    );
+    let transport = open_loop(&format!("{rate} Gb/s"), wire);
+    let burst = |transport: &str, src: &str, dst: &str, start: u64| {
+        format!(
+            "[[workload]]\nkind = \"bursts\"\nclass = \"{src}\"\ntransport = \"{transport}\"\n\
+             bursts = [{{ src = \"{src}\", dst = \"{dst}\", start = \"{start} ns\", duration = \"200 us\" }}]\n"
+        )
+    };
+    let rows = run(&Lab::new(&topology, &switch, &format!("{transport}\ndata_priority = 0"))
+        .transport(&format!("{transport}\ndata_priority = 1"))
+        .times("300 us", "0 s")
+        .workloads(&(burst("t0", "h0", "h1", 0) + &burst("t1", "h2", "h0", offset_ns))));
+    assert!(pauses(&rows, 0, 0).sent_pauses > 0, "nobody was paused");
+    let of_priority = |row: &&bufferlab_metrics::DropRow| row.priority == 0;
+    rows.drops.iter().filter(of_priority).map(|row| row.packets).sum()
+}
+
+#[test]
+fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
+    for (rate, metres, wire) in [(10, 3, 1_500), (25, 300, 1_500), (40, 41, 9_018), (100, 300, 4_150)] {
+        let enough = needed(rate, metres, wire, 0) + wire;
+        let packet_ns = wire * 8 / rate;
+        // The frame waits for anything from nothing to a whole packet, as the two streams happen to lie.
+        let offsets: Vec<u64> = (0..8).map(|eighth| eighth * packet_ns / 8).collect();
+        let lost = |headroom| -> Vec<u64> {
+            offsets.iter().map(|&at| losses_when_busy(rate, metres, wire, headroom, at)).collect()
+        };
+        let what = format!("{rate} Gb/s, {metres} m, {wire} B");
+        assert!(lost(enough).iter().all(|&lost| lost == 0), "{what}: {:?}", lost(enough));
+        let less = lost(enough - wire);
+        assert!(less.iter().any(|&lost| lost > 0), "{what}: the packet more is not needed");
+    }
+}
+
+/// Twice the packet (the one that asks for the pause, the one that its sender is sending), the frame, and what fills the way there and back and the
+/// reaction time: `CITED.md` 4.17 where nothing is in the frame's way.
+fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
+    2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
+}
+
+#[test]
+fn nothing_is_lost_with_headroom_by_the_formula_and_something_with_a_packet_less() {
+    let mut checked = 0;
+    // Reaction: the responses of 30720, 40960, 60416 and 201728 bit times of the standard.
+    for (rate, response_bits) in [(10, 30_720), (25, 40_960), (40, 60_416), (100, 201_728)] {
+        for metres in [3, 41, 300, 1_999] {
+            for wire in [599, 1_500, 4_150, 9_018] {
+                for reaction_ns in [0, response_bits / rate] {
+                    let needed = needed(rate, metres, wire, reaction_ns);
+                    for chain in [false, true] {
+                        let lost = |headroom| losses(rate, metres, wire, reaction_ns, headroom, chain);
+                        let what = format!(
+                            "{rate} Gb/s, {metres} m, {wire} B, reaction {reaction_ns} ns, {needed} B, {chain}"
+                        );
+                        assert_eq!(lost(needed), 0, "{what}");
+                        assert!(lost(needed - wire) > 0, "{what}: a packet less is enough, too");
+                        checked += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(checked, 4 * 4 * 4 * 2 * 2);
+}
+
+/// Five switches in a ring, each with a host that sends to the one two switches on, clockwise: every cable carries two hosts' traffic. (In a ring of
+/// three every switch is next to every other, and shortest paths never close a circle.)
+fn ring(senders: usize) -> Rows {
+    let mut links = String::new();
+    for i in 0..5 {
+        links += &format!("{{ a = \"h{i}\", b = \"s{i}\", rate = \"10 Gb/s\", delay = \"1 us\" }},\n");
+    }
+    for i in 0..5 {
+        links +=
+            &format!("{{ a = \"s{i}\", b = \"s{}\", rate = \"10 Gb/s\", delay = \"1 us\" }},\n", (i + 1) % 5);
+    }
+    let topology = format!("kind = \"graph\"\nhosts = 5\nswitches = 5\nlinks = [{links}]");
+    let policy = r#"{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "15 KB" }"#;
+    let pairs: Vec<_> = (0..senders).map(|host| (host, (host + 2) % 5)).collect();
+    run(&Lab::new(&topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+        .times("3 ms", "20 ms")
+        .workloads(&bursts(&pairs, "2 ms")))
+}
+
+#[test]
+fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_members() {
+    let rows = ring(5);
+    let lasting: Vec<_> = rows.pause_cycles.iter().filter(|cycle| cycle.lasted()).collect();
+    assert_eq!(lasting.len(), 1, "{:?}", rows.pause_cycles);
+    assert_eq!(lasting[0].members, ["s0", "s1", "s2", "s3", "s4"]);
+    assert!(!rows.all_finished(), "a deadlock ends no flow");
+    assert_eq!(rows.switch_losses(), 0, "and loses nothing");
+    // Four of the five flows leave the circle open.
+    let open = ring(4);
+    assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
+}
+
+/// Three switches in a ring. h1 sends to h0 by s2, h2 to the slow h3 at s1 by s0, and h0 to h3, too. So s1 pauses s0, s0 pauses s2, and s2 pauses s1; but
+/// nothing from s0 waits at s1 for s2. That comes with h0's packets to h2 by s1: sent while the pause of s0 is on its way over 100 us of cable, they arrive
+/// when everything has stood still for long.
+#[test]
+fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
+    let topology = r#"
+        kind = "graph"
+        hosts = 4
+        switches = 3
+        links = [
+          { a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+          { a = "h1", b = "s1", rate = "10 Gb/s", delay = "1 us" },
+          { a = "h2", b = "s2", rate = "10 Gb/s", delay = "1 us" },
+          { a = "h3", b = "s1", rate = "1 Mb/s", delay = "1 us" },
+          { a = "s0", b = "s1", rate = "10 Gb/s", delay = "100 us" },
+          { a = "s1", b = "s2", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s2", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+        ]
+        route = [
+          { at = "s1", to = "h0", via = "s2" },
+          { at = "s2", to = "h3", via = "s0" },
+          { at = "s0", to = "h2", via = "s1" },
+        ]"#;
+    let policy = r#"{ name = "sonic-dt", headroom = "300 KB", lossless_static_threshold = "15 KB" }"#;
+    let burst = |src: usize, dst: usize, start: &str| {
+        format!("{{ src = \"h{src}\", dst = \"h{dst}\", start = \"{start}\", duration = \"400 us\" }}")
+    };
+    let bursts = |late: bool| {
+        let mut list = vec![burst(1, 0, "0 s"), burst(2, 3, "0 s"), burst(0, 3, "0 s")];
+        list.extend(late.then(|| burst(0, 2, "170 us")));
+        let list = list.join(", ");
+        let workload = format!("[[workload]]\nkind = \"bursts\"\ntransport = \"t0\"\nbursts = [{list}]\n");
+        run(&Lab::new(topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+            .times("1 ms", "1 ms")
+            .workloads(&workload))
+    };
+    let found = bursts(true);
+    let cycle = found.pause_cycles.iter().find(|cycle| cycle.lasted()).expect("it deadlocks");
+    assert_eq!(cycle.members, ["s0", "s1", "s2"]);
+    let in_ring = |name: &str| cycle.members.iter().any(|member| member == name);
+    let starts: Vec<_> = found
+        .pause_spans
+        .iter()
+        .filter(|span| span.end_ns.is_none() && in_ring(&span.by) && in_ring(&span.paused))
+        .map(|span| span.start_ns)
+        .collect();
+    assert!(starts.len() == 3 && starts.iter().all(|&start| start < cycle.last_ns), "{starts:?}: {cycle:?}");
+    assert_eq!(found.switch_losses(), 0);
+    // Without those packets the same links are paused, and nobody waits in a circle.
+    let open = bursts(false);
+    assert!(open.pause_cycles.is_empty(), "{:?}", open.pause_cycles);
+    assert_eq!(open.pause_spans.iter().filter(|span| span.end_ns.is_none()).count(), 6);
+}
+
+#[test]
+fn a_route_that_leads_back_is_refused() {
+    let topology = r#"
+        kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          { a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" },
+          { a = "s1", b = "h1", rate = "10 Gb/s", delay = "1 us" },
+        ]
+        route = [{ at = "s1", to = "h*", via = "s0" }]"#;
+    let lab = Lab::new(topology, "buffer = \"1 MB\"\npolicy = \"dt\"", &open_loop("1 Gb/s", 1_500));
+    let scenario = lab.workloads(&bursts(&[(0, 1)], "1 ms"));
+    let refused = bufferlab_sim::Simulation::new(&scenario).err().map(|error| error.to_string());
+    assert!(
+        refused.as_ref().is_some_and(|text| text.contains("h1") && text.contains("s0, s1")),
+        "{refused:?}"
+    );
+}
+
+/// As [`chain`], with the cable between the switches down from 300 to 500 us.
+fn flapping_chain(down: &str) -> Rows {
+    let topology = format!(
+        r#"kind = "graph"
+        hosts = 2
+        switches = 2
+        links = [
+          {{ a = "h0", b = "s0", rate = "10 Gb/s", delay = "1 us" }},
+          {{ a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" }},
+          {{ a = "s1", b = "h1", rate = "100 Mb/s", delay = "1 us" }},
+        ]
+        change = [{{ link = "s0-s1", down = [{down}] }}]"#
+    );
+    let policy = r#"{ name = "sonic-dt", headroom = "60 KB", lossless_static_threshold = "15 KB", xon_offset = "4.5 KB" }"#;
+    run(&Lab::new(&topology, &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+        .times("2 ms", "500 ms")
+        .workloads(&bursts(&[(0, 1)], "1200 us")))
+}
+
+#[test]
+fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
+    // h1 takes a packet every 120 us: s1 pauses s0 for nearly all of the time.
+    let rows = flapping_chain("\"300 us\", \"500 us\"");
+    let spans: Vec<_> = rows.pause_spans.iter().filter(|span| span.paused == "s0").collect();
+    assert!(spans.iter().any(|span| span.end_ns == Some(300_000)), "{spans:?}");
+    assert!(spans.iter().all(|span| span.start_ns <= 300_000 || span.start_ns > 500_000), "{spans:?}");
+    // s1 still holds more than its threshold: its frame goes out at once, takes 51.2 ns and 1 us of cable.
+    assert!(spans.iter().any(|span| span.start_ns == 501_051), "{spans:?}");
+    assert!(rows.drops.iter().all(|row| row.reason == "link-down"), "{:?}", rows.drops);
+    // The host is paused by s0, too, and is told so when there is room again: nobody waits for ever.
+    let lost = rows.link_losses();
+    assert!(lost > 0 && rows.flows[0].dropped_packets == lost);
+    let arrived = rows.link("s1", "h1").tx_packets;
+    assert_eq!(arrived + lost, rows.flows[0].sent_packets);
+}
+
+#[test]
+fn frames_that_a_link_loses_pause_nobody() {
+    // The frame goes out at 17.6 us and would have arrived at 18.65 us.
+    let rows = flapping_chain("\"18 us\", \"5 ms\"");
+    let paused = rows.pause_spans.iter().filter(|span| span.paused == "s0").count();
+    let sent =
+        rows.pauses.iter().find(|row| (row.switch, row.port) == (1, 0)).map_or(0, |row| row.sent_pauses);
+    assert!(sent > 0 && paused == 0, "{sent} sent, {paused} took effect: {:?}", rows.pause_spans);
+}
+
+#[test]
+fn flow_control_is_switched_off_by_one_key() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lossless.toml");
+    let losses = |enabled: &str| {
+        let change = ("switch.pfc.enabled".to_owned(), enabled.to_owned());
+        let loaded = bufferlab_scenario::load(&path, &[change]).unwrap_or_else(|error| panic!("{error}"));
+        let rows = run(&loaded.scenario);
+        (rows.switch_losses() > 0, rows.pauses.is_empty())
+    };
+    assert_eq!((losses("true"), losses("false")), ((false, false), (true, true)));
+}
+
+/// Losses, pauses and spans of four hosts that send in four lossless priorities each to a slow one, with insurances of ports in place of headroom of queues.
+fn insured(headroom: u64) -> (u64, u64) {
+    let wire = 1_500;
+    // What is left of the buffer beside five insurances: 100 packets. Headroom of twenty queues would not fit.
+    let switch = format!(
+        "buffer = \"{} B\"\nqueues_per_port = 4\npfc = {{ priorities = [0, 1, 2, 3] }}\n\
+         policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", headroom_mode = \"dsh-like\" }}",
+        5 * headroom + 100 * wire
+    );
+    let transport = |priority: u8| format!("{}\ndata_priority = {priority}", open_loop("5 Gb/s", wire));
+    let mut lab =
+        Lab::new(&crate::support::star(5, "10 Gb/s", "2 us"), &switch, &transport(0)).times("300 us", "0 s");
+    let mut workloads = String::new();
+    for priority in 0..4 {
+        if priority > 0 {
+            lab = lab.transport(&transport(priority));
+        }
+        let bursts: Vec<_> = (1..5)
+            .map(|src| {
+                format!(
+                    "{{ src = \"h{src}\", dst = \"h0\", start = \"{} ns\", duration = \"250 us\" }}",
+                    u32::from(priority) * 20_000
+                )
+            })
+            .collect();
+        workloads += &format!(
+            "[[workload]]\nkind = \"bursts\"\nclass = \"p{priority}\"\ntransport = \"t{priority}\"\nbursts = [{}]\n",
+            bursts.join(", ")
+        );
+    }
+    let rows = run(&lab.workloads(&workloads));
+    (rows.switch_losses(), rows.pauses.iter().map(|row| row.sent_pauses).sum())
+}
+
+#[test]
+fn ports_that_are_insured_by_the_formula_lose_nothing_whatever_their_queues_do() {
+    // At 2 us one way: 400 m of 5 ns. Three more frames for the other priorities, and one packet that the port may be sending.
+    let enough = needed(10, 400, 1_500, 0) + 3 * 64 + 1_500;
+    let (lost, pauses) = insured(enough);
+    assert!(lost == 0 && pauses > 16, "{lost} lost, {pauses} pauses");
+    let (lost, _) = insured(3_000);
+    assert!(lost > 0, "an insurance of two packets is enough, too");
+}
+
+#[test]
+fn a_port_on_which_nothing_is_lossless_sends_no_pauses_and_ignores_those_that_come() {
+    // s0's port to s1 is its second, s1's port to s0 its first.
+    let (neither, deaf) = (chain(", ports = [1]", "1200 us"), chain(", ports = [0]", "1200 us"));
+    assert!(neither.pauses.iter().all(|row| row.sent_pauses == 0), "{:?}", neither.pauses);
+    // s1 pauses in vain: what comes is more than its headroom, and s0 is never silent.
+    let (sender, asking) = (pauses(&deaf, 0, 1), pauses(&deaf, 1, 0));
+    assert!(asking.sent_pauses > 0 && sender.received_pauses == asking.sent_pauses, "{asking:?}");
+    assert_eq!((sender.paused_ns, asking.neighbour_paused_ns), (0, 0));
+    assert!(deaf.switch_losses() > 0 && chain("", "1200 us").switch_losses() == 0);
+}

@@ -1,0 +1,161 @@
+//! Does a policy that fails end its run, with what, where and when, and nothing else's run? A test binary of its own: what it registers
+//! stays.
+
+use crate::support::{Lab, Rows, flow, star};
+use bufferlab_core::{
+    Account, Arrival, Buffer, DropReason, End, Hooks, Policy, PolicyFailure, PolicyInfo, QueueId, Verdict,
+    register_policy,
+};
+use bufferlab_metrics::RunTotals;
+use bufferlab_sim::{SimError, Simulation};
+use bufferlab_units::Time;
+use std::sync::Once;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug)]
+enum Defect {
+    AdmitsEverything,
+    EvictsFromNowhere,
+    FailsInside,
+    FailsOnDeparture,
+}
+
+#[derive(Debug)]
+struct Broken {
+    defect: Defect,
+    arrivals: u32,
+    failure: Option<PolicyFailure>,
+}
+
+impl Policy for Broken {
+    fn admit(&mut self, arrival: &Arrival, _: &Buffer) -> Verdict {
+        self.arrivals += 1;
+        match self.defect {
+            Defect::EvictsFromNowhere if self.arrivals > 3 => {
+                Verdict::Evict { victim: QueueId(60_000), end: End::Head }
+            }
+            Defect::FailsInside if self.arrivals > 3 => {
+                self.failure = Some(PolicyFailure {
+                    now: arrival.now,
+                    queue: Some(arrival.queue),
+                    hook: "admit",
+                    what: "the table is gone".to_owned(),
+                    cause: None,
+                });
+                Verdict::Drop(DropReason::PolicyFault)
+            }
+            _ => Verdict::Admit(Account::Shared),
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::DEQUEUE
+    }
+
+    fn on_dequeue(&mut self, departure: &bufferlab_core::Departure, _: &Buffer) {
+        if matches!(self.defect, Defect::FailsOnDeparture) && self.failure.is_none() {
+            self.failure = Some(PolicyFailure {
+                now: departure.now,
+                queue: Some(departure.queue),
+                hook: "on_dequeue",
+                what: "lost count".to_owned(),
+                cause: None,
+            });
+        }
+    }
+
+    fn take_failure(&mut self) -> Option<PolicyFailure> {
+        self.failure.take()
+    }
+}
+
+fn entry(name: &'static str, build: bufferlab_core::PolicyConstructor) -> PolicyInfo {
+    PolicyInfo {
+        name,
+        aliases: &[],
+        title: "Broken",
+        summary: "Fails.",
+        source: "A test.",
+        cost: "O(1)",
+        params: &[],
+        build,
+    }
+}
+
+fn broken(defect: Defect) -> Result<Box<dyn Policy>, bufferlab_core::BuildError> {
+    Ok(Box::new(Broken { defect, arrivals: 0, failure: None }))
+}
+
+fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for entry in [
+            entry("admits-everything", &|_, _| broken(Defect::AdmitsEverything)),
+            entry("evicts-from-nowhere", &|_, _| broken(Defect::EvictsFromNowhere)),
+            entry("fails-inside", &|_, _| broken(Defect::FailsInside)),
+            entry("fails-on-departure", &|_, _| broken(Defect::FailsOnDeparture)),
+        ] {
+            register_policy(entry).expect("the name is free");
+        }
+    });
+}
+
+fn run(policy: &str) -> Result<RunTotals, SimError> {
+    register();
+    let switch = format!("buffer = \"60 KB\"\npolicy = \"{policy}\"");
+    let transport = "congestion_control = \"newreno\"\ninitial_window = \"whole\"";
+    let lab = Lab::new(&star(3, "10 Gb/s", "1 us"), &switch, transport);
+    let flows = lab.flows(vec![flow(1, 0, 100_000, Time::ZERO), flow(2, 0, 100_000, Time::ZERO)]);
+    Simulation::new(&flows).expect("it fits").run(&mut Rows::default(), &mut |_| {})
+}
+
+/// The message of the run, without its time, and the time.
+fn failure(policy: &str) -> (String, Time) {
+    match run(policy).expect_err(policy) {
+        SimError::PolicyFailed(failed) => {
+            (failed.to_string().replace(&failed.time.to_string(), "T"), failed.time)
+        }
+        other => panic!("{policy}: {other}"),
+    }
+}
+
+#[test]
+fn a_run_ends_at_an_admission_beyond_the_buffer() {
+    let (message, time) = failure("admits-everything");
+    assert_eq!(
+        message,
+        "policy admits-everything failed in switch switch (port 0, priority 0) at T: \
+         admit: admitted 1454 B where 386 B of 60000 B are free"
+    );
+    assert!(time > Time::from_us(2), "{time}");
+}
+
+#[test]
+fn a_run_ends_at_an_eviction_that_no_queue_can_serve() {
+    // The fourth packet answers the second host's handshake.
+    let (message, _) = failure("evicts-from-nowhere");
+    assert_eq!(
+        message,
+        "policy evicts-from-nowhere failed in switch switch (port 2, priority 0) at T: \
+         admit: asked to remove a packet from queue 60000, and the switch has 3, numbered from 0"
+    );
+}
+
+#[test]
+fn a_run_ends_with_an_error_inside_the_policy_and_one_in_a_hook_is_not_lost() {
+    let (message, _) = failure("fails-inside");
+    assert_eq!(
+        message,
+        "policy fails-inside failed in switch switch (port 2, priority 0) at T: admit: the table is gone"
+    );
+    // A departure refuses nobody: it is noticed when the run is over, and told with its own time.
+    let (message, time) = failure("fails-on-departure");
+    assert!(message.ends_with("on_dequeue: lost count"), "{message}");
+    assert!(time < Time::from_us(10), "{time}");
+}
+
+#[test]
+fn a_failed_policy_harms_no_other_run() {
+    let _ = failure("evicts-from-nowhere");
+    assert!(run("dt").expect("it runs").flows_finished == 2);
+}

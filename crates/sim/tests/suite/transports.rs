@@ -1,0 +1,174 @@
+//! What does every congestion control promise of a bottleneck? Fair shares, a queue of a certain length, few drops.
+
+use crate::support::{Lab, Rows, flow, run, run_fast, star};
+use bufferlab_metrics::QueueRow;
+use bufferlab_transport::{CONGESTION_CONTROLS, find_congestion_control};
+use bufferlab_units::Time;
+
+const FRAME: f64 = 1_454.0;
+/// Serialization of a full frame at 10 Gb/s (us).
+const FRAME_US: f64 = 1.1632;
+/// Base round trip over the dumbbell: 80 us of propagation, three frames and three ACKs (us).
+const BASE_US: f64 = 80.0 + 3.0 * FRAME_US + 3.0 * 0.0432;
+/// 10 Gb/s (bytes per us).
+const RATE: f64 = 1_250.0;
+const MARKING: u64 = 91_000;
+
+/// Two endless flows over a bottleneck as fast as the hosts, the second one 5 ms later.
+fn two_flows(control: &str, buffer: &str, milliseconds: u64) -> Rows {
+    let uses_ecn = find_congestion_control(control).expect("registered").uses_ecn;
+    let ecn = if uses_ecn {
+        format!("ecn = {{ kind = \"step\", threshold = \"{MARKING} B\" }}")
+    } else {
+        String::new()
+    };
+    let topology = "kind = \"dumbbell\"\nhosts_per_side = 2\nhost_rate = \"10 Gb/s\"\nbottleneck_rate = \"10 Gb/s\"\n\
+                    delay = \"10 us\"\nbottleneck_delay = \"20 us\"";
+    let switch = format!("buffer = \"{buffer}\"\npolicy = \"cs\"\n{ecn}");
+    let lab = Lab::new(topology, &switch, &format!("congestion_control = \"{control}\""));
+    let flows =
+        vec![flow(0, 2, 100_000_000_000, Time::ZERO), flow(1, 3, 100_000_000_000, Time::from_us(5_003))];
+    run_fast(&lab.times(&format!("{milliseconds} ms"), "0 s").flows(flows))
+}
+
+/// What happened at the bottleneck from `from` to `to` (ms).
+struct Share {
+    /// Jain's index of what the two flows sent.
+    jain: f64,
+    utilisation: f64,
+    /// Mean queue (bytes).
+    queue: f64,
+    /// Largest queue since the beginning (bytes).
+    longest: f64,
+    drops: u64,
+}
+
+/// The difference of two runs of which one is the beginning of the other.
+fn share(control: &str, buffer: &str, from: u64, to: u64) -> Share {
+    let (early, late) = (two_flows(control, buffer, from), two_flows(control, buffer, to));
+    let sent = |rows: &Rows| {
+        rows.flows_by_number()
+            .iter()
+            .map(|flow| (flow.sent_packets - flow.retransmitted_packets) as f64)
+            .collect::<Vec<_>>()
+    };
+    let sent: Vec<f64> = sent(&late).iter().zip(sent(&early)).map(|(late, early)| late - early).collect();
+    let squares = sent.iter().map(|share| share * share).sum::<f64>();
+    let (from_ms, to_ms) = (from as f64, to as f64);
+    let mean = |early: f64, late: f64| (late * to_ms - early * from_ms) / (to_ms - from_ms);
+    let queue = |rows: &Rows| -> QueueRow { rows.queue(0, 2, 0).clone() };
+    let used = |rows: &Rows| rows.link("left", "right").utilisation;
+    Share {
+        jain: sent.iter().sum::<f64>().powi(2) / (2.0 * squares),
+        utilisation: mean(used(&early), used(&late)),
+        queue: mean(queue(&early).mean_bytes, queue(&late).mean_bytes),
+        longest: queue(&late).max_bytes as f64,
+        drops: queue(&late).dropped_packets,
+    }
+}
+
+fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{what}: {found}, expected {expected}");
+}
+
+#[test]
+fn the_bottleneck_is_the_third_port_of_the_left_switch() {
+    let rows = two_flows("newreno", "150 KB", 10);
+    assert!(rows.queue(0, 2, 0).mean_bytes > 10_000.0);
+}
+
+#[test]
+fn loss_based_controls_share_fairly_and_fill_the_buffer() {
+    for control in ["newreno", "cubic"] {
+        let found = share(control, "150 KB", 100, 300);
+        assert!(found.jain > 0.95, "{control}: Jain {}", found.jain);
+        assert!(found.longest > 150_000.0 - FRAME && found.drops > 0, "{control}: {}", found.longest);
+        assert!(found.utilisation > 0.98, "{control}: {}", found.utilisation);
+    }
+}
+
+#[test]
+fn dctcp_keeps_the_queue_at_its_threshold() {
+    let found = share("dctcp", "2 MB", 80, 160);
+    assert!(found.jain > 0.95, "Jain {}", found.jain);
+    near("mean queue", found.queue, MARKING as f64, 0.2);
+    assert!(found.utilisation > 0.999 && found.drops == 0);
+}
+
+#[test]
+fn ecn_star_halves_at_the_threshold_and_leaves_the_link_idle_below_one_bandwidth_delay_product() {
+    // K = 91 kB is below C RTT = 105 kB: DCTCP's weak point is ECN*'s. Halving empties the queue.
+    let found = share("ecn-star", "2 MB", 40, 160);
+    assert!(found.jain > 0.95, "Jain {}", found.jain);
+    assert!(found.queue < 0.6 * MARKING as f64, "{}", found.queue);
+    assert!((0.85..0.99).contains(&found.utilisation), "{}", found.utilisation);
+    assert_eq!(found.drops, 0);
+}
+
+#[test]
+fn hpcc_keeps_the_queue_empty_and_the_link_at_its_target() {
+    let found = share("hpcc", "2 MB", 60, 160);
+    assert!(found.jain > 0.95, "Jain {}", found.jain);
+    // eta, and what two flows add: 0.95 + 2 * 0.05/100.
+    near("utilisation", found.utilisation, 0.951, 0.005);
+    assert!(found.queue < FRAME && found.drops == 0, "{}", found.queue);
+    // The second flow comes with one bandwidth-delay product at line rate, and the first one has 95 %.
+    assert!(found.longest < 1.1 * BASE_US * RATE, "{}", found.longest);
+}
+
+#[test]
+fn powertcp_keeps_the_sum_of_its_additive_increases_in_the_queue() {
+    for control in ["powertcp", "theta-powertcp"] {
+        let found = share(control, "2 MB", 40, 120);
+        assert!(found.jain > 0.95, "{control}: Jain {}", found.jain);
+        // In equilibrium W = W/Gamma + beta for each flow: the queue is the sum of all beta, each a tenth of C tau.
+        near(control, found.queue, 2.0 * BASE_US * RATE / 10.0, 0.05);
+        assert!(found.utilisation > 0.999 && found.drops == 0, "{control}: {}", found.utilisation);
+        assert!(found.longest < 1.1 * BASE_US * RATE, "{control}: {}", found.longest);
+    }
+}
+
+#[test]
+fn swift_keeps_the_delay_at_its_target() {
+    let found = share("swift", "2 MB", 60, 160);
+    assert!(found.jain > 0.95, "Jain {}", found.jain);
+    let base_target = 1.25 * BASE_US;
+    // W = target * C/2 for each flow, and the target depends on W.
+    let mut target = base_target;
+    for _ in 0..100 {
+        let window = target * RATE / FRAME / 2.0;
+        let slope = 5.0 * base_target / (1.0 / 0.1_f64.sqrt() - 0.1);
+        target = base_target + (slope / window.sqrt() - slope / 10.0).max(0.0);
+    }
+    near("queue", found.queue, (target - BASE_US) * RATE, 0.15);
+    assert!(found.utilisation > 0.999 && found.drops == 0, "{}", found.utilisation);
+}
+
+#[test]
+fn timely_shares_fairly_below_its_upper_threshold() {
+    let found = share("timely", "2 MB", 200, 500);
+    assert!(found.jain > 0.95, "Jain {}", found.jain);
+    assert!(found.utilisation > 0.85 && found.drops == 0, "{}", found.utilisation);
+    assert!(found.longest < (500.0 - BASE_US) * RATE, "{}", found.longest);
+}
+
+/// Sixteen hosts send to one at once: who survives?
+#[test]
+fn every_control_ends_an_incast_with_everything_delivered() {
+    for info in CONGESTION_CONTROLS {
+        for buffer in ["40 KB", "2 MB"] {
+            let kind = if info.rdma_only { "kind = \"rdma\"" } else { "min_rto = \"1 ms\"" };
+            let transport = format!("congestion_control = \"{}\"\n{kind}", info.name);
+            let switch = format!(
+                "buffer = \"{buffer}\"\npolicy = \"dt\"\necn = {{ kind = \"step\", threshold = \"30 KB\" }}"
+            );
+            let lab = Lab::new(&star(17, "10 Gb/s", "5 us"), &switch, &transport);
+            let flows = (0..16).map(|src| flow(src, 16, 300_000, Time::from_us(u64::from(src)))).collect();
+            let rows = run(&lab.flows(flows));
+            assert!(rows.all_finished(), "{}, {buffer}", info.name);
+            if buffer == "40 KB" {
+                assert!(rows.switch_losses() > 0, "{} is put to the test", info.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The transports as state machines: the published laws, recovery and windows.
+
+mod bursts;
+mod dcqcn;
+mod laws;
+mod ns3_states;
+mod rdma;
+mod recovery;
+mod windows;

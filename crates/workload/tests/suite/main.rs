@@ -1,0 +1,5 @@
+//! Who sends what when: sources, flow lists and traces.
+
+mod flow_lists;
+mod sources;
+mod traces;
