@@ -30,8 +30,9 @@ const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.loc
 /// Crates that are pure: they depend on these and on nothing else, and their `clippy.toml` forbids the outside world.
 pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-units", &[]),
-    ("bufferlab-core", &["bufferlab-units"]),
-    ("bufferlab-transport", &["bufferlab-units"]),
+    ("bufferlab-params", &["bufferlab-units"]),
+    ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
+    ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-metrics", &["bufferlab-units"]),
 ];
 /// Drivers: they share the core, never each other.

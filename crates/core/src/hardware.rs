@@ -3,10 +3,10 @@
 //! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies need not know. (Memory in slices is not
 //! here: a slice is a [`crate::Switch`] of its own. Cut-through is the driver's, which knows when a packet's first bits arrive.)
 
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::profiles::ThresholdRule;
 use crate::shared_pool::Reserves;
 use crate::weight::Weight;
+use bufferlab_params::profiles::ThresholdRule;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
 /// Deviations of a chip from the ideal of bytes, one pool and instant thresholds.
@@ -80,7 +80,9 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
         }
         // A control plane that computes alphas writes rounded ones.
         ParamValue::Choice(_) => match kind {
-            Some(ParamKind::Choice(words)) if name == "alpha_steps" && words.contains(&POWERS_OF_TWO) => {
+            Some(ParamKind::Choice(words))
+                if name == "alpha_steps" && words.iter().any(|word| word.name == POWERS_OF_TWO) =>
+            {
                 ParamValue::Choice(POWERS_OF_TWO.into())
             }
             _ => value.clone(),
@@ -94,9 +96,9 @@ const POWERS_OF_TWO: &str = "powers-of-two";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Profile;
     use crate::policy::POLICIES;
     use crate::registry::find_policy;
+    use bufferlab_params::Profile;
 
     #[test]
     fn a_packet_occupies_whole_cells() {

@@ -54,9 +54,7 @@ pub mod flows;
 pub mod hardware;
 pub mod mark;
 pub mod panel;
-pub mod params;
 pub mod policy;
-pub mod profiles;
 mod registry;
 pub mod schedule;
 mod shared_pool;
@@ -64,19 +62,20 @@ mod switch;
 mod weight;
 
 pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
+pub use bufferlab_params::{
+    BufferProfile, Direction, ParamInfo, ParamKind, ParamValue, Params, Profile, RegisterError, ThresholdRule,
+};
 pub use classify::{Classifier, Classify, ElephantTrap, Unclassified};
 pub use failure::PolicyFailure;
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
 pub use hardware::Hardware;
 pub use mark::{Ecn, Marker, MarkerConfig, SharedBufferCondition};
 pub use panel::{Opinion, Panel};
-pub use params::{ParamInfo, ParamKind, ParamValue, Params, Profile};
 pub use policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand, Policy,
     PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict,
 };
-pub use profiles::{BufferProfile, Direction, ThresholdRule};
-pub use registry::{RegisterError, find_policy, own_policies, policies, register_policy, replace_policy};
+pub use registry::{find_policy, own_policies, policies, register_policy, replace_policy};
 pub use schedule::{Discipline, Group, ScheduleError, Scheduler};
 pub use shared_pool::Reserves;
 pub use switch::{Admission, Counters, Observer, Packet, Switch, SwitchConfig, Transmission};

@@ -42,7 +42,9 @@ mod virtual_lqd;
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::classify::Classifier;
 use crate::failure::PolicyFailure;
-use crate::params::{ParamInfo, ParamValue, Params, Profile};
+use bufferlab_params::{ParamInfo, ParamValue, Params, Profile, Registry};
+
+pub use bufferlab_params::BuildError;
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
@@ -98,6 +100,11 @@ pub static POLICIES: &[&PolicyInfo] = &[
     &reverie::INFO,
     &sonic_abm::INFO,
 ];
+
+bufferlab_params::entry!(PolicyInfo, "policy");
+
+/// [`POLICIES`], and what a program brings along.
+pub static REGISTRY: Registry<PolicyInfo> = Registry::new(POLICIES);
 
 /// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
 const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
@@ -216,23 +223,6 @@ fn refuse_beyond_buffer(
         message: format!("no queue is longer than {bytes} B in a buffer of {buffer} B: {what}"),
     })
 }
-
-/// A parameter that does not fit the switch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildError {
-    /// The parameter at fault.
-    pub param: &'static str,
-    /// What was expected and what to do.
-    pub message: String,
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.param, self.message)
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// What a policy may know of the switch when it is built.
 #[derive(Clone, Debug)]

@@ -5,13 +5,13 @@ use crate::classify::Classifier;
 use crate::failure::PolicyFailure;
 use crate::hardware::Hardware;
 use crate::mark::{Ecn, Lengths, Marker, MarkerConfig, Moment};
-use crate::params::{ParamValue, Params, Profile};
 use crate::policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Tags,
     Verdict,
 };
-use crate::registry::{find_policy, known_names};
+use crate::registry::{find_policy, policies};
 use crate::schedule::{PortTurns, Scheduler};
+use bufferlab_params::{ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, RandomStream, Time};
 
 /// A packet as the switch needs to know it.
@@ -193,13 +193,13 @@ impl SwitchConfig {
         name: &str,
         params: &[(String, ParamValue)],
     ) -> Result<Switch<Box<dyn Policy>>, BuildError> {
-        let info = find_policy(name).ok_or_else(|| BuildError {
-            param: "policy",
-            message: format!("no policy is called \"{name}\"; known: {}", known_names()),
+        let info = find_policy(name).ok_or_else(|| {
+            let known: Vec<_> = policies().iter().map(|info| info.name).collect();
+            let message = format!("no policy is called \"{name}\"; known: {}", known.join(", "));
+            BuildError { param: "policy", message }
         })?;
-        let params = Params::resolve(info.params, self.profile, params).map_err(|(index, message)| {
-            BuildError { param: "policy", message: format!("{}: {message}", params[index].0) }
-        })?;
+        let params = Params::resolve(info.params, self.profile, params)
+            .map_err(|error| BuildError { param: "policy", message: error.to_string() })?;
         let reserved = self.hardware.reserves.total(self.port_rates.len(), self.queues_per_port);
         if reserved > 0 && reserved + self.max_packet > self.capacity {
             let message = format!("{reserved} B set aside leave no room for a packet in {} B", self.capacity);

@@ -39,7 +39,7 @@ fn policy_head(scenario: &Scenario) -> Result<PolicyHead, RunError> {
     let info = find_policy(&first.policy)
         .ok_or_else(|| missing(format!("the loaded scenario names the unknown policy {}", first.policy)))?;
     let params = Params::resolve(info.params, scenario.profile, &first.policy_params)
-        .map_err(|(_, why)| missing(why.to_string()))?;
+        .map_err(|error| missing(error.to_string()))?;
     let mut names = vec![info.name];
     for switch in &scenario.switches {
         if !names.contains(&switch.policy.as_str()) {

@@ -11,7 +11,9 @@ use bufferlab_core::{
     BuildError, ParamInfo, ParamKind, ParamValue, Params, Policy, PolicyInfo, Profile, SwitchShape,
     replace_policy,
 };
+use bufferlab_params::Word;
 use bufferlab_scenario::{parse_size, parse_time};
+use bufferlab_units::BitRate;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyType};
@@ -76,7 +78,7 @@ fn parameter((name, default, kind, min, max, words, doc): PlainParameter<'_>) ->
             let (min, max) = (min.unwrap_or(0.0), max.unwrap_or(1e9));
             (ParamKind::Ratio { min, max }, ParamValue::Ratio(default.extract()?))
         }
-        "count" => (ParamKind::Count { min: whole(min) }, ParamValue::Count(default.extract()?)),
+        "count" => (ParamKind::at_least(whole(min)), ParamValue::Count(default.extract()?)),
         "flag" => (ParamKind::Flag, ParamValue::Flag(default.extract()?)),
         "bytes" => {
             let bytes = match default.extract::<u64>() {
@@ -92,7 +94,8 @@ fn parameter((name, default, kind, min, max, words, doc): PlainParameter<'_>) ->
             (ParamKind::Time { min: bufferlab_units::Time(whole(min)) }, ParamValue::Time(time))
         }
         "choice" => {
-            let words: Vec<&'static str> = words.into_iter().map(|word| &*word.leak()).collect();
+            let word = |name: String| Word { name: name.leak(), meaning: "" };
+            let words: Vec<Word> = words.into_iter().map(word).collect();
             (ParamKind::Choice(words.leak()), ParamValue::Choice(default.extract::<String>()?.into()))
         }
         other => return Err(wrong(format!("there is no kind {other:?}"))),
@@ -150,7 +153,8 @@ fn to_python<'py>(py: Python<'py>, value: &ParamValue) -> PyResult<Bound<'py, Py
         ParamValue::Bytes(n) | ParamValue::Count(n) => PyInt::new(py, *n).into_any(),
         ParamValue::Time(time) => PyInt::new(py, time.0).into_any(),
         ParamValue::Flag(flag) => PyBool::new(py, *flag).to_owned().into_any(),
-        ParamValue::Choice(word) => PyString::new(py, word).into_any(),
+        ParamValue::Rate(rate) => PyInt::new(py, rate.0).into_any(),
+        ParamValue::Choice(word) | ParamValue::Text(word) => PyString::new(py, word).into_any(),
         other => return Err(PyTypeError::new_err(format!("no own policy declares {other}"))),
     })
 }
@@ -164,7 +168,7 @@ fn given(info: &PolicyInfo, values: &Bound<'_, PyDict>) -> PyResult<Vec<(String,
         let param =
             param.ok_or_else(|| PyValueError::new_err(format!("{} has no parameter {name:?}", info.name)))?;
         let value = match param.kind {
-            ParamKind::Ratio { .. } => ParamValue::Ratio(value.extract()?),
+            ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } => ParamValue::Ratio(value.extract()?),
             ParamKind::RatioPerPriority { .. } => match value.extract::<f64>() {
                 Ok(ratio) => ParamValue::RatioPerPriority(vec![ratio].into()),
                 Err(_) => ParamValue::RatioPerPriority(value.extract::<Vec<f64>>()?.into()),
@@ -174,6 +178,8 @@ fn given(info: &PolicyInfo, values: &Bound<'_, PyDict>) -> PyResult<Vec<(String,
             ParamKind::Count { .. } => ParamValue::Count(value.extract()?),
             ParamKind::Flag => ParamValue::Flag(value.extract()?),
             ParamKind::Choice(_) => ParamValue::Choice(value.extract::<String>()?.into()),
+            ParamKind::Rate { .. } => ParamValue::Rate(BitRate(value.extract()?)),
+            ParamKind::Text => ParamValue::Text(value.extract::<String>()?.into()),
             ParamKind::BytesPerPort { .. } | ParamKind::Profiles => {
                 return Err(PyTypeError::new_err(format!("{name} can be set in scenarios only")));
             }

@@ -222,7 +222,7 @@ pub(crate) fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Ite
 pub(crate) fn words_of(kind: &Kind) -> Vec<&'static str> {
     match kind {
         Kind::Choice(words) => words.iter().map(|word| word.0).collect(),
-        Kind::Words(words) => words.to_vec(),
+        Kind::Words(words) => words.iter().map(|word| word.name).collect(),
         Kind::CongestionControl => {
             let names = CONGESTION_CONTROLS.iter().map(|info| info.name);
             names.chain([UNRESPONSIVE]).collect()

@@ -14,6 +14,8 @@ pub(crate) use keys::{
 };
 pub(crate) use profiles::PROFILE;
 
+use bufferlab_params::Word;
+
 /// A table of the format.
 #[derive(Debug)]
 pub(crate) struct TableSpec {
@@ -84,7 +86,7 @@ pub(crate) enum Kind {
     /// One of a few words, each with its meaning.
     Choice(&'static [(&'static str, &'static str)]),
     /// One of a few words (parameters of policies).
-    Words(&'static [&'static str]),
+    Words(&'static [Word]),
     /// A registered congestion control.
     CongestionControl,
     /// A number of segments, `"bdp"` or `"whole"`.
@@ -142,7 +144,7 @@ impl Kind {
                 format!("one of {}", words.join(", "))
             }
             Self::Words(words) => {
-                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.name)).collect();
                 format!("one of {}", words.join(", "))
             }
             Self::Ratios { min, max } => {

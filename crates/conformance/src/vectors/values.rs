@@ -1,7 +1,7 @@
 //! Values of a vector file: tags, parameters, times.
 
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Tags};
-use bufferlab_units::Time;
+use bufferlab_units::{BitRate, Time};
 
 /// The set of the tags that are named.
 pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
@@ -26,7 +26,7 @@ pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<Param
     };
     let count = |value: &toml::Value| value.as_integer().and_then(|n| u64::try_from(n).ok());
     let found = match info.kind {
-        ParamKind::Ratio { .. } => number(value).map(ParamValue::Ratio),
+        ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } => number(value).map(ParamValue::Ratio),
         ParamKind::RatioPerPriority { .. } => match value.as_array() {
             Some(list) => list.iter().map(number).collect::<Option<Vec<_>>>(),
             None => number(value).map(|x| vec![x]),
@@ -48,11 +48,26 @@ pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<Param
             .as_array()
             .and_then(|list| list.iter().map(super::profiles::profile).collect::<Option<Vec<_>>>())
             .map(|list| ParamValue::Profiles(list.into())),
+        ParamKind::Rate { .. } => value.as_str().and_then(parse_rate).map(ParamValue::Rate),
+        ParamKind::Text => value.as_str().map(|text| ParamValue::Text(text.to_owned().into())),
         ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
     };
     let found = found.ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
     info.check(&found)?;
     Ok(found)
+}
+
+/// A whole number and its unit: `"10 Gb/s"`.
+fn parse_rate(text: &str) -> Option<BitRate> {
+    let (number, unit) = text.split_once(' ')?;
+    let scale = match unit {
+        "b/s" => 1,
+        "Kb/s" => 1_000,
+        "Mb/s" => 1_000_000,
+        "Gb/s" => 1_000_000_000,
+        _ => return None,
+    };
+    Some(BitRate(scale * number.parse::<u64>().ok()?))
 }
 
 /// A whole number and its unit: `"80 us"`.

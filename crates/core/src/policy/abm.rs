@@ -11,8 +11,8 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "congestion",
-        kind: ParamKind::Choice(&["threshold", "fraction"]),
+        kind: ParamKind::Choice(words!["threshold", "fraction"]),
         default: ParamValue::Choice(Cow::Borrowed("threshold")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
         doc: "`threshold`: a queue counts as one when it reaches `congested_share` of its threshold (the paper). \
@@ -68,7 +68,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "drain_rate",
-        kind: ParamKind::Choice(&["measured", "computed", "credited"]),
+        kind: ParamKind::Choice(words!["measured", "computed", "credited"]),
         default: ParamValue::Choice(Cow::Borrowed("measured")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("credited"))),
         doc: "`measured`: bytes sent in the last interval, where packets waited; at least the port's rate / queues. \
@@ -125,7 +125,7 @@ impl Abm {
             // Queue p of every port is priority p.
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
-            criterion: match params.choice("congestion") {
+            criterion: match params.word("congestion") {
                 "fraction" => Criterion::Fraction { full: params.bytes("congested_bytes"), share },
                 _ => Criterion::Share(share),
             },

@@ -12,8 +12,8 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ const PARAMS: &[ParamInfo] = &[
     CONGESTED_SHARE,
     ParamInfo {
         name: "congestion",
-        kind: ParamKind::Choice(&["sample", "watermark"]),
+        kind: ParamKind::Choice(words!["sample", "watermark"]),
         default: ParamValue::Choice(Cow::Borrowed("sample")),
         artifact_default: None,
         doc: "What the control plane compares with the thresholds. `sample`: the queues' lengths when it looks. `watermark`: the longest that an arrival \
@@ -71,7 +71,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "alpha_steps",
-        kind: ParamKind::Choice(&["exact", "powers-of-two"]),
+        kind: ParamKind::Choice(words!["exact", "powers-of-two"]),
         default: ParamValue::Choice(Cow::Borrowed("exact")),
         artifact_default: None,
         doc: "Which alphas the switch accepts: any, or powers of two, as most chips do (the nearest by ratio is taken).",
@@ -104,8 +104,8 @@ impl AbmOnDt {
             interval: params.time("update_interval"),
             criterion: Criterion::Share(Weight::from_f64(params.ratio("congested_share"))),
             drain_rate,
-            watermark: params.choice("congestion") == "watermark",
-            powers_of_two: params.choice("alpha_steps") == "powers-of-two",
+            watermark: params.word("congestion") == "watermark",
+            powers_of_two: params.word("alpha_steps") == "powers-of-two",
         };
         let unscheduled = params.flag("unscheduled");
         Self { tracker: Tracker::new(settings, shape), drain_rate, unscheduled }

@@ -13,8 +13,8 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 

@@ -2,7 +2,7 @@
 
 use super::{Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict};
 use crate::buffer::{Buffer, QueueId};
-use crate::params::Params;
+use bufferlab_params::Params;
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {

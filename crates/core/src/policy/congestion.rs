@@ -4,10 +4,10 @@
 //! are refreshed at intervals; between updates the weight `α·γ/n` of a queue is frozen.
 
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::policy::{BuildError, Hooks, SwitchShape, refuse_beyond_buffer};
 use crate::schedule::MAX_QUEUES_PER_PORT;
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub(super) const CONGESTED_SHARE: ParamInfo = ParamInfo {
 pub(super) const fn drain_rate_param(default: &'static str) -> ParamInfo {
     ParamInfo {
         name: "drain_rate",
-        kind: ParamKind::Choice(&["measured", "computed"]),
+        kind: ParamKind::Choice(words!["measured", "computed"]),
         default: ParamValue::Choice(Cow::Borrowed(default)),
         artifact_default: None,
         doc: "`measured`: bytes sent in the last interval, where packets waited; at least the port's rate / queues. \
@@ -68,7 +68,7 @@ pub(super) enum DrainRate {
 impl DrainRate {
     /// The value of a parameter `drain_rate`.
     pub(super) fn from_params(params: &Params) -> Self {
-        match params.choice("drain_rate") {
+        match params.word("drain_rate") {
             "computed" => Self::Computed,
             "credited" => Self::Credited,
             _ => Self::Measured,
@@ -114,7 +114,7 @@ impl Settings {
 
 /// Refuses a `congested_bytes` that no queue can reach, where congestion is counted as a fraction of it.
 pub(super) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
-    if params.choice("congestion") != "fraction" {
+    if params.word("congestion") != "fraction" {
         return Ok(());
     }
     refuse_beyond_buffer(params, shape, "congested_bytes", "no queue would ever count in full; choose less")

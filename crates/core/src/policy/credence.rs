@@ -11,7 +11,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::RandomStream;
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const PARAMS: &[ParamInfo] = &[
     ParamInfo {
         name: "oracle",
-        kind: ParamKind::Choice(&["lqd", "keep", "drop"]),
+        kind: ParamKind::Choice(words!["lqd", "keep", "drop"]),
         default: ParamValue::Choice(Cow::Borrowed("lqd")),
         artifact_default: None,
         doc: "What predicts. `lqd`: a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the packet \
@@ -83,7 +83,7 @@ impl Credence {
             thresholds: VirtualLqd::new(params, shape, "policy/credence"),
             lengths: Longest::new(shape.queues(), Ties::First),
             queues: shape.queues() as u64,
-            oracle: match params.choice("oracle") {
+            oracle: match params.word("oracle") {
                 "keep" => Oracle::Constant(false),
                 "drop" => Oracle::Constant(true),
                 _ => Oracle::Lqd,

@@ -7,13 +7,13 @@
 
 use super::{Account, Arrival, DropReason, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId};
-use crate::params::{ParamInfo, ParamKind, ParamValue};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, words};
 use std::borrow::Cow;
 
 /// Whether headroom is set aside for every queue.
 pub(super) const HEADROOM_MODE: ParamInfo = ParamInfo {
     name: "headroom_mode",
-    kind: ParamKind::Choice(&["static", "dsh-like"]),
+    kind: ParamKind::Choice(words!["static", "dsh-like"]),
     default: ParamValue::Choice(Cow::Borrowed("static")),
     artifact_default: None,
     doc: "`static`: `headroom` is set aside for every lossless priority of every port. `dsh-like`: for every port only, as an insurance; a queue pauses \

@@ -11,8 +11,8 @@ use super::{
     rest_of_port, within_port_limit,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
 /// Registry entry.
@@ -37,14 +37,14 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "c1",
-        kind: ParamKind::Count { min: 1 },
+        kind: ParamKind::at_least(1),
         default: ParamValue::Count(3),
         artifact_default: None,
         doc: "C1: packets sent in a row, with none stored between them, that end a burst.",
     },
     ParamInfo {
         name: "c2",
-        kind: ParamKind::Count { min: 1 },
+        kind: ParamKind::at_least(1),
         default: ParamValue::Count(8),
         artifact_default: None,
         doc: "C2: net packets stored (stored less sent) within one window of `tm1`, without a drop, that start one.",

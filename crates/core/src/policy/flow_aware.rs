@@ -12,8 +12,8 @@ use super::{
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use std::borrow::Cow;
 
 /// Registry entry.

@@ -10,7 +10,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, Params};
+use bufferlab_params::{ParamInfo, Params};
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {

@@ -8,7 +8,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use std::borrow::Cow;
 
 /// Registry entry.
@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const PARAMS: &[ParamInfo] = &[ParamInfo {
     name: "limit",
-    kind: ParamKind::Choice(&["rank", "sum"]),
+    kind: ParamKind::Choice(words!["rank", "sum"]),
     default: ParamValue::Choice(Cow::Borrowed("rank")),
     artifact_default: None,
     doc: "`rank`: for every i, the i-th longest queue holds at most B/(i H_n). `sum`: for every i, the i longest queues together \
@@ -64,7 +64,7 @@ impl Harmonic {
         // from being rounded to the byte below.
         let share = |i: usize| (shape.capacity as f64 / (i as f64 * harmonic_number) + 1e-9) as u64;
         Self {
-            limit: match params.choice("limit") {
+            limit: match params.word("limit") {
                 "sum" => Limit::Sum,
                 _ => Limit::Rank,
             },

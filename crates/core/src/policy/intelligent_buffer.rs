@@ -17,8 +17,8 @@ use super::{
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
 use crate::flows::{FlowKey, FlowTable, ShortLimit};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::{RandomStream, Time};
 use std::borrow::Cow;
 
@@ -44,7 +44,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "afd",
-        kind: ParamKind::Choice(&["per_flow", "per_queue", "swapped", "off"]),
+        kind: ParamKind::Choice(words!["per_flow", "per_queue", "swapped", "off"]),
         default: ParamValue::Choice(Cow::Borrowed("per_flow")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("swapped"))),
         doc: "Whose arrivals are compared with the fair share. `per_flow`: those of the packet's flow (AFD, white paper). `per_queue`: those of its queue, what the artifact \
@@ -89,7 +89,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "arrival_factor",
-        kind: ParamKind::Count { min: 1 },
+        kind: ParamKind::at_least(1),
         default: ParamValue::Count(1),
         artifact_default: Some(ParamValue::Count(15)),
         doc: "Arrivals are multiplied by this before they are compared with the fair share. The artifact has 15, for a sampling that it does not do.",
@@ -121,7 +121,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "dpp_packets",
-        kind: ParamKind::Count { min: 1 },
+        kind: ParamKind::at_least(1),
         default: ParamValue::Count(120),
         artifact_default: Some(ParamValue::Count(71)),
         doc: "DPP: so many packets of a flow are its first ones. The artifact counts the packet itself and compares with one base RTT's 72.",
@@ -154,7 +154,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
         let message = "with a2 above a1 the fair share falls while the queue is empty and rises while it is long: choose a2 <= a1";
         return Err(BuildError { param: "old_gain", message: message.to_owned() });
     }
-    if params.choice("afd") != "off" {
+    if params.word("afd") != "off" {
         if params.ratio("gain") == 0.0 && params.bytes("fair_share_cap") == 0 {
             let message = "with a1 = 0 the fair share never changes: choose a1 above 0, a constant share by fair_share_cap, or afd = \"off\"";
             return Err(BuildError { param: "gain", message: message.to_owned() });
@@ -255,7 +255,7 @@ impl IntelligentBuffer {
     /// `params` as declared by the registry entry; `flow_entries` sizes each flow table.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape, flow_entries: usize) -> Self {
-        let afd = match params.choice("afd") {
+        let afd = match params.word("afd") {
             "per_queue" => Afd::PerQueue,
             "swapped" => Afd::Swapped,
             "off" => Afd::Off,

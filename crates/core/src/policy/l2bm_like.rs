@@ -12,8 +12,8 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, End, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 

@@ -1,14 +1,14 @@
 //! Which queue is the longest? A tournament among all queues: O(log queues) per change, O(1) per question.
 
 use crate::buffer::QueueId;
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::RandomStream;
 use std::borrow::Cow;
 
 /// The parameter of policies that look for the longest queue.
 pub(super) const TIES: ParamInfo = ParamInfo {
     name: "ties",
-    kind: ParamKind::Choice(&["random", "first"]),
+    kind: ParamKind::Choice(words!["random", "first"]),
     default: ParamValue::Choice(Cow::Borrowed("random")),
     artifact_default: None,
     doc: "Which of several longest queues is taken. `random`: every queue draws a ticket (seeded) when its length changes, the \
@@ -27,7 +27,7 @@ pub(super) enum Ties {
 impl Ties {
     /// As the parameter [`TIES`] says; random tickets come from the stream `name` of `seed`.
     pub(super) fn new(params: &Params, seed: u64, name: &str) -> Self {
-        match params.choice(TIES.name) {
+        match params.word(TIES.name) {
             "first" => Self::First,
             _ => Self::Random(RandomStream::new(seed, name, 0)),
         }

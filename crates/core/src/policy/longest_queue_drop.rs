@@ -9,7 +9,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, End, QueueId};
-use crate::params::{ParamInfo, Params};
+use bufferlab_params::{ParamInfo, Params};
 use bufferlab_units::Time;
 
 /// Registry entry.

@@ -4,8 +4,8 @@ use super::dynamic_headroom::DynamicHeadroom;
 use super::queue_profiles::{refuse_at_lossy_ingress, resolve};
 use super::{Account, Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::profiles::{BufferProfile, Direction};
+use bufferlab_params::profiles::{BufferProfile, Direction};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 
 /// Space for what is on its way when a queue pauses its sender.
 pub(super) const HEADROOM: ParamInfo = ParamInfo {

@@ -7,8 +7,8 @@
 
 use super::{Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict};
 use crate::buffer::{Buffer, End, QueueId, Stored};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use std::borrow::Cow;
 
 /// Registry entry.
@@ -26,7 +26,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const PARAMS: &[ParamInfo] = &[
     ParamInfo {
         name: "port_limit",
-        kind: ParamKind::Choice(&["dynamic", "static"]),
+        kind: ParamKind::Choice(words!["dynamic", "static"]),
         default: ParamValue::Choice(Cow::Borrowed("dynamic")),
         artifact_default: None,
         doc: "The port buffer B of Algorithm 1. `dynamic`: `alpha` times what the shared buffer has free when a packet arrives \
@@ -56,7 +56,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "reserve",
-        kind: ParamKind::Choice(&["when-full", "always"]),
+        kind: ParamKind::Choice(words!["when-full", "always"]),
         default: ParamValue::Choice(Cow::Borrowed("when-full")),
         artifact_default: None,
         doc: "`when-full`: `large_reserve` limits evictions only; small flows may use the reserve while the port buffer has room \
@@ -64,14 +64,14 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "victim",
-        kind: ParamKind::Choice(&["tail", "head"]),
+        kind: ParamKind::Choice(words!["tail", "head"]),
         default: ParamValue::Choice(Cow::Borrowed("tail")),
         artifact_default: None,
         doc: "Which packet of the large-flow queue is evicted. `head` is the variant for singly linked lists (section 4.1).",
     },
     ParamInfo {
         name: "classes",
-        kind: ParamKind::Choice(&["priority", "tag"]),
+        kind: ParamKind::Choice(words!["priority", "tag"]),
         default: ParamValue::Choice(Cow::Borrowed("priority")),
         artifact_default: None,
         doc: "Who may evict. `priority`: packets of the queue `small_priority`. `tag`: packets with the tag `small` for any queue but \
@@ -79,14 +79,14 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "small_priority",
-        kind: ParamKind::Count { min: 0 },
+        kind: ParamKind::at_least(0),
         default: ParamValue::Count(0),
         artifact_default: None,
         doc: "Priority (queue of the port) of small flows.",
     },
     ParamInfo {
         name: "large_priority",
-        kind: ParamKind::Count { min: 0 },
+        kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
         doc: "Priority (queue of the port) of large flows: where victims are found.",
@@ -130,7 +130,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
         );
         return error("port_buffer", message);
     }
-    let is_static = params.choice("port_limit") == "static";
+    let is_static = params.word("port_limit") == "static";
     let port_buffer = if port_buffer == 0 { shape.capacity / shape.ports() as u64 } else { port_buffer };
     let (largest, of) =
         if is_static { (port_buffer, "port buffer") } else { (shape.capacity, "whole buffer") };
@@ -189,17 +189,17 @@ impl LossPass {
             bytes => bytes,
         };
         Self {
-            limit: match params.choice("port_limit") {
+            limit: match params.word("port_limit") {
                 "static" => PortLimit::Static(port_buffer),
                 _ => PortLimit::Dynamic(Weight::from_f64(params.ratio("alpha"))),
             },
             large_reserve: params.bytes("large_reserve"),
-            reserve_is_hard: params.choice("reserve") == "always",
-            victim_end: match params.choice("victim") {
+            reserve_is_hard: params.word("reserve") == "always",
+            victim_end: match params.word("victim") {
                 "head" => End::Head,
                 _ => End::Tail,
             },
-            by_tag: params.choice("classes") == "tag",
+            by_tag: params.word("classes") == "tag",
             printed_line_4: params.flag("printed_line_4"),
             small_priority: params.count("small_priority") as u8,
             large_priority: (shape.queues_per_port > 1).then(|| params.count("large_priority") as u8),

@@ -2,7 +2,7 @@
 
 use super::{Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict};
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {

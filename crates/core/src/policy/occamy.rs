@@ -12,8 +12,8 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, End, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "cell_rate",
-        kind: ParamKind::Count { min: 0 },
+        kind: ParamKind::at_least(0),
         default: ParamValue::Count(0),
         artifact_default: None,
         doc: "Cell operations per second that the memory can do; what departures leave of them pays for expulsions. 0: 1.1 times \
@@ -56,14 +56,14 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "bucket_cells",
-        kind: ParamKind::Count { min: 1 },
+        kind: ParamKind::at_least(1),
         default: ParamValue::Count(200),
         artifact_default: None,
         doc: "Operations that can be saved up.",
     },
     ParamInfo {
         name: "traffic",
-        kind: ParamKind::Choice(&["reads", "reads-and-writes"]),
+        kind: ParamKind::Choice(words!["reads", "reads-and-writes"]),
         default: ParamValue::Choice(Cow::Borrowed("reads")),
         artifact_default: None,
         doc: "What competes with expulsions: departures (the artifact), or also packets that are stored.",
@@ -125,7 +125,7 @@ impl Occamy {
             .into_iter()
             .map(Weight::from_f64)
             .collect();
-        let charge_writes = params.choice("traffic") == "reads-and-writes";
+        let charge_writes = params.word("traffic") == "reads-and-writes";
         let cell_bytes = params.bytes("cell_bytes");
         let cell_rate = match params.count("cell_rate") {
             0 => {
@@ -267,7 +267,7 @@ impl Policy for Occamy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Profile;
+    use bufferlab_params::Profile;
     use bufferlab_units::BitRate;
 
     fn occamy(given: &[(&str, ParamValue)]) -> Occamy {

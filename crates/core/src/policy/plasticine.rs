@@ -18,8 +18,8 @@ use super::{
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ const UPDATE_INTERVAL: ParamInfo = ParamInfo {
 
 const CONGESTION: ParamInfo = ParamInfo {
     name: "congestion",
-    kind: ParamKind::Choice(&["threshold", "bytes"]),
+    kind: ParamKind::Choice(words!["threshold", "bytes"]),
     default: ParamValue::Choice(Cow::Borrowed("threshold")),
     artifact_default: None,
     doc: "The paper does not say when a queue is congested (\"controlled\"). `threshold`: when it reaches `congested_share` of its threshold, \
@@ -96,7 +96,7 @@ const MULTI_PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "high_priorities",
-        kind: ParamKind::Count { min: 0 },
+        kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
         doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; the others form \
@@ -138,7 +138,7 @@ const SINGLE_PARAMS: &[ParamInfo] = &[
 ];
 
 fn check(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
-    match params.choice("congestion") {
+    match params.word("congestion") {
         "bytes" => refuse_beyond_buffer(
             params,
             shape,
@@ -150,7 +150,7 @@ fn check(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
 }
 
 fn criterion(params: &Params) -> Criterion {
-    match params.choice("congestion") {
+    match params.word("congestion") {
         "bytes" => Criterion::Longer(params.bytes("congested_bytes")),
         _ => Criterion::Share(Weight::from_f64(params.ratio("congested_share"))),
     }

@@ -20,7 +20,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "high_priorities",
-        kind: ParamKind::Count { min: 0 },
+        kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
         doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; the others form \
@@ -79,14 +79,14 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "counted_queues",
-        kind: ParamKind::Count { min: 1 },
+        kind: ParamKind::at_least(1),
         default: ParamValue::Count(64),
         artifact_default: None,
         doc: "Largest N_Priority that the Shift table has entries for; more congested queues are taken for so many. The paper speaks of a few decades.",
     },
     ParamInfo {
         name: "egress_length",
-        kind: ParamKind::Choice(&["enqueue", "dequeue"]),
+        kind: ParamKind::Choice(words!["enqueue", "dequeue"]),
         default: ParamValue::Choice(Cow::Borrowed("enqueue")),
         artifact_default: None,
         doc: "Which length a leaving packet writes to the egress register. `enqueue`: what it met when it was stored (enq_qdepth), old by its wait. `dequeue`: what it \
@@ -226,7 +226,7 @@ impl PlasticinePisa {
             group_of,
             congested_above,
             active_above: derived(params.bytes("active_above"), congested_above),
-            enqueue_length: params.choice("egress_length") == "enqueue",
+            enqueue_length: params.word("egress_length") == "enqueue",
             zero_when_empty: params.flag("zero_when_empty"),
             shift_table: shift_table.collect(),
             counted,

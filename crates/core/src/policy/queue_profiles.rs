@@ -1,9 +1,9 @@
 //! Which profile each queue has: the parameter `profiles` of the policies for lossless traffic, resolved for a switch.
 
 use super::{BuildError, SwitchShape};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::profiles::{BufferProfile, Direction, ThresholdRule};
 use crate::weight::Weight;
+use bufferlab_params::profiles::{BufferProfile, Direction, ThresholdRule};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use std::borrow::Cow;
 
 /// Exceptions to the other parameters.

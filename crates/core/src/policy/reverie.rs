@@ -10,8 +10,8 @@ use super::{
     Tags, Verdict, congestion,
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -58,7 +58,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "filter",
-        kind: ParamKind::Choice(&["events", "departures"]),
+        kind: ParamKind::Choice(words!["events", "departures"]),
         default: ParamValue::Choice(Cow::Borrowed("events")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("departures"))),
         doc: "`events`: the filter moves with every packet that is stored, leaves or is refused (the paper says no more than t - dt). \
@@ -67,7 +67,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "congestion",
-        kind: ParamKind::Choice(&["threshold", "fraction"]),
+        kind: ParamKind::Choice(words!["threshold", "fraction"]),
         default: ParamValue::Choice(Cow::Borrowed("threshold")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
         doc: "`threshold`: a queue counts as one in n_p when q^ reaches `congested_share` of Gamma. `fraction`: it counts as \
@@ -147,9 +147,9 @@ impl Reverie {
             pool: shape.capacity - lossless.pool(),
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
-            departures_only: params.choice("filter") == "departures",
+            departures_only: params.word("filter") == "departures",
             congested_share: Weight::from_f64(params.ratio("congested_share")),
-            full: (params.choice("congestion") == "fraction").then(|| params.bytes("congested_bytes")),
+            full: (params.word("congestion") == "fraction").then(|| params.bytes("congested_bytes")),
             queues_per_port: shape.queues_per_port,
             filters: vec![Filter::default(); 2 * shape.queues()],
             levels: vec![0; shape.queues_per_port],

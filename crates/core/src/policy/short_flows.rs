@@ -3,7 +3,7 @@
 use super::BuildError;
 use crate::classify::ElephantTrap;
 use crate::flows::ShortLimit;
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ const MAX_FLOWS: u64 = 1 << 24;
 /// Who knows short flows.
 pub(super) const SHORT_FLOWS: ParamInfo = ParamInfo {
     name: "short_flows",
-    kind: ParamKind::Choice(&["trap", "tag"]),
+    kind: ParamKind::Choice(words!["trap", "tag"]),
     default: ParamValue::Choice(Cow::Borrowed("trap")),
     artifact_default: None,
     doc: "Who knows short flows. `trap`: the switch, by a flow table; marks of hosts do not count. `tag`: hosts, which mark packets `small`.",
@@ -22,7 +22,7 @@ pub(super) const SHORT_FLOWS: ParamInfo = ParamInfo {
 /// Packets up to which a flow is short. The default is FAB's in ABM's public artifact.
 pub(super) const SHORT_PACKETS: ParamInfo = ParamInfo {
     name: "short_packets",
-    kind: ParamKind::Count { min: 0 },
+    kind: ParamKind::at_least(0),
     default: ParamValue::Count(15),
     artifact_default: None,
     doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter.",
@@ -31,7 +31,7 @@ pub(super) const SHORT_PACKETS: ParamInfo = ParamInfo {
 /// The same where a public artifact exists.
 pub(super) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
     name: "short_packets",
-    kind: ParamKind::Count { min: 0 },
+    kind: ParamKind::at_least(0),
     default: ParamValue::Count(15),
     artifact_default: Some(ParamValue::Count(14)),
     doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter. The artifact's limit is 15 too, but it \
@@ -59,7 +59,7 @@ pub(super) const FLOW_IDLE: ParamInfo = ParamInfo {
 /// Number of slots of a policy's flow table.
 pub(super) const FLOW_ENTRIES: ParamInfo = ParamInfo {
     name: "flow_entries",
-    kind: ParamKind::Count { min: 4 },
+    kind: ParamKind::at_least(4),
     default: ParamValue::Count(16_384),
     artifact_default: None,
     doc: "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full displaces the one \
@@ -78,7 +78,7 @@ pub(super) fn flow_entries(params: &Params) -> Result<usize, BuildError> {
 
 /// The trap of the parameters above; `None` where hosts mark short flows.
 pub(super) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> {
-    if params.choice("short_flows") != "trap" {
+    if params.word("short_flows") != "trap" {
         return Ok(None);
     }
     let limit = ShortLimit { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };

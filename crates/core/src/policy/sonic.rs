@@ -5,9 +5,9 @@ use super::lossless::{self, Lossless};
 use super::queue_profiles::{Limit, refuse, resolve};
 use super::{Arrival, BuildError, DropReason, Hooks, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::profiles::Direction;
 use crate::weight::Weight;
+use bufferlab_params::profiles::Direction;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use std::borrow::Cow;
 
 /// Largest factor: a limit that never binds before its pool is full.
@@ -97,7 +97,7 @@ pub(super) struct Pools {
 impl Pools {
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let lossless = Lossless::new(params, shape)?;
-        let dynamic = (params.choice("headroom_mode") == "dsh-like").then(|| lossless.insurances(shape));
+        let dynamic = (params.word("headroom_mode") == "dsh-like").then(|| lossless.insurances(shape));
         let is_lossless = |port: usize, priority: usize| shape.lossless_at(port) >> priority & 1 != 0;
         refuse(params, |profile| {
             let covers = |port, priority| profile.covers(Direction::Egress, port, priority);

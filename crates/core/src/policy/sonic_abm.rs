@@ -11,8 +11,8 @@ use super::{
     Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -46,7 +46,7 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "congestion",
-        kind: ParamKind::Choice(&["threshold", "fraction"]),
+        kind: ParamKind::Choice(words!["threshold", "fraction"]),
         default: ParamValue::Choice(Cow::Borrowed("threshold")),
         artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
         doc: "`threshold`: a queue counts as one when it reaches `congested_share` of its threshold. `fraction`: it counts as \
@@ -105,7 +105,7 @@ impl SonicAbm {
             favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
-            criterion: match params.choice("congestion") {
+            criterion: match params.word("congestion") {
                 "fraction" => Criterion::Fraction { full: params.bytes("congested_bytes"), share },
                 _ => Criterion::Share(share),
             },

@@ -11,8 +11,8 @@ use super::{
     Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
-use crate::profiles::{BufferProfile, Direction};
+use bufferlab_params::profiles::{BufferProfile, Direction};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
 /// Registry entry.

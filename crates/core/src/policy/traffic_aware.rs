@@ -13,8 +13,8 @@ use super::{
     rest_of_port, within_port_limit,
 };
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
 use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
@@ -32,7 +32,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const fn limit(name: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name,
-        kind: ParamKind::Count { min: 0 },
+        kind: ParamKind::at_least(0),
         default: ParamValue::Count(0),
         artifact_default: None,
         doc,
@@ -78,7 +78,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
     ParamInfo {
         name: "dec",
-        kind: ParamKind::Count { min: 1 },
+        kind: ParamKind::at_least(1),
         default: ParamValue::Count(3),
         artifact_default: None,
         doc: "DEC: packets sent in a row, without an arrival between them, that end absorption or evacuation and clear the \
@@ -360,7 +360,7 @@ impl Policy for TrafficAware {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Profile;
+    use bufferlab_params::Profile;
     use bufferlab_units::BitRate;
 
     fn shape(capacity: u64, ports: usize) -> SwitchShape {

@@ -6,14 +6,14 @@
 use super::longest::{Longest, Ties};
 use super::{Arrival, Departure, SwitchShape};
 use crate::buffer::{Buffer, QueueId};
-use crate::params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
 /// The parameter of policies that follow a virtual Longest Queue Drop.
 pub(super) const IDLE: ParamInfo = ParamInfo {
     name: "idle_thresholds",
-    kind: ParamKind::Choice(&["drain", "zero", "keep"]),
+    kind: ParamKind::Choice(words!["drain", "zero", "keep"]),
     default: ParamValue::Choice(Cow::Borrowed("drain")),
     artifact_default: Some(ParamValue::Choice(Cow::Borrowed("zero"))),
     doc: "What becomes of a threshold whose real queue is empty. `drain`: it falls at the port's rate while the port is idle, as \
@@ -60,7 +60,7 @@ impl VirtualLqd {
             total: 0,
             capacity: shape.capacity,
             queues_per_port: shape.queues_per_port as u16,
-            idle: match params.choice(IDLE.name) {
+            idle: match params.word(IDLE.name) {
                 "zero" => Idle::Zero,
                 "keep" => Idle::Keep,
                 _ => Idle::Drain,

@@ -5,6 +5,7 @@ mod failures;
 mod intelligent_buffer;
 mod lossless;
 mod losspass;
+mod params;
 mod plasticine;
 mod plasticine_pisa;
 mod profiles;

@@ -4,12 +4,12 @@ use super::profiles;
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::convert;
 use crate::format::{Kind, PROFILE, Wanted};
-use crate::quantity::{format_size, format_time};
+use crate::quantity::{format_rate, format_size, format_time};
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, float, list, quote};
 use crate::tree::{Item, Origin, Value, expand_policy_name};
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params, PolicyInfo, Profile, find_policy, policies};
-use bufferlab_units::Time;
+use bufferlab_units::{BitRate, Time};
 
 /// A policy with all of its parameters.
 #[derive(Clone, Debug)]
@@ -81,10 +81,10 @@ pub(crate) fn read(switch: &mut Reader<'_>, profile: Profile) -> Option<PolicyCh
     }
     let params = match Params::resolve(info.params, profile, &given) {
         Ok(params) => params,
-        Err((index, message)) => {
-            let (name, origin) = &origins[index];
-            let path = format!("{}.{name}", switch.path("policy"));
-            switch.context.error(&path, *origin, Complaint::new(message, "this value"));
+        Err(error) => {
+            let origin = error.given.map_or(name.origin, |index| origins[index].1);
+            let path = format!("{}.{}", switch.path("policy"), error.name);
+            switch.context.error(&path, origin, Complaint::new(error.message, "this value"));
             return None;
         }
     };
@@ -147,11 +147,14 @@ fn unknown_parameter(info: &PolicyInfo, written: &str) -> Complaint {
 pub(crate) fn kind_of_parameter(info: &ParamInfo) -> Kind {
     match info.kind {
         ParamKind::Ratio { min, max } => Kind::Ratio { min, max, open: false },
+        ParamKind::RatioAbove { min, max } => Kind::Ratio { min, max, open: true },
         ParamKind::RatioPerPriority { min, max } => Kind::Ratios { min, max },
         ParamKind::Bytes { min } => Kind::Size { min, max: u64::MAX },
         ParamKind::BytesPerPort { min } => Kind::SizePerPort { min },
         ParamKind::Time { min } => Kind::Time { zero: min == Time::ZERO },
-        ParamKind::Count { min } => Kind::Count { min, max: u64::MAX },
+        ParamKind::Rate { .. } => Kind::Rate,
+        ParamKind::Text => Kind::Text,
+        ParamKind::Count { min, max } => Kind::Count { min, max },
         ParamKind::Flag => Kind::Flag,
         ParamKind::Choice(words) => Kind::Words(words),
         ParamKind::Profiles => Kind::Tables(&PROFILE),
@@ -184,7 +187,11 @@ fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Compla
         Kind::Time { zero } => ParamValue::Time(Time(convert::time(item, &wanted, zero)?)),
         Kind::Count { min, max } => ParamValue::Count(convert::count(item, &wanted, min, max)?),
         Kind::Flag => ParamValue::Flag(convert::flag(item, &wanted)?),
-        Kind::Words(words) => ParamValue::Choice(convert::choice(item, &wanted, words)?.into()),
+        Kind::Rate => ParamValue::Rate(BitRate(convert::rate(item, &wanted)?)),
+        Kind::Text => ParamValue::Text(convert::text(item, &wanted)?.to_owned().into()),
+        Kind::Words(_) => {
+            ParamValue::Choice(convert::choice(item, &wanted, &convert::words_of(&kind))?.into())
+        }
         _ => unreachable!("no parameter has another kind"),
     };
     info.check(&value).map_err(|why| {
@@ -203,9 +210,12 @@ fn write(value: &ParamValue) -> String {
         ParamValue::Bytes(bytes) => quote(&format_size(*bytes)),
         ParamValue::BytesPerPort(sizes) => list(sizes.iter().map(|&bytes| quote(&format_size(bytes)))),
         ParamValue::Time(span) => quote(&format_time(*span)),
+        ParamValue::Rate(rate) => quote(&format_rate(*rate)),
         ParamValue::Count(number) => number.to_string(),
         ParamValue::Flag(flag) => flag.to_string(),
-        ParamValue::Choice(word) => quote(word),
+        ParamValue::Choice(word) | ParamValue::Text(word) => quote(word),
+        ParamValue::Required(example) => (*example).to_owned(),
+        ParamValue::Computed(rule) => (*rule).to_owned(),
         ParamValue::Profiles(profiles) => list(profiles.iter().map(profiles::write)),
     }
 }

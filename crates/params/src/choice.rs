@@ -1,0 +1,100 @@
+//! Parameters that are one of a few words.
+
+/// A word that a value may be, and what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it chooses, for documentation and messages.
+    pub meaning: &'static str,
+}
+
+/// An enumeration whose values are written as words; declared with [`crate::choices!`].
+pub trait Choice: Copy + Eq + 'static {
+    /// Every value, in the order of declaration.
+    const ALL: &'static [Self];
+    /// Their words, in the same order.
+    const WORDS: &'static [Word];
+
+    /// The word of this value.
+    #[must_use]
+    fn word(self) -> &'static str;
+
+    /// The value that is written as `word`.
+    #[must_use]
+    fn from_word(word: &str) -> Option<Self> {
+        let index = Self::WORDS.iter().position(|known| known.name == word)?;
+        Some(Self::ALL[index])
+    }
+}
+
+/// Declares an enumeration of words: its variants, how they are written and what they mean, once.
+///
+/// ```
+/// use bufferlab_params::{Choice, choices};
+///
+/// choices! {
+///     /// Which end of a queue loses a packet.
+///     #[derive(Default)]
+///     pub enum Victim {
+///         #[default]
+///         Tail = "tail": "the packet that came last",
+///         Head = "head": "the packet that leaves next",
+///     }
+/// }
+/// assert_eq!(Victim::from_word("head"), Some(Victim::Head));
+/// assert_eq!(Victim::Tail.word(), "tail");
+/// assert_eq!(Victim::WORDS[0].meaning, "the packet that came last");
+/// ```
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $Name:ident {
+            $($(#[$variant_meta:meta])* $Variant:ident = $word:literal : $meaning:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        $vis enum $Name {
+            $(#[doc = concat!("`", $word, "`: ", $meaning, ".")] $(#[$variant_meta])* $Variant,)+
+        }
+
+        impl $crate::Choice for $Name {
+            const ALL: &'static [Self] = &[$(Self::$Variant,)+];
+            const WORDS: &'static [$crate::Word] = &[$($crate::Word { name: $word, meaning: $meaning },)+];
+
+            fn word(self) -> &'static str {
+                match self { $(Self::$Variant => $word,)+ }
+            }
+        }
+    };
+}
+
+/// Words without an enumeration behind them.
+#[macro_export]
+macro_rules! words {
+    ($($word:literal),+ $(,)?) => { &[$($crate::Word { name: $word, meaning: "" },)+] };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choices! {
+        /// A test's.
+        enum Size {
+            Small = "small": "not much",
+            Large = "large": "much",
+        }
+    }
+
+    #[test]
+    fn words_and_values_match_in_both_directions() {
+        for (value, word) in Size::ALL.iter().zip(Size::WORDS) {
+            assert_eq!(value.word(), word.name);
+            assert_eq!(Size::from_word(word.name), Some(*value));
+        }
+        assert_eq!(Size::from_word("middle"), None);
+    }
+}

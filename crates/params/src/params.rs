@@ -1,0 +1,248 @@
+//! The parameters of one entry, complete and checked.
+
+use crate::choice::Choice;
+use crate::info::{ParamInfo, Profile};
+use crate::profiles::BufferProfile;
+use crate::value::ParamValue;
+use bufferlab_units::{BitRate, Time};
+use std::fmt;
+
+/// A parameter that does not fit what is being built: a switch, a transport, a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    /// The parameter at fault.
+    pub param: &'static str,
+    /// What was expected and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.param, self.message)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// A value that cannot be one of an entry's parameters, or one that is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolveError {
+    /// Which of the given values is wrong; `None`: one is missing.
+    pub given: Option<usize>,
+    /// Its name as it was given, or that of the missing parameter.
+    pub name: String,
+    /// What was expected.
+    pub message: String,
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.message)
+    }
+}
+
+impl std::error::Error for ResolveError {}
+
+/// A complete set of parameters for one entry: every declared one has a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    values: Vec<(&'static str, ParamValue)>,
+    /// By value: whether it is the default of the profile.
+    defaults: Vec<bool>,
+}
+
+impl Params {
+    /// The defaults of `infos` under `profile`, overridden by `given`.
+    ///
+    /// # Errors
+    /// The first given value that names no parameter or leaves its domain; else the first that is required and missing.
+    pub fn resolve(
+        infos: &'static [ParamInfo],
+        profile: Profile,
+        given: &[(String, ParamValue)],
+    ) -> Result<Self, ResolveError> {
+        let mut values: Vec<_> =
+            infos.iter().map(|info| (info.name, info.default_in(profile).clone())).collect();
+        for (index, (name, value)) in given.iter().enumerate() {
+            let refuse = |message| ResolveError { given: Some(index), name: name.clone(), message };
+            let position = infos.iter().position(|info| info.name == name).ok_or_else(|| {
+                let known: Vec<_> = infos.iter().map(|info| info.name).collect();
+                refuse(format!("unknown parameter \"{name}\"; known: {}", known.join(", ")))
+            })?;
+            infos[position].check(value).map_err(refuse)?;
+            values[position].1 = value.clone();
+        }
+        if let Some((name, ParamValue::Required(example))) =
+            values.iter().find(|(_, value)| matches!(value, ParamValue::Required(_)))
+        {
+            let message = format!("`{name}` is missing; for example {name} = {example}");
+            return Err(ResolveError { given: None, name: (*name).to_owned(), message });
+        }
+        let defaults = infos.iter().zip(&values).map(|(info, (_, value))| value == info.default_in(profile));
+        Ok(Self { defaults: defaults.collect(), values })
+    }
+
+    /// Whether the value of `name` is the default: a default that does not suit an unusual switch is no mistake of the user, a chosen value is.
+    ///
+    /// # Panics
+    /// If no such parameter is declared.
+    #[must_use]
+    pub fn is_default(&self, name: &str) -> bool {
+        let at = self.values.iter().position(|(known, _)| *known == name);
+        self.defaults[at.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}"))]
+    }
+
+    /// The same parameters with other values, each made from name and value; kinds must stay.
+    #[must_use]
+    pub fn map(self, change: impl Fn(&'static str, &ParamValue) -> ParamValue) -> Self {
+        let values = self.values.iter().map(|(name, value)| (*name, change(name, value))).collect();
+        Self { values, ..self }
+    }
+
+    /// All values in the order of declaration.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &ParamValue)> {
+        self.values.iter().map(|(name, value)| (*name, value))
+    }
+
+    fn get(&self, name: &str) -> &ParamValue {
+        let found = self.values.iter().find(|(known, _)| *known == name);
+        &found.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}")).1
+    }
+
+    /// A [`crate::ParamKind::Ratio`].
+    ///
+    /// # Panics
+    /// If the entry did not declare `name` with this kind; the same holds for the other getters.
+    #[must_use]
+    pub fn ratio(&self, name: &str) -> f64 {
+        match self.get(name) {
+            ParamValue::Ratio(x) => *x,
+            other => panic!("{name} is not a ratio: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities; the last entry repeats.
+    #[must_use]
+    pub fn ratio_per_priority(&self, name: &str, priorities: usize) -> Vec<f64> {
+        match self.get(name) {
+            ParamValue::RatioPerPriority(list) => {
+                (0..priorities).map(|p| list[p.min(list.len() - 1)]).collect()
+            }
+            other => panic!("{name} is not a ratio per priority: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Bytes`].
+    #[must_use]
+    pub fn bytes(&self, name: &str) -> u64 {
+        match self.get(name) {
+            ParamValue::Bytes(n) => *n,
+            other => panic!("{name} is not a size: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::BytesPerPort`] for `ports` ports; the last entry repeats.
+    #[must_use]
+    pub fn bytes_per_port(&self, name: &str, ports: usize) -> Vec<u64> {
+        match self.get(name) {
+            ParamValue::Bytes(n) => vec![*n; ports],
+            ParamValue::BytesPerPort(list) => (0..ports).map(|port| list[port.min(list.len() - 1)]).collect(),
+            other => panic!("{name} is not a size per port: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Profiles`].
+    #[must_use]
+    pub fn profiles(&self, name: &str) -> &[BufferProfile] {
+        match self.get(name) {
+            ParamValue::Profiles(list) => list,
+            other => panic!("{name} is not a list of profiles: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Time`].
+    #[must_use]
+    pub fn time(&self, name: &str) -> Time {
+        match self.get(name) {
+            ParamValue::Time(t) => *t,
+            other => panic!("{name} is not a time: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Count`].
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        match self.get(name) {
+            ParamValue::Count(n) => *n,
+            other => panic!("{name} is not a count: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
+    #[must_use]
+    pub fn given_time(&self, name: &str) -> Option<Time> {
+        (!self.get(name).is_absent()).then(|| self.time(name))
+    }
+
+    /// A [`crate::ParamKind::Rate`].
+    #[must_use]
+    pub fn rate(&self, name: &str) -> BitRate {
+        match self.get(name) {
+            ParamValue::Rate(rate) => *rate,
+            other => panic!("{name} is not a rate: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
+    #[must_use]
+    pub fn given_rate(&self, name: &str) -> Option<BitRate> {
+        (!self.get(name).is_absent()).then(|| self.rate(name))
+    }
+
+    /// A [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
+    #[must_use]
+    pub fn given_count(&self, name: &str) -> Option<u64> {
+        (!self.get(name).is_absent()).then(|| self.count(name))
+    }
+
+    /// A [`crate::ParamKind::Count`] that is declared to fit 32 bits.
+    #[must_use]
+    pub fn small_count(&self, name: &str) -> u32 {
+        u32::try_from(self.count(name)).expect("the parameter's range fits 32 bits")
+    }
+
+    /// A [`crate::ParamKind::Text`].
+    #[must_use]
+    pub fn text(&self, name: &str) -> &str {
+        match self.get(name) {
+            ParamValue::Text(text) => text,
+            other => panic!("{name} is not a text: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Flag`].
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            ParamValue::Flag(b) => *b,
+            other => panic!("{name} is not a flag: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Choice`] as the enumeration whose words the parameter was declared with.
+    #[must_use]
+    pub fn choice<T: Choice>(&self, name: &str) -> T {
+        let word = self.word(name);
+        T::from_word(word)
+            .unwrap_or_else(|| panic!("{name} is declared with the words of another choice: {word}"))
+    }
+
+    /// A [`crate::ParamKind::Choice`] as it was written.
+    #[must_use]
+    pub fn word(&self, name: &str) -> &str {
+        match self.get(name) {
+            ParamValue::Choice(word) => word,
+            other => panic!("{name} is not a choice: {other}"),
+        }
+    }
+}

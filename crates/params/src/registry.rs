@@ -1,0 +1,343 @@
+//! Registries: what has a name, built in or brought along by a program.
+//!
+//! ```
+//! use bufferlab_params::{Entry, ParamInfo, Registry, entry};
+//!
+//! struct Greeting {
+//!     name: &'static str,
+//!     aliases: &'static [&'static str],
+//!     title: &'static str,
+//!     summary: &'static str,
+//!     source: &'static str,
+//!     params: &'static [ParamInfo],
+//! }
+//! entry!(Greeting, "greeting");
+//!
+//! const fn greeting(name: &'static str) -> Greeting {
+//!     let (title, summary, source) = ("Hello", "Says hello.", "An example.");
+//!     Greeting { name, aliases: &[], title, summary, source, params: &[] }
+//! }
+//! static HELLO: Greeting = greeting("hello");
+//! static GREETINGS: Registry<Greeting> = Registry::new(&[&HELLO]);
+//!
+//! GREETINGS.register(greeting("good-day"))?;
+//! assert_eq!(GREETINGS.names().collect::<Vec<_>>(), ["hello", "good-day"]);
+//! let error = GREETINGS.register(greeting("hello")).map(drop).expect_err("the name is taken");
+//! assert_eq!(error.to_string(), "the name \"hello\" belongs to the greeting Hello; choose another");
+//! # Ok::<(), bufferlab_params::RegisterError>(())
+//! ```
+
+use crate::info::{ParamInfo, Profile};
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+/// Longest name (bytes): names are columns and folders.
+const LONGEST_NAME: usize = 40;
+
+/// Words with another meaning where a name is expected: on the command line, in a scenario's table, for "no congestion control".
+const RESERVED: &[&str] = &["all", "name", "kind", "none"];
+/// Folders of results are called so.
+const RESERVED_PREFIX: &str = "seed-";
+
+/// Something with a name and parameters. Implemented by [`entry!`](crate::entry) for structs that have these fields.
+pub trait Entry: Send + Sync + 'static {
+    /// What an entry of this kind is called in messages: "policy".
+    const KIND: &'static str;
+    /// What joins the words of a name: `-` for what is chosen by `name`, `_` for what a table's `kind` chooses.
+    const SEPARATOR: char = '-';
+
+    /// What every entry says of itself.
+    fn card(&self) -> Card;
+}
+
+/// What every entry says of itself, whatever its kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Card {
+    /// Short name: scenario files, columns, reports (`dt`).
+    pub name: &'static str,
+    /// Other accepted names (`dynamic-threshold`).
+    pub aliases: &'static [&'static str],
+    /// Name in full.
+    pub title: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it comes from: authors, venue, equation.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+}
+
+impl Card {
+    /// Whether `name` is its name or one of its aliases.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+
+    /// Name and aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+}
+
+/// Makes a struct with the fields `name`, `aliases`, `title`, `summary`, `source` and `params` an [`Entry`].
+#[macro_export]
+macro_rules! entry {
+    ($Info:ty, $kind:literal $(, $separator:literal)?) => {
+        impl $crate::Entry for $Info {
+            const KIND: &'static str = $kind;
+            $(const SEPARATOR: char = $separator;)?
+
+            fn card(&self) -> $crate::Card {
+                $crate::Card {
+                    name: self.name,
+                    aliases: self.aliases,
+                    title: self.title,
+                    summary: self.summary,
+                    source: self.source,
+                    params: self.params,
+                }
+            }
+        }
+    };
+}
+
+/// All entries of a kind: a static list, then what a program has registered, in that order.
+pub struct Registry<E: Entry> {
+    built_in: &'static [&'static E],
+    /// Entries live as long as the process, like built-in ones, so nobody has to count references.
+    own: RwLock<Vec<&'static E>>,
+}
+
+impl<E: Entry> fmt::Debug for Registry<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registry").field(&self.names().collect::<Vec<_>>()).finish()
+    }
+}
+
+impl<E: Entry> Registry<E> {
+    /// A registry of these entries.
+    #[must_use]
+    pub const fn new(built_in: &'static [&'static E]) -> Self {
+        Self { built_in, own: RwLock::new(Vec::new()) }
+    }
+
+    /// The entries that it was made with.
+    #[must_use]
+    pub const fn built_in(&self) -> &'static [&'static E] {
+        self.built_in
+    }
+
+    /// The entries that this process has registered, in that order.
+    #[must_use]
+    pub fn own(&self) -> Vec<&'static E> {
+        self.own.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Every entry: the built-in ones, then a program's own.
+    #[must_use]
+    pub fn all(&self) -> Vec<&'static E> {
+        self.built_in.iter().copied().chain(self.own()).collect()
+    }
+
+    /// The short names of all entries.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + use<E> {
+        self.all().into_iter().map(|entry| entry.card().name)
+    }
+
+    /// The entry called `name` (its short name or an alias).
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&'static E> {
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        self.built_in.iter().chain(own.iter()).copied().find(|entry| entry.card().is_called(name))
+    }
+
+    /// Adds an entry from outside. From then on its name works like a built-in one; the built-in list, the schema
+    /// and the documentation stay what they are.
+    ///
+    /// Register before anything runs: a scenario is read with the entries that are known then.
+    ///
+    /// # Errors
+    /// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its domain.
+    pub fn register(&self, entry: E) -> Result<&'static E, RegisterError> {
+        self.add(entry, false)
+    }
+
+    /// Like [`Self::register`], but takes the place of an own entry of the same name: for interactive work in which an entry
+    /// is written, tried and written again. Built-in entries cannot be replaced. What was built of the old one goes on.
+    ///
+    /// # Errors
+    /// As [`Self::register`]; if one of the names belongs to another entry.
+    pub fn replace(&self, entry: E) -> Result<&'static E, RegisterError> {
+        self.add(entry, true)
+    }
+
+    fn add(&self, entry: E, replace: bool) -> Result<&'static E, RegisterError> {
+        let card = entry.card();
+        check(E::KIND, E::SEPARATOR, &card)?;
+        let mut own = self.own.write().unwrap_or_else(PoisonError::into_inner);
+        let place = own.iter().position(|known| replace && known.card().name == card.name);
+        let others = own.iter().enumerate().filter(|(index, _)| Some(*index) != place);
+        for other in self.built_in.iter().chain(others.map(|(_, known)| known)) {
+            let other = other.card();
+            if let Some(name) = card.names().find(|name| other.is_called(name)) {
+                let (name, title) = (name.to_owned(), other.title.to_owned());
+                return Err(RegisterError::Taken { kind: E::KIND, name, title });
+            }
+        }
+        let entry: &'static E = Box::leak(Box::new(entry));
+        match place {
+            Some(index) => own[index] = entry,
+            None => own.push(entry),
+        }
+        Ok(entry)
+    }
+}
+
+/// A registry of any kind, for what only wants to know which entries there are: schema, documentation, command line.
+pub trait Catalog: Sync {
+    /// What an entry is called in messages: "policy".
+    fn kind(&self) -> &'static str;
+
+    /// What the entries say of themselves; `own`: also those that a program has registered.
+    fn cards(&self, own: bool) -> Vec<Card>;
+}
+
+impl fmt::Debug for dyn Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Catalog").field(&self.kind()).finish()
+    }
+}
+
+impl<E: Entry> Catalog for Registry<E> {
+    fn kind(&self) -> &'static str {
+        E::KIND
+    }
+
+    fn cards(&self, own: bool) -> Vec<Card> {
+        let own = if own { self.own() } else { Vec::new() };
+        self.built_in.iter().copied().chain(own).map(Entry::card).collect()
+    }
+}
+
+/// Checks everything that can be judged of an entry alone: names, texts, parameters.
+fn check(kind: &'static str, separator: char, card: &Card) -> Result<(), RegisterError> {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in card.names() {
+        let fault = fault_of_name(name, separator).or(seen.contains(&name).then_some("it is given twice"));
+        if let Some(why) = fault {
+            return Err(RegisterError::Name { kind, name: name.to_owned(), why });
+        }
+        seen.push(name);
+    }
+    for (what, text) in [("title", card.title), ("summary", card.summary)] {
+        if text.trim().is_empty() || text.contains('\n') {
+            return Err(RegisterError::Text { kind, entry: card.name.to_owned(), what });
+        }
+    }
+    for (index, param) in card.params.iter().enumerate() {
+        check_parameter(param, &card.params[..index]).map_err(|why| RegisterError::Parameter {
+            kind,
+            entry: card.name.to_owned(),
+            parameter: param.name.to_owned(),
+            why,
+        })?;
+    }
+    Ok(())
+}
+
+fn check_parameter(param: &ParamInfo, before: &[ParamInfo]) -> Result<(), String> {
+    if let Some(why) = fault_of_name(param.name, '_') {
+        return Err(why.to_owned());
+    }
+    if before.iter().any(|other| other.name == param.name) {
+        return Err("it is declared twice".to_owned());
+    }
+    for profile in [Profile::Paper, Profile::Artifact] {
+        let default = param.default_in(profile);
+        if !default.is_absent() {
+            param.check(default).map_err(|why| format!("its default: {why}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Why `name` cannot be one; `separator` joins its words.
+fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == separator;
+    if name.len() > LONGEST_NAME {
+        Some("it is longer than 40 characters")
+    } else if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(allowed) {
+        Some(match separator {
+            '-' => "names are lower-case letters and digits joined by \"-\", and begin with a letter",
+            _ => "names are lower-case letters and digits joined by \"_\", and begin with a letter",
+        })
+    } else if RESERVED.contains(&name) || name.starts_with(RESERVED_PREFIX) {
+        Some("it has another meaning")
+    } else {
+        None
+    }
+}
+
+/// Why an entry cannot be registered. `kind` is what its like are called: "policy".
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegisterError {
+    /// A name breaks the rules.
+    Name {
+        /// Of the entry.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The rule.
+        why: &'static str,
+    },
+    /// A name belongs to another entry.
+    Taken {
+        /// Of the entry.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The other entry's name in full.
+        title: String,
+    },
+    /// A text is empty or has several lines.
+    Text {
+        /// Of the entry.
+        kind: &'static str,
+        /// The entry.
+        entry: String,
+        /// Which text.
+        what: &'static str,
+    },
+    /// A parameter is declared wrong.
+    Parameter {
+        /// Of the entry.
+        kind: &'static str,
+        /// The entry.
+        entry: String,
+        /// The parameter.
+        parameter: String,
+        /// What was expected.
+        why: String,
+    },
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name { kind, name, why } => write!(f, "no {kind} can be called \"{name}\": {why}"),
+            Self::Taken { kind, name, title } => {
+                write!(f, "the name \"{name}\" belongs to the {kind} {title}; choose another")
+            }
+            Self::Text { kind, entry, what } => {
+                write!(f, "{kind} \"{entry}\": the {what} must be one line that says something")
+            }
+            Self::Parameter { kind, entry, parameter, why } => {
+                write!(f, "{kind} \"{entry}\": parameter \"{parameter}\": {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}

@@ -1,0 +1,71 @@
+//! Values of parameters.
+
+use crate::profiles::BufferProfile;
+use bufferlab_units::{BitRate, Time};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// As a default only: the value must be given; here is an example, as a scenario file would write it.
+    Required(&'static str),
+    /// As a default only: nothing was given, and a rule decides, here in words. What it depends on is known where the entry is built.
+    Computed(&'static str),
+    /// See [`crate::ParamKind::Ratio`].
+    Ratio(f64),
+    /// See [`crate::ParamKind::RatioPerPriority`]; never empty.
+    RatioPerPriority(Cow<'static, [f64]>),
+    /// Bytes; of a [`crate::ParamKind::BytesPerPort`], of every port.
+    Bytes(u64),
+    /// See [`crate::ParamKind::BytesPerPort`]; never empty.
+    BytesPerPort(Cow<'static, [u64]>),
+    /// A span.
+    Time(Time),
+    /// A rate.
+    Rate(BitRate),
+    /// A whole number.
+    Count(u64),
+    /// A switch.
+    Flag(bool),
+    /// One of the words of [`crate::ParamKind::Choice`].
+    Choice(Cow<'static, str>),
+    /// Any text.
+    Text(Cow<'static, str>),
+    /// See [`crate::ParamKind::Profiles`]; may be empty.
+    Profiles(Cow<'static, [BufferProfile]>),
+}
+
+impl ParamValue {
+    /// Whether it stands for a value that was not given: [`Self::Required`] or [`Self::Computed`].
+    #[must_use]
+    pub const fn is_absent(&self) -> bool {
+        matches!(self, Self::Required(_) | Self::Computed(_))
+    }
+}
+
+/// The value as a scenario file would write it; of an absent one, its rule or "required".
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Required(_) => f.write_str("required"),
+            Self::Computed(rule) => f.write_str(rule),
+            Self::Ratio(x) => write!(f, "{x}"),
+            Self::RatioPerPriority(list) if list.len() == 1 => write!(f, "{}", list[0]),
+            Self::RatioPerPriority(list) => f.debug_list().entries(list.iter()).finish(),
+            Self::Bytes(n) => write!(f, "\"{n} B\""),
+            Self::BytesPerPort(list) => {
+                f.debug_list().entries(list.iter().map(|n| format!("{n} B"))).finish()
+            }
+            Self::Time(t) => write!(f, "\"{t}\""),
+            Self::Rate(rate) => write!(f, "\"{rate}\""),
+            Self::Count(n) => write!(f, "{n}"),
+            Self::Flag(b) => write!(f, "{b}"),
+            Self::Choice(word) | Self::Text(word) => write!(f, "\"{word}\""),
+            Self::Profiles(list) => {
+                let list: Vec<_> = list.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", list.join(", "))
+            }
+        }
+    }
+}
