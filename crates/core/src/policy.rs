@@ -106,7 +106,7 @@ bufferlab_params::entry!(PolicyInfo, "policy");
 /// [`POLICIES`], and what a program brings along.
 pub static REGISTRY: Registry<PolicyInfo> = Registry::new(POLICIES);
 
-/// α by priority in the `alphas` file of the public ns-3 artifact (`CITED.md` section 5, row 12).
+/// α by priority in the `alphas` file of the public ns-3 artifact (`docs/algorithms.md` section 10, row 12).
 const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
 
 /// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.

@@ -24,7 +24,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &[],
     title: "BShare-like (reconstructed)",
     summary: "Limits every queue to the same queueing delay: length over measured drain rate.",
-    source: "Reconstructed from what is published of BShare, 2026 (CITED 4.15).",
+    source: "Reconstructed from the abstract of BShare: Agarwal, Maulana, Addanki, Mostafaei, arXiv 2605.24178, 2026.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
     build: &build,

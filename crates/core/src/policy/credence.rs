@@ -21,7 +21,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &[],
     title: "Credence",
     summary: "FollowLQD that drops what a predictor says Longest Queue Drop would lose.",
-    source: "Addanki, Pacut and Schmid, NSDI 2024, arXiv 2401.02801 (CITED 4.14).",
+    source: "Addanki, Pacut and Schmid, NSDI 2024, arXiv 2401.02801.",
     cost: "O(log queues) per packet, and O(queues per port) for every idle port whose threshold is not 0",
     params: PARAMS,
     build: &build,

@@ -18,7 +18,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &["follow-lqd"],
     title: "FollowLQD",
     summary: "Limits every queue to the length that it would have under Longest Queue Drop.",
-    source: "Addanki et al., Credence, arXiv 2401.02801 (CITED 4.14).",
+    source: "Addanki, Pacut and Schmid (Credence), NSDI 2024, arXiv 2401.02801.",
     cost: "O(log queues) per packet, and O(queues per port) for every idle port whose threshold is not 0",
     params: PARAMS,
     build: &build,

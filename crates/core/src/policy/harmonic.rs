@@ -17,7 +17,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &[],
     title: "Harmonic",
     summary: "Limits the i-th longest queue to B/(i H_n), or the i longest together to the sum of these.",
-    source: "Kesselman and Mansour, TCS 2004; Addanki et al., arXiv 2511.06514 (CITED 4.14).",
+    source: "Kesselman and Mansour, TCS 2004; Addanki et al., arXiv 2511.06514.",
     cost: "O(queues) per packet",
     params: PARAMS,
     build: &build,

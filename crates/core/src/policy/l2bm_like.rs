@@ -23,7 +23,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &[],
     title: "L2BM-like (reconstructed)",
     summary: "Dynamic Thresholds times a weight that falls with a queue's mean sojourn time relative to the others.",
-    source: "Reconstructed from what is published of L2BM, ICDCS 2023 (CITED 4.15).",
+    source: "Reconstructed from the abstract of L2BM: Liu, Han, Xue, Li, Li, ICDCS 2023.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
     build: &build,
