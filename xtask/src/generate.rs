@@ -11,7 +11,8 @@ use std::fmt::Write;
 
 /// The test that rewrites the parameters on the policies' pages when `UPDATE_DOCS` is set, and otherwise fails if they are
 /// stale.
-const POLICY_PAGES: &[&str] = &["test", "--quiet", "-p", "bufferlab-conformance", "--test", "docs"];
+const POLICY_PAGES: &[&str] =
+    &["test", "--quiet", "-p", "bufferlab-conformance", "--test", "suite", "docs::"];
 
 /// The page that lists the keys of scenario files, and the lines between which they stand.
 const SCENARIOS: (&str, &str, &str) =
