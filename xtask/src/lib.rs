@@ -3,7 +3,7 @@
 //! * [`ci`]: what must pass before a change lands, as a whole or step by step;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
 //! * [`python`]: whether the Python package builds, installs and passes;
-//! * [`tidy`]: what no compiler checks: links, sizes, words, the arrows between crates.
+//! * [`tidy`]: what no compiler checks: links, references, sizes, words, the arrows between crates.
 //!
 //! Errors are sentences for the person at the terminal: nothing else reads them.
 

@@ -8,7 +8,7 @@ cargo xtask ci                   everything that must pass before a change lands
 cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, python
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
-cargo xtask tidy                 links, sizes, words, pages and vectors, the arrows between crates
+cargo xtask tidy                 links, references, sizes, words, pages and vectors, the arrows between crates
 ";
 
 fn main() -> ExitCode {

@@ -2,9 +2,13 @@
 //!
 //! Every check returns sentences that name the place, so that one run shows everything.
 
+mod references;
+
 use crate::{metadata, output, read, root};
 use bufferlab_core::POLICIES;
+use references::Known;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Nothing larger belongs into the history (bytes), …
@@ -21,11 +25,16 @@ pub const FORBIDDEN: &[(&str, &str)] = &[
     ("/home/", "a path of somebody's machine"),
     ("/root/", "a path of somebody's machine"),
     ("/Users/", "a path of somebody's machine"),
+    ("/work/", "a path of somebody's machine"),
+    ("/tmp/", "a path of somebody's machine; tests use `tempfile`"),
     ("<<<<<<< ", "a conflict that nobody resolved"),
 ];
 
 /// Files that may: this one names them, the licences are not ours to word.
 const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
+
+/// Files whose references are made up: the tests of the checks.
+const MAKES_UP: &[&str] = &["xtask/src/tidy.rs", "xtask/src/tidy/references.rs"];
 
 /// Crates that are pure: they depend on these and on nothing else, and their `clippy.toml` forbids the outside world.
 pub const PURE: &[(&str, &[&str])] = &[
@@ -36,7 +45,7 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-metrics", &["bufferlab-units"]),
 ];
 /// Drivers: they share the core, never each other.
-pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory", "bufferlab-switch"];
+pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
 /// Edges: nothing depends on them.
 pub const EDGES: &[&str] = &["bufferlab-cli", "bufferlab-python", "xtask"];
 
@@ -46,12 +55,15 @@ pub const EDGES: &[&str] = &["bufferlab-cli", "bufferlab-python", "xtask"];
 /// A list of what is wrong.
 pub fn check() -> Result<(), String> {
     let files = files()?;
+    let read = |path: &str| read(path).ok();
+    let known = Known::new(&files, &read);
     let problems = [
         sizes(&files, SIZE_MAX),
-        files.iter().flat_map(|path| in_file(path)).collect(),
+        files.iter().flat_map(|path| in_file(path, &known)).collect(),
         scenarios(&files),
         policies(),
         pure_crates()?,
+        rules_without_a_crate(&names()?),
         arrows(&dependencies()?),
     ]
     .concat();
@@ -73,10 +85,13 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
 }
 
-/// Words and links of one file; binary files have neither.
-fn in_file(path: &str) -> Vec<String> {
+/// Words, references and links of one file; binary files have none.
+fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
     let Ok(text) = read(path) else { return Vec::new() };
     let mut problems = if MAY_CONTAIN.contains(&path) { Vec::new() } else { words(path, &text) };
+    if !MAKES_UP.contains(&path) {
+        problems.extend(known.dangling(path, &text));
+    }
     if path.ends_with(".md") {
         problems
             .extend(links(path, &text, &|target| read(target).ok(), &|target| root().join(target).exists()));
@@ -215,6 +230,17 @@ fn packages() -> Result<Vec<Value>, String> {
     list.ok_or_else(|| "cargo metadata lists no packages".to_owned())
 }
 
+fn names() -> Result<BTreeSet<String>, String> {
+    Ok(packages()?.iter().filter_map(|package| package["name"].as_str().map(str::to_owned)).collect())
+}
+
+/// Crates that the rules above name and the workspace does not have.
+fn rules_without_a_crate(names: &BTreeSet<String>) -> Vec<String> {
+    let ruled = PURE.iter().map(|(name, _)| name).chain(DRIVERS).chain(EDGES);
+    let missing = ruled.filter(|name| !names.contains(**name));
+    missing.map(|name| format!("xtask/src/tidy.rs: a rule for {name}, which does not exist")).collect()
+}
+
 fn manifests() -> Result<Vec<String>, String> {
     Ok(packages()?
         .iter()
@@ -267,7 +293,7 @@ mod tests {
             arrow("bufferlab-transport", "serde", false),
             arrow("bufferlab-units", "bufferlab-core", false),
             arrow("bufferlab-sim", "bufferlab-theory", true),
-            arrow("bufferlab-switch", "bufferlab-sim", false),
+            arrow("bufferlab-theory", "bufferlab-sim", false),
             arrow("bufferlab-report", "bufferlab-cli", true),
         ] {
             assert_eq!(arrows(std::slice::from_ref(&wrong)).len(), 1, "{wrong:?}");
@@ -286,6 +312,14 @@ mod tests {
         let all = dependencies().expect("cargo knows them");
         assert!(all.contains(&arrow("bufferlab-core", "bufferlab-units", false)), "{all:?}");
         assert!(all.contains(&arrow("xtask", "bufferlab-core", false)), "{all:?}");
+    }
+
+    #[test]
+    fn a_rule_for_a_crate_that_does_not_exist_is_found() {
+        let mut names = names().expect("cargo knows them");
+        assert_eq!(rules_without_a_crate(&names), [""; 0]);
+        names.remove("bufferlab-sim");
+        assert_eq!(rules_without_a_crate(&names).len(), 1);
     }
 
     #[test]

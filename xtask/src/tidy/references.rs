@@ -1,0 +1,252 @@
+//! Does what a text refers to exist: files, numbered sections, errata, claims, tests, cases of vectors?
+//!
+//! References are recognised by their form, in every tracked text file, code and CSV included:
+//!
+//! * a path whose first folder is one of the repository's (`docs/theory.md`, `crates/sim/src/*.rs`), or a bare `NAME.md`;
+//! * `docs/x.md section 3.2`: a heading of that page begins with the number;
+//! * `E-ABM-1`: an erratum with a heading in `docs/errata.md`; `ABM-F6a-1`: a row of `claims/claims.csv`;
+//! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares; `testdata/….toml::name`: a case of that file.
+
+use std::collections::BTreeSet;
+
+/// Ends of names of files that a reference may mean.
+const ENDINGS: &[&str] = &[
+    "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
+];
+
+/// Paths that texts make up: what the walk-through of CONTRIBUTING creates, and a misspelling that a test answers.
+const MADE_UP: &[&str] = &[
+    "crates/core/src/policy/toy_quota.rs",
+    "docs/policies/toy-quota.md",
+    "testdata/policy/toy-quota.toml",
+    "scenarios/star-incas.toml",
+];
+
+/// Reads a file, by its path from the root.
+pub(super) type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What there is to refer to.
+pub(super) struct Known<'a> {
+    files: BTreeSet<&'a str>,
+    /// The folders and files at the root.
+    top: BTreeSet<&'a str>,
+    errata: BTreeSet<String>,
+    claims: BTreeSet<String>,
+    /// What numbers of claims begin with: `ABM`, `LP`, …
+    papers: BTreeSet<String>,
+    read: Read<'a>,
+}
+
+impl<'a> Known<'a> {
+    /// What the tracked `files` hold.
+    pub(super) fn new(files: &'a [String], read: Read<'a>) -> Self {
+        let lines =
+            |path: &str| read(path).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
+        let errata = lines("docs/errata.md")
+            .iter()
+            .filter_map(|line| line.strip_prefix("### ")?.split(':').next().map(str::to_owned))
+            .collect();
+        let claims: BTreeSet<String> = lines("claims/claims.csv")
+            .iter()
+            .skip(1)
+            .filter_map(|line| line.split(',').next().map(str::to_owned))
+            .collect();
+        let papers = claims.iter().filter_map(|id| id.split('-').next().map(str::to_owned)).collect();
+        let files: BTreeSet<_> = files.iter().map(String::as_str).collect();
+        let top = files.iter().filter_map(|path| path.split('/').next()).collect();
+        Self { files, top, errata, claims, papers, read }
+    }
+
+    /// The references in `text`, the content of the file `path`, that lead nowhere.
+    pub(super) fn dangling(&self, path: &str, text: &str) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            for (word, rest) in words(line) {
+                if let Some(problem) = self.problem(path, word, rest) {
+                    problems.push(format!("{path}:{}: {problem}", index + 1));
+                }
+            }
+        }
+        problems
+    }
+
+    /// What is wrong with `word`, which `rest` of its line follows.
+    fn problem(&self, path: &str, word: &str, rest: &str) -> Option<String> {
+        if is_number_of(word, |paper| paper == "E") && !self.errata.contains(word) {
+            return Some(format!("the erratum {word} is not in docs/errata.md"));
+        }
+        if is_number_of(word, |paper| self.papers.contains(paper)) && !self.claims.contains(word) {
+            return Some(format!("the claim {word} is not in claims/claims.csv"));
+        }
+        if !self.is_path(path, word) || MADE_UP.contains(&word) {
+            return None;
+        }
+        let Some(file) = self.found(path, word) else { return Some(format!("there is no {word}")) };
+        if let Some(name) = rest.strip_prefix("::").and_then(|rest| named(file, rest)) {
+            let there = (self.read)(file).is_some_and(|text| declares(file, &text, name));
+            return (!there).then(|| format!("{file} has no `{name}`"));
+        }
+        let number = section(rest)?;
+        let there = (self.read)(file).is_some_and(|page| sections(&page).any(|heading| heading == number));
+        (!there).then(|| format!("{file} has no section {number}"))
+    }
+
+    /// Whether `word`, in the file `path`, looks like a file of the repository.
+    fn is_path(&self, path: &str, word: &str) -> bool {
+        let Some((stem, ending)) = word.rsplit_once('.') else { return false };
+        if stem.is_empty() || !ENDINGS.contains(&ending) {
+            return false;
+        }
+        match word.split_once('/') {
+            Some((first, _)) => self.top.contains(first),
+            // Programs name files that they write; a page, or a name in capitals, means one that is there.
+            None => {
+                ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
+            }
+        }
+    }
+
+    /// The file that `word` means in the file `path`: from the root, from the folder of `path`, or from its crate; pages also
+    /// by their bare name. Of a pattern with a `*` any file that fits.
+    fn found(&self, path: &str, word: &str) -> Option<&'a str> {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
+        let folders = ["", folder, package, "docs", "docs/policies"];
+        folders.iter().find_map(|folder| {
+            let wanted = if folder.is_empty() { word.to_owned() } else { format!("{folder}/{word}") };
+            match wanted.split_once('*') {
+                Some((start, end)) => {
+                    self.files.iter().find(|file| file.starts_with(start) && file.ends_with(end)).copied()
+                }
+                None => self.files.get(wanted.as_str()).copied(),
+            }
+        })
+    }
+}
+
+/// The words of a line that may be references, each with the rest of the line.
+fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '*');
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let start = rest.find(is_part)?;
+        let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |length| start + length);
+        let word = rest[start..end].trim_end_matches(['.', '-', '/']);
+        let after = &rest[start + word.len()..];
+        rest = &rest[end..];
+        Some((word, after))
+    })
+}
+
+/// Whether `word` is `PAPER-PLACE-NUMBER`, as errata and claims are called.
+fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
+    let parts: Vec<_> = word.split('-').collect();
+    let [paper, place, number] = parts[..] else { return false };
+    is_paper(paper)
+        && place.starts_with(|c: char| c.is_ascii_uppercase())
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// What stands behind `file::`: an identifier of a Rust file, the name of a case up to the closing backtick of vectors.
+fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
+    if file.ends_with(".toml") {
+        return rest.split_once('`').map(|(name, _)| name);
+    }
+    let path = rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':'))).next()?;
+    path.rsplit("::").next().filter(|name| !name.is_empty())
+}
+
+/// Whether `text`, of `file`, declares `name`: a function, an entry of `claims!` (`Holds "ID" name (`), a case of vectors.
+fn declares(file: &str, text: &str, name: &str) -> bool {
+    if file.ends_with(".toml") {
+        return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));
+    }
+    [format!("fn {name}("), format!("\" {name} (")].iter().any(|declaration| text.contains(declaration))
+}
+
+/// The number in ` section 3.2`, which may follow a path and what closes it.
+fn section(rest: &str) -> Option<&str> {
+    let rest = rest.trim_start_matches(['`', ']', ')', ',']).strip_prefix(" section ")?;
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+    Some(rest[..end].trim_end_matches('.')).filter(|number| !number.is_empty())
+}
+
+/// The numbers with which headings of a page begin.
+fn sections(page: &str) -> impl Iterator<Item = &str> {
+    let titles =
+        page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    titles
+        .filter_map(|title| title.split(' ').next())
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str) -> Option<String> {
+        let text = match path {
+            "docs/errata.md" => "# Errata\n### E-ABM-1: a title\n",
+            "docs/a.md" => "# A\n## 3 Three\n### 3.2 Four\n",
+            "claims/claims.csv" => "id,paper\nABM-F6a-1,ABM\n",
+            "crates/x/tests/suite/y.rs" => {
+                "fn it_holds() {}\n    Holds \"ABM-F6a-1\" abm_f6a_1_it_does (\"\") {\n"
+            }
+            "testdata/v.toml" => "[[case]]\nname = \"a case: one\"\n",
+            "README.md" | "crates/x/src/lib.rs" => "",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    fn check(path: &str, text: &str) -> Vec<String> {
+        let files = [
+            "README.md",
+            "claims/claims.csv",
+            "crates/x/src/lib.rs",
+            "crates/x/tests/suite/y.rs",
+            "docs/a.md",
+            "docs/errata.md",
+            "testdata/v.toml",
+        ];
+        let files = files.map(str::to_owned);
+        Known::new(&files, &read).dangling(path, text)
+    }
+
+    #[test]
+    fn references_that_lead_somewhere_pass() {
+        for right in [
+            "see `docs/a.md` section 3.2, and docs/a.md section 3.",
+            "[a.md section 3.2](a.md#32-four), [README](../README.md)",
+            "erratum E-ABM-1; claim ABM-F6a-1",
+            "`crates/x/tests/suite/y.rs::it_holds`, crates/x/tests/suite/y.rs::abm_f6a_1_it_does",
+            "`testdata/v.toml::a case: one` and crates/x/tests/suite/*.rs",
+            "src/lib.rs of this crate, results/run/flows.parquet, https://example.org/docs/b.md",
+            "DCTCP-like, TCP-2, RFC-9438-1, E-mail-1, 802.1Qbb",
+        ] {
+            assert_eq!(check("docs/a.md", right), [""; 0], "{right}");
+        }
+        assert_eq!(check("crates/x/src/lib.rs", "\"page.md\" is a file that the program writes"), [""; 0]);
+    }
+
+    #[test]
+    fn every_kind_of_reference_that_leads_nowhere_is_found() {
+        for (wrong, said) in [
+            ("docs/b.md", "there is no docs/b.md"),
+            ("x\n// `DESIGN.md` section 4", "there is no DESIGN.md"),
+            ("crates/x/tests/y.rs", "there is no crates/x/tests/y.rs"),
+            ("crates/x/tests/*.csv", "there is no crates/x/tests/*.csv"),
+            ("`docs/a.md` section 3.1", "docs/a.md has no section 3.1"),
+            ("erratum E-ABM-2", "the erratum E-ABM-2 is not in docs/errata.md"),
+            ("Claim: ABM-F6a-2", "the claim ABM-F6a-2 is not in claims/claims.csv"),
+            ("crates/x/tests/suite/y.rs::it_hold", "has no `it_hold`"),
+            ("crates/x/tests/suite/y.rs::tests::it_fails", "has no `it_fails`"),
+            ("`testdata/v.toml::a case`", "has no `a case`"),
+        ] {
+            let found = check("crates/x/src/lib.rs", wrong);
+            assert!(found.len() == 1 && found[0].ends_with(said), "{wrong}: {found:?}");
+        }
+        assert!(check("docs/a.md", "x\n[b](b.md)")[0].starts_with("docs/a.md:2: "));
+    }
+}
