@@ -18,6 +18,10 @@ const POLICY_PAGES: &[&str] =
 const SCENARIOS: (&str, &str, &str) =
     ("docs/scenarios.md", "<!-- begin generated -->\n", "<!-- end generated -->\n");
 
+/// The page that lists the shipped scenarios, and the lines between which they stand.
+const GUIDE: (&str, &str, &str) =
+    ("docs/guide.md", "<!-- scenarios: begin; cargo xtask generate -->\n", "<!-- scenarios: end -->\n");
+
 /// The files that are derived as a whole: path relative to the root, content.
 #[must_use]
 pub fn files() -> Vec<(&'static str, String)> {
@@ -59,10 +63,36 @@ pub fn stale(files: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> 
 }
 
 fn everything() -> Result<Vec<(&'static str, String)>, String> {
-    let (path, begin, end) = SCENARIOS;
-    let page = with_block(&read(path)?, begin, end, &format!("\n{}", bufferlab_scenario::reference()));
-    let page = page.ok_or_else(|| format!("{path}: the line {begin:?} or {end:?} is missing"))?;
-    Ok([files(), vec![(path, page)]].concat())
+    let blocks = [(SCENARIOS, bufferlab_scenario::reference()), (GUIDE, scenario_index()?)];
+    let pages = blocks.map(|((path, begin, end), block)| {
+        let page = with_block(&read(path)?, begin, end, &format!("\n{block}"));
+        Ok((path, page.ok_or_else(|| format!("{path}: the line {begin:?} or {end:?} is missing"))?))
+    });
+    Ok([files(), pages.into_iter().collect::<Result<_, String>>()?].concat())
+}
+
+/// A table of the shipped scenarios with their descriptions.
+fn scenario_index() -> Result<String, String> {
+    let folder =
+        std::fs::read_dir(root().join("scenarios")).map_err(|error| format!("scenarios: {error}"))?;
+    let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".toml")).collect();
+    names.sort();
+    let mut text = "| file | shows |\n|---|---|\n".to_owned();
+    for name in names {
+        let path = format!("scenarios/{name}");
+        let description = description(&read(&path)?).ok_or_else(|| format!("{path}: no description"))?;
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "| [`{name}`](../{path}) | {} |", cell(&description));
+    }
+    Ok(text + "\n")
+}
+
+/// The description of a scenario, as its file has it.
+fn description(scenario: &str) -> Option<String> {
+    let line = scenario.lines().find_map(|line| line.strip_prefix("description = \""))?;
+    let mut letters = line.strip_suffix('"')?.chars();
+    Some(letters.next()?.to_uppercase().chain(letters).collect())
 }
 
 /// `page` with `block` between the markers; `None` if it has none.
@@ -139,6 +169,14 @@ mod tests {
         for info in POLICIES {
             assert!(index.contains(&format!("\n| [`{0}`]({0}.md) | ", info.name)), "{}", info.name);
         }
+    }
+
+    #[test]
+    fn the_guide_lists_every_scenario() {
+        let index = scenario_index().expect("every scenario has a description");
+        assert!(index.contains("| [`tdt-fig7.toml`](../scenarios/tdt-fig7.toml) | TDT Fig. 7: "), "{index}");
+        assert_eq!(description("name = \"x\"\ndescription = \"a burst\"\n").as_deref(), Some("A burst"));
+        assert_eq!(description("name = \"x\"\n"), None);
     }
 
     #[test]
