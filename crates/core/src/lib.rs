@@ -59,6 +59,7 @@ mod registry;
 pub mod schedule;
 mod shared_pool;
 mod switch;
+pub mod watchdog;
 mod weight;
 
 pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};

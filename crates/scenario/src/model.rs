@@ -1,6 +1,8 @@
 //! The validated scenario: what will run. Every default is filled in, every unit parsed, every name
 //! resolved. Only this enters a driver.
 
+pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
+
 use bufferlab_core::{Hardware, ParamValue, Profile};
 use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_transport::{HyStart, Spacing};
@@ -147,66 +149,8 @@ pub struct PfcSpec {
     pub reaction: Time,
     /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that. `None`: until it is taken back.
     pub quanta: Option<u16>,
-    /// Looks for queues that pauses storm; `None`: nobody does.
+    /// Finds queues that pause storms hold; `None`: there is none.
     pub watchdog: Option<WatchdogSpec>,
-}
-
-/// A PFC watchdog (SONiC): it looks at every lossless queue of a switch at fixed intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WatchdogSpec {
-    /// What it takes for a storm.
-    pub rule: WatchdogRule,
-    /// What is done about it.
-    pub action: WatchdogAction,
-    /// How long the rule must hold without interruption.
-    pub detection: Time,
-    /// How long no pause must come for a queue to be restored.
-    pub restoration: Time,
-    /// Between two looks; at most either of the two.
-    pub poll: Time,
-}
-
-/// What a storm is, seen from one look of the watchdog to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchdogRule {
-    /// The queue holds packets, has sent none, and was paused for more than 99 % of the time.
-    Mellanox,
-    /// The queue holds packets, has sent none, pause frames came, and no pause ended.
-    Broadcom,
-}
-
-impl WatchdogRule {
-    /// The name in scenarios and tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mellanox => "mellanox",
-            Self::Broadcom => "broadcom",
-        }
-    }
-}
-
-/// What a watchdog does about a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchdogAction {
-    /// Flushes the queue, and discards what comes for it or, of its priority, from its port.
-    Drop,
-    /// Lets the queue send whatever pauses say.
-    Forward,
-    /// Tells of it.
-    Alert,
-}
-
-impl WatchdogAction {
-    /// The name in scenarios and tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Drop => "drop",
-            Self::Forward => "forward",
-            Self::Alert => "alert",
-        }
-    }
 }
 
 /// A host that misbehaves.

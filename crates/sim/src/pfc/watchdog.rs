@@ -1,44 +1,29 @@
-//! The PFC watchdog: which queues are kept from sending by pauses for too long, and what becomes of them.
+//! The PFC watchdogs of the switches: when they poll, and what they do about a storm.
 //!
-//! SONiC's, with both rules of its vendors (its design document and `sonic-swss`). Every `poll` it compares the counters of each lossless egress queue
-//! with those of its last look. A rule that holds without interruption for the detection time is a storm. While it lasts, action *drop* discards
-//! what is stored, what comes for the queue and what comes of the priority from its port; *forward* ignores pauses. The queue is restored when no pause
-//! frame has come, and none was in force, for the restoration time.
+//! What a storm is, and when it ends, is decided by [`QueueWatchdog`]. While it lasts, action *drop* discards what is stored, what comes for the queue
+//! and what comes of the priority from its port; *forward* ignores pauses; *alert* changes nothing.
 
 use super::Target;
 use crate::SimError;
 use crate::simulation::Simulation;
+use bufferlab_core::watchdog::{QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogSpec};
 use bufferlab_core::{DropReason, QueueId};
 use bufferlab_metrics::WatchdogRow;
-use bufferlab_scenario::{WatchdogAction, WatchdogRule, WatchdogSpec};
 use bufferlab_units::Time;
-
-/// Of a hundred parts of an interval, a queue must be paused for more than this (Mellanox's rule).
-const PAUSED_PERCENT: u64 = 99;
 
 /// What the watchdog remembers of one priority of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
-    /// Counters at the last look.
-    seen: Counters,
-    /// How long the rule has held; during a storm, how long no pause has come.
-    so_far: Time,
+    state: QueueWatchdog,
+    /// The storm that `state` is in.
     storm: Option<Storm>,
 }
 
 impl Watch {
     /// Whether pauses are ignored: packets are sent, or discarded.
     pub(super) fn overrides_pauses(&self) -> bool {
-        self.storm.as_ref().is_some_and(|storm| storm.action != WatchdogAction::Alert)
+        self.storm.as_ref().is_some_and(|storm| storm.action.overrides_pauses())
     }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    sent_packets: u64,
-    pause_frames: u64,
-    ended_pauses: u64,
-    paused: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -84,31 +69,18 @@ impl Simulation {
         let sent_packets = core.counters(place.queue).departed;
         let Some(pfc) = &mut self.pfc else { return Ok(()) };
         let state = *pfc.state(place.target);
-        let is_paused = state.paused.is_some();
-        let found = Counters {
+        let sample = QueueSample {
+            is_waiting,
+            is_paused: state.paused.is_some(),
             sent_packets,
             pause_frames: state.received_pauses,
             ended_pauses: state.ended_pauses,
             paused: state.paused_total + state.paused.map_or(Time::ZERO, |since| now - since),
         };
-        let watch = pfc.watch(place.target);
-        let seen = std::mem::replace(&mut watch.seen, found);
-        let goes_on = if watch.storm.is_some() {
-            found.pause_frames == seen.pause_frames && !is_paused
-        } else {
-            let paused_enough = (found.paused - seen.paused).0 * 100 > spec.poll.0 * PAUSED_PERCENT;
-            let frames_came = found.pause_frames > seen.pause_frames;
-            let holds = match spec.rule {
-                WatchdogRule::Mellanox => paused_enough,
-                WatchdogRule::Broadcom => frames_came && found.ended_pauses == seen.ended_pauses,
-            };
-            is_waiting && found.sent_packets == seen.sent_packets && holds
-        };
-        watch.so_far = if goes_on { watch.so_far + spec.poll } else { Time::ZERO };
-        match watch.storm.is_some() {
-            false if watch.so_far >= spec.detection => self.begin_storm(place, spec),
-            true if watch.so_far >= spec.restoration => self.restore(place.target),
-            _ => Ok(()),
+        match pfc.watch(place.target).state.poll(&spec, sample) {
+            Some(StormChange::Begins) => self.begin_storm(place, spec),
+            Some(StormChange::Ends) => self.restore(place.target),
+            None => Ok(()),
         }
     }
 
@@ -117,7 +89,7 @@ impl Simulation {
         let now = self.now;
         let core = &self.switches[switch as usize].first.core;
         let (stored, bytes) = (core.buffer().queue_packets(queue) as u64, core.buffer().queue_bytes(queue));
-        let flushed = if spec.action == WatchdogAction::Drop { (stored, bytes) } else { (0, 0) };
+        let flushed = if spec.action.discards() { (stored, bytes) } else { (0, 0) };
         let sent_packets = core.counters(queue).departed;
         let Some(pfc) = &mut self.pfc else { return Ok(()) };
         let row = WatchdogRow {
@@ -133,16 +105,14 @@ impl Simulation {
             lost_bytes: flushed.1,
             sent_packets,
         };
-        let watch = pfc.watch(target);
-        watch.so_far = Time::ZERO;
-        watch.storm = Some(Storm { action: spec.action, row });
-        if spec.action == WatchdogAction::Alert {
+        pfc.watch(target).storm = Some(Storm { action: spec.action, row });
+        if !spec.action.overrides_pauses() {
             return Ok(());
         }
         pfc.open_cycles(target, now);
         let node = &mut self.switches[switch as usize];
         node.handle_pause(port, target.priority, false);
-        if spec.action == WatchdogAction::Drop {
+        if spec.action.discards() {
             node.first.core.set_discarding(port, target.priority, true);
             node.flush(now, queue, DropReason::Watchdog);
             self.collect_evicted(switch);
@@ -171,7 +141,7 @@ impl Simulation {
         }
         let is_paused = pfc.state(target).paused.is_some();
         let watch = pfc.watch(target);
-        watch.so_far = Time::ZERO;
+        watch.state.reset();
         let Some(mut storm) = watch.storm.take() else { return Ok(()) };
         let node = &mut self.switches[switch as usize];
         let core = &mut node.first.core;
