@@ -27,6 +27,7 @@
 //! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500), `lossless` priorities (none; all packets come from port 0). |
 //! | `scheduler` | `"round-robin"` (default), `"fifo"`, `"strict-priority"`. |
 //! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked; or a list, by priority. |
+//! | `marker` | Marking in full: `kmin`, `kmax` (bytes; `kmax` left out: a step; both left out: lengths alone never mark), `pmax` (1), `scope` (`"queue"` or `"port"`), `at` (`"enqueue"` or `"dequeue"`), `priorities` that may be marked (all), `by_priority` (pairs of `kmin` and `kmax`, the last one repeats), `shared = { floor, factor }` (the condition on the shared buffer). |
 //! | `steps` | See below. |
 //!
 //! # Step
@@ -36,12 +37,13 @@
 //! | key | meaning |
 //! |---|---|
 //! | `at_ns` | When, not before the last step; left out: at the same time. Policy timeouts up to and including this time come first. |
-//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` in bytes, `tags` and `flow` (0); it is ECN-capable iff the case marks. |
+//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` in bytes, `tags`, `flow` (0) and `ecn` (`"capable"`, `"not-capable"` or `"marked"`; left out: capable iff the case marks). |
 //! | `depart` | This port sends. |
 //! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` (of flow `flow`) arrives for every entry of `fill` (an entry may repeat), each list in its order, both spread evenly: of D departures and F arrivals, departure j comes before arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
 //! | `repeat` | The event so many times (default 1), each with the same verdict. |
-//! | `expect` | `"admit"`, `"admit-marked"` or the name of a drop reason; `"sent"` or `"idle"`. Not for `fill`. |
+//! | `expect` | `"admit"`, `"admit-marked"` or the name of a drop reason; `"sent"`, `"sent-marked"` (marked on departure) or `"idle"`. Not for `fill`. |
 //! | `from` | The queue that a departure must come from. |
+//! | `marks` | How many packets this step marks, on arrival or departure: a number, or the least and the largest. |
 //! | `evicts` | The queues that lost a stored packet in this step, in order, one entry per packet (over all repetitions); left out: nothing is evicted, except in a `fill`, where it is then not checked. |
 //! | `lengths`, `occupancy` | Bytes of every queue, of the buffer, after the step. |
 //! | `each` | Bytes of every queue that is named in `fill`. |
@@ -50,12 +52,16 @@
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 mod file;
+mod marker;
 mod profiles;
+mod read;
 mod run;
 mod values;
+pub mod watchdog;
 
-pub use file::{BufferSpec, Case, Event, LoadError, Probes, Step, VectorFile};
-pub use run::{Elementary, Mismatch};
+pub use file::{BufferSpec, Case, Event, Probes, Step, VectorFile};
+pub use read::{Head, LoadError, Mismatch};
+pub use run::Elementary;
 
 #[cfg(doc)]
 use crate::Device;

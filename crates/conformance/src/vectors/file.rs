@@ -1,47 +1,17 @@
 //! The vector file as written, checked and turned into what will run.
 
-use super::values::{param_value, tags};
+use super::marker::{MarkText, MarkerText};
+use super::read::{Complaint, Head, LoadError, Written, cases, text};
+use super::values::{ecn, param_value, tags};
 use crate::device::SwitchDevice;
 use bufferlab_core::{
-    BuildError, DropReason, MarkerConfig, ParamValue, Policy, Profile, Scheduler, SwitchConfig, Tags,
-    find_policy,
+    BuildError, DropReason, Ecn, ParamValue, Policy, Profile, Scheduler, SwitchConfig, Tags, find_policy,
 };
 use bufferlab_units::{BitRate, Time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
-
-/// Why a vector file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// It cannot be read.
-    #[error("{file}: {error}")]
-    Read {
-        /// Path.
-        file: String,
-        /// Cause.
-        error: std::io::Error,
-    },
-    /// It is not TOML, or a key is unknown or of the wrong type.
-    #[error("{file}: {error}")]
-    Syntax {
-        /// Path.
-        file: String,
-        /// Cause, with its place.
-        error: Box<toml::de::Error>,
-    },
-    /// A value makes no sense.
-    #[error("{file}:{line}: {what}")]
-    Meaning {
-        /// Path.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// What was expected.
-        what: String,
-    },
-}
 
 /// The vectors of one policy.
 #[derive(Clone, Debug)]
@@ -88,6 +58,8 @@ pub enum Event {
         tags: Tags,
         /// Its flow.
         flow: u32,
+        /// Its ECN state; `None`: capable where the case marks.
+        ecn: Option<Ecn>,
     },
     /// A port sends.
     Depart {
@@ -128,6 +100,8 @@ pub struct Step {
     pub expect: Option<String>,
     /// The queue of a departure.
     pub from: Option<u16>,
+    /// Least and largest number of packets that the step marks.
+    pub marks: Option<(u64, u64)>,
     /// Bytes of every queue.
     pub lengths: Option<Vec<u64>>,
     /// Bytes of every filled queue.
@@ -193,12 +167,6 @@ const fn mtu() -> u64 {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileText {
-    case: Vec<Spanned<CaseText>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct CaseText {
     name: String,
     source: String,
@@ -212,14 +180,16 @@ struct CaseText {
     scheduler: Option<String>,
     #[serde(default)]
     mark_above: Option<MarkText>,
+    marker: Option<MarkerText>,
     steps: Vec<Spanned<StepText>>,
 }
 
+/// A number, or the least and the largest that are accepted.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum MarkText {
-    All(u64),
-    ByPriority(Vec<u64>),
+enum RangeText {
+    Exactly(u64),
+    Between(u64, u64),
 }
 
 #[derive(Deserialize)]
@@ -234,6 +204,7 @@ struct StepText {
     tags: Vec<String>,
     #[serde(default)]
     flow: u32,
+    ecn: Option<String>,
     #[serde(default)]
     drain: Vec<u16>,
     rounds: Option<u64>,
@@ -242,6 +213,7 @@ struct StepText {
     repeat: u64,
     expect: Option<String>,
     from: Option<u16>,
+    marks: Option<RangeText>,
     lengths: Option<Vec<u64>>,
     each: Option<u64>,
     occupancy: Option<u64>,
@@ -268,9 +240,7 @@ impl VectorFile {
     /// # Errors
     /// If it cannot be read or makes no sense; the message names file and line.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let file = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| LoadError::Read { file: file.clone(), error })?;
+        let (file, text) = text(path)?;
         Self::parse(&file, &text)
     }
 
@@ -279,62 +249,47 @@ impl VectorFile {
     /// # Errors
     /// If it makes no sense; the message names file and line.
     pub fn parse(file: &str, text: &str) -> Result<Self, LoadError> {
-        let parsed: FileText = toml::from_str(text)
-            .map_err(|error| LoadError::Syntax { file: file.to_owned(), error: Box::new(error) })?;
-        let line_of = |offset: usize| text[..offset].matches('\n').count() + 1;
-        let mut cases: Vec<Case> = Vec::new();
-        for spanned in parsed.case {
-            let line = line_of(spanned.span().start);
-            let written = spanned.into_inner();
-            if cases.iter().any(|case| case.name == written.name) {
-                let what = format!("two cases are called \"{}\"", written.name);
-                return Err(LoadError::Meaning { file: file.to_owned(), line, what });
-            }
-            let case = Case::resolve(file, line, written, &line_of);
-            cases.push(case.map_err(|(line, what)| LoadError::Meaning {
-                file: file.to_owned(),
-                line,
-                what,
-            })?);
-        }
-        Ok(Self { file: file.to_owned(), cases })
+        Ok(Self { file: file.to_owned(), cases: cases::<CaseText>(file, text)? })
     }
 }
 
-impl Case {
-    fn resolve(
-        file: &str,
-        line: usize,
-        written: CaseText,
-        line_of: &dyn Fn(usize) -> usize,
-    ) -> Result<Self, (usize, String)> {
+impl Written for CaseText {
+    type Case = Case;
+
+    fn claim(&self) -> (&str, &str) {
+        (&self.name, &self.source)
+    }
+
+    fn resolve(self, head: Head, line_at: &dyn Fn(usize) -> usize) -> Result<Case, Complaint> {
+        let Head { file, line, name, source } = head;
         let here = |what: String| (line, what);
-        let info = find_policy(&written.policy)
-            .ok_or_else(|| here(format!("no policy is called \"{}\"", written.policy)))?;
-        let profile = match written.profile.as_deref() {
+        let info = find_policy(&self.policy)
+            .ok_or_else(|| here(format!("no policy is called \"{}\"", self.policy)))?;
+        let profile = match self.profile.as_deref() {
             None | Some("paper") => Profile::Paper,
             Some("artifact") => Profile::Artifact,
             Some(other) => return Err(here(format!("profile \"{other}\"; expected paper or artifact"))),
         };
         let mut params = Vec::new();
-        for (name, value) in &written.params {
+        for (name, value) in &self.params {
             let param = info.params.iter().find(|param| param.name == name.as_str());
             let param = param.ok_or_else(|| here(format!("{} has no parameter \"{name}\"", info.name)))?;
             let value = param_value(param, value).map_err(|what| here(format!("{name}: {what}")))?;
             params.push((name.clone(), value));
         }
-        let config = switch_config(&written, profile).map_err(here)?;
+        let config = switch_config(&self, profile).map_err(here)?;
         let queues = config.port_rates.len() * config.queues_per_port;
-        let steps = written.steps.into_iter().map(|spanned| {
-            let line = line_of(spanned.span().start);
+        let steps = self.steps.into_iter().map(|spanned| {
+            let line = line_at(spanned.span().start);
             resolve_step(line, spanned.into_inner(), config.port_rates.len(), queues)
                 .map_err(|what| (line, what))
         });
         let steps = steps.collect::<Result<_, _>>()?;
-        let (name, source, policy) = (written.name, written.source, written.policy);
-        Ok(Self { file: file.to_owned(), line, name, source, policy, params, config, steps })
+        Ok(Case { file, line, name, source, policy: self.policy, params, config, steps })
     }
+}
 
+impl Case {
     /// The core's switch for this case.
     ///
     /// # Errors
@@ -360,13 +315,11 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
         Some("strict-priority") => Scheduler::strict_priority(*queues),
         Some(other) => return Err(format!("no scheduler is called \"{other}\" here")),
     };
-    let marker = match &written.mark_above {
-        None => None,
-        Some(MarkText::All(k)) => Some(MarkerConfig::step(*k)),
-        Some(MarkText::ByPriority(list)) if list.len() == *queues => Some(MarkerConfig::steps(list)),
-        Some(MarkText::ByPriority(list)) => {
-            return Err(format!("mark_above has {} thresholds for {queues} queues per port", list.len()));
-        }
+    let marker = match (&written.mark_above, &written.marker) {
+        (None, None) => None,
+        (Some(above), None) => Some(above.config(*queues)?),
+        (None, Some(marker)) => Some(marker.config(*queues)?),
+        (Some(_), Some(_)) => return Err("expected mark_above or marker, found both".to_owned()),
     };
     Ok(SwitchConfig {
         queues_per_port: *queues,
@@ -383,6 +336,7 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
 
 fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> Result<Step, String> {
     let (tags, flow) = (tags(&written.tags)?, written.flow);
+    let ecn = written.ecn.as_deref().map(ecn).transpose()?;
     let size = || written.size.ok_or_else(|| "the packet has no size".to_owned());
     let existing = |what: &str, index: u16, count: usize| {
         if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
@@ -390,7 +344,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
     let event = match (written.arrive, written.depart, written.fill) {
         (None, None, None) => Event::None,
         (Some(queue), None, None) => {
-            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags, flow }
+            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags, flow, ecn }
         }
         (None, Some(port), None) => Event::Depart { port: existing("port", port, ports)? },
         (None, None, Some(filled)) => {
@@ -412,7 +366,7 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
             let reasons = DropReason::ALL.iter().map(|reason| reason.name());
             ["admit", "admit-marked"].into_iter().chain(reasons).collect()
         }
-        Event::Depart { .. } => vec!["sent", "idle"],
+        Event::Depart { .. } => vec!["sent", "sent-marked", "idle"],
         Event::None | Event::Fill { .. } => vec![],
     };
     if let Some(expect) = written.expect.as_deref().filter(|expect| !verdicts.contains(expect)) {
@@ -448,6 +402,10 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         repeat: written.repeat,
         expect: written.expect,
         from: written.from,
+        marks: written.marks.map(|marks| match marks {
+            RangeText::Exactly(count) => (count, count),
+            RangeText::Between(least, most) => (least, most),
+        }),
         lengths: written.lengths,
         each: written.each,
         occupancy: written.occupancy,

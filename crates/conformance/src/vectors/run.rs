@@ -1,10 +1,10 @@
 //! Runs a case on a device and compares.
 
 use super::file::{Case, Event, Step};
+use super::read::Mismatch;
 use crate::device::Device;
 use bufferlab_core::{Admission, Ecn, Packet, QueueId, Tags};
 use bufferlab_units::Time;
-use std::fmt;
 
 /// Probes are floats, most of them whole.
 const PROBE_TOLERANCE: f64 = 1e-6;
@@ -16,33 +16,11 @@ pub struct Elementary {
     pub now: Time,
     /// [`Event::Arrive`] or [`Event::Depart`].
     pub event: Event,
-    /// The verdict's name: `admit`, `admit-marked`, a drop reason, `sent`, `idle`.
+    /// The verdict's name: `admit`, `admit-marked`, a drop reason, `sent`, `sent-marked`, `idle`.
     pub verdict: &'static str,
     /// The queue that a departure came from.
     pub from: Option<u16>,
 }
-
-/// An expectation that was not met.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    /// File and line of the step.
-    pub place: String,
-    /// Name of the case.
-    pub case: String,
-    /// Number of the step, from 1.
-    pub step: usize,
-    /// What was expected and what came.
-    pub what: String,
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, case, step, what } = self;
-        write!(f, "{place}: case \"{case}\", step {step}: {what}")
-    }
-}
-
-impl std::error::Error for Mismatch {}
 
 impl Case {
     /// Drives `device` through the steps; `observe` sees every elementary operation and the device after it.
@@ -54,7 +32,7 @@ impl Case {
         device: &mut dyn Device,
         observe: &mut dyn FnMut(&Elementary, &dyn Device),
     ) -> Result<(), Mismatch> {
-        let mut runner = Runner { case: self, device, observe, now: Time::ZERO, next_id: 0 };
+        let mut runner = Runner { case: self, device, observe, now: Time::ZERO, next_id: 0, marked: 0 };
         for (index, step) in self.steps.iter().enumerate() {
             runner.step(step).map_err(|what| Mismatch {
                 place: format!("{}:{}", self.file, step.line),
@@ -73,6 +51,8 @@ struct Runner<'a> {
     observe: &'a mut dyn FnMut(&Elementary, &dyn Device),
     now: Time,
     next_id: u32,
+    /// Packets that this step has marked.
+    marked: u64,
 }
 
 impl Runner<'_> {
@@ -83,10 +63,13 @@ impl Runner<'_> {
             }
             self.advance(at);
         }
+        self.marked = 0;
         for turn in 1..=step.repeat {
             let (verdict, from) = match &step.event {
                 Event::None => continue,
-                Event::Arrive { queue, size, tags, flow } => (self.arrive(*queue, *size, *tags, *flow), None),
+                Event::Arrive { queue, size, tags, flow, ecn } => {
+                    (self.arrive(*queue, *size, *tags, *flow, *ecn), None)
+                }
                 Event::Depart { port } => self.depart(*port),
                 Event::Fill { queues, size, tags, flow, drain, rounds, round } => {
                     for _ in 0..*rounds {
@@ -114,6 +97,11 @@ impl Runner<'_> {
                 self.state()
             ));
         }
+        if let Some((least, most)) =
+            step.marks.filter(|&(least, most)| !(least..=most).contains(&self.marked))
+        {
+            return Err(format!("expected {least} to {most} marks, found {}{}", self.marked, self.state()));
+        }
         self.compare(step)
     }
 
@@ -128,7 +116,7 @@ impl Runner<'_> {
             {
                 self.depart(port);
             }
-            self.arrive(queue, size, tags, flow);
+            self.arrive(queue, size, tags, flow, None);
         }
         for (_, &port) in ports {
             self.depart(port);
@@ -142,7 +130,7 @@ impl Runner<'_> {
         self.now = to;
     }
 
-    fn arrive(&mut self, queue: u16, size: u32, tags: Tags, flow: u32) -> &'static str {
+    fn arrive(&mut self, queue: u16, size: u32, tags: Tags, flow: u32, ecn: Option<Ecn>) -> &'static str {
         let queues_per_port = self.case.config.queues_per_port as u16;
         let packet = Packet {
             id: self.next_id,
@@ -151,16 +139,23 @@ impl Runner<'_> {
             priority: (queue % queues_per_port) as u8,
             tags,
             flow,
-            ecn: if self.case.config.marker.is_some() { Ecn::Capable } else { Ecn::NotCapable },
+            ecn: ecn.unwrap_or(if self.case.config.marker.is_some() {
+                Ecn::Capable
+            } else {
+                Ecn::NotCapable
+            }),
             ..Packet::default()
         };
         self.next_id += 1;
         let verdict = match self.device.handle_arrival(self.now, &packet) {
             Admission::Stored { marked: false } => "admit",
-            Admission::Stored { marked: true } => "admit-marked",
+            Admission::Stored { marked: true } => {
+                self.marked += 1;
+                "admit-marked"
+            }
             Admission::Dropped(reason) => reason.name(),
         };
-        let event = Event::Arrive { queue, size, tags, flow };
+        let event = Event::Arrive { queue, size, tags, flow, ecn };
         (self.observe)(&Elementary { now: self.now, event, verdict, from: None }, &*self.device);
         verdict
     }
@@ -168,7 +163,14 @@ impl Runner<'_> {
     fn depart(&mut self, port: u16) -> (&'static str, Option<u16>) {
         let sent = self.device.poll_transmit(self.now, port);
         let from = sent.map(|sent| sent.queue.0);
-        let verdict = if from.is_some() { "sent" } else { "idle" };
+        let verdict = match sent {
+            None => "idle",
+            Some(sent) if sent.marked => {
+                self.marked += 1;
+                "sent-marked"
+            }
+            Some(_) => "sent",
+        };
         (self.observe)(
             &Elementary { now: self.now, event: Event::Depart { port }, verdict, from },
             &*self.device,

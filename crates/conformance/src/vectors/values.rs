@@ -1,6 +1,6 @@
 //! Values of a vector file: tags, parameters, times.
 
-use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Tags};
+use bufferlab_core::{Ecn, ParamInfo, ParamKind, ParamValue, Tags};
 use bufferlab_units::{BitRate, Time};
 
 /// The set of the tags that are named.
@@ -15,6 +15,16 @@ pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
             other => return Err(format!("there is no tag \"{other}\"")),
         }))
     })
+}
+
+/// The ECN state that is named.
+pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
+    match name {
+        "capable" => Ok(Ecn::Capable),
+        "marked" => Ok(Ecn::Marked),
+        "not-capable" => Ok(Ecn::NotCapable),
+        other => Err(format!("ecn = \"{other}\"; expected capable, marked or not-capable")),
+    }
 }
 
 /// A parameter's value, of the kind that the registry declares and within its domain.
@@ -71,7 +81,7 @@ fn parse_rate(text: &str) -> Option<BitRate> {
 }
 
 /// A whole number and its unit: `"80 us"`.
-fn parse_time(text: &str) -> Option<Time> {
+pub(super) fn parse_time(text: &str) -> Option<Time> {
     let (number, unit) = text.split_once(' ')?;
     let scale = match unit {
         "ps" => Time(1),

@@ -1,28 +1,15 @@
 //! Do the registered policies give the verdicts of their golden vectors?
 
+use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Event, VectorFile};
 use bufferlab_core::{POLICIES, find_policy};
-use std::path::{Path, PathBuf};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/policy")
-}
-
-fn load(name: &str) -> VectorFile {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.toml"))).unwrap_or_else(|error| {
-        panic!("policy \"{name}\" has no vectors: testdata/policy/{name}.toml: {error}")
-    });
-    VectorFile::parse(&format!("testdata/policy/{name}.toml"), &text)
-        .unwrap_or_else(|error| panic!("{error}"))
-}
 
 #[test]
 fn every_registered_policy_gives_the_verdicts_of_its_vectors() {
     let mut mismatches = Vec::new();
     for info in POLICIES {
-        for case in load(info.name).cases {
+        for case in load("policy", info.name).cases {
             assert_eq!(case.policy, info.name, "{}:{}: a case of another policy", case.file, case.line);
-            assert!(!case.source.is_empty(), "{}:{}: no source", case.file, case.line);
             let mut device =
                 case.build().unwrap_or_else(|error| panic!("{}:{}: {error}", case.file, case.line));
             mismatches.extend(case.run(&mut device, &mut |_, _| {}).err());
@@ -34,15 +21,9 @@ fn every_registered_policy_gives_the_verdicts_of_its_vectors() {
 
 #[test]
 fn every_vector_file_belongs_to_a_registered_policy() {
-    for entry in std::fs::read_dir(folder()).expect("testdata/policy exists") {
-        let path = entry.expect("readable").path();
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let known = find_policy(&name).is_some_and(|info| info.name == name);
-        assert!(
-            known && path.extension().is_some_and(|e| e == "toml"),
-            "{} belongs to no policy",
-            path.display()
-        );
+    for name in files("policy") {
+        let is_known = find_policy(&name).is_some_and(|info| info.name == name);
+        assert!(is_known, "testdata/policy/{name}.toml belongs to no policy");
     }
 }
 
@@ -112,6 +93,7 @@ fn a_wrong_expectation_fails_and_the_message_names_file_line_case_and_step() {
              (queues hold [2] B, thresholds [Some(2)])",
         ),
         ("repeat = 2", "repeat = 3", "expected \"admit\" at repetition 3"),
+        ("lengths = [2]", "marks = 1", "step 2: expected 1 to 1 marks, found 0"),
         ("lengths = [2]", "lengths = [3]", "step 2: length of queue 0: expected 3 B ± 0 B, found 2 B"),
         (
             "thresholds = [2]",
@@ -148,6 +130,7 @@ fn a_malformed_vector_is_refused_with_its_line() {
         ("alpha = 2.0", "alpha = \"two\"", "alpha: expected a number"),
         ("alpha = 2.0", "alpha = -1.0", "alpha: expected a number from"),
         ("source = \"hand calculation\"", "", "missing field `source`"),
+        ("source = \"hand calculation\"", "source = \"\"", "example.toml:2: \"two of three\" has no source"),
         ("at_ns = 5, ", "at_us = 5, ", "unknown field `at_us`"),
         (
             "arrive = 0, size = 1, repeat",
@@ -169,6 +152,17 @@ fn a_malformed_vector_is_refused_with_its_line() {
             "max_packet = 1 }\nmark_above = [1, 2]",
             "mark_above has 2 thresholds for 1 queues per port",
         ),
+        (
+            "max_packet = 1 }",
+            "max_packet = 1 }\nmark_above = 1\nmarker = { kmin = 1 }",
+            "expected mark_above or marker, found both",
+        ),
+        ("max_packet = 1 }", "max_packet = 1 }\nmarker = { kmin = 2, kmax = 1 }", "kmin is above kmax"),
+        ("max_packet = 1 }", "max_packet = 1 }\nmarker = { pmax = 2.0 }", "pmax = 2; expected a probability"),
+        ("max_packet = 1 }", "max_packet = 1 }\nmarker = { scope = \"pool\" }", "expected queue or port"),
+        ("max_packet = 1 }", "max_packet = 1 }\nmarker = { at = \"noon\" }", "expected enqueue or dequeue"),
+        ("max_packet = 1 }", "max_packet = 1 }\nmarker = { priorities = [1] }", "there is no priority 1"),
+        ("repeat = 2", "ecn = \"maybe\"", "expected capable, marked or not-capable"),
         ("rounds = 2, ", "", "example.toml:11: a fill needs its number of rounds"),
         ("depart = 0", "depart = 0, arrive = 0", "example.toml:12: a step is one of arrive, depart and fill"),
     ] {

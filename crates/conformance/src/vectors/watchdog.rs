@@ -1,0 +1,302 @@
+//! Vectors of the PFC watchdog: what a switch sees of a queue from poll to poll, and when a storm begins and ends.
+//!
+//! One file per rule, `testdata/watchdog/<rule>.toml`. Any implementation can play them: write a [`Watchdog`] and call [`WatchdogCase::run`].
+//!
+//! ```toml
+//! [[case]]
+//! name = "a pause that lasts for the detection time is a storm"
+//! source = "hand calculation: 4 polls of 100 us"
+//! watchdog = { rule = "mellanox", action = "drop", detection = "400 us", restoration = "300 us", poll = "100 us" }
+//! steps = [
+//!   { polls = 3, waiting = true, in_pause = true, paused = "100 us", expect = "none" },
+//!   { polls = 1, waiting = true, in_pause = true, paused = "100 us", expect = "begins" },
+//! ]
+//! ```
+//!
+//! # Case
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `name`, `source` | The claim in plain words; the document or the calculation. |
+//! | `watchdog` | `rule`, `action`, and the times `detection`, `restoration` and `poll`. |
+//! | `steps` | See below. |
+//!
+//! # Step
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `polls` | The watchdog polls so many times (1), each time after the same happened. |
+//! | `waiting` | The queue holds packets at the poll (false). |
+//! | `in_pause` | A pause is in force at the poll (false). |
+//! | `sent`, `frames`, `ended` | Since the poll before: packets that the queue has sent, pause frames that have arrived, pauses that have ended (0 each). |
+//! | `paused` | Since the poll before: how long pauses were in force (`"0 us"`). |
+//! | `link_down` | Instead of a poll: the queue's link goes down and comes back. |
+//! | `expect` | What the last poll of the step finds: `"none"`, `"begins"` or `"ends"`; the polls before find nothing. |
+//! | `storm` | Whether a storm holds the queue after the step. |
+//! | `pauses` | Whether pauses are `"obeyed"` or `"ignored"` after the step. |
+//! | `packets` | Whether packets are `"kept"` or `"discarded"` after the step. |
+
+use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
+use super::values::parse_time;
+use bufferlab_core::watchdog::{
+    QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogRule, WatchdogSpec,
+};
+use bufferlab_units::Time;
+use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
+
+/// The watchdog of one queue, of whatever make.
+pub trait Watchdog {
+    /// Looks at the queue.
+    fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange>;
+
+    /// The queue's link has gone down.
+    fn reset(&mut self);
+
+    /// Whether a storm holds the queue.
+    fn is_storm(&self) -> bool;
+}
+
+impl Watchdog for QueueWatchdog {
+    fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange> {
+        Self::poll(self, spec, found)
+    }
+
+    fn reset(&mut self) {
+        Self::reset(self);
+    }
+
+    fn is_storm(&self) -> bool {
+        Self::is_storm(self)
+    }
+}
+
+/// One situation.
+#[derive(Clone, Debug)]
+pub struct WatchdogCase {
+    /// What it claims.
+    pub head: Head,
+    /// The watchdog.
+    pub spec: WatchdogSpec,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    line: usize,
+    event: Event,
+    storm: Option<bool>,
+    pauses_ignored: Option<bool>,
+    packets_discarded: Option<bool>,
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// Number of polls, what happens before each, what the last one finds.
+    Polls(u64, QueueSample, Option<StormChange>),
+    LinkDown,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseText {
+    name: String,
+    source: String,
+    watchdog: SpecText,
+    steps: Vec<Spanned<StepText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpecText {
+    rule: String,
+    action: String,
+    detection: String,
+    restoration: String,
+    poll: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepText {
+    polls: Option<u64>,
+    #[serde(default)]
+    waiting: bool,
+    #[serde(default)]
+    in_pause: bool,
+    #[serde(default)]
+    sent: u64,
+    #[serde(default)]
+    frames: u64,
+    #[serde(default)]
+    ended: u64,
+    paused: Option<String>,
+    #[serde(default)]
+    link_down: bool,
+    expect: Option<String>,
+    storm: Option<bool>,
+    pauses: Option<String>,
+    packets: Option<String>,
+}
+
+/// Reads and checks a file of cases.
+///
+/// # Errors
+/// If it cannot be read or makes no sense; the message names file and line.
+pub fn load(path: &Path) -> Result<Vec<WatchdogCase>, LoadError> {
+    let (file, text) = text(path)?;
+    parse(&file, &text)
+}
+
+/// Checks a text that came from `file`.
+///
+/// # Errors
+/// If it makes no sense; the message names file and line.
+pub fn parse(file: &str, text: &str) -> Result<Vec<WatchdogCase>, LoadError> {
+    cases::<CaseText>(file, text)
+}
+
+fn time(text: &str) -> Result<Time, String> {
+    parse_time(text).ok_or_else(|| format!("\"{text}\"; expected a time such as \"100 us\""))
+}
+
+/// One of two words, as a flag.
+fn word(found: Option<&str>, no: &str, yes: &str) -> Result<Option<bool>, String> {
+    match found {
+        None => Ok(None),
+        Some(word) if word == no => Ok(Some(false)),
+        Some(word) if word == yes => Ok(Some(true)),
+        Some(word) => Err(format!("\"{word}\"; expected {no} or {yes}")),
+    }
+}
+
+impl SpecText {
+    fn resolve(&self) -> Result<WatchdogSpec, String> {
+        let rules = [WatchdogRule::Mellanox, WatchdogRule::Broadcom];
+        let actions = [WatchdogAction::Drop, WatchdogAction::Forward, WatchdogAction::Alert];
+        let rule = rules.into_iter().find(|rule| rule.name() == self.rule);
+        let action = actions.into_iter().find(|action| action.name() == self.action);
+        Ok(WatchdogSpec {
+            rule: rule.ok_or_else(|| format!("there is no rule \"{}\"", self.rule))?,
+            action: action.ok_or_else(|| format!("there is no action \"{}\"", self.action))?,
+            detection: time(&self.detection)?,
+            restoration: time(&self.restoration)?,
+            poll: time(&self.poll)?,
+        })
+    }
+}
+
+impl StepText {
+    fn resolve(self, line: usize) -> Result<Step, String> {
+        let event = match (self.polls, self.link_down) {
+            (Some(_), true) => return Err("a step is a number of polls or link_down".to_owned()),
+            (None, true) if self.expect.is_some() => return Err("nothing polls: expect nothing".to_owned()),
+            (None, true) => Event::LinkDown,
+            (polls, false) => {
+                let sample = QueueSample {
+                    is_waiting: self.waiting,
+                    is_paused: self.in_pause,
+                    sent_packets: self.sent,
+                    pause_frames: self.frames,
+                    ended_pauses: self.ended,
+                    paused: self.paused.as_deref().map_or(Ok(Time::ZERO), time)?,
+                };
+                let found = match self.expect.as_deref() {
+                    Some("none") => None,
+                    Some("begins") => Some(StormChange::Begins),
+                    Some("ends") => Some(StormChange::Ends),
+                    other => return Err(format!("expect = {other:?}; expected none, begins or ends")),
+                };
+                match polls.unwrap_or(1) {
+                    0 => return Err("polls = 0: the step does nothing".to_owned()),
+                    polls => Event::Polls(polls, sample, found),
+                }
+            }
+        };
+        Ok(Step {
+            line,
+            event,
+            storm: self.storm,
+            pauses_ignored: word(self.pauses.as_deref(), "obeyed", "ignored")?,
+            packets_discarded: word(self.packets.as_deref(), "kept", "discarded")?,
+        })
+    }
+}
+
+impl Written for CaseText {
+    type Case = WatchdogCase;
+
+    fn claim(&self) -> (&str, &str) {
+        (&self.name, &self.source)
+    }
+
+    fn resolve(self, head: Head, line_at: &dyn Fn(usize) -> usize) -> Result<WatchdogCase, Complaint> {
+        let spec = self.watchdog.resolve().map_err(|what| (head.line, what))?;
+        let steps = self.steps.into_iter().map(|step| {
+            let line = line_at(step.span().start);
+            step.into_inner().resolve(line).map_err(|what| (line, what))
+        });
+        Ok(WatchdogCase { head, spec, steps: steps.collect::<Result<_, _>>()? })
+    }
+}
+
+impl WatchdogCase {
+    /// Drives `watchdog` through the steps.
+    ///
+    /// # Errors
+    /// The first expectation that is not met.
+    pub fn run(&self, watchdog: &mut dyn Watchdog) -> Result<(), Mismatch> {
+        let mut counted = QueueSample::default();
+        for (index, step) in self.steps.iter().enumerate() {
+            self.step(step, watchdog, &mut counted)
+                .map_err(|what| self.head.mismatch(step.line, index, what))?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        step: &Step,
+        watchdog: &mut dyn Watchdog,
+        counted: &mut QueueSample,
+    ) -> Result<(), String> {
+        match &step.event {
+            Event::LinkDown => watchdog.reset(),
+            Event::Polls(polls, since, at_last) => {
+                for turn in 1..=*polls {
+                    *counted = advanced(counted, since);
+                    let found = watchdog.poll(&self.spec, *counted);
+                    let expected = if turn == *polls { *at_last } else { None };
+                    if found != expected {
+                        return Err(format!("poll {turn}: expected {expected:?}, found {found:?}"));
+                    }
+                }
+            }
+        }
+        let storm = watchdog.is_storm();
+        let facts = [
+            ("a storm holds the queue", step.storm, storm),
+            ("pauses are ignored", step.pauses_ignored, storm && self.spec.action.overrides_pauses()),
+            ("packets are discarded", step.packets_discarded, storm && self.spec.action.discards()),
+        ];
+        for (what, expected, found) in facts {
+            if expected.is_some_and(|expected| expected != found) {
+                return Err(format!("{what}: expected {}, found {found}", !found));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The counters after what has happened since.
+fn advanced(counted: &QueueSample, since: &QueueSample) -> QueueSample {
+    QueueSample {
+        is_waiting: since.is_waiting,
+        is_paused: since.is_paused,
+        sent_packets: counted.sent_packets + since.sent_packets,
+        pause_frames: counted.pause_frames + since.pause_frames,
+        ended_pauses: counted.ended_pauses + since.ended_pauses,
+        paused: counted.paused + since.paused,
+    }
+}

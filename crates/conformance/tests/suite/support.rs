@@ -1,0 +1,36 @@
+//! Where the vector files are.
+
+use bufferlab_conformance::vectors::VectorFile;
+use std::path::{Path, PathBuf};
+
+/// The folder of one kind of vectors.
+pub(crate) fn folder(kind: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(kind)
+}
+
+/// One of its files.
+pub(crate) fn path(kind: &str, name: &str) -> PathBuf {
+    folder(kind).join(format!("{name}.toml"))
+}
+
+/// The names of its files, in order of the alphabet.
+pub(crate) fn files(kind: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder(kind)).expect("the folder exists");
+    let mut names: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.expect("readable").path();
+            assert!(path.extension().is_some_and(|extension| extension == "toml"), "{}", path.display());
+            path.file_stem().expect("a name").to_string_lossy().into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// A file of cases that a switch plays.
+pub(crate) fn load(kind: &str, name: &str) -> VectorFile {
+    let file = format!("testdata/{kind}/{name}.toml");
+    let text = std::fs::read_to_string(path(kind, name))
+        .unwrap_or_else(|error| panic!("\"{name}\" has no vectors: {file}: {error}"));
+    VectorFile::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
+}
