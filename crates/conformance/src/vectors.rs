@@ -51,11 +51,14 @@
 //! | `probes` | Internal state of queues after the step, by the names of the policy's probes: `[{ queue = 0, state = 1 }]`. |
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
+pub mod acks;
 mod file;
 mod marker;
 mod profiles;
 mod read;
+pub mod recovery;
 mod run;
+mod tcp;
 mod values;
 pub mod watchdog;
 

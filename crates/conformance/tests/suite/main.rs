@@ -10,6 +10,7 @@ mod docs;
 mod marking;
 mod newcomer;
 mod pisa_staleness;
+mod recovery;
 mod registry;
 mod report;
 mod support;

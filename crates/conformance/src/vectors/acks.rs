@@ -1,0 +1,287 @@
+//! Vectors of a TCP receiver: which segment arrives when, and which ACK it answers.
+//!
+//! The files are `testdata/acks/*.toml`. Any receiver can play them: write a [`TcpReceiver`] and call [`ReceiverCase::run`].
+//!
+//! ```toml
+//! [[case]]
+//! name = "a segment out of order is acknowledged at once, with its block"
+//! source = "RFC 5681 section 4.2, RFC 2018 section 4"
+//! segments = 10
+//! tcp = { ack_every = 2 }
+//! steps = [
+//!   { at_us = 50, data = 0 },
+//!   { at_us = 51, data = 2, ack = 1, sack = [2, 3] },
+//! ]
+//! ```
+//!
+//! # Case
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `name`, `source` | The claim in plain words; the RFC and its section, or the calculation. |
+//! | `segments` | Length of the flow. |
+//! | `tcp` | As in [`super::recovery`]; `ack_every` and `delayed_ack_timeout` are the receiver's. |
+//! | `steps` | See below. |
+//!
+//! # Step
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `at_us` | When, not before the last step; left out: at the same time. |
+//! | `data`, `marked` | This segment arrives, with a congestion mark or without. |
+//! | `sent_us` | When it was sent (50 us before it arrives). |
+//! | `timeout` | The timer of the delayed ACK expires, which must be due at this time. |
+//! | `ack` | The cumulative part of the answer; left out: there is none. |
+//! | `sack`, `echo_us`, `mark` | Its block (none), the time that it echoes (not checked), whether it echoes a mark (false). |
+//! | `timer_us` | When the delayed ACK is due; `-1`: the timer is off. |
+//! | `complete` | Whether every segment has arrived. |
+
+use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
+use super::tcp::TcpText;
+use bufferlab_transport::{Ack, Receiver, TcpConfig};
+use bufferlab_units::Time;
+use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
+
+/// A TCP receiver, of whatever make. The methods mirror [`Receiver`]; its documentation holds here.
+pub trait TcpReceiver {
+    /// A segment has arrived.
+    fn handle_data(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        seq: u32,
+        sent: Time,
+        marked: bool,
+    ) -> Option<Ack>;
+
+    /// Time has reached [`Self::deadline`].
+    fn handle_timeout(&mut self, now: Time) -> Option<Ack>;
+
+    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    fn deadline(&self) -> Time;
+
+    /// Every segment has arrived.
+    fn is_complete(&self) -> bool;
+}
+
+impl TcpReceiver for Receiver {
+    fn handle_data(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        seq: u32,
+        sent: Time,
+        marked: bool,
+    ) -> Option<Ack> {
+        Self::handle_data(self, config, now, seq, sent, marked)
+    }
+    fn handle_timeout(&mut self, now: Time) -> Option<Ack> {
+        Self::handle_timeout(self, now)
+    }
+    fn deadline(&self) -> Time {
+        Self::deadline(self)
+    }
+    fn is_complete(&self) -> bool {
+        Self::is_complete(self)
+    }
+}
+
+/// One situation.
+#[derive(Clone, Debug)]
+pub struct ReceiverCase {
+    /// What it claims.
+    pub head: Head,
+    /// Length of the flow (segments).
+    pub segments: u32,
+    /// The receiver's parameters.
+    pub config: TcpConfig,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    line: usize,
+    at: Option<Time>,
+    event: Event,
+    answer: Option<Answer>,
+    timer: Option<Time>,
+    complete: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    None,
+    /// Segment, when it was sent, mark.
+    Data(u32, Option<Time>, bool),
+    Timeout,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    cumulative: u32,
+    sack: (u32, u32),
+    echo: Option<Time>,
+    marked: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseText {
+    name: String,
+    source: String,
+    segments: u32,
+    #[serde(default)]
+    tcp: TcpText,
+    steps: Vec<Spanned<StepText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepText {
+    at_us: Option<u64>,
+    data: Option<u32>,
+    sent_us: Option<u64>,
+    #[serde(default)]
+    marked: bool,
+    #[serde(default)]
+    timeout: bool,
+    ack: Option<u32>,
+    sack: Option<(u32, u32)>,
+    echo_us: Option<u64>,
+    #[serde(default)]
+    mark: bool,
+    timer_us: Option<i64>,
+    complete: Option<bool>,
+}
+
+/// Reads and checks a file of cases.
+///
+/// # Errors
+/// If it cannot be read or makes no sense; the message names file and line.
+pub fn load(path: &Path) -> Result<Vec<ReceiverCase>, LoadError> {
+    let (file, text) = text(path)?;
+    parse(&file, &text)
+}
+
+/// Checks a text that came from `file`.
+///
+/// # Errors
+/// If it makes no sense; the message names file and line.
+pub fn parse(file: &str, text: &str) -> Result<Vec<ReceiverCase>, LoadError> {
+    cases::<CaseText>(file, text)
+}
+
+impl Written for CaseText {
+    type Case = ReceiverCase;
+
+    fn claim(&self) -> (&str, &str) {
+        (&self.name, &self.source)
+    }
+
+    fn resolve(self, head: Head, line_at: &dyn Fn(usize) -> usize) -> Result<ReceiverCase, Complaint> {
+        let config = self.tcp.config().map_err(|what| (head.line, what))?;
+        let steps = self.steps.into_iter().map(|step| {
+            let line = line_at(step.span().start);
+            step.into_inner().resolve(line, self.segments).map_err(|what| (line, what))
+        });
+        let steps = steps.collect::<Result<_, _>>()?;
+        Ok(ReceiverCase { segments: self.segments, config, steps, head })
+    }
+}
+
+impl StepText {
+    fn resolve(self, line: usize, segments: u32) -> Result<Step, String> {
+        let event = match (self.data, self.timeout) {
+            (None, false) => Event::None,
+            (Some(seq), false) if seq < segments => {
+                Event::Data(seq, self.sent_us.map(Time::from_us), self.marked)
+            }
+            (Some(seq), false) => return Err(format!("there is no segment {seq}")),
+            (None, true) => Event::Timeout,
+            (Some(_), true) => return Err("a step is one of data and timeout".to_owned()),
+        };
+        let answer = match self.ack {
+            Some(cumulative) => Some(Answer {
+                cumulative,
+                sack: self.sack.unwrap_or((0, 0)),
+                echo: self.echo_us.map(Time::from_us),
+                marked: self.mark,
+            }),
+            None if self.sack.is_some() || self.echo_us.is_some() || self.mark => {
+                return Err("sack, echo_us and mark belong to an ack".to_owned());
+            }
+            None => None,
+        };
+        Ok(Step {
+            line,
+            at: self.at_us.map(Time::from_us),
+            event,
+            answer,
+            timer: self.timer_us.map(|at| u64::try_from(at).map_or(Time::MAX, Time::from_us)),
+            complete: self.complete,
+        })
+    }
+}
+
+impl ReceiverCase {
+    /// The transport's own receiver.
+    #[must_use]
+    pub fn build(&self) -> Receiver {
+        Receiver::new(self.segments)
+    }
+
+    /// Drives `receiver` through the steps.
+    ///
+    /// # Errors
+    /// The first expectation that is not met.
+    pub fn run(&self, receiver: &mut dyn TcpReceiver) -> Result<(), Mismatch> {
+        let mut now = Time::ZERO;
+        for (index, step) in self.steps.iter().enumerate() {
+            self.step(step, receiver, &mut now).map_err(|what| self.head.mismatch(step.line, index, what))?;
+        }
+        Ok(())
+    }
+
+    fn step(&self, step: &Step, receiver: &mut dyn TcpReceiver, now: &mut Time) -> Result<(), String> {
+        if let Some(at) = step.at {
+            if at < *now {
+                return Err(format!("time runs backwards, from {now} to {at}"));
+            }
+            *now = at;
+        }
+        let now = *now;
+        let ack = match step.event {
+            Event::None => None,
+            Event::Data(seq, sent, marked) => {
+                let sent = sent.unwrap_or(now.saturating_sub(Time::from_us(50)));
+                receiver.handle_data(&self.config, now, seq, sent, marked)
+            }
+            Event::Timeout if receiver.deadline() != now => {
+                return Err(format!("the timer is due at {}", receiver.deadline()));
+            }
+            Event::Timeout => receiver.handle_timeout(now),
+        };
+        let agrees = match (&step.answer, &ack) {
+            (None, None) => true,
+            (Some(expected), Some(found)) => {
+                expected.cumulative == found.cumulative
+                    && expected.sack == found.sack
+                    && expected.marked == found.marked
+                    && expected.echo.is_none_or(|echo| echo == found.echo)
+            }
+            _ => false,
+        };
+        if !agrees {
+            return Err(format!("expected {:?}, found {ack:?}", step.answer));
+        }
+        if let Some(expected) = step.timer.filter(|&expected| expected != receiver.deadline()) {
+            return Err(format!("timer: expected {expected}, found {}", receiver.deadline()));
+        }
+        match step.complete.filter(|&expected| expected != receiver.is_complete()) {
+            Some(expected) => Err(format!("complete: expected {expected}")),
+            None => Ok(()),
+        }
+    }
+}
