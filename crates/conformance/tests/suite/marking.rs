@@ -25,8 +25,11 @@ fn every_marking_rule_marks_as_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
+/// What makes a marker wrong.
+type Spoil = fn(MarkerConfig) -> MarkerConfig;
+
 /// The cases that a switch with another marker fails.
-fn caught(spoil: fn(MarkerConfig) -> MarkerConfig) -> Vec<String> {
+fn caught(spoil: Spoil) -> Vec<String> {
     let fails = |case: &Case| {
         let marker = case.config.marker.clone().map(spoil);
         let config = SwitchConfig { marker, ..case.config.clone() };
@@ -37,9 +40,8 @@ fn caught(spoil: fn(MarkerConfig) -> MarkerConfig) -> Vec<String> {
 
 #[test]
 fn markers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it() {
-    let none: fn(MarkerConfig) -> MarkerConfig = |marker| marker;
-    assert_eq!(caught(none), [""; 0]);
-    let spoils: [(&str, fn(MarkerConfig) -> MarkerConfig); 9] = [
+    assert_eq!(caught(|marker| marker), [""; 0]);
+    let spoils: [(&str, Spoil); 9] = [
         ("a packet that finds more than K is marked, one that finds K is not", |mut m| {
             (m.kmin, m.kmax) = (m.kmin.saturating_sub(1), m.kmax.saturating_sub(1));
             m

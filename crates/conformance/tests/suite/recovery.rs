@@ -30,8 +30,11 @@ fn the_receiver_acknowledges_what_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
+/// What makes a sender's parameters wrong.
+type Spoil = fn(&mut TcpConfig);
+
 /// The cases that a sender with other parameters fails.
-fn caught_with(spoil: fn(&mut TcpConfig)) -> Vec<String> {
+fn caught_with(spoil: Spoil) -> Vec<String> {
     let fails = |case: &SenderCase| {
         let mut other = case.clone();
         spoil(&mut other.config);
@@ -43,7 +46,7 @@ fn caught_with(spoil: fn(&mut TcpConfig)) -> Vec<String> {
 #[test]
 fn senders_with_a_wrong_parameter_are_caught() {
     assert_eq!(caught_with(|_| ()), [""; 0]);
-    let spoils: [(&str, fn(&mut TcpConfig)); 7] = [
+    let spoils: [(&str, Spoil); 7] = [
         ("DCTCP's observation window ends", |c| c.states = CongestionStates::Ns3),
         ("two SACKed segments above a hole are not enough", |c| c.duplicate_threshold -= 1),
         ("without limited transmit a window of three waits", |c| c.limited_transmit = true),
