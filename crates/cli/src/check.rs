@@ -27,7 +27,7 @@ fn summary(scenario: &Scenario) -> String {
     let _ = writeln!(
         text,
         "profile {}, seed {}; flows arrive for {}, then at most {} to finish",
-        scenario.profile.name(),
+        scenario.profile.word(),
         scenario.seed,
         scenario.duration,
         scenario.drain

@@ -64,7 +64,8 @@ mod weight;
 
 pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 pub use bufferlab_params::{
-    BufferProfile, Direction, ParamInfo, ParamKind, ParamValue, Params, Profile, RegisterError, ThresholdRule,
+    BufferProfile, Choice, Direction, ParamInfo, ParamKind, ParamValue, Params, Profile, RegisterError,
+    ThresholdRule, Word,
 };
 pub use classify::{Classifier, Classify, ElephantTrap, Unclassified};
 pub use failure::PolicyFailure;

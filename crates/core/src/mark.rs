@@ -3,6 +3,7 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::weight::Weight;
+use bufferlab_params::choices;
 use bufferlab_units::RandomStream;
 
 /// A packet's ECN state.
@@ -17,24 +18,24 @@ pub enum Ecn {
     Marked,
 }
 
-/// Whose length is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Scope {
-    /// The packet's queue.
-    #[default]
-    Queue,
-    /// All queues of its port.
-    Port,
+choices! {
+    /// Whose length a marker compares.
+    #[derive(Default)]
+    pub enum Scope {
+        #[default]
+        Queue = "queue": "the packet's queue",
+        Port = "port": "all queues of its port",
+    }
 }
 
-/// When the marker looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Moment {
-    /// On arrival, with the length before the packet is added.
-    #[default]
-    Enqueue,
-    /// When transmission starts, with the length that remains.
-    Dequeue,
+choices! {
+    /// When a marker compares.
+    #[derive(Default)]
+    pub enum Moment {
+        #[default]
+        Enqueue = "enqueue": "on arrival, the length before the packet",
+        Dequeue = "dequeue": "when transmission starts, the length that remains",
+    }
 }
 
 /// How a switch marks.

@@ -6,6 +6,7 @@
 //!
 //! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters, and does what the [`WatchdogAction`] says.
 
+use bufferlab_params::choices;
 use bufferlab_units::Time;
 
 /// Mellanox's rule: a queue must have been paused for more than this share of the interval (percent).
@@ -26,48 +27,28 @@ pub struct WatchdogSpec {
     pub poll: Time,
 }
 
-/// What counts as a storm, from one poll of the watchdog to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchdogRule {
-    /// The queue holds packets, has sent none, and was paused for more than 99 % of the time.
-    Mellanox,
-    /// The queue holds packets, has sent none, pause frames came, and no pause ended.
-    Broadcom,
-}
-
-impl WatchdogRule {
-    /// The name in scenarios and tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mellanox => "mellanox",
-            Self::Broadcom => "broadcom",
-        }
+choices! {
+    /// What counts as a storm, from one poll of the watchdog to the next.
+    pub enum WatchdogRule {
+        Mellanox = "mellanox":
+            "the queue holds packets, has sent none since the last poll, and was paused for more than 99 % of the time",
+        Broadcom = "broadcom":
+            "the queue holds packets, has sent none since the last poll, pause frames have come, and no pause has ended \
+             (needs neighbours that repeat their frames: `quanta`)",
     }
 }
 
-/// What a switch does during a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchdogAction {
-    /// Flushes the queue, and discards what comes for it or, of its priority, from its port.
-    Drop,
-    /// Lets the queue send whatever pauses say.
-    Forward,
-    /// Reports the storm and changes nothing.
-    Alert,
+choices! {
+    /// What a switch does during a storm.
+    pub enum WatchdogAction {
+        Drop = "drop":
+            "the queue is flushed, and what comes for it or, of its priority, from its port is discarded",
+        Forward = "forward": "the queue sends, whatever pauses say",
+        Alert = "alert": "the storm is recorded, and nothing changes",
+    }
 }
 
 impl WatchdogAction {
-    /// The name in scenarios and tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Drop => "drop",
-            Self::Forward => "forward",
-            Self::Alert => "alert",
-        }
-    }
-
     /// Whether pauses of the queue have no effect during a storm.
     #[must_use]
     pub const fn overrides_pauses(self) -> bool {

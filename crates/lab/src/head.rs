@@ -16,7 +16,7 @@ pub(crate) fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunEr
         scenario_description: scenario.description.clone(),
         scenario_toml: loaded.resolved.clone(),
         inputs: loaded.inputs.iter().map(|input| (input.name.clone(), input.content.clone())).collect(),
-        profile: scenario.profile.name().to_owned(),
+        profile: scenario.profile.word().to_owned(),
         seed: scenario.seed,
         policy: policy_head(scenario)?,
         duration_ns: scenario.duration.as_ns(),

@@ -60,12 +60,20 @@ macro_rules! choices {
             $(#[doc = concat!("`", $word, "`: ", $meaning, ".")] $(#[$variant_meta])* $Variant,)+
         }
 
+        impl $Name {
+            /// As it is written.
+            #[must_use]
+            $vis const fn word(self) -> &'static str {
+                match self { $(Self::$Variant => $word,)+ }
+            }
+        }
+
         impl $crate::Choice for $Name {
             const ALL: &'static [Self] = &[$(Self::$Variant,)+];
             const WORDS: &'static [$crate::Word] = &[$($crate::Word { name: $word, meaning: $meaning },)+];
 
             fn word(self) -> &'static str {
-                match self { $(Self::$Variant => $word,)+ }
+                Self::word(self)
             }
         }
     };

@@ -1,27 +1,17 @@
 //! What a parameter is: its kind, its range, its default in each reading.
 
 use crate::choice::Word;
+use crate::choices;
 use crate::value::ParamValue;
 use bufferlab_units::{BitRate, Time};
 
-/// How an under-specified detail is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Profile {
-    /// The text of the paper.
-    #[default]
-    Paper,
-    /// The public artifact of its authors, where it deviates.
-    Artifact,
-}
-
-impl Profile {
-    /// The name used in scenario files and reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Paper => "paper",
-            Self::Artifact => "artifact",
-        }
+choices! {
+    /// How an under-specified detail is read.
+    #[derive(Default)]
+    pub enum Profile {
+        #[default]
+        Paper = "paper": "the text of the papers",
+        Artifact = "artifact": "the public artifacts of their authors, where they deviate",
     }
 }
 

@@ -1,28 +1,18 @@
 //! Buffer profiles: what some queues of a switch have in place of its general parameters (SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`).
 
+use crate::choices;
 use std::fmt;
 
 /// Smallest and largest α of a profile; the largest never binds.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 
-/// Which queues a profile is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Direction {
-    /// Queues by arrival port and priority (SONiC: priority groups).
-    #[default]
-    Ingress,
-    /// Queues by departure port and priority.
-    Egress,
-}
-
-impl Direction {
-    /// The word in scenario files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ingress => "ingress",
-            Self::Egress => "egress",
-        }
+choices! {
+    /// Which queues a profile is for.
+    #[derive(Default)]
+    pub enum Direction {
+        #[default]
+        Ingress = "ingress": "queues by the port that packets come from (SONiC: priority groups)",
+        Egress = "egress": "queues by the port that packets leave by",
     }
 }
 
@@ -97,7 +87,7 @@ impl BufferProfile {
 /// An inline table, as a scenario file would write it.
 impl fmt::Display for BufferProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{ direction = \"{}\"", self.direction.name())?;
+        write!(f, "{{ direction = \"{}\"", self.direction.word())?;
         if !self.ports.is_empty() {
             write!(f, ", ports = {:?}", self.ports)?;
         }

@@ -67,10 +67,10 @@ impl Plan {
     #[must_use]
     pub fn profile_name(&self) -> &'static str {
         match self.profile {
-            Some(profile) => profile.name(),
+            Some(profile) => profile.word(),
             None => {
                 let first = self.points.first().and_then(|point| self.load(point).ok());
-                first.map_or("unknown", |loaded| loaded.scenario.profile.name())
+                first.map_or("unknown", |loaded| loaded.scenario.profile.word())
             }
         }
     }
@@ -104,7 +104,7 @@ impl Plan {
         let scenario = scenario.or(reading.and_then(|reading| reading.scenario.as_ref()));
         let scenario = scenario.or(size.scenario.as_ref());
         let scenario = scenario.unwrap_or(&experiment.scenario);
-        let profile = self.profile.map(|profile| ("profile".to_owned(), format!("\"{}\"", profile.name())));
+        let profile = self.profile.map(|profile| ("profile".to_owned(), format!("\"{}\"", profile.word())));
         let mut overrides: Overrides = profile.into_iter().collect();
         overrides.extend(experiment.set.iter().chain(&size.set).cloned());
         for (axis, &place) in experiment.axes.iter().zip(&point.places) {

@@ -4,6 +4,7 @@ use crate::context::{Complaint, quoted_list, suggestion};
 use crate::format::{Kind, Wanted, bounds, ratio_bounds};
 use crate::quantity::{self, Dimension, QuantityError};
 use crate::tree::{Item, Value};
+use bufferlab_params::Choice;
 use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
 
 /// The complaint that `item` is not of the kind that `spec` asks for.
@@ -187,8 +188,16 @@ pub(crate) fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
     }
 }
 
+/// A value of an enumeration.
+pub(crate) fn choice<T: Choice>(item: &Item, spec: &Wanted<'_>) -> Result<T, Complaint> {
+    let declared = words_of(&spec.kind);
+    let word = word(item, spec, &declared)?;
+    Ok(T::from_word(word)
+        .unwrap_or_else(|| panic!("{} is declared with the words of another choice: {word}", spec.name)))
+}
+
 /// One of the known words.
-pub(crate) fn choice(
+pub(crate) fn word(
     item: &Item,
     spec: &Wanted<'_>,
     words: &[&'static str],

@@ -83,9 +83,9 @@ pub(crate) enum Kind {
     Ratios { min: f64, max: f64 },
     /// `true` or `false`.
     Flag,
-    /// One of a few words, each with its meaning.
+    /// One of a few words, each with its meaning, without an enumeration behind them.
     Choice(&'static [(&'static str, &'static str)]),
-    /// One of a few words (parameters of policies).
+    /// One of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
     Words(&'static [Word]),
     /// A registered congestion control.
     CongestionControl,

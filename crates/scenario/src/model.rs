@@ -3,7 +3,9 @@
 
 pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 
+use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Hardware, ParamValue, Profile};
+use bufferlab_params::choices;
 use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_transport::{HyStart, Spacing};
 use bufferlab_units::{BitRate, Time};
@@ -96,14 +98,14 @@ pub struct LinkSpec {
     pub down: Vec<(Time, Time)>,
 }
 
-/// How a packet chooses among equal shortest paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Multipath {
-    /// A seeded hash of the flow: all of its packets take one path per direction.
-    #[default]
-    EcmpFlow,
-    /// Every packet draws its own path.
-    Spray,
+choices! {
+    /// How a packet chooses among equal shortest paths.
+    #[derive(Default)]
+    pub enum Multipath {
+        #[default]
+        EcmpFlow = "ecmp": "a seeded hash of the flow: all of its packets take one path per direction",
+        Spray = "spray": "every packet draws its own path",
+    }
 }
 
 /// A switch: its buffer, policy, marker and scheduler.
@@ -262,9 +264,9 @@ pub struct EcnSpec {
     /// By priority instead of the two, a step above so many bytes; the last one holds for all that follow. Empty: one for all.
     pub by_priority_bytes: Vec<u64>,
     /// Whose length is compared.
-    pub scope: EcnScope,
+    pub scope: Scope,
     /// When it is compared.
-    pub at: EcnMoment,
+    pub at: Moment,
     /// Priorities that mark at all; `None`: every one.
     pub priorities: Option<Vec<u8>>,
     /// A second condition, on departure and on the shared buffer; a packet is marked if either holds.
@@ -280,24 +282,6 @@ pub struct SharedEcnSpec {
     pub share: f64,
     /// The alpha of that threshold.
     pub alpha: f64,
-}
-
-/// Whose length a marker compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnScope {
-    /// The packet's queue.
-    Queue,
-    /// All queues of its port.
-    Port,
-}
-
-/// When a marker looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnMoment {
-    /// On arrival, with the length before the packet is added.
-    Enqueue,
-    /// When transmission starts, with the length that remains.
-    Dequeue,
 }
 
 /// What a flow may send before the first ACK.
@@ -459,13 +443,12 @@ pub struct HostSpec {
     pub nic: NicQueueing,
 }
 
-/// Order of a host's flows at its NIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NicQueueing {
-    /// One packet of each ready flow in turn.
-    Fair,
-    /// First come, first served.
-    Fifo,
+choices! {
+    /// Order of a host's flows at its network card.
+    pub enum NicQueueing {
+        Fair = "fair": "one packet of each ready flow in turn",
+        Fifo = "fifo": "first come, first served",
+    }
 }
 
 /// Traffic.
@@ -593,13 +576,12 @@ pub struct OtherBurst {
     pub on: Durations,
 }
 
-/// What a load is a fraction of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadReference {
-    /// The uplinks of the leaves (capacity from a leaf to the next tier).
-    LeafUplinks,
-    /// The access links of the hosts.
-    HostLinks,
+choices! {
+    /// What a load is a fraction of.
+    pub enum LoadReference {
+        LeafUplinks = "leaf_uplinks": "capacity from the racks' switches to other switches",
+        HostLinks = "host_links": "the access links",
+    }
 }
 
 /// What is recorded.

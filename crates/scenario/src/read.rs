@@ -55,10 +55,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
 
     let name = reader.text_or("name", default_name);
     let description = reader.text("description");
-    let profile = match reader.choice("profile") {
-        Some("artifact") => Profile::Artifact,
-        _ => Profile::Paper,
-    };
+    let profile = reader.choice("profile").unwrap_or(Profile::Paper);
     let seed = reader.count("seed");
     let duration = reader.time("duration");
     let drain = reader.time("drain");

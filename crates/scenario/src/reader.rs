@@ -7,6 +7,7 @@ use crate::format::{KeySpec, Kind, Presence, TableSpec, Wanted};
 use crate::quantity::{format_rate, format_size, format_time};
 use crate::resolved::{OutTable, OutValue, float, quote};
 use crate::tree::{Item, Origin, Table, Value};
+use bufferlab_params::Choice;
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
@@ -303,16 +304,32 @@ impl<'a> Reader<'a> {
         self.read(key, |item, spec| convert::flag(item, spec).map(|flag| (flag, flag.to_string())))
     }
 
-    pub(crate) fn choice(&mut self, key: &'static str) -> Option<&'static str> {
+    /// A word as the enumeration whose words the key is declared with.
+    pub(crate) fn choice<T: Choice>(&mut self, key: &'static str) -> Option<T> {
+        self.read(key, |item, wanted| {
+            let value: T = convert::choice(item, wanted)?;
+            Ok((value, quote(value.word())))
+        })
+    }
+
+    /// The same with a computed default.
+    pub(crate) fn choice_or<T: Choice>(&mut self, key: &'static str, computed: T) -> T {
+        let value = self.choice(key).unwrap_or(computed);
+        self.out.set(key, quote(value.word()));
+        value
+    }
+
+    /// One of the words that the key is declared with.
+    pub(crate) fn word(&mut self, key: &'static str) -> Option<&'static str> {
         self.read(key, |item, spec| {
-            let word = convert::choice(item, spec, &convert::words_of(&spec.kind))?;
+            let word = convert::word(item, spec, &convert::words_of(&spec.kind))?;
             Ok((word, quote(word)))
         })
     }
 
     /// A word with a computed default.
-    pub(crate) fn choice_or(&mut self, key: &'static str, computed: &'static str) -> &'static str {
-        let value = self.choice(key).unwrap_or(computed);
+    pub(crate) fn word_or(&mut self, key: &'static str, computed: &'static str) -> &'static str {
+        let value = self.word(key).unwrap_or(computed);
         self.out.set(key, quote(value));
         value
     }

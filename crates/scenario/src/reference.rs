@@ -80,10 +80,8 @@ fn keys(text: &mut String, keys: &[KeySpec]) {
             Presence::Computed(rule) => rule.to_owned(),
         };
         let words = match key.kind {
-            Kind::Choice(words) => {
-                let words: Vec<_> = words.iter().map(|word| format!("`{}`: {}", word.0, word.1)).collect();
-                format!(" {}.", words.join("; "))
-            }
+            Kind::Choice(words) => meanings(words.iter().copied()),
+            Kind::Words(words) => meanings(words.iter().map(|word| (word.name, word.meaning))),
             _ => String::new(),
         };
         let example = match key.presence {
@@ -101,9 +99,15 @@ fn keys(text: &mut String, keys: &[KeySpec]) {
     text.push('\n');
 }
 
+/// What each of a few words chooses, in a sentence behind another one.
+fn meanings(words: impl Iterator<Item = (&'static str, &'static str)>) -> String {
+    let words: Vec<_> = words.map(|(word, meaning)| format!("`{word}`: {meaning}")).collect();
+    format!(" {}.", words.join("; "))
+}
+
 fn kind(kind: &Kind) -> String {
     match kind {
-        Kind::Choice(_) => "a word".to_owned(),
+        Kind::Choice(_) | Kind::Words(_) => "a word".to_owned(),
         Kind::CongestionControl => "a name (section Congestion controls)".to_owned(),
         Kind::Text => "string".to_owned(),
         Kind::Table(_) => "table".to_owned(),

@@ -105,10 +105,7 @@ fn value(kind: &Kind, complete: bool) -> Value {
         Kind::Choice(words) => {
             json!({ "enum": words.iter().map(|word| word.0).collect::<Vec<_>>() })
         }
-        Kind::Words(_) => json!({ "enum": crate::convert::words_of(kind) }),
-        Kind::CongestionControl => {
-            json!({ "enum": crate::convert::words_of(kind) })
-        }
+        Kind::Words(_) | Kind::CongestionControl => json!({ "enum": crate::convert::words_of(kind) }),
         Kind::Window => {
             json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "enum": ["bdp", "whole"] }] })
         }

@@ -18,12 +18,9 @@ use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use crate::traffic::Traffic;
 use crate::transports::build_transports;
-use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Group, MarkerConfig, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
 use bufferlab_metrics::DelayHistogram;
-use bufferlab_scenario::{
-    Discipline, EcnMoment, EcnScope, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology,
-};
+use bufferlab_scenario::{Discipline, EcnSpec, Multipath, Node, Scenario, SwitchSpec, Topology};
 use bufferlab_units::{BitRate, RandomStream, Time, mix};
 use bufferlab_workload::FlowSource;
 use std::collections::BTreeMap;
@@ -284,14 +281,8 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
         kmin: spec.kmin_bytes,
         kmax: spec.kmax_bytes,
         pmax: spec.pmax,
-        scope: match spec.scope {
-            EcnScope::Queue => Scope::Queue,
-            EcnScope::Port => Scope::Port,
-        },
-        at: match spec.at {
-            EcnMoment::Enqueue => Moment::Enqueue,
-            EcnMoment::Dequeue => Moment::Dequeue,
-        },
+        scope: spec.scope,
+        at: spec.at,
         priorities: match &spec.priorities {
             None => u32::MAX,
             Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),

@@ -1,7 +1,6 @@
 //! How the switch of a case marks.
 
-use bufferlab_core::mark::{Moment, Scope};
-use bufferlab_core::{MarkerConfig, SharedBufferCondition, Weight};
+use bufferlab_core::{Choice, MarkerConfig, SharedBufferCondition, Weight};
 use serde::Deserialize;
 
 /// `mark_above`, as written.
@@ -62,16 +61,8 @@ impl MarkerText {
         if !(0.0..=1.0).contains(&self.pmax) {
             return Err(format!("marker: pmax = {}; expected a probability", self.pmax));
         }
-        let scope = match self.scope.as_deref() {
-            None | Some("queue") => Scope::Queue,
-            Some("port") => Scope::Port,
-            Some(other) => return Err(format!("marker: scope = \"{other}\"; expected queue or port")),
-        };
-        let at = match self.at.as_deref() {
-            None | Some("enqueue") => Moment::Enqueue,
-            Some("dequeue") => Moment::Dequeue,
-            Some(other) => return Err(format!("marker: at = \"{other}\"; expected enqueue or dequeue")),
-        };
+        let scope = choice("scope", self.scope.as_deref())?;
+        let at = choice("at", self.at.as_deref())?;
         let mut mask = if self.priorities.is_some() { 0 } else { u32::MAX };
         for &priority in self.priorities.iter().flatten() {
             if usize::from(priority) >= queues {
@@ -86,4 +77,11 @@ impl MarkerText {
         let by_priority = self.by_priority.clone();
         Ok(MarkerConfig { kmin, kmax, pmax: self.pmax, scope, at, priorities: mask, by_priority, shared })
     }
+}
+
+/// The value that `key` is written with; the default where it is not.
+fn choice<T: Choice + Default>(key: &str, written: Option<&str>) -> Result<T, String> {
+    let Some(word) = written else { return Ok(T::default()) };
+    let known = || T::WORDS.iter().map(|word| word.name).collect::<Vec<_>>().join(" or ");
+    T::from_word(word).ok_or_else(|| format!("marker: {key} = \"{word}\"; expected {}", known()))
 }

@@ -38,6 +38,7 @@
 
 use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
 use super::values::parse_time;
+use bufferlab_core::Choice;
 use bufferlab_core::watchdog::{
     QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogRule, WatchdogSpec,
 };
@@ -173,10 +174,8 @@ fn word(found: Option<&str>, no: &str, yes: &str) -> Result<Option<bool>, String
 
 impl SpecText {
     fn resolve(&self) -> Result<WatchdogSpec, String> {
-        let rules = [WatchdogRule::Mellanox, WatchdogRule::Broadcom];
-        let actions = [WatchdogAction::Drop, WatchdogAction::Forward, WatchdogAction::Alert];
-        let rule = rules.into_iter().find(|rule| rule.name() == self.rule);
-        let action = actions.into_iter().find(|action| action.name() == self.action);
+        let rule = WatchdogRule::from_word(&self.rule);
+        let action = WatchdogAction::from_word(&self.action);
         Ok(WatchdogSpec {
             rule: rule.ok_or_else(|| format!("there is no rule \"{}\"", self.rule))?,
             action: action.ok_or_else(|| format!("there is no action \"{}\"", self.action))?,

@@ -2,6 +2,7 @@
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::watchdog::{Watchdog, WatchdogCase, load, parse};
+use bufferlab_core::Choice;
 use bufferlab_core::watchdog::{
     QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogRule, WatchdogSpec,
 };
@@ -21,12 +22,12 @@ fn the_watchdog_finds_the_storms_of_its_vectors() {
 
 #[test]
 fn every_rule_has_a_file_and_every_action_a_case() {
-    for rule in [WatchdogRule::Mellanox, WatchdogRule::Broadcom] {
-        let own = load(&path("watchdog", rule.name())).unwrap_or_else(|error| panic!("{error}"));
-        assert!(own.len() >= 3 && own.iter().all(|case| case.spec.rule == rule), "{}", rule.name());
+    for &rule in WatchdogRule::ALL {
+        let own = load(&path("watchdog", rule.word())).unwrap_or_else(|error| panic!("{error}"));
+        assert!(own.len() >= 3 && own.iter().all(|case| case.spec.rule == rule), "{}", rule.word());
     }
-    for action in [WatchdogAction::Drop, WatchdogAction::Forward, WatchdogAction::Alert] {
-        assert!(cases().iter().any(|case| case.spec.action == action), "{}", action.name());
+    for &action in WatchdogAction::ALL {
+        assert!(cases().iter().any(|case| case.spec.action == action), "{}", action.word());
     }
 }
 

@@ -19,7 +19,7 @@ fn every_default_lies_in_its_domain() {
         for param in info.params {
             for profile in [Profile::Paper, Profile::Artifact] {
                 let checked = param.check(param.default_in(profile));
-                assert_eq!(checked, Ok(()), "{} {} {}", info.name, param.name, profile.name());
+                assert_eq!(checked, Ok(()), "{} {} {}", info.name, param.name, profile.word());
             }
         }
     }

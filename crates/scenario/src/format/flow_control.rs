@@ -2,6 +2,8 @@
 
 use super::keys::{PRIORITIES, SPAN, SPAN_OR_ZERO, TEXT, computed, count, default, optional, required};
 use super::{Kind, TableSpec, Variant};
+use crate::model::{WatchdogAction, WatchdogRule};
+use bufferlab_params::Choice;
 
 /// Priority flow control.
 pub(crate) static PFC: TableSpec = TableSpec {
@@ -60,30 +62,13 @@ pub(crate) static WATCHDOG: TableSpec = TableSpec {
         default("enabled", Kind::Flag, "true", "`false`: as without the table."),
         default(
             "rule",
-            Kind::Choice(&[
-                (
-                    "mellanox",
-                    "the queue holds packets, has sent none since the last look, and was paused for more than 99 % of the time",
-                ),
-                (
-                    "broadcom",
-                    "the queue holds packets, has sent none since the last look, pause frames have come, and no pause has ended (needs neighbours \
-                     that repeat their frames: `quanta`)",
-                ),
-            ]),
+            Kind::Words(WatchdogRule::WORDS),
             "\"mellanox\"",
             "What a storm is. Vendors' chips differ in what they count.",
         ),
         default(
             "action",
-            Kind::Choice(&[
-                (
-                    "drop",
-                    "the queue is flushed, and what comes for it or, of its priority, from its port is discarded",
-                ),
-                ("forward", "the queue sends, whatever pauses say"),
-                ("alert", "it is recorded"),
-            ]),
+            Kind::Words(WatchdogAction::WORDS),
             "\"drop\"",
             "What is done about a storm until the queue is restored.",
         ),

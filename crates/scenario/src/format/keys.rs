@@ -2,7 +2,10 @@
 
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec, Variant};
+use crate::model::{LoadReference, Multipath, NicQueueing};
+use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
+use bufferlab_params::{Choice, Profile};
 
 pub(super) const fn required(
     name: &'static str,
@@ -72,10 +75,7 @@ pub(crate) static ROOT: TableSpec = TableSpec {
         default("description", TEXT, "\"\"", "What the scenario shows, for the report."),
         default(
             "profile",
-            Kind::Choice(&[
-                ("paper", "the text of the papers"),
-                ("artifact", "the public artifacts of their authors, where they deviate"),
-            ]),
+            Kind::Words(Profile::WORDS),
             "\"paper\"",
             "How under-specified details are read; selects the defaults of policy parameters.",
         ),
@@ -146,10 +146,7 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
     keys: &[
         default(
             "multipath",
-            Kind::Choice(&[
-                ("ecmp", "a seeded hash of the flow: all of its packets take one path per direction"),
-                ("spray", "every packet draws its own path"),
-            ]),
+            Kind::Words(Multipath::WORDS),
             "\"ecmp\"",
             "How a packet chooses among equal shortest paths.",
         ),
@@ -511,18 +508,10 @@ pub(crate) static ECN: TableSpec = TableSpec {
     title: "[switch.ecn]",
     doc: "Marking by the instantaneous length of a queue, and for `bcc` by what the shared buffer has left.",
     keys: &[
-        default(
-            "scope",
-            Kind::Choice(&[("queue", "the packet's queue"), ("port", "all queues of its port")]),
-            "\"queue\"",
-            "Whose length counts.",
-        ),
+        default("scope", Kind::Words(Scope::WORDS), "\"queue\"", "Whose length counts."),
         default(
             "at",
-            Kind::Choice(&[
-                ("enqueue", "on arrival, the length before the packet"),
-                ("dequeue", "when transmission starts, the length that remains"),
-            ]),
+            Kind::Words(Moment::WORDS),
             "\"enqueue\"",
             "When it is looked at. Default: DCTCP (SIGCOMM 2010) section 3.1.",
         ),
@@ -988,10 +977,7 @@ pub(crate) static HOST: TableSpec = TableSpec {
     doc: "How hosts send.",
     keys: &[default(
         "nic",
-        Kind::Choice(&[
-            ("fair", "one packet of each ready flow in turn"),
-            ("fifo", "first come, first served"),
-        ]),
+        Kind::Words(NicQueueing::WORDS),
         "\"fair\"",
         "Order of a host's flows at its NIC. Default: our choice: no flow waits for another one's window.",
     )],
@@ -1038,10 +1024,7 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                 ),
                 computed(
                     "load_of",
-                    Kind::Choice(&[
-                        ("leaf_uplinks", "capacity from the racks' switches to other switches"),
-                        ("host_links", "the access links"),
-                    ]),
+                    Kind::Words(LoadReference::WORDS),
                     "`leaf_uplinks` where there are several switches, else `host_links`",
                     "\"leaf_uplinks\"",
                     "What the load is a fraction of: the network as built, before `topology.change`. Default: ABM's artifact.",

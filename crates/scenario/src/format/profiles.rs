@@ -2,6 +2,7 @@
 
 use super::keys::{PRIORITIES, SIZE_OR_ZERO, default, optional};
 use super::{Kind, TableSpec};
+use bufferlab_params::{Choice, Direction};
 
 /// A buffer profile.
 pub(crate) static PROFILE: TableSpec = TableSpec {
@@ -10,15 +11,7 @@ pub(crate) static PROFILE: TableSpec = TableSpec {
           `sonic-abm` no thresholds; `reverie` only `headroom`, `xon` and `xon_offset`. Of two profiles for the same queue the later one counts, key by key. \
           At most one of `alpha`, `dynamic_th`, `static_threshold`.",
     keys: &[
-        default(
-            "direction",
-            Kind::Choice(&[
-                ("ingress", "queues by the port that packets come from (SONiC: priority groups)"),
-                ("egress", "queues by the port that packets leave by"),
-            ]),
-            "\"ingress\"",
-            "Which side of the switch.",
-        ),
+        default("direction", Kind::Words(Direction::WORDS), "\"ingress\"", "Which side of the switch."),
         optional(
             "ports",
             Kind::Counts { min: 0, max: u16::MAX as u64 },

@@ -43,7 +43,7 @@ pub(crate) fn read(
 ) -> Option<ControlSpec> {
     let is_artifact = profile == Profile::Artifact;
     let base_rtt = reader.time("base_rtt");
-    let hystart = match reader.choice("cubic_hystart") {
+    let hystart = match reader.word("cubic_hystart") {
         Some("off") => HyStart::Off,
         Some("rfc9406") => HyStart::Rfc9406,
         Some(_) => HyStart::Classic,

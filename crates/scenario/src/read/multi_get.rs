@@ -28,7 +28,7 @@ pub(super) fn multi_get(
     let fan_in = reader.small_count("fan_in");
     let items = reader.small_count("items");
     let item_bytes = reader.size("item");
-    let answers_per = match reader.choice("answers_per") {
+    let answers_per = match reader.word("answers_per") {
         Some("item") => AnswersPer::Item,
         _ => AnswersPer::Server,
     };
@@ -197,7 +197,7 @@ fn servers(reader: &mut Reader<'_>, facts: &Facts<'_>, clients: Option<&[u32]>) 
 fn think(reader: &mut Reader<'_>) -> Option<Option<Durations>> {
     let shape = pareto_shape(reader, &["think_distribution"]);
     let mean = reader.time("think_time");
-    let shape = match reader.choice("think_distribution")? {
+    let shape = match reader.word("think_distribution")? {
         "fixed" => DurationShape::Fixed,
         "pareto" => DurationShape::Pareto(shape),
         _ => DurationShape::Exponential,

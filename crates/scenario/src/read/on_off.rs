@@ -199,7 +199,7 @@ fn durations(
     pareto_shape: f64,
 ) -> Option<Durations> {
     let mean = reader.time(time);
-    let shape = match reader.choice(distribution)? {
+    let shape = match reader.word(distribution)? {
         "fixed" => DurationShape::Fixed,
         "pareto" => DurationShape::Pareto(pareto_shape),
         _ => DurationShape::Exponential,

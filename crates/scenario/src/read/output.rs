@@ -9,10 +9,7 @@ use crate::resolved::quote;
 
 pub(crate) fn host(root: &mut Reader<'_>) -> Option<HostSpec> {
     let mut reader = root.table("host")?;
-    let nic = match reader.choice("nic")? {
-        "fifo" => NicQueueing::Fifo,
-        _ => NicQueueing::Fair,
-    };
+    let nic: NicQueueing = reader.choice("nic")?;
     let resolved = reader.finish();
     root.put("host", resolved);
     Some(HostSpec { nic })

@@ -189,9 +189,7 @@ fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Compla
         Kind::Flag => ParamValue::Flag(convert::flag(item, &wanted)?),
         Kind::Rate => ParamValue::Rate(BitRate(convert::rate(item, &wanted)?)),
         Kind::Text => ParamValue::Text(convert::text(item, &wanted)?.to_owned().into()),
-        Kind::Words(_) => {
-            ParamValue::Choice(convert::choice(item, &wanted, &convert::words_of(&kind))?.into())
-        }
+        Kind::Words(_) => ParamValue::Choice(convert::word(item, &wanted, &convert::words_of(&kind))?.into()),
         _ => unreachable!("no parameter has another kind"),
     };
     info.check(&value).map_err(|why| {

@@ -6,7 +6,7 @@ use crate::format::{Kind, PROFILE, Wanted};
 use crate::quantity::format_size;
 use crate::resolved::{float, list, quote};
 use crate::tree::{Item, Table, Value};
-use bufferlab_core::{BufferProfile, Direction, ParamValue, ThresholdRule};
+use bufferlab_core::{BufferProfile, ParamValue, ThresholdRule};
 
 /// What each of these keys does the others do, too.
 const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
@@ -80,11 +80,7 @@ fn profile(context: &Context, path: &str, table: &Table) -> Option<BufferProfile
 
 fn value(profile: &mut BufferProfile, item: &Item, wanted: &Wanted<'_>) -> Result<(), Complaint> {
     match wanted.kind {
-        Kind::Choice(words) => {
-            let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            let word = convert::choice(item, wanted, &words)?;
-            profile.direction = if word == "egress" { Direction::Egress } else { Direction::Ingress };
-        }
+        Kind::Words(_) => profile.direction = convert::choice(item, wanted)?,
         Kind::Counts { min, max } => {
             let numbers = convert::elements(item, wanted)?.iter();
             let numbers: Vec<u64> = numbers
@@ -129,7 +125,7 @@ fn value(profile: &mut BufferProfile, item: &Item, wanted: &Wanted<'_>) -> Resul
 
 /// A profile as the file would write it, exactly.
 pub(super) fn write(profile: &BufferProfile) -> String {
-    let mut keys = vec![("direction", quote(profile.direction.name()))];
+    let mut keys = vec![("direction", quote(profile.direction.word()))];
     if !profile.ports.is_empty() {
         keys.push(("ports", list(profile.ports.iter().map(ToString::to_string))));
     }

@@ -48,7 +48,7 @@ pub(crate) fn read(
     congestion_control: Option<&'static str>,
     profile: Profile,
 ) -> Option<Option<RdmaSpec>> {
-    let is_rdma = reader.choice_or("kind", "tcp") == "rdma";
+    let is_rdma = reader.word_or("kind", "tcp") == "rdma";
     let spec = rdma(reader, profile);
     let info = congestion_control.and_then(find_congestion_control);
     if !is_rdma {
@@ -81,16 +81,16 @@ pub(crate) fn leave_out_tcp(reader: &mut Reader<'_>) {
 fn rdma(reader: &mut Reader<'_>, profile: Profile) -> Option<RdmaSpec> {
     let is_artifact = profile == Profile::Artifact;
     let pick = |paper: &'static str, artifact: &'static str| if is_artifact { artifact } else { paper };
-    let recovery = match reader.choice_or("recovery", Recovery::GoBackN.name()) {
+    let recovery = match reader.word_or("recovery", Recovery::GoBackN.name()) {
         "selective-repeat" => Recovery::SelectiveRepeat,
         _ => Recovery::GoBackN,
     };
-    let window_limit = reader.choice_or("window_limit", "none") == "bdp";
+    let window_limit = reader.word_or("window_limit", "none") == "bdp";
     let timeout = if is_artifact { Time::ZERO } else { DEFAULT_TIMEOUT };
     let timeout = reader.time_or("retransmission_timeout", Some(timeout));
     let nack_interval = if is_artifact { ARTIFACT_NACK_INTERVAL } else { Time::ZERO };
     let nack_interval = reader.time_or("nack_interval", Some(nack_interval));
-    let by_frames = reader.choice_or("notification", pick("frames", "acks")) == "frames";
+    let by_frames = reader.word_or("notification", pick("frames", "acks")) == "frames";
     let interval = reader.time_or("notification_interval", Some(NOTIFICATION_INTERVAL));
     let notification = match by_frames {
         true => Notification::Frames { interval: interval? },
@@ -99,10 +99,10 @@ fn rdma(reader: &mut Reader<'_>, profile: Profile) -> Option<RdmaSpec> {
             Notification::Acks
         }
     };
-    let dcqcn = reader.choice_or("dcqcn_parameters", pick(DCQCN_SETS[0].name, "reverie"));
+    let dcqcn = reader.word_or("dcqcn_parameters", pick(DCQCN_SETS[0].name, "reverie"));
     let strict_pace = reader.flag("strict_pace").unwrap_or(is_artifact);
     reader.out.set("strict_pace", strict_pace.to_string());
-    let ends_at_sender = reader.choice_or("completion", "sender") == "sender";
+    let ends_at_sender = reader.word_or("completion", "sender") == "sender";
     let ideal_header_bytes = reader.small_size("ideal_header_bytes").unwrap_or(0);
     reader.out.set("ideal_header_bytes", quote(&crate::quantity::format_size(u64::from(ideal_header_bytes))));
     Some(RdmaSpec {

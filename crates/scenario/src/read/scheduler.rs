@@ -119,7 +119,7 @@ pub(crate) fn queue_numbers(queues_per_port: u8) -> String {
 }
 
 fn discipline(reader: &mut Reader<'_>, queues: usize) -> Discipline {
-    let word = reader.choice("discipline").unwrap_or("fifo");
+    let word = reader.word("discipline").unwrap_or("fifo");
     let weights = reader.counts("weights");
     let quanta = reader.read("quanta", |item, wanted| {
         let sizes = convert::elements(item, wanted)?.iter();

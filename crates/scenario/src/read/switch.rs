@@ -13,11 +13,12 @@ use super::transport::Transports;
 use crate::context::{Complaint, Context};
 use crate::convert;
 use crate::format::SWITCH;
-use crate::model::{EcnMoment, EcnScope, EcnSpec, SchedulerSpec, SharedEcnSpec, SwitchSpec};
+use crate::model::{EcnSpec, SchedulerSpec, SharedEcnSpec, SwitchSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
+use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Hooks, Policy, Profile, SwitchConfig};
 
 /// Switches with the same configuration.
@@ -138,14 +139,8 @@ fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> 
         return None;
     }
     let mut reader = switch.table("ecn")?;
-    let scope = match reader.choice("scope") {
-        Some("port") => EcnScope::Port,
-        _ => EcnScope::Queue,
-    };
-    let at = match reader.choice("at") {
-        Some("dequeue") => EcnMoment::Dequeue,
-        _ => EcnMoment::Enqueue,
-    };
+    let scope = reader.choice("scope").unwrap_or(Scope::Queue);
+    let at = reader.choice("at").unwrap_or(Moment::Enqueue);
     let priorities = reader.counts("priorities");
     if let (Some(priorities), Some(queues)) = (&priorities, queues_per_port)
         && let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues))

@@ -18,10 +18,7 @@ pub(crate) struct Networks {
 
 pub(crate) fn read(root: &mut Reader<'_>) -> Option<Networks> {
     let mut reader = root.table("topology")?;
-    let multipath = match reader.choice("multipath") {
-        Some("spray") => Multipath::Spray,
-        _ => Multipath::EcmpFlow,
-    };
+    let multipath = reader.choice("multipath").unwrap_or(Multipath::EcmpFlow);
     let built = match reader.kind() {
         "single_switch" => single_switch(&mut reader),
         "dumbbell" => dumbbell(&mut reader),

@@ -22,12 +22,12 @@ pub(crate) fn trace(
     let spec = transport.and_then(|index| open_loop(reader, transports, index));
     let rules = rules(reader, facts);
     let unmapped = if reader.has("addresses") { "refuse" } else { "round_robin" };
-    let unmapped = match reader.choice_or("unmapped", unmapped) {
+    let unmapped = match reader.word_or("unmapped", unmapped) {
         "refuse" => Unmapped::Refuse,
         _ => Unmapped::RoundRobin,
     };
     let (start, stretch) = (reader.time("start"), reader.ratio("stretch"));
-    let by_trace = reader.choice("priority") == Some("trace");
+    let by_trace = reader.word("priority") == Some("trace");
     let written = reader.text("file")?;
     let path = locate(reader, "file", &written);
     let content = read_file(reader, "file", &path)?;

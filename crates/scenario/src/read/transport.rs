@@ -131,7 +131,7 @@ fn transport(
     queues_per_port: Option<u8>,
     profile: Profile,
 ) -> (String, Option<TransportSpec>) {
-    let congestion_control = reader.choice("congestion_control");
+    let congestion_control = reader.word("congestion_control");
     let name = reader.text_or("name", congestion_control.unwrap_or_default());
     let pacing = pacing(reader, congestion_control);
     let rdma = rdma::read(reader, congestion_control, profile);
@@ -204,7 +204,7 @@ fn transport(
 /// The rate of a transport without congestion control, which nothing else has: `Some(None)` for the others.
 fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> Option<Option<Pacing>> {
     let rate = reader.rate("rate");
-    let spacing = reader.choice("spacing");
+    let spacing = reader.word("spacing");
     let congestion_control = congestion_control?;
     if congestion_control != UNRESPONSIVE {
         for key in ["rate", "spacing"] {

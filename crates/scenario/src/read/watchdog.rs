@@ -31,15 +31,8 @@ pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<Watchd
     }
     let mut reader = pfc.table("watchdog")?;
     let enabled = reader.flag("enabled");
-    let rule = reader.choice("rule").map(|rule| match rule {
-        "broadcom" => WatchdogRule::Broadcom,
-        _ => WatchdogRule::Mellanox,
-    });
-    let action = reader.choice("action").map(|action| match action {
-        "forward" => WatchdogAction::Forward,
-        "alert" => WatchdogAction::Alert,
-        _ => WatchdogAction::Drop,
-    });
+    let rule: Option<WatchdogRule> = reader.choice("rule");
+    let action: Option<WatchdogAction> = reader.choice("action");
     let (detection, restoration) = (reader.time("detection_time"), reader.time("restoration_time"));
     let (poll, poll_origin) = (reader.time("poll_interval"), reader.place("poll_interval"));
     if enabled == Some(true) && rule == Some(WatchdogRule::Broadcom) && !repeated {

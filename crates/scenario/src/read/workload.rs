@@ -84,10 +84,8 @@ fn poisson(
     let between = between(reader, facts);
     let is_between = reader.has("from") || reader.has("to");
     let several = !is_between && facts.networks.is_some_and(|networks| networks.as_built.switches.len() > 1);
-    let load_of = match reader.choice_or("load_of", if several { "leaf_uplinks" } else { "host_links" }) {
-        "leaf_uplinks" => LoadReference::LeafUplinks,
-        _ => LoadReference::HostLinks,
-    };
+    let computed = if several { LoadReference::LeafUplinks } else { LoadReference::HostLinks };
+    let load_of = reader.choice_or("load_of", computed);
     let pattern = if is_between { Some(Pattern::AllToAll) } else { pattern(reader, facts) };
     let (sizes, load, pattern, between) = (sizes?, load?, pattern?, between?);
     let networks = facts.networks?;
@@ -202,7 +200,7 @@ fn capacity_bps_per_host(reader: &Reader<'_>, networks: &Networks, load_of: Load
 pub(super) fn pattern(reader: &mut Reader<'_>, facts: &Facts<'_>) -> Option<Pattern> {
     let racks = facts.networks.map(|networks| networks.as_built.racks().len());
     let computed = if racks == Some(1) { "all_to_all" } else { "other_rack" };
-    let pattern = match reader.choice_or("pattern", computed) {
+    let pattern = match reader.word_or("pattern", computed) {
         "next_rack" => Pattern::NextRack,
         "other_rack" => Pattern::OtherRack,
         _ => Pattern::AllToAll,

@@ -2,9 +2,9 @@
 
 use crate::common::shipped_with;
 use bufferlab_core::ParamValue;
+use bufferlab_core::mark::Moment;
 use bufferlab_scenario::{
-    Discipline, EcnMoment, InitialWindow, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess,
-    load, load_text,
+    Discipline, InitialWindow, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess, load, load_text,
 };
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Pattern, SizeDistribution};
@@ -22,7 +22,7 @@ fn buffer_aware_marking_is_a_step_and_a_condition_on_the_free_buffer() {
         (loaded.scenario.switches[0].ecn.clone().expect("it marks"), loaded.warnings.len())
     };
     let (found, _) = ecn("{ kind = \"bcc\", threshold = \"720 KB\", alpha = \"1/2\", scope = \"port\" }");
-    assert_eq!((found.kmin_bytes, found.kmax_bytes, found.at), (720_000, 720_000, EcnMoment::Enqueue));
+    assert_eq!((found.kmin_bytes, found.kmax_bytes, found.at), (720_000, 720_000, Moment::Enqueue));
     assert_eq!(found.shared, Some(SharedEcnSpec { floor_bytes: 18_000, share: 0.375, alpha: 0.5 }));
     let (step, without) = ecn("{ kind = \"step\", threshold = \"1 GB\" }");
     assert_eq!(step.shared, None);
@@ -37,7 +37,7 @@ fn abm_reduced_is_the_setup_of_the_authors_scripts() {
     let buffers: Vec<_> = scenario.switches.iter().map(|switch| switch.buffer_bytes).collect();
     assert_eq!(buffers, [3_840_000, 3_840_000, 768_000, 768_000]);
     let ecn = scenario.switches[0].ecn.as_ref().expect("it marks");
-    assert_eq!((ecn.kmin_bytes, ecn.kmax_bytes, ecn.at), (65 * 1_400, 65 * 1_400, EcnMoment::Enqueue));
+    assert_eq!((ecn.kmin_bytes, ecn.kmax_bytes, ecn.at), (65 * 1_400, 65 * 1_400, Moment::Enqueue));
     let TrafficProcess::Poisson { load_of, flows_per_second_per_host, pattern, .. } =
         &scenario.workloads[0].process
     else {
