@@ -4,6 +4,7 @@ use crate::choice::Word;
 use crate::choices;
 use crate::value::ParamValue;
 use bufferlab_units::{BitRate, Time};
+use std::fmt;
 
 choices! {
     /// How an under-specified detail is read.
@@ -28,6 +29,15 @@ pub enum ParamKind {
     /// A dimensionless number above `min`, up to `max`.
     RatioAbove {
         /// The bound that is not accepted itself.
+        min: f64,
+        /// Largest accepted value.
+        max: f64,
+    },
+    /// A number in `min..=max` of a unit that has no kind of its own: metres, percent, bit times.
+    Measure {
+        /// In the plural, for documentation and messages.
+        unit: &'static str,
+        /// Smallest accepted value.
         min: f64,
         /// Largest accepted value.
         max: f64,
@@ -72,6 +82,8 @@ pub enum ParamKind {
     Choice(&'static [Word]),
     /// Any text.
     Text,
+    /// A list of one value or more, each of this kind.
+    List(&'static ParamKind),
     /// A list of buffer profiles; of two that name the same queue the later one counts.
     Profiles,
 }
@@ -87,9 +99,12 @@ impl ParamKind {
     #[must_use]
     pub fn expected(self) -> String {
         match self {
+            Self::Ratio { min, max: f64::MAX } => format!("a number of at least {min}"),
             Self::Ratio { min, max } => format!("a number from {min} to {max}"),
             Self::RatioAbove { min, max } if max == f64::MAX => format!("a number above {min}"),
             Self::RatioAbove { min, max } => format!("a number above {min} and at most {max}"),
+            Self::Measure { unit, min, max: f64::MAX } => format!("a number of at least {min} ({unit})"),
+            Self::Measure { unit, min, max } => format!("a number from {min} to {max} ({unit})"),
             Self::RatioPerPriority { min, max } => {
                 format!("a number from {min} to {max}, or a list with one per priority")
             }
@@ -97,15 +112,20 @@ impl ParamKind {
             Self::BytesPerPort { .. } => "a size such as \"100 KB\", or a list with one per port".to_owned(),
             Self::Time { .. } => "a time such as \"80 us\"".to_owned(),
             Self::Rate { .. } => "a rate such as \"10 Gb/s\"".to_owned(),
-            Self::Count { min, max: u64::MAX } => format!("a whole number of at least {min}"),
+            // Counts that end where their type ends have no bound that anybody would meet.
+            Self::Count { min, max: u64::MAX | COUNT_32_MAX } => format!("a whole number of at least {min}"),
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Flag => "true or false".to_owned(),
             Self::Choice(words) => format!("one of {}", names(words)),
             Self::Text => "a string".to_owned(),
+            Self::List(kind) => format!("a list, each {}", kind.expected()),
             Self::Profiles => "a list of profiles, each a table".to_owned(),
         }
     }
 }
+
+/// The largest count of 32 bits.
+const COUNT_32_MAX: u64 = u32::MAX as u64;
 
 /// The words of a choice, separated by commas.
 fn names(words: &[Word]) -> String {
@@ -140,73 +160,156 @@ impl ParamInfo {
     /// Checks that `value` has this parameter's kind and lies in its domain.
     ///
     /// # Errors
-    /// A sentence that says what was expected.
-    pub fn check(&self, value: &ParamValue) -> Result<(), String> {
-        let in_range = |x: f64, min: f64, max: f64| {
-            if x.is_finite() && (min..=max).contains(&x) {
-                Ok(())
-            } else {
-                Err(format!("expected a number from {min} to {max}, found {x}"))
-            }
-        };
-        match (self.kind, value) {
-            (ParamKind::Ratio { min, max }, ParamValue::Ratio(x)) => in_range(*x, min, max),
-            (ParamKind::RatioAbove { min, max }, ParamValue::Ratio(x)) => {
-                if x.is_finite() && *x > min && *x <= max {
-                    Ok(())
-                } else {
-                    Err(format!("expected {}, found {x}", self.expected()))
-                }
-            }
-            (ParamKind::RatioPerPriority { min, max }, ParamValue::RatioPerPriority(list)) => {
-                if list.is_empty() {
-                    return Err("expected at least one number, found an empty list".to_owned());
-                }
-                list.iter().try_for_each(|&x| in_range(x, min, max))
-            }
-            (ParamKind::Bytes { min } | ParamKind::BytesPerPort { min }, ParamValue::Bytes(n))
-                if *n < min =>
-            {
-                Err(format!("expected at least {min} B, found {n} B"))
-            }
-            (ParamKind::BytesPerPort { min }, ParamValue::BytesPerPort(list)) => match list.iter().min() {
-                None => Err("expected at least one size, found an empty list".to_owned()),
-                Some(least) if *least < min => Err(format!("expected at least {min} B, found {least} B")),
-                Some(_) => Ok(()),
-            },
-            (ParamKind::Time { min }, ParamValue::Time(t)) if *t < min => {
-                Err(format!("expected at least {min}, found {t}"))
-            }
-            (ParamKind::Rate { min }, ParamValue::Rate(rate)) if *rate < min => {
-                Err(format!("expected at least {min}, found {rate}"))
-            }
-            (ParamKind::Count { min, max }, ParamValue::Count(n)) if !(min..=max).contains(n) => {
-                Err(format!("expected {}, found {n}", self.expected()))
-            }
-            (ParamKind::Choice(words), ParamValue::Choice(word))
-                if !words.iter().any(|known| known.name == word) =>
-            {
-                Err(format!("expected one of {}, found \"{word}\"", names(words)))
-            }
-            (ParamKind::Profiles, ParamValue::Profiles(list)) => {
-                list.iter().enumerate().try_for_each(|(index, profile)| {
-                    profile.check().map_err(|why| format!("profile {index}: {why}"))
-                })
-            }
-            (ParamKind::Bytes { .. } | ParamKind::BytesPerPort { .. }, ParamValue::Bytes(_))
-            | (ParamKind::Time { .. }, ParamValue::Time(_))
-            | (ParamKind::Rate { .. }, ParamValue::Rate(_))
-            | (ParamKind::Count { .. }, ParamValue::Count(_))
-            | (ParamKind::Flag, ParamValue::Flag(_))
-            | (ParamKind::Choice(_), ParamValue::Choice(_))
-            | (ParamKind::Text, ParamValue::Text(_)) => Ok(()),
-            _ => Err(format!("expected {}, found {value}", self.expected())),
-        }
+    /// What was expected and what was found.
+    pub fn check(&self, value: &ParamValue) -> Result<(), Misfit> {
+        self.kind.check(value)
     }
 
     /// The kind in words: "a number from 0.001 to 1024".
     #[must_use]
     pub fn expected(&self) -> String {
         self.kind.expected()
+    }
+}
+
+/// A value that is not one of its parameter's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Which element of a list of profiles.
+    pub profile: Option<usize>,
+    /// "at least 1 B".
+    pub expected: String,
+    /// "0 B"; `None` where `expected` says it all.
+    pub found: Option<String>,
+}
+
+impl Misfit {
+    pub(crate) fn new(expected: impl Into<String>, found: impl fmt::Display) -> Self {
+        Self { profile: None, expected: expected.into(), found: Some(found.to_string()) }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = self.profile {
+            write!(f, "profile {index}: ")?;
+        }
+        write!(f, "expected {}", self.expected)?;
+        match &self.found {
+            Some(found) => write!(f, ", found {found}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+impl ParamKind {
+    /// Checks that `value` is of this kind and in its domain.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub fn check(self, value: &ParamValue) -> Result<(), Misfit> {
+        match (self, value) {
+            (Self::Ratio { .. } | Self::RatioAbove { .. } | Self::Measure { .. }, ParamValue::Ratio(x)) => {
+                self.check_number(*x)
+            }
+            (Self::RatioPerPriority { min, max }, ParamValue::RatioPerPriority(list)) => {
+                if list.is_empty() {
+                    return Err(Misfit::new("at least one number", "an empty list"));
+                }
+                list.iter().try_for_each(|&x| Self::Ratio { min, max }.check_number(x))
+            }
+            (Self::List(kind), ParamValue::List(list)) => match list.is_empty() {
+                true => Err(Misfit::new("at least one value", "an empty list")),
+                false => list.iter().try_for_each(|value| kind.check(value)),
+            },
+            (Self::Profiles, ParamValue::Profiles(list)) => {
+                list.iter().enumerate().try_for_each(|(index, profile)| {
+                    profile.check().map_err(|misfit| Misfit { profile: Some(index), ..misfit })
+                })
+            }
+            (Self::Choice(words), ParamValue::Choice(word))
+                if !words.iter().any(|known| known.name == word) =>
+            {
+                Err(Misfit::new(format!("one of {}", names(words)), format_args!("\"{word}\"")))
+            }
+            (Self::Flag, ParamValue::Flag(_))
+            | (Self::Choice(_), ParamValue::Choice(_))
+            | (Self::Text, ParamValue::Text(_)) => Ok(()),
+            _ => self.check_amount(value),
+        }
+    }
+
+    /// The domain of a plain number.
+    fn check_number(self, x: f64) -> Result<(), Misfit> {
+        let fits = match self {
+            Self::Ratio { min, max } | Self::Measure { min, max, .. } => (min..=max).contains(&x),
+            Self::RatioAbove { min, max } => x > min && x <= max,
+            _ => false,
+        };
+        if x.is_finite() && fits { Ok(()) } else { Err(Misfit::new(self.expected(), x)) }
+    }
+
+    /// The domain of a size, a time, a rate or a count; what is none of them has the wrong kind.
+    fn check_amount(self, value: &ParamValue) -> Result<(), Misfit> {
+        match (self, value) {
+            (Self::Bytes { min } | Self::BytesPerPort { min }, ParamValue::Bytes(n)) if *n < min => {
+                Err(Misfit::new(format!("at least {min} B"), format_args!("{n} B")))
+            }
+            (Self::BytesPerPort { min }, ParamValue::BytesPerPort(list)) => match list.iter().min() {
+                None => Err(Misfit::new("at least one size", "an empty list")),
+                Some(least) if *least < min => {
+                    Err(Misfit::new(format!("at least {min} B"), format_args!("{least} B")))
+                }
+                Some(_) => Ok(()),
+            },
+            (Self::Time { min }, ParamValue::Time(t)) if *t < min => {
+                Err(Misfit::new(format!("at least {min}"), t))
+            }
+            (Self::Rate { min }, ParamValue::Rate(rate)) if *rate < min => {
+                Err(Misfit::new(format!("at least {min}"), rate))
+            }
+            (Self::Count { min, max }, ParamValue::Count(n)) if !(min..=max).contains(n) => {
+                Err(Misfit::new(self.expected(), n))
+            }
+            (Self::Bytes { .. } | Self::BytesPerPort { .. }, ParamValue::Bytes(_))
+            | (Self::Time { .. }, ParamValue::Time(_))
+            | (Self::Rate { .. }, ParamValue::Rate(_))
+            | (Self::Count { .. }, ParamValue::Count(_)) => Ok(()),
+            _ => Err(Misfit::new(self.expected(), value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALPHAS: ParamKind = ParamKind::List(&ParamKind::RatioAbove { min: 0.0, max: f64::MAX });
+
+    fn refusal(kind: ParamKind, value: &ParamValue) -> String {
+        kind.check(value).expect_err("out of the domain").to_string()
+    }
+
+    #[test]
+    fn every_element_of_a_list_is_in_the_domain_of_its_kind() {
+        let list = |values: &[f64]| {
+            ParamValue::List(values.iter().map(|&x| ParamValue::Ratio(x)).collect::<Vec<_>>().into())
+        };
+        assert_eq!(ALPHAS.check(&list(&[0.5, 8.0])), Ok(()));
+        assert_eq!(refusal(ALPHAS, &list(&[0.5, 0.0])), "expected a number above 0, found 0");
+        assert_eq!(refusal(ALPHAS, &list(&[])), "expected at least one value, found an empty list");
+        let one = refusal(ALPHAS, &ParamValue::Ratio(0.5));
+        assert_eq!(one, "expected a list, each a number above 0, found 0.5");
+    }
+
+    #[test]
+    fn a_measure_says_its_unit() {
+        let metres = ParamKind::Measure { unit: "metres", min: 0.0, max: f64::MAX };
+        assert_eq!(metres.check(&ParamValue::Ratio(40.0)), Ok(()));
+        let message = "expected a number of at least 0 (metres), found -1";
+        assert_eq!(refusal(metres, &ParamValue::Ratio(-1.0)), message);
+        assert!(metres.check(&ParamValue::Ratio(f64::NAN)).is_err());
     }
 }

@@ -17,7 +17,7 @@ mod registry;
 mod value;
 
 pub use choice::{Choice, Word};
-pub use info::{ParamInfo, ParamKind, Profile};
+pub use info::{Misfit, ParamInfo, ParamKind, Profile};
 pub use params::{BuildError, Params, ResolveError};
 pub use profiles::{BufferProfile, Direction, ThresholdRule};
 pub use registry::{Card, Catalog, Entry, RegisterError, Registry};

@@ -69,7 +69,7 @@ impl Params {
                 let known: Vec<_> = infos.iter().map(|info| info.name).collect();
                 refuse(format!("unknown parameter \"{name}\"; known: {}", known.join(", ")))
             })?;
-            infos[position].check(value).map_err(refuse)?;
+            infos[position].check(value).map_err(|misfit| refuse(misfit.to_string()))?;
             values[position].1 = value.clone();
         }
         if let Some((name, ParamValue::Required(example))) =
@@ -109,7 +109,13 @@ impl Params {
         &found.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}")).1
     }
 
-    /// A [`crate::ParamKind::Ratio`].
+    /// Whether `name` has a value: it was given, or its default is one.
+    #[must_use]
+    pub fn is_given(&self, name: &str) -> bool {
+        !self.get(name).is_absent()
+    }
+
+    /// A [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`] or [`crate::ParamKind::Measure`].
     ///
     /// # Panics
     /// If the entry did not declare `name` with this kind; the same holds for the other getters.
@@ -151,6 +157,31 @@ impl Params {
         }
     }
 
+    /// A [`crate::ParamKind::List`] of plain numbers.
+    #[must_use]
+    pub fn ratios(&self, name: &str) -> Vec<f64> {
+        self.elements(name, |value| match value {
+            ParamValue::Ratio(x) => *x,
+            other => panic!("{name} is not a list of ratios: it has {other}"),
+        })
+    }
+
+    /// A [`crate::ParamKind::List`] of counts.
+    #[must_use]
+    pub fn counts(&self, name: &str) -> Vec<u64> {
+        self.elements(name, |value| match value {
+            ParamValue::Count(n) => *n,
+            other => panic!("{name} is not a list of counts: it has {other}"),
+        })
+    }
+
+    fn elements<T>(&self, name: &str, element: impl Fn(&ParamValue) -> T) -> Vec<T> {
+        match self.get(name) {
+            ParamValue::List(list) => list.iter().map(element).collect(),
+            other => panic!("{name} is not a list: {other}"),
+        }
+    }
+
     /// A [`crate::ParamKind::Profiles`].
     #[must_use]
     pub fn profiles(&self, name: &str) -> &[BufferProfile] {
@@ -178,10 +209,28 @@ impl Params {
         }
     }
 
+    /// A plain number that may be left out: `None` if it was.
+    #[must_use]
+    pub fn given_ratio(&self, name: &str) -> Option<f64> {
+        self.is_given(name).then(|| self.ratio(name))
+    }
+
+    /// A [`crate::ParamKind::Bytes`] that may be left out: `None` if it was.
+    #[must_use]
+    pub fn given_bytes(&self, name: &str) -> Option<u64> {
+        self.is_given(name).then(|| self.bytes(name))
+    }
+
+    /// A [`crate::ParamKind::Choice`] that may be left out: `None` if it was.
+    #[must_use]
+    pub fn given_choice<T: Choice>(&self, name: &str) -> Option<T> {
+        self.is_given(name).then(|| self.choice(name))
+    }
+
     /// A [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
     #[must_use]
     pub fn given_time(&self, name: &str) -> Option<Time> {
-        (!self.get(name).is_absent()).then(|| self.time(name))
+        self.is_given(name).then(|| self.time(name))
     }
 
     /// A [`crate::ParamKind::Rate`].
@@ -196,13 +245,13 @@ impl Params {
     /// A [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
     #[must_use]
     pub fn given_rate(&self, name: &str) -> Option<BitRate> {
-        (!self.get(name).is_absent()).then(|| self.rate(name))
+        self.is_given(name).then(|| self.rate(name))
     }
 
     /// A [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
     #[must_use]
     pub fn given_count(&self, name: &str) -> Option<u64> {
-        (!self.get(name).is_absent()).then(|| self.count(name))
+        self.is_given(name).then(|| self.count(name))
     }
 
     /// A [`crate::ParamKind::Count`] that is declared to fit 32 bits.

@@ -1,6 +1,7 @@
 //! Buffer profiles: what some queues of a switch have in place of its general parameters (SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`).
 
 use crate::choices;
+use crate::info::Misfit;
 use std::fmt;
 
 /// Smallest and largest α of a profile; the largest never binds.
@@ -59,28 +60,27 @@ impl BufferProfile {
     /// Whether its values make sense on any switch.
     ///
     /// # Errors
-    /// A sentence that says what was expected.
-    pub fn check(&self) -> Result<(), String> {
+    /// What was expected.
+    pub fn check(&self) -> Result<(), Misfit> {
         if let Some(ThresholdRule::Dynamic(alpha)) = self.threshold
             && !ALPHAS.contains(&alpha)
         {
-            return Err(format!(
-                "expected an alpha from {} to {}, found {alpha}",
-                ALPHAS.start(),
-                ALPHAS.end()
-            ));
+            let expected = format!("an alpha from {} to {}", ALPHAS.start(), ALPHAS.end());
+            return Err(Misfit::new(expected, alpha));
         }
         let of_ingress = [("headroom", self.headroom), ("xon", self.xon), ("xon_offset", self.xon_offset)];
         let given = of_ingress.iter().find(|(_, value)| value.is_some());
-        match (self.direction, given) {
+        let expected = match (self.direction, given) {
             (Direction::Egress, Some((name, _))) => {
-                Err(format!("expected no `{name}` in an egress profile: only ingress queues pause"))
+                format!("no `{name}` in an egress profile: only ingress queues pause")
             }
-            (_, None) if self.threshold.is_none() && self.reserved.is_none() => Err(
-                "expected at least one of alpha, dynamic_th, static_threshold, reserved, headroom, xon, xon_offset".to_owned(),
-            ),
-            _ => Ok(()),
-        }
+            (_, None) if self.threshold.is_none() && self.reserved.is_none() => {
+                "at least one of alpha, dynamic_th, static_threshold, reserved, headroom, xon, xon_offset"
+                    .to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(Misfit { profile: None, expected, found: None })
     }
 }
 

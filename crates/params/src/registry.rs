@@ -256,7 +256,7 @@ fn check_parameter(param: &ParamInfo, before: &[ParamInfo]) -> Result<(), String
     for profile in [Profile::Paper, Profile::Artifact] {
         let default = param.default_in(profile);
         if !default.is_absent() {
-            param.check(default).map_err(|why| format!("its default: {why}"))?;
+            param.check(default).map_err(|misfit| format!("its default: {misfit}"))?;
         }
     }
     Ok(())

@@ -12,7 +12,9 @@ pub enum ParamValue {
     Required(&'static str),
     /// As a default only: nothing was given, and a rule decides, here in words. What it depends on is known where the entry is built.
     Computed(&'static str),
-    /// See [`crate::ParamKind::Ratio`].
+    /// As a default only: the value may be left out, and then nothing is asked of it.
+    Optional,
+    /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),
     /// See [`crate::ParamKind::RatioPerPriority`]; never empty.
     RatioPerPriority(Cow<'static, [f64]>),
@@ -32,24 +34,27 @@ pub enum ParamValue {
     Choice(Cow<'static, str>),
     /// Any text.
     Text(Cow<'static, str>),
+    /// See [`crate::ParamKind::List`]; never empty.
+    List(Cow<'static, [ParamValue]>),
     /// See [`crate::ParamKind::Profiles`]; may be empty.
     Profiles(Cow<'static, [BufferProfile]>),
 }
 
 impl ParamValue {
-    /// Whether it stands for a value that was not given: [`Self::Required`] or [`Self::Computed`].
+    /// Whether it stands for a value that was not given: [`Self::Required`], [`Self::Computed`] or [`Self::Optional`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {
-        matches!(self, Self::Required(_) | Self::Computed(_))
+        matches!(self, Self::Required(_) | Self::Computed(_) | Self::Optional)
     }
 }
 
-/// The value as a scenario file would write it; of an absent one, its rule or "required".
+/// The value as a scenario file would write it; of an absent one, its rule, "required" or "optional".
 impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Required(_) => f.write_str("required"),
             Self::Computed(rule) => f.write_str(rule),
+            Self::Optional => f.write_str("optional"),
             Self::Ratio(x) => write!(f, "{x}"),
             Self::RatioPerPriority(list) if list.len() == 1 => write!(f, "{}", list[0]),
             Self::RatioPerPriority(list) => f.debug_list().entries(list.iter()).finish(),
@@ -62,6 +67,10 @@ impl fmt::Display for ParamValue {
             Self::Count(n) => write!(f, "{n}"),
             Self::Flag(b) => write!(f, "{b}"),
             Self::Choice(word) | Self::Text(word) => write!(f, "\"{word}\""),
+            Self::List(list) => {
+                let list: Vec<_> = list.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", list.join(", "))
+            }
             Self::Profiles(list) => {
                 let list: Vec<_> = list.iter().map(ToString::to_string).collect();
                 write!(f, "[{}]", list.join(", "))

@@ -168,7 +168,9 @@ fn given(info: &PolicyInfo, values: &Bound<'_, PyDict>) -> PyResult<Vec<(String,
         let param =
             param.ok_or_else(|| PyValueError::new_err(format!("{} has no parameter {name:?}", info.name)))?;
         let value = match param.kind {
-            ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } => ParamValue::Ratio(value.extract()?),
+            ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } | ParamKind::Measure { .. } => {
+                ParamValue::Ratio(value.extract()?)
+            }
             ParamKind::RatioPerPriority { .. } => match value.extract::<f64>() {
                 Ok(ratio) => ParamValue::RatioPerPriority(vec![ratio].into()),
                 Err(_) => ParamValue::RatioPerPriority(value.extract::<Vec<f64>>()?.into()),
@@ -180,7 +182,7 @@ fn given(info: &PolicyInfo, values: &Bound<'_, PyDict>) -> PyResult<Vec<(String,
             ParamKind::Choice(_) => ParamValue::Choice(value.extract::<String>()?.into()),
             ParamKind::Rate { .. } => ParamValue::Rate(BitRate(value.extract()?)),
             ParamKind::Text => ParamValue::Text(value.extract::<String>()?.into()),
-            ParamKind::BytesPerPort { .. } | ParamKind::Profiles => {
+            ParamKind::BytesPerPort { .. } | ParamKind::List(_) | ParamKind::Profiles => {
                 return Err(PyTypeError::new_err(format!("{name} can be set in scenarios only")));
             }
         };

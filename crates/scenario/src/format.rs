@@ -14,7 +14,7 @@ pub(crate) use keys::{
 };
 pub(crate) use profiles::PROFILE;
 
-use bufferlab_params::Word;
+use bufferlab_params::{ParamKind, Word};
 
 /// A table of the format.
 #[derive(Debug)]
@@ -103,6 +103,8 @@ pub(crate) enum Kind {
     Counts { min: u64, max: u64 },
     /// A list of pairs of hosts' names.
     Pairs,
+    /// A list of one value or more (parameters).
+    List(&'static ParamKind),
     /// A list of sizes, each at least 1 B.
     Sizes,
     /// An even number of times, ascending: from, until, from, until …
@@ -158,6 +160,7 @@ impl Kind {
             Self::CountOrNames => "a number of nodes, or a list of their names".to_owned(),
             Self::Counts { min, max } => format!("a list of whole numbers, each {}", bounds(min, max)),
             Self::Pairs => "a list of pairs of hosts, each as [from, to]".to_owned(),
+            Self::List(element) => ParamKind::List(element).expected(),
             Self::Sizes => "a list of sizes".to_owned(),
             Self::Intervals => "a list of times: from, until, from, until …".to_owned(),
             Self::Policy => "the name of a policy, or a table with `name` and its parameters".to_owned(),

@@ -119,6 +119,9 @@ fn value(kind: &Kind, complete: bool) -> Value {
             { "type": "array", "minItems": 1, "items": { "type": "string" } },
         ] }),
         Kind::Counts { min, max } => json!({ "type": "array", "items": whole(min, max) }),
+        Kind::List(element) => {
+            json!({ "type": "array", "minItems": 1, "items": value(&kind_of_parameter(*element), complete) })
+        }
         Kind::Pairs => json!({ "type": "array", "minItems": 1, "items": {
             "type": "array", "minItems": 2, "maxItems": 2, "items": { "type": "string" },
         } }),
@@ -141,7 +144,7 @@ fn policy() -> Value {
         let known = [&[info.name], info.aliases].concat();
         properties.insert("name".to_owned(), json!({ "enum": known, "description": info.title }));
         for param in info.params {
-            let mut schema = value(&kind_of_parameter(param), true);
+            let mut schema = value(&kind_of_parameter(param.kind), true);
             schema["description"] = json!(param.doc);
             properties.insert(param.name.to_owned(), schema);
         }

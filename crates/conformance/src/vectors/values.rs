@@ -29,14 +29,23 @@ pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
 
 /// A parameter's value, of the kind that the registry declares and within its domain.
 pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<ParamValue, String> {
+    let found =
+        value_of(info.kind, value).ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
+    info.check(&found).map_err(|misfit| misfit.to_string())?;
+    Ok(found)
+}
+
+fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
     let number = |value: &toml::Value| match value {
         toml::Value::Float(x) => Some(*x),
         toml::Value::Integer(n) => Some(*n as f64),
         _ => None,
     };
     let count = |value: &toml::Value| value.as_integer().and_then(|n| u64::try_from(n).ok());
-    let found = match info.kind {
-        ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } => number(value).map(ParamValue::Ratio),
+    match kind {
+        ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } | ParamKind::Measure { .. } => {
+            number(value).map(ParamValue::Ratio)
+        }
         ParamKind::RatioPerPriority { .. } => match value.as_array() {
             Some(list) => list.iter().map(number).collect::<Option<Vec<_>>>(),
             None => number(value).map(|x| vec![x]),
@@ -54,6 +63,10 @@ pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<Param
         ParamKind::Time { .. } => value.as_str().and_then(parse_time).map(ParamValue::Time),
         ParamKind::Count { .. } => count(value).map(ParamValue::Count),
         ParamKind::Flag => value.as_bool().map(ParamValue::Flag),
+        ParamKind::List(element) => {
+            let list = value.as_array()?.iter().map(|value| value_of(*element, value));
+            list.collect::<Option<Vec<_>>>().map(|list| ParamValue::List(list.into()))
+        }
         ParamKind::Profiles => value
             .as_array()
             .and_then(|list| list.iter().map(super::profiles::profile).collect::<Option<Vec<_>>>())
@@ -61,10 +74,7 @@ pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<Param
         ParamKind::Rate { .. } => value.as_str().and_then(parse_rate).map(ParamValue::Rate),
         ParamKind::Text => value.as_str().map(|text| ParamValue::Text(text.to_owned().into())),
         ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
-    };
-    let found = found.ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
-    info.check(&found)?;
-    Ok(found)
+    }
 }
 
 /// A whole number and its unit: `"10 Gb/s"`.

@@ -143,11 +143,12 @@ fn unknown_parameter(info: &PolicyInfo, written: &str) -> Complaint {
     Complaint::new("unknown parameter", format!("\"{}\" has no such parameter", info.name)).help(help)
 }
 
-/// The format's kind for a parameter, for reading and for the schema.
-pub(crate) fn kind_of_parameter(info: &ParamInfo) -> Kind {
-    match info.kind {
+/// The format's kind for a parameter's, for reading and for the schema.
+pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
+    match kind {
         ParamKind::Ratio { min, max } => Kind::Ratio { min, max, open: false },
         ParamKind::RatioAbove { min, max } => Kind::Ratio { min, max, open: true },
+        ParamKind::Measure { min, max, .. } => Kind::Ratio { min, max, open: false },
         ParamKind::RatioPerPriority { min, max } => Kind::Ratios { min, max },
         ParamKind::Bytes { min } => Kind::Size { min, max: u64::MAX },
         ParamKind::BytesPerPort { min } => Kind::SizePerPort { min },
@@ -157,26 +158,37 @@ pub(crate) fn kind_of_parameter(info: &ParamInfo) -> Kind {
         ParamKind::Count { min, max } => Kind::Count { min, max },
         ParamKind::Flag => Kind::Flag,
         ParamKind::Choice(words) => Kind::Words(words),
+        ParamKind::List(element) => Kind::List(element),
         ParamKind::Profiles => Kind::Tables(&PROFILE),
     }
 }
 
 fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Complaint> {
-    let (kind, example) = (kind_of_parameter(info), write(&info.default));
-    let wanted = Wanted { name: info.name, kind, example: &example };
-    let value = match kind {
-        Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, &wanted, min, max, open)?),
+    let example = write(&info.default);
+    let value =
+        value(item, &Wanted { name: info.name, kind: kind_of_parameter(info.kind), example: &example })?;
+    info.check(&value).map_err(|misfit| {
+        Complaint::new(misfit.to_string(), format!("expected {}", info.expected()))
+            .help(format!("for example {} = {example}", info.name))
+    })?;
+    Ok(value)
+}
+
+/// A value of one of the kinds that parameters have.
+fn value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint> {
+    Ok(match wanted.kind {
+        Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),
         Kind::Ratios { min, max } => {
-            let ratio = |item| convert::ratio(item, &wanted, min, max, false);
+            let ratio = |item| convert::ratio(item, wanted, min, max, false);
             let list = match &item.value {
                 Value::Array(list) => list.iter().map(ratio).collect::<Result<_, _>>()?,
                 _ => vec![ratio(item)?],
             };
             ParamValue::RatioPerPriority(list.into())
         }
-        Kind::Size { min, max } => ParamValue::Bytes(convert::size(item, &wanted, min, max)?),
+        Kind::Size { min, max } => ParamValue::Bytes(convert::size(item, wanted, min, max)?),
         Kind::SizePerPort { min } => {
-            let size = |item| convert::size(item, &wanted, min, u64::MAX);
+            let size = |item| convert::size(item, wanted, min, u64::MAX);
             match &item.value {
                 Value::Array(list) => {
                     ParamValue::BytesPerPort(list.iter().map(size).collect::<Result<Vec<_>, _>>()?.into())
@@ -184,19 +196,21 @@ fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Compla
                 _ => ParamValue::Bytes(size(item)?),
             }
         }
-        Kind::Time { zero } => ParamValue::Time(Time(convert::time(item, &wanted, zero)?)),
-        Kind::Count { min, max } => ParamValue::Count(convert::count(item, &wanted, min, max)?),
-        Kind::Flag => ParamValue::Flag(convert::flag(item, &wanted)?),
-        Kind::Rate => ParamValue::Rate(BitRate(convert::rate(item, &wanted)?)),
-        Kind::Text => ParamValue::Text(convert::text(item, &wanted)?.to_owned().into()),
-        Kind::Words(_) => ParamValue::Choice(convert::word(item, &wanted, &convert::words_of(&kind))?.into()),
+        Kind::Time { zero } => ParamValue::Time(Time(convert::time(item, wanted, zero)?)),
+        Kind::Count { min, max } => ParamValue::Count(convert::count(item, wanted, min, max)?),
+        Kind::Flag => ParamValue::Flag(convert::flag(item, wanted)?),
+        Kind::Rate => ParamValue::Rate(BitRate(convert::rate(item, wanted)?)),
+        Kind::Text => ParamValue::Text(convert::text(item, wanted)?.to_owned().into()),
+        Kind::Words(_) => {
+            ParamValue::Choice(convert::word(item, wanted, &convert::words_of(&wanted.kind))?.into())
+        }
+        Kind::List(element) => {
+            let element = Wanted { kind: kind_of_parameter(*element), ..*wanted };
+            let list = convert::elements(item, wanted)?.iter().map(|item| value(item, &element));
+            ParamValue::List(list.collect::<Result<Vec<_>, _>>()?.into())
+        }
         _ => unreachable!("no parameter has another kind"),
-    };
-    info.check(&value).map_err(|why| {
-        Complaint::new(why, format!("expected {}", info.expected()))
-            .help(format!("for example {} = {example}", info.name))
-    })?;
-    Ok(value)
+    })
 }
 
 /// A value as the file would write it, exactly.
@@ -214,6 +228,8 @@ fn write(value: &ParamValue) -> String {
         ParamValue::Choice(word) | ParamValue::Text(word) => quote(word),
         ParamValue::Required(example) => (*example).to_owned(),
         ParamValue::Computed(rule) => (*rule).to_owned(),
+        ParamValue::Optional => String::new(),
+        ParamValue::List(values) => list(values.iter().map(write)),
         ParamValue::Profiles(profiles) => list(profiles.iter().map(profiles::write)),
     }
 }

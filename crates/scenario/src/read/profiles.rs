@@ -34,8 +34,8 @@ pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamVa
         let Some(profile) = profile(context, &path, table) else { continue };
         match profile.check() {
             Ok(()) => profiles.push(profile),
-            Err(why) => {
-                let complaint = Complaint::new(why, "this profile");
+            Err(misfit) => {
+                let complaint = Complaint::new(misfit.to_string(), "this profile");
                 let help =
                     "a profile says which queues differ and in what: { priorities = [3], dynamic_th = -3 }";
                 context.error(&path, item.origin, complaint.help(help));
