@@ -7,30 +7,27 @@
 //!                                        └─► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
+//! Reading by declaration is `bufferlab-document`'s; here is the declaration, and what is judged of more than one value.
+//!
 //! The format is data ([`json_schema`], [`reference()`]): the reader, the JSON Schema for editors and the reference in
 //! `docs/scenarios.md` come from one list of keys.
 
-mod context;
-mod convert;
 mod format;
 mod load;
 mod model;
-mod problem;
-mod quantity;
 mod read;
-mod reader;
 mod reference;
-mod resolved;
 mod schema;
 pub mod topology;
-mod tree;
 
-pub use load::{Loaded, load, load_text};
-pub use model::*;
-pub use problem::{LoadError, Problem};
-pub use quantity::{
+use bufferlab_document::{context, convert, files, quantity, reader, resolved, tree};
+
+pub use bufferlab_document::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };
+pub use bufferlab_document::{LoadError, Problem};
+pub use load::{Loaded, load, load_text};
+pub use model::*;
 pub use read::InputFile;
 pub use reference::reference;
 pub use schema::json_schema;

@@ -1,10 +1,12 @@
 //! From a path to a scenario: reading files, `extends`, overrides from the command line.
 
 use crate::context::{Complaint, Context};
+use crate::files::{self, nearby_file, reason};
+use crate::format::MERGING;
 use crate::model::Scenario;
-use crate::problem::{LoadError, Problem};
 use crate::read::{self, InputFile};
 use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
+use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
 /// A scenario that can run.
@@ -30,7 +32,7 @@ pub struct Loaded {
 /// # Errors
 /// Everything that is wrong, as far as one pass can tell.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
-    let mut context = Context::default();
+    let mut context = Context::new("scenario");
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -41,7 +43,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
                 None => "give the path of a scenario file, such as scenarios/star-incast.toml".to_owned(),
             };
             context.error("", Origin::BUILT_IN, complaint.help(help));
-            return Err(failure(context, &name));
+            return Err(context.into_error(&name));
         }
     };
     let root = read_chain(&mut context, path, text);
@@ -53,7 +55,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 /// # Errors
 /// As [`load`].
 pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
-    let mut context = Context::default();
+    let mut context = Context::new("scenario");
     let root = read_chain(&mut context, path, text.to_owned());
     finish(context, root, &path.display().to_string(), path, overrides)
 }
@@ -65,7 +67,7 @@ fn finish(
     path: &Path,
     overrides: &[(String, String)],
 ) -> Result<Loaded, LoadError> {
-    let Some(mut root) = root else { return Err(failure(context, name)) };
+    let Some(mut root) = root else { return Err(context.into_error(name)) };
     for (key, value) in overrides {
         set(&mut context, &mut root, key, value);
     }
@@ -80,15 +82,8 @@ fn finish(
             inputs: read.inputs.files,
             warnings,
         }),
-        _ => {
-            assert!(!errors.is_empty(), "a scenario that cannot be read comes with a reason");
-            Err(LoadError { scenario: name.to_owned(), problems: errors })
-        }
+        _ => Err(LoadError::new(name, errors)),
     }
-}
-
-fn failure(context: Context, name: &str) -> LoadError {
-    LoadError { scenario: name.to_owned(), problems: context.into_problems().0 }
 }
 
 /// A file and all that it extends, merged. `None`: the context knows why.
@@ -98,20 +93,8 @@ fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> 
     let mut next = Some((path.to_owned(), text));
     while let Some((path, text)) = next.take() {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let source = context.add_source(&path.display().to_string(), &text, &folder);
         chain.push((path.clone(), identity(&path)));
-        let mut root = match tree::parse(source, &text) {
-            Ok(root) => root,
-            Err(errors) => {
-                for (message, origin) in errors.into_iter().take(1) {
-                    // The parser goes on about which kind of string it wanted.
-                    let message = message.trim_end_matches(", expected literal string");
-                    let complaint = Complaint::new(format!("not valid TOML: {message}"), "here");
-                    context.error("", origin, complaint.help(syntax_help(&text, origin)));
-                }
-                return None;
-            }
-        };
+        let mut root = files::parse(context, &path, &text)?;
         let Value::Table(table) = &mut root.value else { unreachable!("a document is a table") };
         if let Some(extends) = table.remove("extends") {
             next = Some(read_base(context, &folder, &extends, &chain)?);
@@ -120,7 +103,7 @@ fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> 
     }
     let mut merged = layers.pop()?;
     while let Some(layer) = layers.pop() {
-        merge("", &mut merged, layer);
+        merge(&MERGING, "", &mut merged, layer);
     }
     Some(merged)
 }
@@ -252,7 +235,7 @@ fn assign(
                 return Err((here(), complaint.help(format!("entries: {}", entries.join(", ")))));
             };
             if rest.len() == 1 {
-                merge("", &mut list[index], value);
+                merge(&MERGING, "", &mut list[index], value);
                 return Ok(());
             }
             assign(&mut list[index], keys, value, key_origin, depth + 1)
@@ -261,8 +244,8 @@ fn assign(
             if rest.len() > 1
                 && let Some(below) = table.get_mut(rest[0])
             {
-                if rest[0] == "policy" {
-                    tree::expand_policy_name(below);
+                if MERGING.named.contains(&rest[0]) {
+                    tree::expand_name(below);
                 }
                 if matches!(below.value, Value::Table(_) | Value::Array(_)) {
                     return assign(below, keys, value, key_origin, depth + 1);
@@ -275,7 +258,7 @@ fn assign(
             };
             let nested = above.iter().rev().fold(wrap(last, value), |item, key| wrap(key, item));
             let origin = item.origin;
-            merge("", item, nested);
+            merge(&MERGING, "", item, nested);
             item.origin = origin;
             Ok(())
         }
@@ -298,45 +281,4 @@ fn find_entry(list: &[Item], written: &str) -> Option<usize> {
         Ok(index) => (index < list.len()).then_some(index),
         Err(_) => list.iter().position(|item| entry_name(item) == Some(written)),
     }
-}
-
-/// The commonest slips have answers of their own.
-fn syntax_help(text: &str, origin: Origin) -> String {
-    let start = text[..origin.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
-    let line = text[start..].lines().next().unwrap_or_default().trim();
-    if line.starts_with('[') && !line.contains('=') {
-        return "a table starts with [name], an entry of a list with [[name]], alone on a line".to_owned();
-    }
-    if let Some((key, value)) = line.split_once('=') {
-        let value = value.split('#').next().unwrap_or_default().trim();
-        if !value.is_empty() && !value.starts_with(['"', '\'', '[', '{']) {
-            return format!("quantities and words stand in quotes: {} = \"{value}\"", key.trim());
-        }
-    }
-    "a scenario is TOML (https://toml.io): lines of key = value, below headers such as [switch]".to_owned()
-}
-
-/// What the file system says, for people.
-pub(crate) fn reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        std::io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
-/// A file in the same folder whose name resembles that of `path`.
-pub(crate) fn nearby_file(path: &Path) -> Option<String> {
-    let wanted = path.file_name()?.to_string_lossy().into_owned();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
-    let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    let near = crate::context::suggestion(&wanted, names.iter().map(String::as_str))?;
-    if near == wanted {
-        return None;
-    }
-    Some(path.with_file_name(near).display().to_string())
 }

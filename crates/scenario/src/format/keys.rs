@@ -1,6 +1,7 @@
 //! Every table and key of the format.
 
 use super::flow_control::{FAULT, PFC};
+use super::{CONGESTION_CONTROL_CATALOG, POLICY_CATALOG};
 use super::{KeySpec, Kind, Presence, TableSpec, Variant};
 use crate::model::{LoadReference, Multipath, NicQueueing};
 use bufferlab_core::mark::{Moment, Scope};
@@ -241,13 +242,13 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
             keys: &[
                 required(
                     "hosts",
-                    Kind::CountOrNames,
+                    Kind::CountOrNames { of: "nodes" },
                     "[\"client\", \"server\"]",
                     "How many (h0, h1 …) or their names.",
                 ),
                 required(
                     "switches",
-                    Kind::CountOrNames,
+                    Kind::CountOrNames { of: "nodes" },
                     "[\"s0\", \"s1\"]",
                     "How many (s0, s1 …) or their names.",
                 ),
@@ -351,7 +352,7 @@ pub(crate) static SWITCH_OVERRIDE: TableSpec = TableSpec {
     variants: &[],
 };
 
-const SWITCH_KEYS: &[KeySpec] = &[
+static SWITCH_KEYS: &[KeySpec] = &[
     computed(
         "buffer",
         SIZE,
@@ -375,13 +376,17 @@ const SWITCH_KEYS: &[KeySpec] = &[
     ),
     required(
         "policy",
-        Kind::Policy,
+        Kind::Entry(POLICY_CATALOG),
         "{ name = \"dt\", alpha = 0.5 }",
         "Who may occupy the buffer: a name, or a table with `name` and parameters (section Policies).",
     ),
     default(
         "scheduler",
-        Kind::Scheduler,
+        Kind::WordOrTables {
+            words: &["fifo", "round_robin", "strict_priority"],
+            of: "groups",
+            table: &SCHEDULER_GROUP,
+        },
         "\"round_robin\"",
         "Which queue of a port sends next: `\"fifo\"` (order of arrival), `\"round_robin\"`, `\"strict_priority\"` (queue 0 \
          first), or a list of groups, highest first.",
@@ -611,7 +616,7 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         ),
         required(
             "congestion_control",
-            Kind::CongestionControl,
+            Kind::Name(CONGESTION_CONTROL_CATALOG),
             "\"dctcp\"",
             "How the window moves. `\"none\"`: open loop. Packets leave at `rate` whatever becomes of them; nobody acknowledges, \
              nothing is sent again, and the keys of TCP have no effect.",
@@ -648,7 +653,7 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         default("ack_bytes", SMALL_SIZE, "\"54 B\"", "A pure ACK on the wire. Default: as `header_bytes`."),
         computed(
             "initial_window",
-            Kind::Window,
+            Kind::CountOrWord { of: "segments", words: &["bdp", "whole"] },
             "10 (RFC 6928); `\"bdp\"` for congestion controls that start at line rate: hpcc, powertcp, theta-powertcp, timely",
             "10",
             "Segments before the first ACK; `\"whole\"`: the whole flow at once; `\"bdp\"`: what the host's link sends in `base_rtt`.",
@@ -1176,7 +1181,7 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
             keys: &[
                 optional(
                     "pairs",
-                    Kind::Pairs,
+                    Kind::Pairs { of: "hosts" },
                     "[[\"h8\", \"h0\"], [\"h9\", \"h1\"]]",
                     "The sources: each from one host to another. Either this or `pattern`.",
                 ),

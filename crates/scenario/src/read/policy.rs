@@ -7,7 +7,7 @@ use crate::format::{Kind, PROFILE, Wanted};
 use crate::quantity::{format_rate, format_size, format_time};
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, float, list, quote};
-use crate::tree::{Item, Origin, Value, expand_policy_name};
+use crate::tree::{Item, Origin, Value, expand_name};
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params, PolicyInfo, Profile, find_policy, policies};
 use bufferlab_units::{BitRate, Time};
 
@@ -36,7 +36,7 @@ impl PolicyChoice {
 
 pub(crate) fn read(switch: &mut Reader<'_>, profile: Profile) -> Option<PolicyChoice> {
     let mut item = switch.value_of("policy")?.into_owned();
-    expand_policy_name(&mut item);
+    expand_name(&mut item);
     let Value::Table(table) = &item.value else {
         let wanted = switch.spec_of("policy").wanted();
         switch.error("policy", convert::wrong_kind(&item, &wanted));
@@ -145,22 +145,7 @@ fn unknown_parameter(info: &PolicyInfo, written: &str) -> Complaint {
 
 /// The format's kind for a parameter's, for reading and for the schema.
 pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
-    match kind {
-        ParamKind::Ratio { min, max } => Kind::Ratio { min, max, open: false },
-        ParamKind::RatioAbove { min, max } => Kind::Ratio { min, max, open: true },
-        ParamKind::Measure { min, max, .. } => Kind::Ratio { min, max, open: false },
-        ParamKind::RatioPerPriority { min, max } => Kind::Ratios { min, max },
-        ParamKind::Bytes { min } => Kind::Size { min, max: u64::MAX },
-        ParamKind::BytesPerPort { min } => Kind::SizePerPort { min },
-        ParamKind::Time { min } => Kind::Time { zero: min == Time::ZERO },
-        ParamKind::Rate { .. } => Kind::Rate,
-        ParamKind::Text => Kind::Text,
-        ParamKind::Count { min, max } => Kind::Count { min, max },
-        ParamKind::Flag => Kind::Flag,
-        ParamKind::Choice(words) => Kind::Words(words),
-        ParamKind::List(element) => Kind::List(element),
-        ParamKind::Profiles => Kind::Tables(&PROFILE),
-    }
+    Kind::for_parameter(kind).unwrap_or(Kind::Tables(&PROFILE))
 }
 
 fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Complaint> {

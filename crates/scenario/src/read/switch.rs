@@ -12,7 +12,7 @@ use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
 use crate::convert;
-use crate::format::SWITCH;
+use crate::format::{MERGING, SWITCH};
 use crate::model::{EcnSpec, SchedulerSpec, SharedEcnSpec, SwitchSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
@@ -63,7 +63,7 @@ pub(crate) fn read_groups(
     for (chosen, switches) in selections {
         let mut merged = switch_spec.clone().into_owned();
         for &index in &chosen {
-            merge("switch", &mut merged, overrides[index].table.clone());
+            merge(&MERGING, "switch", &mut merged, overrides[index].table.clone());
         }
         let before = root.context.mark();
         let group = read_group(root.context, &merged, switches, profile);

@@ -85,10 +85,10 @@ pub(super) fn read_file(reader: &Reader<'_>, key: &'static str, path: &Path) -> 
         Ok(content) => Some(content),
         Err(error) => {
             let complaint = Complaint::new(
-                format!("cannot read {}: {}", path.display(), crate::load::reason(&error)),
+                format!("cannot read {}: {}", path.display(), crate::files::reason(&error)),
                 "this file",
             );
-            let near = crate::load::nearby_file(path);
+            let near = crate::files::nearby_file(path);
             let help = near
                 .map(|near| format!("did you mean \"{near}\"?"))
                 .unwrap_or_else(|| "paths are relative to the scenario file".to_owned());

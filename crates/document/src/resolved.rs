@@ -1,52 +1,58 @@
-//! The resolved scenario as text: every default written out, every quantity in canonical form.
+//! A resolved document as text: every default written out, every quantity in canonical form.
 
 use std::fmt::Write;
 
 /// A table that is being written, in the order of the format.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OutTable {
+pub struct OutTable {
     entries: Vec<(String, OutValue)>,
 }
 
 /// A value that is being written.
 #[derive(Clone, Debug)]
-pub(crate) enum OutValue {
+pub enum OutValue {
     /// TOML text.
     Text(String),
+    /// A table below.
     Table(OutTable),
+    /// A list of tables.
     Tables(Vec<OutTable>),
 }
 
 impl OutTable {
     /// `key = text`, where `text` is TOML.
-    pub(crate) fn set(&mut self, key: &str, text: impl Into<String>) {
+    pub fn set(&mut self, key: &str, text: impl Into<String>) {
         self.put(key, OutValue::Text(text.into()));
     }
 
-    pub(crate) fn put(&mut self, key: &str, value: OutValue) {
+    /// Puts a value in the place of `key`, at the end if it is new.
+    pub fn put(&mut self, key: &str, value: OutValue) {
         match self.entries.iter_mut().find(|entry| entry.0 == key) {
             Some(entry) => entry.1 = value,
             None => self.entries.push((key.to_owned(), value)),
         }
     }
 
-    pub(crate) fn remove(&mut self, key: &str) {
+    /// Leaves `key` out.
+    pub fn remove(&mut self, key: &str) {
         self.entries.retain(|entry| entry.0 != key);
     }
 
     /// Adds all of `other`.
-    pub(crate) fn extend(&mut self, other: &Self) {
+    pub fn extend(&mut self, other: &Self) {
         for (key, value) in &other.entries {
             self.put(key, value.clone());
         }
     }
 
-    pub(crate) fn sort_by_key(&mut self, place: impl Fn(&str) -> usize) {
+    /// Orders the keys by their places.
+    pub fn sort_by_key(&mut self, place: impl Fn(&str) -> usize) {
         self.entries.sort_by_key(|entry| place(&entry.0));
     }
 
     /// The document, this table being its root.
-    pub(crate) fn document(&self) -> String {
+    #[must_use]
+    pub fn document(&self) -> String {
         let mut text = String::new();
         self.write(&mut text, "");
         text
@@ -78,7 +84,8 @@ impl OutTable {
 }
 
 /// A TOML basic string.
-pub(crate) fn quote(text: &str) -> String {
+#[must_use]
+pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -97,11 +104,13 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 /// A TOML float: it reads back as the same bits.
-pub(crate) fn float(number: f64) -> String {
+#[must_use]
+pub fn float(number: f64) -> String {
     format!("{number:?}")
 }
 
 /// `[a, b]`.
-pub(crate) fn list(items: impl IntoIterator<Item = String>) -> String {
+#[must_use]
+pub fn list(items: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))
 }

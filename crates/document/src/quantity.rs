@@ -50,7 +50,7 @@ impl Dimension {
 
     /// A regular expression for the JSON Schema.
     #[must_use]
-    pub(crate) fn pattern(self) -> String {
+    pub fn pattern(self) -> String {
         let units: Vec<_> = UNITS.iter().filter(|unit| unit.1 == self).map(|unit| unit.0).collect();
         format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
     }
@@ -162,7 +162,10 @@ pub fn parse_rate(text: &str) -> Result<BitRate, QuantityError> {
 }
 
 /// Reads a quantity of `dimension` in its base unit (ps, B, b/s).
-pub(crate) fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityError> {
+///
+/// # Errors
+/// [`QuantityError`].
+pub fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityError> {
     let text = text.trim();
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

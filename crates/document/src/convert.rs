@@ -1,21 +1,23 @@
 //! One value of the file as the type that its key asks for, or a complaint that says what was expected.
 
 use crate::context::{Complaint, quoted_list, suggestion};
-use crate::format::{Kind, Wanted, bounds, ratio_bounds};
 use crate::quantity::{self, Dimension, QuantityError};
+use crate::spec::{Kind, Wanted, bounds, ratio_bounds};
 use crate::tree::{Item, Value};
 use bufferlab_params::Choice;
-use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
 
 /// The complaint that `item` is not of the kind that `spec` asks for.
-pub(crate) fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
+pub fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
     let found = item.value.kind_in_words();
     Complaint::new(format!("expected {}, found {found}", spec.kind.expected()), format!("this is {found}"))
         .help(format!("for example: {} = {}", spec.name, spec.example))
 }
 
 /// A string.
-pub(crate) fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint> {
     match &item.value {
         Value::String(text) => Ok(text),
         _ => Err(wrong_kind(item, spec)),
@@ -23,7 +25,10 @@ pub(crate) fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Com
 }
 
 /// A quantity in its base unit.
-pub(crate) fn quantity(item: &Item, spec: &Wanted<'_>, dimension: Dimension) -> Result<u64, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn quantity(item: &Item, spec: &Wanted<'_>, dimension: Dimension) -> Result<u64, Complaint> {
     let what = dimension.article();
     let label = format!("expected {what} with its unit");
     let example = format!("{} = {}", spec.name, spec.example);
@@ -86,7 +91,10 @@ fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Compl
 }
 
 /// A size within bounds.
-pub(crate) fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     let bytes = quantity(item, spec, Dimension::Size)?;
     let shown = quantity::format_size;
     if bytes < min {
@@ -106,7 +114,10 @@ pub(crate) fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result
 }
 
 /// A time; zero only where it means something.
-pub(crate) fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Complaint> {
     match quantity(item, spec, Dimension::Time)? {
         0 if !zero => Err(Complaint::new("the time is zero", "expected a time above 0")
             .help(format!("for example {} = {}", spec.name, spec.example))),
@@ -115,7 +126,10 @@ pub(crate) fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Co
 }
 
 /// A rate above 0.
-pub(crate) fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
     match quantity(item, spec, Dimension::Rate)? {
         0 => Err(Complaint::new("the rate is zero", "expected a rate above 0").help(
             "a cable that carries nothing is written as a failure: [[topology.change]] with failed = true",
@@ -125,7 +139,10 @@ pub(crate) fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
 }
 
 /// A whole number within bounds.
-pub(crate) fn count(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn count(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     let Value::Integer(number) = item.value else {
         return Err(wrong_kind(item, spec));
     };
@@ -140,7 +157,8 @@ pub(crate) fn count(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Resul
 }
 
 /// A number, or a fraction in a string.
-pub(crate) fn number(item: &Item) -> Option<f64> {
+#[must_use]
+pub fn number(item: &Item) -> Option<f64> {
     match &item.value {
         Value::Integer(number) => Some(*number as f64),
         Value::Float(number) => Some(*number),
@@ -157,13 +175,10 @@ pub(crate) fn number(item: &Item) -> Option<f64> {
 }
 
 /// A ratio within bounds.
-pub(crate) fn ratio(
-    item: &Item,
-    spec: &Wanted<'_>,
-    min: f64,
-    max: f64,
-    open: bool,
-) -> Result<f64, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn ratio(item: &Item, spec: &Wanted<'_>, min: f64, max: f64, open: bool) -> Result<f64, Complaint> {
     let number = number(item).ok_or_else(|| wrong_kind(item, spec))?;
     if number > max || number < min || (open && number <= min) {
         let percent = max <= 1.0 && (2.0..=100.0).contains(&number);
@@ -181,7 +196,10 @@ pub(crate) fn ratio(
 }
 
 /// `true` or `false`.
-pub(crate) fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
     match item.value {
         Value::Boolean(flag) => Ok(flag),
         _ => Err(wrong_kind(item, spec)),
@@ -189,7 +207,13 @@ pub(crate) fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
 }
 
 /// A value of an enumeration.
-pub(crate) fn choice<T: Choice>(item: &Item, spec: &Wanted<'_>) -> Result<T, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+///
+/// # Panics
+/// If the key is declared with the words of another enumeration.
+pub fn choice<T: Choice>(item: &Item, spec: &Wanted<'_>) -> Result<T, Complaint> {
     let declared = words_of(&spec.kind);
     let word = word(item, spec, &declared)?;
     Ok(T::from_word(word)
@@ -197,16 +221,15 @@ pub(crate) fn choice<T: Choice>(item: &Item, spec: &Wanted<'_>) -> Result<T, Com
 }
 
 /// One of the known words.
-pub(crate) fn word(
-    item: &Item,
-    spec: &Wanted<'_>,
-    words: &[&'static str],
-) -> Result<&'static str, Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn word(item: &Item, spec: &Wanted<'_>, words: &[&'static str]) -> Result<&'static str, Complaint> {
     let written = text(item, spec)?;
     if let Some(word) = words.iter().find(|word| **word == written) {
         return Ok(word);
     }
-    let growing = matches!(spec.kind, Kind::CongestionControl);
+    let growing = matches!(spec.kind, Kind::Name(_));
     let help = match suggestion(written, words.iter().copied()) {
         Some(near) if growing => format!("did you mean \"{near}\"?"),
         Some(near) => format!("did you mean \"{near}\"? known: {}", quoted_list(words.iter().copied())),
@@ -220,7 +243,10 @@ pub(crate) fn word(
 }
 
 /// The elements of a list.
-pub(crate) fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Item], Complaint> {
+///
+/// # Errors
+/// If it is something else.
+pub fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Item], Complaint> {
     match &item.value {
         Value::Array(list) => Ok(list),
         _ => Err(wrong_kind(item, spec)),
@@ -228,14 +254,12 @@ pub(crate) fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Ite
 }
 
 /// The words of a [`Kind::Choice`] or of a registry.
-pub(crate) fn words_of(kind: &Kind) -> Vec<&'static str> {
+#[must_use]
+pub fn words_of(kind: &Kind) -> Vec<&'static str> {
     match kind {
         Kind::Choice(words) => words.iter().map(|word| word.0).collect(),
         Kind::Words(words) => words.iter().map(|word| word.name).collect(),
-        Kind::CongestionControl => {
-            let names = CONGESTION_CONTROLS.iter().map(|info| info.name);
-            names.chain([UNRESPONSIVE]).collect()
-        }
+        Kind::Name(catalog) => catalog.cards(true).iter().map(|card| card.name).collect(),
         _ => Vec::new(),
     }
 }

@@ -1,22 +1,22 @@
-//! A scenario as written: values that remember where they were written, and how one file extends another.
+//! A document as written: values that remember where they were written, and how one file extends another.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Where something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// Index into the sources; [`Origin::BUILT_IN`] has none.
-    pub(crate) source: u32,
+    pub source: u32,
     /// First byte.
-    pub(crate) start: usize,
+    pub start: usize,
     /// One past the last byte.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 impl Origin {
     /// A default: written nowhere.
-    pub(crate) const BUILT_IN: Self = Self { source: u32::MAX, start: 0, end: 0 };
+    pub const BUILT_IN: Self = Self { source: u32::MAX, start: 0, end: 0 };
 
     fn of<T>(source: u32, spanned: &Spanned<T>) -> Self {
         Self { source, start: spanned.span().start, end: spanned.span().end }
@@ -25,28 +25,36 @@ impl Origin {
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
-    pub(crate) value: Value,
-    pub(crate) origin: Origin,
+pub struct Item {
+    /// What was written.
+    pub value: Value,
+    /// Where.
+    pub origin: Origin,
 }
 
 /// What TOML can say.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Text in quotes.
     String(String),
     /// Wide enough for any number that TOML tools accept; out of range is kept as the largest.
     Integer(i128),
+    /// A number with a point or an exponent.
     Float(f64),
+    /// `true` or `false`.
     Boolean(bool),
-    /// TOML has dates; no scenario does.
+    /// TOML has dates; our documents do not.
     Datetime,
+    /// A list.
     Array(Vec<Item>),
+    /// A table, inline or below a header.
     Table(Table),
 }
 
 impl Value {
     /// "a string", "a whole number" …
-    pub(crate) const fn kind_in_words(&self) -> &'static str {
+    #[must_use]
+    pub const fn kind_in_words(&self) -> &'static str {
         match self {
             Self::String(_) => "a string",
             Self::Integer(_) => "a whole number",
@@ -61,28 +69,36 @@ impl Value {
 
 /// Keys in the order in which they were written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    pub(crate) entries: Vec<Entry>,
+pub struct Table {
+    /// As they were written.
+    pub entries: Vec<Entry>,
 }
 
 /// One `key = value`.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_origin: Origin,
-    pub(crate) item: Item,
+pub struct Entry {
+    /// The key, one part of a dotted one.
+    pub key: String,
+    /// Where the key stands.
+    pub key_origin: Origin,
+    /// What it was set to.
+    pub item: Item,
 }
 
 impl Table {
-    pub(crate) fn get(&self, key: &str) -> Option<&Item> {
+    /// The value of `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Item> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
     }
 
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
+    /// The value of `key`, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.item)
     }
 
-    pub(crate) fn remove(&mut self, key: &str) -> Option<Entry> {
+    /// Takes `key` out.
+    pub fn remove(&mut self, key: &str) -> Option<Entry> {
         let index = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(index))
     }
@@ -96,10 +112,13 @@ impl Table {
 }
 
 /// A syntax error: message and byte range.
-pub(crate) type SyntaxError = (String, Origin);
+pub type SyntaxError = (String, Origin);
 
-/// Parses one TOML document.
-pub(crate) fn parse(source: u32, text: &str) -> Result<Item, Vec<SyntaxError>> {
+/// Parses one TOML document; `source` is the index of its text.
+///
+/// # Errors
+/// Syntax errors, in the order in which they were found.
+pub fn parse(source: u32, text: &str) -> Result<Item, Vec<SyntaxError>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         let origin = Origin { source, start: 0, end: 0 };
@@ -140,35 +159,38 @@ fn item(source: u32, written: &Spanned<DeValue<'_>>) -> Item {
     Item { value, origin: Origin::of(source, written) }
 }
 
-/// Of each pair, writing one says that the other no longer holds.
-const ALTERNATIVES: &[&[&str]] = &[
-    &["buffer", "buffer_per_port_per_gbps"],
-    &["request", "request_fraction_of_buffer"],
-    &["failed", "down"],
-];
+/// What else to know of a format when one document extends another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Merging {
+    /// Of each group, writing one key says that the others no longer hold.
+    pub alternatives: &'static [&'static [&'static str]],
+    /// Keys whose value is a name, or a table with `name` and the parameters of what is called so.
+    pub named: &'static [&'static str],
+}
 
 /// Lays `over` on top of `base`: tables are merged key by key, everything else is replaced.
 ///
-/// A table that chooses another kind (`kind`, and `name` of a policy) starts afresh: the parameters of the
-/// old kind would mean nothing to the new one. A policy may be written as its name alone.
-pub(crate) fn merge(key: &str, base: &mut Item, over: Item) {
-    if key == "policy" {
-        expand_policy_name(base);
+/// A table that chooses another kind (`kind`, and `name` below [`Merging::named`]) starts afresh: the parameters of the
+/// old kind would mean nothing to the new one. What has a name may be written as its name alone.
+pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
+    let named = rules.named.contains(&key);
+    if named {
+        expand_name(base);
     }
     let origin = over.origin;
-    let tag = if key == "policy" { "name" } else { "kind" };
+    let tag = if named { "name" } else { "kind" };
     match (&mut base.value, over.value) {
         (Value::Table(below), Value::Table(above))
             if above.string(tag).is_none() || above.string(tag) == below.string(tag) =>
         {
             for entry in above.entries {
-                for group in ALTERNATIVES.iter().filter(|group| group.contains(&entry.key.as_str())) {
+                for group in rules.alternatives.iter().filter(|group| group.contains(&entry.key.as_str())) {
                     for other in group.iter().filter(|other| **other != entry.key) {
                         below.remove(other);
                     }
                 }
                 match below.get_mut(&entry.key) {
-                    Some(item) => merge(&entry.key, item, entry.item),
+                    Some(item) => merge(rules, &entry.key, item, entry.item),
                     None => below.entries.push(entry),
                 }
             }
@@ -182,11 +204,11 @@ pub(crate) fn merge(key: &str, base: &mut Item, over: Item) {
 }
 
 /// `policy = "abm"` means `policy = { name = "abm" }`.
-pub(crate) fn expand_policy_name(policy: &mut Item) {
-    if matches!(policy.value, Value::String(_)) {
-        let name = policy.clone();
+pub fn expand_name(item: &mut Item) {
+    if matches!(item.value, Value::String(_)) {
+        let name = item.clone();
         let entry = Entry { key: "name".to_owned(), key_origin: name.origin, item: name };
-        policy.value = Value::Table(Table { entries: vec![entry] });
+        item.value = Value::Table(Table { entries: vec![entry] });
     }
 }
 
@@ -194,9 +216,12 @@ pub(crate) fn expand_policy_name(policy: &mut Item) {
 mod tests {
     use super::*;
 
+    const RULES: Merging =
+        Merging { alternatives: &[&["buffer", "buffer_per_port_per_gbps"]], named: &["policy"] };
+
     fn merged(base: &str, over: &str) -> Item {
         let mut base = parse(0, base).expect("base parses");
-        merge("", &mut base, parse(1, over).expect("over parses"));
+        merge(&RULES, "", &mut base, parse(1, over).expect("over parses"));
         base
     }
 

@@ -3,9 +3,9 @@
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
-use crate::format::{KeySpec, Kind, Presence, TableSpec, Wanted};
 use crate::quantity::{format_rate, format_size, format_time};
 use crate::resolved::{OutTable, OutValue, float, quote};
+use crate::spec::{KeySpec, Kind, Presence, TableSpec, Wanted};
 use crate::tree::{Item, Origin, Table, Value};
 use bufferlab_params::Choice;
 use bufferlab_units::{BitRate, Time};
@@ -15,30 +15,32 @@ use std::borrow::Cow;
 ///
 /// Getters answer `None` when the key is absent without a default, or when its value is wrong (then the
 /// problem has been recorded). The key must be declared in the format with the kind that is asked for.
-pub(crate) struct Reader<'a> {
-    pub(crate) context: &'a Context,
+pub struct Reader<'a> {
+    /// Where problems go.
+    pub context: &'a Context,
     spec: &'static TableSpec,
     kind: Option<&'static str>,
     path: String,
     table: Option<&'a Table>,
     /// Where the table stands.
-    pub(crate) origin: Origin,
-    /// What the resolved scenario will say.
-    pub(crate) out: OutTable,
+    pub origin: Origin,
+    /// What the resolved document will say.
+    pub out: OutTable,
     asked: Vec<&'static str>,
     /// Keys that an unknown key was probably meant to be: they are not called missing as well.
     misspelled: Vec<String>,
 }
 
 /// Joins a dotted path.
-pub(crate) fn join(path: &str, key: &str) -> String {
+#[must_use]
+pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 impl<'a> Reader<'a> {
     /// Opens `item` (absent: an empty table) as a table of `spec`. `None` when it is not a table, or its
     /// `kind` is missing or unknown.
-    pub(crate) fn open(
+    pub fn open(
         context: &'a Context,
         spec: &'static TableSpec,
         path: String,
@@ -132,42 +134,42 @@ impl<'a> Reader<'a> {
     }
 
     /// The table's `kind`.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         self.kind.expect("the format declares kinds for this table")
     }
 
     /// The dotted path of one of its keys.
-    pub(crate) fn path(&self, key: &str) -> String {
+    pub fn path(&self, key: &str) -> String {
         join(&self.path, key)
     }
 
     /// What was written for `key`.
-    pub(crate) fn item(&self, key: &str) -> Option<&'a Item> {
+    pub fn item(&self, key: &str) -> Option<&'a Item> {
         self.table.and_then(|table| table.get(key))
     }
 
     /// Whether `key` was written.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.item(key).is_some()
     }
 
     /// Where `key` was written; where its table stands if it was not.
-    pub(crate) fn place(&self, key: &str) -> Origin {
+    pub fn place(&self, key: &str) -> Origin {
         self.item(key).map_or(self.origin, |item| item.origin)
     }
 
     /// Records an error at `key`.
-    pub(crate) fn error(&self, key: &str, complaint: Complaint) {
+    pub fn error(&self, key: &str, complaint: Complaint) {
         self.context.error(&self.path(key), self.place(key), complaint);
     }
 
     /// Records a warning at `key`.
-    pub(crate) fn warn(&self, key: &str, complaint: Complaint) {
+    pub fn warn(&self, key: &str, complaint: Complaint) {
         self.context.warn(&self.path(key), self.place(key), complaint);
     }
 
     /// The declaration of `key`.
-    pub(crate) fn spec_of(&mut self, key: &'static str) -> &'static KeySpec {
+    pub fn spec_of(&mut self, key: &'static str) -> &'static KeySpec {
         if !self.asked.contains(&key) {
             self.asked.push(key);
         }
@@ -178,7 +180,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What was written for `key`, or its default; an error if it is required and absent.
-    pub(crate) fn value_of(&mut self, key: &'static str) -> Option<Cow<'a, Item>> {
+    pub fn value_of(&mut self, key: &'static str) -> Option<Cow<'a, Item>> {
         let spec = self.spec_of(key);
         if let Some(item) = self.item(key) {
             return Some(Cow::Borrowed(item));
@@ -189,7 +191,7 @@ impl<'a> Reader<'a> {
             Presence::Required if self.misspelled.iter().any(|near| near == key) => None,
             Presence::Required => {
                 let label = match self.path.as_str() {
-                    "" => "the scenario needs it".to_owned(),
+                    "" => format!("the {} needs it", self.context.document()),
                     path => format!("{path} needs it"),
                 };
                 let complaint = Complaint::new(format!("`{key}` is missing"), label)
@@ -201,7 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The general getter: converts what is there and writes the resolved form down.
-    pub(crate) fn read<T>(
+    pub fn read<T>(
         &mut self,
         key: &'static str,
         convert: impl FnOnce(&Item, &Wanted<'_>) -> Result<(T, String), Complaint>,
@@ -220,18 +222,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn text(&mut self, key: &'static str) -> Option<String> {
+    /// A string.
+    pub fn text(&mut self, key: &'static str) -> Option<String> {
         self.read(key, |item, spec| convert::text(item, spec).map(|text| (text.to_owned(), quote(text))))
     }
 
     /// A string with a computed default.
-    pub(crate) fn text_or(&mut self, key: &'static str, computed: &str) -> String {
+    pub fn text_or(&mut self, key: &'static str, computed: &str) -> String {
         let value = self.text(key).unwrap_or_else(|| computed.to_owned());
         self.out.set(key, quote(&value));
         value
     }
 
-    pub(crate) fn time(&mut self, key: &'static str) -> Option<Time> {
+    /// A time.
+    pub fn time(&mut self, key: &'static str) -> Option<Time> {
         self.read(key, |item, spec| {
             let Kind::Time { zero } = spec.kind else { unreachable!("{} is declared as a time", spec.name) };
             let span = Time(convert::time(item, spec, zero)?);
@@ -240,13 +244,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A time with a computed default.
-    pub(crate) fn time_or(&mut self, key: &'static str, computed: Option<Time>) -> Option<Time> {
+    pub fn time_or(&mut self, key: &'static str, computed: Option<Time>) -> Option<Time> {
         let value = self.time(key).or(computed)?;
         self.out.set(key, quote(&format_time(value)));
         Some(value)
     }
 
-    pub(crate) fn size(&mut self, key: &'static str) -> Option<u64> {
+    /// A size (bytes).
+    pub fn size(&mut self, key: &'static str) -> Option<u64> {
         self.read(key, |item, spec| {
             let Kind::Size { min, max } = spec.kind else {
                 unreachable!("{} is declared as a size", spec.name)
@@ -257,11 +262,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A size that is declared to fit 32 bits.
-    pub(crate) fn small_size(&mut self, key: &'static str) -> Option<u32> {
+    pub fn small_size(&mut self, key: &'static str) -> Option<u32> {
         self.size(key).map(|bytes| u32::try_from(bytes).expect("the format bounds it"))
     }
 
-    pub(crate) fn rate(&mut self, key: &'static str) -> Option<BitRate> {
+    /// A rate.
+    pub fn rate(&mut self, key: &'static str) -> Option<BitRate> {
         self.read(key, |item, spec| {
             let rate = BitRate(convert::rate(item, spec)?);
             Ok((rate, quote(&format_rate(rate))))
@@ -269,13 +275,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A rate with a computed default.
-    pub(crate) fn rate_or(&mut self, key: &'static str, computed: Option<BitRate>) -> Option<BitRate> {
+    pub fn rate_or(&mut self, key: &'static str, computed: Option<BitRate>) -> Option<BitRate> {
         let value = self.rate(key).or(computed)?;
         self.out.set(key, quote(&format_rate(value)));
         Some(value)
     }
 
-    pub(crate) fn count(&mut self, key: &'static str) -> Option<u64> {
+    /// A whole number.
+    pub fn count(&mut self, key: &'static str) -> Option<u64> {
         self.read(key, |item, spec| {
             let Kind::Count { min, max } = spec.kind else {
                 unreachable!("{} is declared as a count", spec.name)
@@ -286,11 +293,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number that is declared to fit 32 bits.
-    pub(crate) fn small_count(&mut self, key: &'static str) -> Option<u32> {
+    pub fn small_count(&mut self, key: &'static str) -> Option<u32> {
         self.count(key).map(|number| u32::try_from(number).expect("the format bounds it"))
     }
 
-    pub(crate) fn ratio(&mut self, key: &'static str) -> Option<f64> {
+    /// A number, or a fraction in a string.
+    pub fn ratio(&mut self, key: &'static str) -> Option<f64> {
         self.read(key, |item, spec| {
             let Kind::Ratio { min, max, open } = spec.kind else {
                 unreachable!("{} is declared as a ratio", spec.name)
@@ -300,12 +308,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(crate) fn flag(&mut self, key: &'static str) -> Option<bool> {
+    /// `true` or `false`.
+    pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         self.read(key, |item, spec| convert::flag(item, spec).map(|flag| (flag, flag.to_string())))
     }
 
     /// A word as the enumeration whose words the key is declared with.
-    pub(crate) fn choice<T: Choice>(&mut self, key: &'static str) -> Option<T> {
+    pub fn choice<T: Choice>(&mut self, key: &'static str) -> Option<T> {
         self.read(key, |item, wanted| {
             let value: T = convert::choice(item, wanted)?;
             Ok((value, quote(value.word())))
@@ -313,14 +322,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The same with a computed default.
-    pub(crate) fn choice_or<T: Choice>(&mut self, key: &'static str, computed: T) -> T {
+    pub fn choice_or<T: Choice>(&mut self, key: &'static str, computed: T) -> T {
         let value = self.choice(key).unwrap_or(computed);
         self.out.set(key, quote(value.word()));
         value
     }
 
     /// One of the words that the key is declared with.
-    pub(crate) fn word(&mut self, key: &'static str) -> Option<&'static str> {
+    pub fn word(&mut self, key: &'static str) -> Option<&'static str> {
         self.read(key, |item, spec| {
             let word = convert::word(item, spec, &convert::words_of(&spec.kind))?;
             Ok((word, quote(word)))
@@ -328,14 +337,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A word with a computed default.
-    pub(crate) fn word_or(&mut self, key: &'static str, computed: &'static str) -> &'static str {
+    pub fn word_or(&mut self, key: &'static str, computed: &'static str) -> &'static str {
         let value = self.word(key).unwrap_or(computed);
         self.out.set(key, quote(value));
         value
     }
 
     /// A list of whole numbers.
-    pub(crate) fn counts(&mut self, key: &'static str) -> Option<Vec<u64>> {
+    pub fn counts(&mut self, key: &'static str) -> Option<Vec<u64>> {
         self.read(key, |item, spec| {
             let Kind::Counts { min, max } = spec.kind else {
                 unreachable!("{} is declared as counts", spec.name)
@@ -349,7 +358,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table below this one.
-    pub(crate) fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
+    pub fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
         let spec = self.spec_of(key);
         let Kind::Table(below) = spec.kind else { unreachable!("{key} is declared as a table") };
         if self.item(key).is_none() && matches!(spec.presence, Presence::Required) {
@@ -360,7 +369,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The tables of a list; those that cannot be opened are left out (their problem is recorded).
-    pub(crate) fn tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
+    pub fn tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
         let spec = self.spec_of(key);
         let Kind::Tables(below) = spec.kind else { unreachable!("{key} is declared as a list of tables") };
         let Some(item) = self.item(key) else {
@@ -387,19 +396,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Writes down the resolved form of a table below this one.
-    pub(crate) fn put(&mut self, key: &'static str, table: OutTable) {
+    pub fn put(&mut self, key: &'static str, table: OutTable) {
         self.out.put(key, OutValue::Table(table));
     }
 
     /// Writes down the resolved form of a list of tables.
-    pub(crate) fn put_all(&mut self, key: &'static str, tables: Vec<OutTable>) {
+    pub fn put_all(&mut self, key: &'static str, tables: Vec<OutTable>) {
         if !tables.is_empty() {
             self.out.put(key, OutValue::Tables(tables));
         }
     }
 
     /// Ends reading: the resolved table, in the order of the format. Every declared key must have been asked for.
-    pub(crate) fn finish(mut self) -> OutTable {
+    pub fn finish(mut self) -> OutTable {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order: Vec<_> = self.spec.keys_of(self.kind).map(|key| key.name).collect();

@@ -1,77 +1,97 @@
-//! Where problems are collected while a scenario is read, and the sources that they point into.
+//! Where problems are collected while a document is read, and the sources that they point into.
 
-use crate::problem::Problem;
+use crate::problem::{LoadError, Problem};
 use crate::tree::Origin;
 use miette::{LabeledSpan, NamedSource, Severity};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A text that values come from: a file, or one `--set`.
+/// A text that values come from: a file, or one value of the command line.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+struct Source {
     /// As shown in messages.
-    pub(crate) name: String,
-    pub(crate) text: Arc<str>,
+    name: String,
+    text: Arc<str>,
     /// Paths in it are relative to this folder.
-    pub(crate) folder: PathBuf,
+    folder: PathBuf,
 }
 
 /// Sources, and what has been found wrong so far.
-#[derive(Debug, Default)]
-pub(crate) struct Context {
-    pub(crate) sources: Vec<Source>,
+#[derive(Debug)]
+pub struct Context {
+    document: &'static str,
+    sources: Vec<Source>,
     problems: RefCell<Vec<(Origin, Problem)>>,
 }
 
 /// A problem in the making.
 #[must_use]
 #[derive(Clone, Debug)]
-pub(crate) struct Complaint {
-    pub(crate) message: String,
-    pub(crate) label: String,
-    pub(crate) help: Option<String>,
+pub struct Complaint {
+    /// The headline, without the key.
+    pub message: String,
+    /// What stands at the place in the file.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
     /// Other places in the same source.
-    pub(crate) also: Vec<(Origin, String)>,
+    pub also: Vec<(Origin, String)>,
 }
 
 impl Complaint {
     /// `message` is the headline, `label` stands at the place in the file.
-    pub(crate) fn new(message: impl Into<String>, label: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>, label: impl Into<String>) -> Self {
         Self { message: message.into(), label: label.into(), help: None, also: Vec::new() }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// With advice.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+    /// With advice, if there is any.
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
         self
     }
 
-    pub(crate) fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
+    /// With another place in the same source.
+    pub fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
         self.also.push((origin, label.into()));
         self
     }
 }
 
 impl Context {
+    /// Of a kind of document, as messages call it: "scenario".
+    #[must_use]
+    pub const fn new(document: &'static str) -> Self {
+        Self { document, sources: Vec::new(), problems: RefCell::new(Vec::new()) }
+    }
+
+    /// What messages call the document.
+    #[must_use]
+    pub const fn document(&self) -> &'static str {
+        self.document
+    }
+
     /// Adds a source and answers its index.
-    pub(crate) fn add_source(&mut self, name: &str, text: &str, folder: &Path) -> u32 {
+    pub fn add_source(&mut self, name: &str, text: &str, folder: &Path) -> u32 {
         self.sources.push(Source { name: name.to_owned(), text: text.into(), folder: folder.to_owned() });
         (self.sources.len() - 1) as u32
     }
 
     /// The folder to which paths written at `origin` are relative.
-    pub(crate) fn folder_of(&self, origin: Origin) -> &Path {
+    #[must_use]
+    pub fn folder_of(&self, origin: Origin) -> &Path {
         self.sources.get(origin.source as usize).map_or(Path::new(""), |source| &source.folder)
     }
 
-    /// Records an error in a file that the scenario refers to: `origin` is where it does, `line` (from 1) is
+    /// Records an error in a file that the document refers to: `origin` is where it does, `line` (from 1) is
     /// where the mistake stands.
-    pub(crate) fn error_in_file(
+    pub fn error_in_file(
         &self,
         key: &str,
         origin: Origin,
@@ -92,12 +112,12 @@ impl Context {
     }
 
     /// Records an error at `origin`.
-    pub(crate) fn error(&self, key: &str, origin: Origin, complaint: Complaint) {
+    pub fn error(&self, key: &str, origin: Origin, complaint: Complaint) {
         self.record(Severity::Error, key, origin, complaint);
     }
 
     /// Records a warning at `origin`.
-    pub(crate) fn warn(&self, key: &str, origin: Origin, complaint: Complaint) {
+    pub fn warn(&self, key: &str, origin: Origin, complaint: Complaint) {
         self.record(Severity::Warning, key, origin, complaint);
     }
 
@@ -123,17 +143,19 @@ impl Context {
     }
 
     /// How many problems there are so far.
-    pub(crate) fn mark(&self) -> usize {
+    #[must_use]
+    pub fn mark(&self) -> usize {
         self.problems.borrow().len()
     }
 
     /// Whether an error has been recorded since `mark`.
-    pub(crate) fn failed_since(&self, mark: usize) -> bool {
+    #[must_use]
+    pub fn failed_since(&self, mark: usize) -> bool {
         self.problems.borrow()[mark..].iter().any(|(_, problem)| !problem.is_warning())
     }
 
     /// Renames the keys of the problems since `mark`.
-    pub(crate) fn rename_since(&self, mark: usize, rename: impl Fn(&str, Origin) -> Option<String>) {
+    pub fn rename_since(&self, mark: usize, rename: impl Fn(&str, Origin) -> Option<String>) {
         for (origin, problem) in &mut self.problems.borrow_mut()[mark..] {
             if let Some(key) = rename(&problem.key, *origin) {
                 problem.key = key;
@@ -142,15 +164,23 @@ impl Context {
     }
 
     /// All problems, errors and warnings apart, each ordered by source and place.
-    pub(crate) fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
+    #[must_use]
+    pub fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
         let mut problems = self.problems.into_inner();
         problems.sort_by_key(|(origin, _)| (origin.source, origin.start));
         problems.into_iter().map(|(_, problem)| problem).partition(|problem| !problem.is_warning())
     }
+
+    /// The errors as the reason why the document called `name` does not load.
+    #[must_use]
+    pub fn into_error(self, name: &str) -> LoadError {
+        LoadError::new(name, self.into_problems().0)
+    }
 }
 
 /// "did you mean …?" for the known name that is nearest to `written`, if any is near.
-pub(crate) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+#[must_use]
+pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let written = written.to_lowercase();
     let scored = known.into_iter().map(|name| {
         let lower = name.to_lowercase();
@@ -169,6 +199,7 @@ pub(crate) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a 
 }
 
 /// "a, b and c", in quotes.
-pub(crate) fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }

@@ -1,10 +1,10 @@
-//! What is wrong with a scenario, where, and what to do: the errors and warnings that users read.
+//! What is wrong with a document, where, and what to do: the errors and warnings that users read.
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode};
 use std::fmt;
 use std::sync::Arc;
 
-/// One error or warning about a scenario.
+/// One error or warning about a document.
 ///
 /// Its [`Diagnostic`] carries the source text and spans, so that a graphical handler can draw the line.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Problem {
         self.help.as_deref()
     }
 
-    /// Whether the scenario can run nevertheless.
+    /// Whether the document can be used nevertheless.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         self.severity == Severity::Warning
@@ -87,14 +87,24 @@ impl Diagnostic for Problem {
     }
 }
 
-/// Why a scenario does not load: everything that could be found in one pass, ordered by place.
+/// Why a document does not load: everything that could be found in one pass, ordered by place.
 #[derive(Clone, Debug)]
 pub struct LoadError {
-    pub(crate) scenario: String,
-    pub(crate) problems: Vec<Problem>,
+    document: String,
+    problems: Vec<Problem>,
 }
 
 impl LoadError {
+    /// The errors of the document called `document` (its path).
+    ///
+    /// # Panics
+    /// If there is no error: what does not load has a reason.
+    #[must_use]
+    pub fn new(document: &str, problems: Vec<Problem>) -> Self {
+        assert!(!problems.is_empty(), "a document that does not load comes with a reason");
+        Self { document: document.to_owned(), problems }
+    }
+
     /// The errors, at least one.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
@@ -113,7 +123,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.only() {
             Some(problem) => problem.fmt(f),
-            None => write!(f, "{} has {} errors", self.scenario, self.problems.len()),
+            None => write!(f, "{} has {} errors", self.document, self.problems.len()),
         }
     }
 }

@@ -1,0 +1,68 @@
+//! Files of documents: what the file system says, and what may have been meant.
+
+use crate::context::{Complaint, Context, suggestion};
+use crate::tree::{self, Item, Origin};
+use std::path::Path;
+
+/// Parses the text of a document as a new source of `context`; its paths are relative to the folder of `path`.
+/// `None`: the context knows the error.
+pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let source = context.add_source(&path.display().to_string(), text, folder);
+    match tree::parse(source, text) {
+        Ok(root) => Some(root),
+        Err(errors) => {
+            for (message, origin) in errors.into_iter().take(1) {
+                // The parser goes on about which kind of string it wanted.
+                let message = message.trim_end_matches(", expected literal string");
+                let complaint = Complaint::new(format!("not valid TOML: {message}"), "here");
+                let help = syntax_help(context.document(), text, origin);
+                context.error("", origin, complaint.help(help));
+            }
+            None
+        }
+    }
+}
+
+/// The commonest slips have answers of their own.
+fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
+    let start = text[..origin.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default().trim();
+    if line.starts_with('[') && !line.contains('=') {
+        return "a table starts with [name], an entry of a list with [[name]], alone on a line".to_owned();
+    }
+    if let Some((key, value)) = line.split_once('=') {
+        let value = value.split('#').next().unwrap_or_default().trim();
+        if !value.is_empty() && !value.starts_with(['"', '\'', '[', '{']) {
+            return format!("quantities and words stand in quotes: {} = \"{value}\"", key.trim());
+        }
+    }
+    format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
+}
+
+/// What the file system says, for people.
+#[must_use]
+pub fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// A file in the same folder whose name resembles that of `path`.
+#[must_use]
+pub fn nearby_file(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_string_lossy().into_owned();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
+    let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let near = suggestion(&wanted, names.iter().map(String::as_str))?;
+    if near == wanted {
+        return None;
+    }
+    Some(path.with_file_name(near).display().to_string())
+}

@@ -1,0 +1,147 @@
+//! The JSON Schema of a table, for editors and checkers.
+
+use crate::convert::words_of;
+use crate::quantity::Dimension;
+use crate::spec::{KeySpec, Kind, Presence, TableSpec};
+use serde_json::{Map, Value, json};
+
+/// A table that also accepts the keys of another one, and requires none of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Borrowed {
+    /// The table.
+    pub table: &'static TableSpec,
+    /// Whose keys it accepts.
+    pub from: &'static TableSpec,
+}
+
+/// Makes schemas (draft 2020-12) of tables.
+///
+/// Entries of registries are large and stand in several places: a [`Kind::Entry`] refers to `#/$defs/` and the catalog's kind,
+/// and whoever writes the document down puts their schema there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Schema {
+    /// Tables that borrow keys.
+    pub borrowed: &'static [Borrowed],
+}
+
+/// Where the schema of a catalog's entries stands in `$defs`.
+#[must_use]
+pub fn definition(kind: &str) -> String {
+    kind.replace(' ', "_")
+}
+
+impl Schema {
+    /// A table; `complete`: with the keys that it must have.
+    #[must_use]
+    pub fn table(&self, spec: &'static TableSpec, complete: bool) -> Value {
+        if spec.variants.is_empty() {
+            return self.object(spec, None, complete);
+        }
+        let variants = spec.variants.iter().map(|variant| self.object(spec, Some(variant.kind), complete));
+        json!({ "description": spec.doc, "anyOf": variants.collect::<Vec<_>>() })
+    }
+
+    fn object(&self, spec: &'static TableSpec, kind: Option<&'static str>, complete: bool) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        let mut doc = spec.doc;
+        if let Some(variant) = spec.variants.iter().find(|variant| Some(variant.kind) == kind) {
+            properties
+                .insert("kind".to_owned(), json!({ "const": variant.kind, "description": variant.doc }));
+            required.push("kind");
+            doc = variant.doc;
+        }
+        let borrowed = self.borrowed.iter().find(|borrowed| std::ptr::eq(borrowed.table, spec));
+        for key in spec.keys_of(kind) {
+            properties.insert(key.name.to_owned(), self.property(key, complete));
+            if matches!(key.presence, Presence::Required) {
+                required.push(key.name);
+            }
+        }
+        for key in borrowed.map_or(&[] as &[_], |borrowed| borrowed.from.keys) {
+            properties.insert(key.name.to_owned(), self.property(key, false));
+        }
+        let mut schema = json!({
+            "type": "object",
+            "description": doc,
+            "properties": properties,
+            "additionalProperties": false,
+        });
+        if complete && !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema
+    }
+
+    fn property(&self, key: &'static KeySpec, complete: bool) -> Value {
+        let mut schema = self.value(&key.kind, complete);
+        schema["description"] = json!(key.doc);
+        schema
+    }
+
+    /// A value.
+    #[must_use]
+    pub fn value(&self, kind: &Kind, complete: bool) -> Value {
+        let quantity = |dimension: Dimension| json!({ "type": "string", "pattern": dimension.pattern() });
+        let whole = |min: u64, max: u64| match max {
+            u64::MAX => json!({ "type": "integer", "minimum": min }),
+            _ => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        };
+        let ratio = |min: f64, max: f64, open: bool| {
+            let bound = if open { "exclusiveMinimum" } else { "minimum" };
+            let number = json!({ "type": "number", bound: min, "maximum": max });
+            json!({ "anyOf": [number, { "type": "string", "pattern": "^[0-9.]+(\\s*/\\s*[0-9.]+)?$" }] })
+        };
+        match *kind {
+            Kind::Text => json!({ "type": "string" }),
+            Kind::Time { .. } => quantity(Dimension::Time),
+            Kind::Size { .. } => quantity(Dimension::Size),
+            Kind::SizePerPort { .. } => {
+                let one = quantity(Dimension::Size);
+                json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] })
+            }
+            Kind::Rate => quantity(Dimension::Rate),
+            Kind::Count { min, max } => whole(min, max),
+            Kind::Ratio { min, max, open } => ratio(min, max, open),
+            Kind::Ratios { min, max } => {
+                let one = ratio(min, max, false);
+                json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] })
+            }
+            Kind::Flag => json!({ "type": "boolean" }),
+            Kind::Choice(words) => {
+                json!({ "enum": words.iter().map(|word| word.0).collect::<Vec<_>>() })
+            }
+            Kind::Words(_) => json!({ "enum": words_of(kind) }),
+            Kind::Name(catalog) => {
+                json!({ "enum": catalog.cards(false).iter().map(|card| card.name).collect::<Vec<_>>() })
+            }
+            Kind::CountOrWord { words, .. } => {
+                json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "enum": words }] })
+            }
+            Kind::Table(spec) => self.table(spec, complete),
+            Kind::Tables(spec) => json!({ "type": "array", "items": self.table(spec, true) }),
+            Kind::Texts => {
+                json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+            }
+            Kind::CountOrNames { .. } => json!({ "anyOf": [
+                { "type": "integer", "minimum": 1 },
+                { "type": "array", "minItems": 1, "items": { "type": "string" } },
+            ] }),
+            Kind::Counts { min, max } => json!({ "type": "array", "items": whole(min, max) }),
+            Kind::List(element) => {
+                let element = Kind::for_parameter(*element).expect("lists have plain elements");
+                json!({ "type": "array", "minItems": 1, "items": self.value(&element, complete) })
+            }
+            Kind::Pairs { .. } => json!({ "type": "array", "minItems": 1, "items": {
+                "type": "array", "minItems": 2, "maxItems": 2, "items": { "type": "string" },
+            } }),
+            Kind::Sizes => json!({ "type": "array", "items": quantity(Dimension::Size) }),
+            Kind::Intervals => json!({ "type": "array", "minItems": 2, "items": quantity(Dimension::Time) }),
+            Kind::Entry(catalog) => json!({ "$ref": format!("#/$defs/{}", definition(catalog.kind())) }),
+            Kind::WordOrTables { words, table, .. } => json!({ "anyOf": [
+                { "enum": words },
+                { "type": "array", "minItems": 1, "items": self.table(table, true) },
+            ] }),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! A format as data: every table, key, kind, default and explanation.
+//!
+//! The reader looks keys up here (and so knows which ones exist), the JSON Schema and the reference
+//! are generated from here, so the three cannot drift apart.
+
+use bufferlab_params::{Catalog, ParamKind, Word};
+use bufferlab_units::Time;
+
+/// A table of the format.
+#[derive(Debug)]
+pub struct TableSpec {
+    /// Heading in the reference: `[switch]`.
+    pub title: &'static str,
+    /// What it is for.
+    pub doc: &'static str,
+    /// Keys that it always accepts.
+    pub keys: &'static [KeySpec],
+    /// Keys that depend on the table's `kind`.
+    pub variants: &'static [Variant],
+}
+
+/// What `kind` may be, and the keys that come with it.
+#[derive(Debug)]
+pub struct Variant {
+    /// The word.
+    pub kind: &'static str,
+    /// What it is for.
+    pub doc: &'static str,
+    /// Its keys.
+    pub keys: &'static [KeySpec],
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct KeySpec {
+    /// As it is written.
+    pub name: &'static str,
+    /// What its value may be.
+    pub kind: Kind,
+    /// Whether it must be written.
+    pub presence: Presence,
+    /// A value as it would be written, in TOML.
+    pub example: &'static str,
+    /// What it does; where its default comes from.
+    pub doc: &'static str,
+}
+
+/// Whether a key must be written, and what holds otherwise.
+#[derive(Clone, Copy, Debug)]
+pub enum Presence {
+    /// Must be written.
+    Required,
+    /// May be left out: then it says nothing.
+    Optional,
+    /// This TOML value when left out.
+    Default(&'static str),
+    /// When left out, a rule decides, here in words.
+    Computed(&'static str),
+}
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Any string.
+    Text,
+    /// A time with its unit.
+    Time {
+        /// Whether 0 is one.
+        zero: bool,
+    },
+    /// A size with its unit.
+    Size {
+        /// Smallest (bytes).
+        min: u64,
+        /// Largest (bytes).
+        max: u64,
+    },
+    /// One size, or a list with one per port.
+    SizePerPort {
+        /// Smallest (bytes).
+        min: u64,
+    },
+    /// A rate with its unit, above 0.
+    Rate,
+    /// A whole number.
+    Count {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A number (or a fraction such as `"1/16"`).
+    Ratio {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+        /// Whether it must lie above `min`.
+        open: bool,
+    },
+    /// One ratio, or a list with one per priority.
+    Ratios {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// One of a few words, each with its meaning, without an enumeration behind them.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// One of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
+    Words(&'static [Word]),
+    /// The name of a registered entry.
+    Name(&'static dyn Catalog),
+    /// The name of a registered entry, or a table with `name` and its parameters.
+    Entry(&'static dyn Catalog),
+    /// A whole number of at least 1, or one of a few words.
+    CountOrWord {
+        /// What is counted: "segments".
+        of: &'static str,
+        /// The words.
+        words: &'static [&'static str],
+    },
+    /// One of a few words, or a list of tables.
+    WordOrTables {
+        /// The words.
+        words: &'static [&'static str],
+        /// What the tables are: "groups".
+        of: &'static str,
+        /// One of the tables.
+        table: &'static TableSpec,
+    },
+    /// A table.
+    Table(&'static TableSpec),
+    /// A list of tables.
+    Tables(&'static TableSpec),
+    /// A string or a list of strings.
+    Texts,
+    /// How many, or a list of their names.
+    CountOrNames {
+        /// What is counted: "nodes".
+        of: &'static str,
+    },
+    /// A list of whole numbers.
+    Counts {
+        /// Smallest of each.
+        min: u64,
+        /// Largest of each.
+        max: u64,
+    },
+    /// A list of pairs of names.
+    Pairs {
+        /// What they name: "hosts".
+        of: &'static str,
+    },
+    /// A list of one value or more (parameters).
+    List(&'static ParamKind),
+    /// A list of sizes, each at least 1 B.
+    Sizes,
+    /// An even number of times, ascending: from, until, from, until …
+    Intervals,
+}
+
+/// What a value is asked to be, for conversions and their messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The key.
+    pub name: &'a str,
+    /// What its value may be.
+    pub kind: Kind,
+    /// A value as it would be written.
+    pub example: &'a str,
+}
+
+impl KeySpec {
+    /// What the value is asked to be.
+    #[must_use]
+    pub const fn wanted(&self) -> Wanted<'static> {
+        Wanted { name: self.name, kind: self.kind, example: self.example }
+    }
+}
+
+impl Kind {
+    /// The kind of a parameter's value; `None` for profiles, which are tables that a format declares.
+    #[must_use]
+    pub fn for_parameter(kind: ParamKind) -> Option<Self> {
+        Some(match kind {
+            ParamKind::Ratio { min, max } => Self::Ratio { min, max, open: false },
+            ParamKind::RatioAbove { min, max } => Self::Ratio { min, max, open: true },
+            ParamKind::Measure { min, max, .. } => Self::Ratio { min, max, open: false },
+            ParamKind::RatioPerPriority { min, max } => Self::Ratios { min, max },
+            ParamKind::Bytes { min } => Self::Size { min, max: u64::MAX },
+            ParamKind::BytesPerPort { min } => Self::SizePerPort { min },
+            ParamKind::Time { min } => Self::Time { zero: min == Time::ZERO },
+            ParamKind::Rate { .. } => Self::Rate,
+            ParamKind::Text => Self::Text,
+            ParamKind::Count { min, max } => Self::Count { min, max },
+            ParamKind::Flag => Self::Flag,
+            ParamKind::Choice(words) => Self::Words(words),
+            ParamKind::List(element) => Self::List(element),
+            ParamKind::Profiles => return None,
+        })
+    }
+
+    /// "a size such as", for messages.
+    #[must_use]
+    pub fn expected(&self) -> String {
+        match *self {
+            Self::Text => "a string".to_owned(),
+            Self::Time { .. } => "a time".to_owned(),
+            Self::Size { .. } => "a size".to_owned(),
+            Self::SizePerPort { .. } => "a size, or a list with one per port".to_owned(),
+            Self::Rate => "a rate".to_owned(),
+            Self::Count { min, max } => format!("a whole number {}", bounds(min, max)),
+            Self::Ratio { min, max, open } => ratio_bounds(min, max, open),
+            Self::Flag => "true or false".to_owned(),
+            Self::Choice(words) => {
+                let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.0)).collect();
+                format!("one of {}", words.join(", "))
+            }
+            Self::Words(words) => {
+                let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.name)).collect();
+                format!("one of {}", words.join(", "))
+            }
+            Self::Ratios { min, max } => {
+                format!("{}, or a list with one per priority", ratio_bounds(min, max, false))
+            }
+            Self::Name(catalog) => format!("the name of a {}", catalog.kind()),
+            Self::Entry(catalog) => {
+                format!("the name of a {}, or a table with `name` and its parameters", catalog.kind())
+            }
+            Self::CountOrWord { of, words } => {
+                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("a number of {of}, {}", words.join(" or "))
+            }
+            Self::WordOrTables { words, of, .. } => {
+                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("{}, or a list of {of}", words.join(", "))
+            }
+            Self::Table(spec) => format!("a table ({})", spec.title),
+            Self::Tables(_) => "a list of tables".to_owned(),
+            Self::Texts => "a string, or a list of strings".to_owned(),
+            Self::CountOrNames { of } => format!("a number of {of}, or a list of their names"),
+            Self::Counts { min, max } => format!("a list of whole numbers, each {}", bounds(min, max)),
+            Self::Pairs { of } => format!("a list of pairs of {of}, each as [from, to]"),
+            Self::List(element) => ParamKind::List(element).expected(),
+            Self::Sizes => "a list of sizes".to_owned(),
+            Self::Intervals => "a list of times: from, until, from, until …".to_owned(),
+        }
+    }
+}
+
+/// "from 1 to 8", "of at least 1".
+pub(crate) fn bounds(min: u64, max: u64) -> String {
+    match max {
+        u64::MAX | 0xffff_ffff => format!("of at least {min}"),
+        _ => format!("from {min} to {max}"),
+    }
+}
+
+/// "a number from 0 to 1".
+pub(crate) fn ratio_bounds(min: f64, max: f64, open: bool) -> String {
+    if open {
+        format!("a number above {min} and at most {max}")
+    } else {
+        format!("a number from {min} to {max}")
+    }
+}
+
+impl TableSpec {
+    /// Every key that a table of `kind` accepts, without `kind` itself.
+    pub fn keys_of<'a>(&'a self, kind: Option<&str>) -> impl Iterator<Item = &'static KeySpec> + use<'a> {
+        let variant = self.variants.iter().find(|variant| Some(variant.kind) == kind);
+        self.keys.iter().chain(variant.map_or(&[] as &[_], |variant| variant.keys))
+    }
+}
