@@ -39,10 +39,11 @@ const MAKES_UP: &[&str] = &["xtask/src/tidy.rs", "xtask/src/tidy/references.rs"]
 /// Crates that are pure: they depend on these and on nothing else, and their `clippy.toml` forbids the outside world.
 pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-units", &[]),
-    ("bufferlab-params", &["bufferlab-units"]),
+    ("bufferlab-params", &["bufferlab-units", "strsim"]),
     ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-metrics", &["bufferlab-units"]),
+    ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
 /// Crates that may use libraries, and of the workspace these only: a format's reader knows no format.
 pub const GENERIC: &[(&str, &[&str])] = &[("bufferlab-document", &["bufferlab-units", "bufferlab-params"])];

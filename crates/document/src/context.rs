@@ -2,6 +2,7 @@
 
 use crate::problem::{LoadError, Problem};
 use crate::tree::Origin;
+pub use bufferlab_params::{first_names, quoted_list, suggestion};
 use miette::{LabeledSpan, NamedSource, Severity};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -176,30 +177,4 @@ impl Context {
     pub fn into_error(self, name: &str) -> LoadError {
         LoadError::new(name, self.into_problems().0)
     }
-}
-
-/// "did you mean …?" for the known name that is nearest to `written`, if any is near.
-#[must_use]
-pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let written = written.to_lowercase();
-    let scored = known.into_iter().map(|name| {
-        let lower = name.to_lowercase();
-        let contains =
-            lower.len() > 2 && written.len() > 2 && (lower.contains(&written) || written.contains(&lower));
-        let bonus = if contains { 0.2 } else { 0.0 };
-        (
-            strsim::jaro_winkler(&written, &lower)
-                .max(strsim::normalized_damerau_levenshtein(&written, &lower))
-                + bonus,
-            name,
-        )
-    });
-    let best = scored.max_by(|x, y| x.0.total_cmp(&y.0))?;
-    (best.0 > 0.7).then(|| best.1.to_owned())
-}
-
-/// "a, b and c", in quotes.
-#[must_use]
-pub fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }

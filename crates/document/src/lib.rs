@@ -16,6 +16,7 @@
 pub mod context;
 pub mod convert;
 pub mod files;
+pub mod params;
 mod problem;
 pub mod quantity;
 pub mod reader;

@@ -5,9 +5,9 @@ use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
 use crate::quantity::{format_rate, format_size, format_time};
 use crate::resolved::{OutTable, OutValue, float, quote};
-use crate::spec::{KeySpec, Kind, Presence, TableSpec, Wanted};
+use crate::spec::{KeySpec, Kind, Presence, TableSpec, Variant, Wanted};
 use crate::tree::{Item, Origin, Table, Value};
-use bufferlab_params::Choice;
+use bufferlab_params::{Card, Choice, ParamInfo};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
@@ -20,6 +20,8 @@ pub struct Reader<'a> {
     pub context: &'a Context,
     spec: &'static TableSpec,
     kind: Option<&'static str>,
+    /// The entry that `kind` names, where it is one of a registry.
+    entry: Option<Card>,
     path: String,
     table: Option<&'a Table>,
     /// Where the table stands.
@@ -64,19 +66,30 @@ impl<'a> Reader<'a> {
             }
         };
         let (out, asked, misspelled) = (OutTable::default(), Vec::new(), Vec::new());
-        let mut reader = Self { context, spec, kind: None, path, table, origin, out, asked, misspelled };
+        let (kind, entry) = (None, None);
+        let mut reader = Self { context, spec, kind, entry, path, table, origin, out, asked, misspelled };
         if !spec.variants.is_empty() {
-            reader.kind = Some(reader.read_kind()?);
+            let kinds: Vec<_> = spec.variants.iter().map(|variant| variant.kind).collect();
+            let index = reader.read_kind(&kinds, |index, written| kinds[index] == written)?;
+            reader.take_kind(kinds[index]);
+        } else if spec.catalog().is_some() {
+            let cards = spec.cards(true);
+            let kinds: Vec<_> = cards.iter().map(|card| card.name).collect();
+            let index = reader.read_kind(&kinds, |index, written| cards[index].is_called(written))?;
+            reader.entry = Some(cards[index]);
+            reader.asked.push("kind");
+            reader.take_kind(kinds[index]);
         }
         reader.refuse_unknown_keys();
         Some(reader)
     }
 
-    fn read_kind(&mut self) -> Option<&'static str> {
-        let kinds: Vec<_> = self.spec.variants.iter().map(|variant| variant.kind).collect();
+    /// Which of `kinds` the table is.
+    fn read_kind(&self, kinds: &[&'static str], is: impl Fn(usize, &str) -> bool) -> Option<usize> {
+        let names = || kinds.iter().copied();
         let Some(item) = self.item("kind") else {
             let complaint = Complaint::new("`kind` is missing", "which kind is this?");
-            let complaint = complaint.help(format!("known kinds: {}", quoted_list(kinds)));
+            let complaint = complaint.help(format!("known kinds: {}", quoted_list(names())));
             self.context.error(&join(&self.path, "kind"), self.origin, complaint);
             return None;
         };
@@ -84,41 +97,57 @@ impl<'a> Reader<'a> {
             Value::String(text) => text.as_str(),
             _ => "",
         };
-        if let Some(kind) = kinds.iter().find(|kind| **kind == written) {
-            self.out.set("kind", quote(kind));
-            return Some(kind);
+        if let Some(index) = (0..kinds.len()).find(|&index| is(index, written)) {
+            return Some(index);
         }
-        let help = match suggestion(written, kinds.iter().copied()) {
-            Some(near) => format!("did you mean \"{near}\"? known kinds: {}", quoted_list(kinds)),
-            None => format!("known kinds: {}", quoted_list(kinds)),
+        let help = match suggestion(written, names()) {
+            Some(near) => format!("did you mean \"{near}\"? known kinds: {}", quoted_list(names())),
+            None => format!("known kinds: {}", quoted_list(names())),
         };
         let complaint = Complaint::new("unknown kind", "no such kind").help(help);
         self.context.error(&join(&self.path, "kind"), item.origin, complaint);
         None
     }
 
+    fn take_kind(&mut self, kind: &'static str) {
+        self.kind = Some(kind);
+        self.out.set("kind", quote(kind));
+    }
+
+    /// Every key that the table accepts, in the order of the format.
+    fn known_keys(&self) -> Vec<&'static str> {
+        let keys = self.spec.keys_of(self.kind).map(|key| key.name);
+        let params = self.entry.map_or(&[][..], |card| card.params);
+        keys.chain(params.iter().map(|param| param.name)).collect()
+    }
+
+    /// Another kind that has `key`.
+    fn kind_with(&self, key: &str) -> Option<&'static str> {
+        let variant = |variant: &&Variant| variant.keys.iter().any(|known| known.name == key);
+        let card = |card: &Card| card.params.iter().any(|param| param.name == key);
+        let variant = self.spec.variants.iter().find(variant).map(|variant| variant.kind);
+        variant.or_else(|| self.spec.cards(true).into_iter().find(card).map(|card| card.name))
+    }
+
     fn refuse_unknown_keys(&mut self) {
         let Some(table) = self.table else { return };
-        let known: Vec<_> = self.spec.keys_of(self.kind).map(|key| key.name).collect();
+        let known = self.known_keys();
+        // Whoever mistyped a key sees those that can be written; which kind it is stands there already.
+        let list = known.iter().copied().filter(|key| *key != "kind").collect::<Vec<_>>().join(", ");
         for entry in &table.entries {
             let tag = entry.key == "kind" && self.kind.is_some();
             if tag || known.contains(&entry.key.as_str()) {
                 continue;
             }
             let path = join(&self.path, &entry.key);
-            let elsewhere = self
-                .spec
-                .variants
-                .iter()
-                .find(|variant| variant.keys.iter().any(|key| key.name == entry.key));
-            let complaint = if let (Some(other), Some(kind)) = (elsewhere, self.kind) {
+            let complaint = if let (Some(other), Some(kind)) = (self.kind_with(&entry.key), self.kind) {
                 Complaint::new(
-                    format!("this key belongs to kind = \"{}\", and this is a \"{kind}\"", other.kind),
+                    format!("this key belongs to kind = \"{other}\", and this is a \"{kind}\""),
                     "not a key of this kind",
                 )
-                .help(format!("keys here: {}", keys_in_words(self.spec, self.kind)))
+                .help(format!("keys here: {list}"))
             } else {
-                let list = format!("keys here: {}", keys_in_words(self.spec, self.kind));
+                let list = format!("keys here: {list}");
                 let help = match suggestion(&entry.key, known.iter().copied()) {
                     Some(near) => {
                         let help = format!("did you mean `{near}`?\n{list}");
@@ -151,6 +180,14 @@ impl<'a> Reader<'a> {
     /// Whether `key` was written.
     pub fn has(&self, key: &str) -> bool {
         self.item(key).is_some()
+    }
+
+    /// The parameters of the entry that `kind` names.
+    /// # Panics
+    /// If the format declares no registry for this table.
+    #[must_use]
+    pub fn params(&self) -> &'static [ParamInfo] {
+        self.entry.expect("the format declares a registry for this table").params
     }
 
     /// Where `key` was written; where its table stands if it was not.
@@ -188,18 +225,25 @@ impl<'a> Reader<'a> {
         match spec.presence {
             Presence::Default(text) => Some(Cow::Owned(default_item(text))),
             Presence::Optional | Presence::Computed(_) => None,
-            Presence::Required if self.misspelled.iter().any(|near| near == key) => None,
             Presence::Required => {
-                let label = match self.path.as_str() {
-                    "" => format!("the {} needs it", self.context.document()),
-                    path => format!("{path} needs it"),
-                };
-                let complaint = Complaint::new(format!("`{key}` is missing"), label)
-                    .help(format!("add {key} = {}\n{}", spec.example, spec.doc));
-                self.context.error(&self.path(key), self.origin, complaint);
+                self.report_missing(key, spec.example, spec.doc);
                 None
             }
         }
+    }
+
+    /// Records that `key` is missing, unless another key was probably meant to be it.
+    pub fn report_missing(&self, key: &str, example: &str, doc: &str) {
+        if self.misspelled.iter().any(|near| near == key) {
+            return;
+        }
+        let label = match self.path.as_str() {
+            "" => format!("the {} needs it", self.context.document()),
+            path => format!("{path} needs it"),
+        };
+        let complaint = Complaint::new(format!("`{key}` is missing"), label)
+            .help(format!("add {key} = {example}\n{doc}"));
+        self.context.error(&self.path(key), self.origin, complaint);
     }
 
     /// The general getter: converts what is there and writes the resolved form down.
@@ -411,7 +455,7 @@ impl<'a> Reader<'a> {
     pub fn finish(mut self) -> OutTable {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
-        let order: Vec<_> = self.spec.keys_of(self.kind).map(|key| key.name).collect();
+        let order = self.known_keys();
         // `kind` is not declared and stays first.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out

@@ -3,6 +3,7 @@
 use crate::convert::words_of;
 use crate::quantity::Dimension;
 use crate::spec::{KeySpec, Kind, Presence, TableSpec};
+use bufferlab_params::{Card, ParamInfo, ParamValue, TableInfo};
 use serde_json::{Map, Value, json};
 
 /// A table that also accepts the keys of another one, and requires none of them.
@@ -34,11 +35,57 @@ impl Schema {
     /// A table; `complete`: with the keys that it must have.
     #[must_use]
     pub fn table(&self, spec: &'static TableSpec, complete: bool) -> Value {
-        if spec.variants.is_empty() {
+        let kinds: Vec<_> = match spec.catalog() {
+            Some(_) => spec.cards(false).iter().map(|card| self.card(spec, card, complete)).collect(),
+            None => {
+                let variants = spec.variants.iter();
+                variants.map(|variant| self.object(spec, Some(variant.kind), complete)).collect()
+            }
+        };
+        if kinds.is_empty() {
             return self.object(spec, None, complete);
         }
-        let variants = spec.variants.iter().map(|variant| self.object(spec, Some(variant.kind), complete));
-        json!({ "description": spec.doc, "anyOf": variants.collect::<Vec<_>>() })
+        json!({ "description": spec.doc, "anyOf": kinds })
+    }
+
+    /// The table for one entry of a registry.
+    fn card(&self, spec: &'static TableSpec, card: &Card, complete: bool) -> Value {
+        let mut schema = self.object(spec, None, complete);
+        schema["description"] = json!(card.summary);
+        schema["properties"]["kind"] = match card.aliases {
+            [] => json!({ "const": card.name, "description": card.summary }),
+            _ => json!({ "enum": card.names().collect::<Vec<_>>(), "description": card.summary }),
+        };
+        self.add_params(&mut schema, card.params, complete);
+        schema
+    }
+
+    /// Adds parameters to the schema of a table.
+    fn add_params(&self, schema: &mut Value, params: &'static [ParamInfo], complete: bool) {
+        for param in params {
+            let kind = Kind::for_parameter(param.kind).expect("such a table has no profiles");
+            let mut property = self.value(&kind, complete);
+            property["description"] = json!(param.doc);
+            schema["properties"][param.name] = property;
+        }
+        let required = params.iter().filter(|param| matches!(param.default, ParamValue::Required(_)));
+        let required: Vec<_> = required.map(|param| json!(param.name)).collect();
+        if complete && !required.is_empty() {
+            let known = schema["required"].as_array().cloned().unwrap_or_default();
+            schema["required"] = json!([known, required].concat());
+        }
+    }
+
+    /// A table of parameters.
+    fn param_table(&self, info: &'static TableInfo) -> Value {
+        let mut schema = json!({
+            "type": "object",
+            "description": info.doc,
+            "properties": {},
+            "additionalProperties": false,
+        });
+        self.add_params(&mut schema, info.params, true);
+        schema
     }
 
     fn object(&self, spec: &'static TableSpec, kind: Option<&'static str>, complete: bool) -> Value {
@@ -115,11 +162,15 @@ impl Schema {
             Kind::Name(catalog) => {
                 json!({ "enum": catalog.cards(false).iter().map(|card| card.name).collect::<Vec<_>>() })
             }
+            Kind::Tag(catalog) => {
+                json!({ "enum": catalog.cards(false).iter().flat_map(Card::names).collect::<Vec<_>>() })
+            }
             Kind::CountOrWord { words, .. } => {
                 json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "enum": words }] })
             }
             Kind::Table(spec) => self.table(spec, complete),
             Kind::Tables(spec) => json!({ "type": "array", "items": self.table(spec, true) }),
+            Kind::ParamTables(info) => json!({ "type": "array", "items": self.param_table(info) }),
             Kind::Texts => {
                 json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
             }

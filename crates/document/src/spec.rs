@@ -3,7 +3,7 @@
 //! The reader looks keys up here (and so knows which ones exist), the JSON Schema and the reference
 //! are generated from here, so the three cannot drift apart.
 
-use bufferlab_params::{Catalog, ParamKind, Word};
+use bufferlab_params::{Card, Catalog, ParamKind, TableInfo, Word};
 use bufferlab_units::Time;
 
 /// A table of the format.
@@ -13,7 +13,7 @@ pub struct TableSpec {
     pub title: &'static str,
     /// What it is for.
     pub doc: &'static str,
-    /// Keys that it always accepts.
+    /// Keys that it always accepts. One of them may be `kind` with [`Kind::Tag`]: then the entry's parameters are keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
@@ -113,6 +113,8 @@ pub enum Kind {
     Words(&'static [Word]),
     /// The name of a registered entry.
     Name(&'static dyn Catalog),
+    /// The name of a registered entry whose parameters are keys of the same table.
+    Tag(&'static dyn Catalog),
     /// The name of a registered entry, or a table with `name` and its parameters.
     Entry(&'static dyn Catalog),
     /// A whole number of at least 1, or one of a few words.
@@ -135,6 +137,8 @@ pub enum Kind {
     Table(&'static TableSpec),
     /// A list of tables.
     Tables(&'static TableSpec),
+    /// A list of tables with parameters of an entry.
+    ParamTables(&'static TableInfo),
     /// A string or a list of strings.
     Texts,
     /// How many, or a list of their names.
@@ -199,6 +203,8 @@ impl Kind {
             ParamKind::Flag => Self::Flag,
             ParamKind::Choice(words) => Self::Words(words),
             ParamKind::List(element) => Self::List(element),
+            ParamKind::Nodes { .. } => Self::CountOrNames { of: "nodes" },
+            ParamKind::Tables(info) => Self::ParamTables(info),
             ParamKind::Profiles => return None,
         })
     }
@@ -226,7 +232,7 @@ impl Kind {
             Self::Ratios { min, max } => {
                 format!("{}, or a list with one per priority", ratio_bounds(min, max, false))
             }
-            Self::Name(catalog) => format!("the name of a {}", catalog.kind()),
+            Self::Name(catalog) | Self::Tag(catalog) => format!("the name of a {}", catalog.kind()),
             Self::Entry(catalog) => {
                 format!("the name of a {}, or a table with `name` and its parameters", catalog.kind())
             }
@@ -239,7 +245,7 @@ impl Kind {
                 format!("{}, or a list of {of}", words.join(", "))
             }
             Self::Table(spec) => format!("a table ({})", spec.title),
-            Self::Tables(_) => "a list of tables".to_owned(),
+            Self::Tables(_) | Self::ParamTables(_) => "a list of tables".to_owned(),
             Self::Texts => "a string, or a list of strings".to_owned(),
             Self::CountOrNames { of } => format!("a number of {of}, or a list of their names"),
             Self::Counts { min, max } => format!("a list of whole numbers, each {}", bounds(min, max)),
@@ -269,6 +275,21 @@ pub(crate) fn ratio_bounds(min: f64, max: f64, open: bool) -> String {
 }
 
 impl TableSpec {
+    /// The registry whose entries `kind` names.
+    #[must_use]
+    pub fn catalog(&self) -> Option<&'static dyn Catalog> {
+        self.keys.iter().find_map(|key| match key.kind {
+            Kind::Tag(catalog) => Some(catalog),
+            _ => None,
+        })
+    }
+
+    /// What `kind` may be, where a registry says it; `own`: also what a program has registered.
+    #[must_use]
+    pub fn cards(&self, own: bool) -> Vec<Card> {
+        self.catalog().map_or_else(Vec::new, |catalog| catalog.cards(own))
+    }
+
     /// Every key that a table of `kind` accepts, without `kind` itself.
     pub fn keys_of<'a>(&'a self, kind: Option<&str>) -> impl Iterator<Item = &'static KeySpec> + use<'a> {
         let variant = self.variants.iter().find(|variant| Some(variant.kind) == kind);

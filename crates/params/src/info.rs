@@ -86,9 +86,36 @@ pub enum ParamKind {
     List(&'static ParamKind),
     /// A list of buffer profiles; of two that name the same queue the later one counts.
     Profiles,
+    /// A list of tables, each with these parameters.
+    Tables(&'static TableInfo),
+    /// How many nodes, or a list of their names; a number stands for `prefix0`, `prefix1` …
+    Nodes {
+        /// What the names of numbered nodes begin with.
+        prefix: &'static str,
+    },
+}
+
+/// The tables of a list-valued parameter.
+#[derive(Debug, PartialEq)]
+pub struct TableInfo {
+    /// Heading in the reference: "an entry of topology.links".
+    pub title: &'static str,
+    /// What such a table is.
+    pub doc: &'static str,
+    /// Its keys.
+    pub params: &'static [ParamInfo],
 }
 
 impl ParamKind {
+    /// Any rate above 0.
+    pub const RATE: Self = Self::Rate { min: BitRate(1) };
+    /// Any span of time, even none.
+    pub const DELAY: Self = Self::Time { min: Time::ZERO };
+    /// Any span of time above 0.
+    pub const SPAN: Self = Self::Time { min: Time(1) };
+    /// Any number of bytes above 0.
+    pub const SIZE: Self = Self::Bytes { min: 1 };
+
     /// A whole number of at least `min`.
     #[must_use]
     pub const fn at_least(min: u64) -> Self {
@@ -120,6 +147,8 @@ impl ParamKind {
             Self::Text => "a string".to_owned(),
             Self::List(kind) => format!("a list, each {}", kind.expected()),
             Self::Profiles => "a list of profiles, each a table".to_owned(),
+            Self::Tables(_) => "a list of tables".to_owned(),
+            Self::Nodes { .. } => "a number of nodes, or a list of their names".to_owned(),
         }
     }
 }
@@ -133,7 +162,7 @@ fn names(words: &[Word]) -> String {
 }
 
 /// The description of one parameter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParamInfo {
     /// Name in scenario files and everywhere else.
     pub name: &'static str,
@@ -148,6 +177,62 @@ pub struct ParamInfo {
 }
 
 impl ParamInfo {
+    /// A parameter that must be given; `example` is a value as a scenario file would write it.
+    #[must_use]
+    pub const fn required(
+        name: &'static str,
+        kind: ParamKind,
+        example: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, kind, default: ParamValue::Required(example), artifact_default: None, doc }
+    }
+
+    /// A parameter that may be left out, and then says nothing.
+    #[must_use]
+    pub const fn optional(
+        name: &'static str,
+        kind: ParamKind,
+        example: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, kind, default: ParamValue::OptionalLike(example), artifact_default: None, doc }
+    }
+
+    /// A parameter of which a rule decides when it is left out, here in words.
+    #[must_use]
+    pub const fn computed(
+        name: &'static str,
+        kind: ParamKind,
+        rule: &'static str,
+        example: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, kind, default: ParamValue::Derived(rule, example), artifact_default: None, doc }
+    }
+
+    /// A parameter with a value when nothing is said.
+    #[must_use]
+    pub const fn with_default(
+        name: &'static str,
+        kind: ParamKind,
+        default: ParamValue,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, kind, default, artifact_default: None, doc }
+    }
+
+    /// A value as a scenario file would write it, for documentation and messages; the default where there is one.
+    #[must_use]
+    pub fn example(&self) -> String {
+        match &self.default {
+            ParamValue::Required(example)
+            | ParamValue::OptionalLike(example)
+            | ParamValue::Derived(_, example) => (*example).to_owned(),
+            default => default.to_string(),
+        }
+    }
+
     /// The default under `profile`.
     #[must_use]
     pub fn default_in(&self, profile: Profile) -> &ParamValue {
@@ -236,7 +321,9 @@ impl ParamKind {
             }
             (Self::Flag, ParamValue::Flag(_))
             | (Self::Choice(_), ParamValue::Choice(_))
-            | (Self::Text, ParamValue::Text(_)) => Ok(()),
+            | (Self::Text, ParamValue::Text(_))
+            | (Self::Nodes { .. }, ParamValue::Texts(_))
+            | (Self::Tables(_), ParamValue::Tables(_)) => Ok(()),
             _ => self.check_amount(value),
         }
     }

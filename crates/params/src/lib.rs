@@ -10,14 +10,18 @@
 //! the code does not handle fails to compile.
 
 mod choice;
+mod fault;
 mod info;
+mod names;
 mod params;
 pub mod profiles;
 mod registry;
 mod value;
 
 pub use choice::{Choice, Word};
-pub use info::{Misfit, ParamInfo, ParamKind, Profile};
+pub use fault::{Fault, Faults, Place};
+pub use info::{Misfit, ParamInfo, ParamKind, Profile, TableInfo};
+pub use names::{first_names, quoted_list, suggestion};
 pub use params::{BuildError, Params, ResolveError};
 pub use profiles::{BufferProfile, Direction, ThresholdRule};
 pub use registry::{Card, Catalog, Entry, RegisterError, Registry};

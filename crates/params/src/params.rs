@@ -43,12 +43,32 @@ impl fmt::Display for ResolveError {
 
 impl std::error::Error for ResolveError {}
 
-/// A complete set of parameters for one entry: every declared one has a value.
-#[derive(Clone, Debug, PartialEq)]
+/// A complete set of parameters for one entry: every declared one has a value, or is absent as its default says.
+#[derive(Clone, Debug)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
+    /// By value: what it is when it is not given.
+    absent: Vec<ParamValue>,
     /// By value: whether it is the default of the profile.
     defaults: Vec<bool>,
+}
+
+/// Equal values: where they come from does not count.
+impl PartialEq for Params {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
+/// `name = value` of all that have a value, as a scenario file would write an inline table.
+impl fmt::Display for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = self.values.iter().filter(|(_, value)| !value.is_absent());
+        for (index, (name, value)) in given.enumerate() {
+            write!(f, "{}{name} = {value}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
 }
 
 impl Params {
@@ -79,7 +99,8 @@ impl Params {
             return Err(ResolveError { given: None, name: (*name).to_owned(), message });
         }
         let defaults = infos.iter().zip(&values).map(|(info, (_, value))| value == info.default_in(profile));
-        Ok(Self { defaults: defaults.collect(), values })
+        let absent = infos.iter().map(|info| info.default_in(profile).clone());
+        Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
     /// Whether the value of `name` is the default: a default that does not suit an unusual switch is no mistake of the user, a chosen value is.
@@ -88,8 +109,72 @@ impl Params {
     /// If no such parameter is declared.
     #[must_use]
     pub fn is_default(&self, name: &str) -> bool {
-        let at = self.values.iter().position(|(known, _)| *known == name);
-        self.defaults[at.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}"))]
+        self.defaults[self.position(name)]
+    }
+
+    /// Whether there is a value: given, by default, or filled in since.
+    ///
+    /// # Panics
+    /// As [`Self::is_default`].
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        !self.get(name).is_absent()
+    }
+
+    /// Fills in what a rule decides. Kinds must stay.
+    ///
+    /// # Panics
+    /// As [`Self::is_default`].
+    pub fn set(&mut self, name: &str, value: ParamValue) {
+        let position = self.position(name);
+        self.values[position].1 = value;
+    }
+
+    /// Takes a value back: nothing was given.
+    ///
+    /// # Panics
+    /// As [`Self::is_default`].
+    pub fn unset(&mut self, name: &str) {
+        let position = self.position(name);
+        self.values[position].1 = self.absent[position].clone();
+    }
+
+    /// The time `name`, which is `computed` where it was not given; from now on it has that value.
+    ///
+    /// # Panics
+    /// As [`Self::ratio`]; the same holds for the others that fill in.
+    pub fn time_or(&mut self, name: &str, computed: Time) -> Time {
+        self.fill(name, ParamValue::Time(computed));
+        self.time(name)
+    }
+
+    /// The rate `name`, which is `computed` where it was not given.
+    pub fn rate_or(&mut self, name: &str, computed: BitRate) -> BitRate {
+        self.fill(name, ParamValue::Rate(computed));
+        self.rate(name)
+    }
+
+    /// The count `name`, which is `computed` where it was not given.
+    pub fn count_or(&mut self, name: &str, computed: u64) -> u64 {
+        self.fill(name, ParamValue::Count(computed));
+        self.count(name)
+    }
+
+    /// The word `name`, which is `computed` where it was not given.
+    pub fn choice_or<T: Choice>(&mut self, name: &str, computed: T) -> T {
+        self.fill(name, ParamValue::Choice(computed.word().into()));
+        self.choice(name)
+    }
+
+    fn fill(&mut self, name: &str, value: ParamValue) {
+        if !self.has(name) {
+            self.set(name, value);
+        }
+    }
+
+    fn position(&self, name: &str) -> usize {
+        let position = self.values.iter().position(|(known, _)| *known == name);
+        position.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}"))
     }
 
     /// The same parameters with other values, each made from name and value; kinds must stay.
@@ -105,8 +190,7 @@ impl Params {
     }
 
     fn get(&self, name: &str) -> &ParamValue {
-        let found = self.values.iter().find(|(known, _)| *known == name);
-        &found.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}")).1
+        &self.values[self.position(name)].1
     }
 
     /// Whether `name` has a value: it was given, or its default is one.
@@ -266,6 +350,25 @@ impl Params {
         match self.get(name) {
             ParamValue::Text(text) => text,
             other => panic!("{name} is not a text: {other}"),
+        }
+    }
+
+    /// A list of texts, such as a [`crate::ParamKind::Nodes`].
+    #[must_use]
+    pub fn texts(&self, name: &str) -> &[String] {
+        match self.get(name) {
+            ParamValue::Texts(texts) => texts,
+            other => panic!("{name} is not a list of texts: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::Tables`].
+    #[must_use]
+    pub fn tables(&self, name: &str) -> &[Self] {
+        match self.get(name) {
+            ParamValue::Tables(tables) => tables,
+            absent if absent.is_absent() => &[],
+            other => panic!("{name} is not a list of tables: {other}"),
         }
     }
 

@@ -163,6 +163,24 @@ impl<E: Entry> Registry<E> {
         self.add(entry, false)
     }
 
+    /// Like [`Self::register`], for entries that share a table with keys that all of them have: no parameter may be called like one.
+    ///
+    /// # Errors
+    /// As [`Self::register`]; if a parameter is called like one of `common`.
+    pub fn register_below(&self, common: &[&str], entry: E) -> Result<&'static E, RegisterError> {
+        check_common(E::KIND, common, &entry.card())?;
+        self.add(entry, false)
+    }
+
+    /// The same for [`Self::replace`].
+    ///
+    /// # Errors
+    /// As [`Self::register_below`] and [`Self::replace`].
+    pub fn replace_below(&self, common: &[&str], entry: E) -> Result<&'static E, RegisterError> {
+        check_common(E::KIND, common, &entry.card())?;
+        self.add(entry, true)
+    }
+
     /// Like [`Self::register`], but takes the place of an own entry of the same name: for interactive work in which an entry
     /// is written, tried and written again. Built-in entries cannot be replaced. What was built of the old one goes on.
     ///
@@ -244,6 +262,19 @@ fn check(kind: &'static str, separator: char, card: &Card) -> Result<(), Registe
         })?;
     }
     Ok(())
+}
+
+/// Parameters must not hide the keys that every entry has.
+fn check_common(kind: &'static str, common: &[&str], card: &Card) -> Result<(), RegisterError> {
+    match card.params.iter().find(|param| common.contains(&param.name)) {
+        None => Ok(()),
+        Some(param) => Err(RegisterError::Parameter {
+            kind,
+            entry: card.name.to_owned(),
+            parameter: param.name.to_owned(),
+            why: format!("every {kind} has this key; choose another name"),
+        }),
+    }
 }
 
 fn check_parameter(param: &ParamInfo, before: &[ParamInfo]) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! Values of parameters.
 
+use crate::params::Params;
 use crate::profiles::BufferProfile;
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
@@ -12,8 +13,12 @@ pub enum ParamValue {
     Required(&'static str),
     /// As a default only: nothing was given, and a rule decides, here in words. What it depends on is known where the entry is built.
     Computed(&'static str),
+    /// As a default only: the same with an example, as a scenario file would write it.
+    Derived(&'static str, &'static str),
     /// As a default only: the value may be left out, and then nothing is asked of it.
     Optional,
+    /// As a default only: the same with an example, as a scenario file would write it.
+    OptionalLike(&'static str),
     /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),
     /// See [`crate::ParamKind::RatioPerPriority`]; never empty.
@@ -38,13 +43,25 @@ pub enum ParamValue {
     List(Cow<'static, [ParamValue]>),
     /// See [`crate::ParamKind::Profiles`]; may be empty.
     Profiles(Cow<'static, [BufferProfile]>),
+    /// Several texts.
+    Texts(Vec<String>),
+    /// See [`crate::ParamKind::Tables`]; each complete.
+    Tables(Vec<Params>),
 }
 
 impl ParamValue {
-    /// Whether it stands for a value that was not given: [`Self::Required`], [`Self::Computed`] or [`Self::Optional`].
+    /// Whether it stands for a value that was not given, as only defaults do: [`Self::Required`], [`Self::Computed`],
+    /// [`Self::Derived`], [`Self::Optional`] or [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {
-        matches!(self, Self::Required(_) | Self::Computed(_) | Self::Optional)
+        matches!(
+            self,
+            Self::Required(_)
+                | Self::Computed(_)
+                | Self::Derived(..)
+                | Self::Optional
+                | Self::OptionalLike(_)
+        )
     }
 }
 
@@ -53,8 +70,8 @@ impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Required(_) => f.write_str("required"),
-            Self::Computed(rule) => f.write_str(rule),
-            Self::Optional => f.write_str("optional"),
+            Self::Computed(rule) | Self::Derived(rule, _) => f.write_str(rule),
+            Self::Optional | Self::OptionalLike(_) => f.write_str("optional"),
             Self::Ratio(x) => write!(f, "{x}"),
             Self::RatioPerPriority(list) if list.len() == 1 => write!(f, "{}", list[0]),
             Self::RatioPerPriority(list) => f.debug_list().entries(list.iter()).finish(),
@@ -73,6 +90,11 @@ impl fmt::Display for ParamValue {
             }
             Self::Profiles(list) => {
                 let list: Vec<_> = list.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", list.join(", "))
+            }
+            Self::Texts(list) => f.debug_list().entries(list).finish(),
+            Self::Tables(list) => {
+                let list: Vec<_> = list.iter().map(|table| format!("{{ {table} }}")).collect();
                 write!(f, "[{}]", list.join(", "))
             }
         }

@@ -182,7 +182,11 @@ fn given(info: &PolicyInfo, values: &Bound<'_, PyDict>) -> PyResult<Vec<(String,
             ParamKind::Choice(_) => ParamValue::Choice(value.extract::<String>()?.into()),
             ParamKind::Rate { .. } => ParamValue::Rate(BitRate(value.extract()?)),
             ParamKind::Text => ParamValue::Text(value.extract::<String>()?.into()),
-            ParamKind::BytesPerPort { .. } | ParamKind::List(_) | ParamKind::Profiles => {
+            ParamKind::BytesPerPort { .. }
+            | ParamKind::List(_)
+            | ParamKind::Profiles
+            | ParamKind::Tables(_)
+            | ParamKind::Nodes { .. } => {
                 return Err(PyTypeError::new_err(format!("{name} can be set in scenarios only")));
             }
         };

@@ -11,9 +11,7 @@ mod profiles;
 pub(crate) use catalogs::{CONGESTION_CONTROL_CATALOG, POLICY_CATALOG};
 pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
 pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRACE_ADDRESS, TRANSPORT};
-pub(crate) use keys::{
-    CHANGE, HOST, LINK, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD,
-};
+pub(crate) use keys::{CHANGE, HOST, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
 pub(crate) use profiles::PROFILE;
 
 pub(crate) use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec, Variant, Wanted};

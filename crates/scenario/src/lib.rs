@@ -18,14 +18,13 @@ mod model;
 mod read;
 mod reference;
 mod schema;
-pub mod topology;
-
 use bufferlab_document::{context, convert, files, quantity, reader, resolved, tree};
 
 pub use bufferlab_document::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };
 pub use bufferlab_document::{LoadError, Problem};
+pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology};
 pub use load::{Loaded, load, load_text};
 pub use model::*;
 pub use read::InputFile;

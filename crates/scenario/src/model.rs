@@ -6,6 +6,7 @@ pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Hardware, ParamValue, Profile};
 use bufferlab_params::choices;
+pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
 use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_transport::{HyStart, Spacing};
 use bufferlab_units::{BitRate, Time};
@@ -40,72 +41,6 @@ pub struct Scenario {
     pub faults: Vec<FaultSpec>,
     /// What is recorded.
     pub output: OutputSpec,
-}
-
-/// A graph of hosts and switches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Topology {
-    /// The generator's name, for reports: `leaf_spine`, `graph` …
-    pub kind: String,
-    /// Host names; a host's index is its address.
-    pub hosts: Vec<String>,
-    /// Switch names.
-    pub switches: Vec<String>,
-    /// Tier of every switch (0 next to hosts), for reports and routing of the generators.
-    pub tiers: Vec<u8>,
-    /// Cables. A switch's port numbers follow their order here. A host has exactly one.
-    pub links: Vec<LinkSpec>,
-    /// How a packet chooses among equal shortest paths.
-    pub multipath: Multipath,
-    /// Next hops that are not those of shortest paths; a later one wins.
-    pub routes: Vec<RouteSpec>,
-}
-
-/// Where switches send packets for some hosts, in place of the shortest path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouteSpec {
-    /// The switches, by index.
-    pub at: Vec<u32>,
-    /// The destinations, by index.
-    pub to: Vec<u32>,
-    /// The neighbouring switch that takes them, over any cable between the two that is up; if there is none, the shortest path holds.
-    pub via: u32,
-}
-
-/// A node of the graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Node {
-    /// Index into [`Topology::hosts`].
-    Host(u32),
-    /// Index into [`Topology::switches`].
-    Switch(u32),
-}
-
-/// A full-duplex cable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkSpec {
-    /// One end.
-    pub a: Node,
-    /// The other end.
-    pub b: Node,
-    /// Rate from `a` to `b`.
-    pub rate_ab: BitRate,
-    /// Rate from `b` to `a`; differs only where the scenario asks for asymmetry.
-    pub rate_ba: BitRate,
-    /// Propagation delay of either direction.
-    pub delay: Time,
-    /// Intervals `[from, until)` during which the cable is down; `until` may be [`Time::MAX`].
-    pub down: Vec<(Time, Time)>,
-}
-
-choices! {
-    /// How a packet chooses among equal shortest paths.
-    #[derive(Default)]
-    pub enum Multipath {
-        #[default]
-        EcmpFlow = "ecmp": "a seeded hash of the flow: all of its packets take one path per direction",
-        Spray = "spray": "every packet draws its own path",
-    }
 }
 
 /// A switch: its buffer, policy, marker and scheduler.

@@ -4,7 +4,6 @@ mod changes;
 mod congestion;
 mod faults;
 mod files;
-mod graph;
 mod hardware;
 mod multi_get;
 mod on_off;
@@ -63,7 +62,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         reader.error("name", Complaint::new("the name is empty", "expected a name, for folders and titles"));
     }
 
-    let networks = topology::read(&mut reader);
+    let networks = topology::read(&mut reader, profile);
     let groups = switch::read_groups(&mut reader, networks.as_ref(), profile);
     let mut transports = transport::read(&mut reader, groups.as_deref(), profile);
     let switches = match (&networks, &groups) {

@@ -1,7 +1,7 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    BURST, CHANGE, ECN, FAULT, HARDWARE, HOST, LINK, OTHER_BURST, OUTPUT, PFC, PROFILE, ROOT, ROUTE,
+    BURST, CHANGE, ECN, FAULT, HARDWARE, HOST, OTHER_BURST, OUTPUT, PFC, PROFILE, ROOT, ROUTE,
     SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS, TRANSPORT, WATCHDOG, WORKLOAD,
 };
 use bufferlab_core::{POLICIES, Profile};
@@ -17,7 +17,6 @@ pub fn reference() -> String {
     let tables = [
         &ROOT,
         &TOPOLOGY,
-        &LINK,
         &CHANGE,
         &ROUTE,
         &SWITCH,

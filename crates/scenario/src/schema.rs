@@ -67,15 +67,23 @@ mod tests {
 
     /// Compares a table of the schema with what the reader accepts, and every table below it.
     fn assert_same_keys(spec: &'static TableSpec, schema: &Value, extends: bool) {
-        let kinds: Vec<_> = match spec.variants {
+        let cards = spec.cards(false);
+        let names: Vec<_> = match spec.catalog() {
+            Some(_) => cards.iter().map(|card| card.name).collect(),
+            None => spec.variants.iter().map(|variant| variant.kind).collect(),
+        };
+        let kinds: Vec<_> = match names.as_slice() {
             [] => vec![(None, schema)],
-            variants => {
+            names => {
                 let schemas = schema["anyOf"].as_array().expect("one schema per kind");
-                variants.iter().map(|variant| Some(variant.kind)).zip(schemas).collect()
+                assert_eq!(schemas.len(), names.len(), "{}", spec.title);
+                names.iter().map(|name| Some(*name)).zip(schemas).collect()
             }
         };
         for (kind, schema) in kinds {
             let mut accepted: BTreeSet<_> = spec.keys_of(kind).map(|key| key.name).collect();
+            let card = cards.iter().find(|card| Some(card.name) == kind);
+            accepted.extend(card.into_iter().flat_map(|card| card.params).map(|param| param.name));
             accepted.extend(kind.map(|_| "kind"));
             if std::ptr::eq(spec, &SWITCH_OVERRIDE) {
                 accepted.extend(SWITCH.keys.iter().map(|key| key.name));

@@ -74,6 +74,8 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
         ParamKind::Rate { .. } => value.as_str().and_then(parse_rate).map(ParamValue::Rate),
         ParamKind::Text => value.as_str().map(|text| ParamValue::Text(text.to_owned().into())),
         ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
+        // No policy has such parameters.
+        ParamKind::Tables(_) | ParamKind::Nodes { .. } => None,
     }
 }
 

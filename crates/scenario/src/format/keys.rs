@@ -7,6 +7,7 @@ use crate::model::{LoadReference, Multipath, NicQueueing};
 use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
 use bufferlab_params::{Choice, Profile};
+use bufferlab_topology::TOPOLOGIES;
 
 pub(super) const fn required(
     name: &'static str,
@@ -52,7 +53,6 @@ const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
 pub(super) const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
 const SMALL_SIZE: Kind = Kind::Size { min: 1, max: u32::MAX as u64 };
 const SMALL_SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u32::MAX as u64 };
-const NODES: u64 = 1 << 20;
 const PRIORITY: Kind = Kind::Count { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
 pub(super) const PRIORITIES: Kind = Kind::Counts { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
 
@@ -138,13 +138,13 @@ pub(crate) static ROOT: TableSpec = TableSpec {
 };
 
 const DELAY: &str = "\"10 us\"";
-const RATE: &str = "\"10 Gb/s\"";
 
 /// Nodes and links.
 pub(crate) static TOPOLOGY: TableSpec = TableSpec {
     title: "[topology]",
     doc: "Nodes and cables. Hosts are named h0, h1 … in the order of their addresses (a graph may name them).",
     keys: &[
+        required("kind", Kind::Tag(&TOPOLOGIES), "\"single_switch\"", "What builds the network."),
         default(
             "multipath",
             Kind::Words(Multipath::WORDS),
@@ -164,115 +164,6 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
             "[{ at = \"s0\", to = \"h2\", via = \"s1\" }]",
             "Next hops in place of shortest paths.",
         ),
-    ],
-    variants: &[
-        Variant {
-            kind: "single_switch",
-            doc: "All hosts on one switch, called `switch`.",
-            keys: &[
-                required("hosts", count(2, NODES), "8", "Number of hosts."),
-                required("rate", Kind::Rate, RATE, "Rate of every link."),
-                computed(
-                    "uplink_rate",
-                    Kind::Rate,
-                    "`rate`",
-                    "\"100 Gb/s\"",
-                    "Rate from the hosts to the switch, where it differs: with fast uplinks bursts reach the switch at the rate \
-                     of their source, and only its ports are slow.",
-                ),
-                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of every link, one way."),
-            ],
-        },
-        Variant {
-            kind: "dumbbell",
-            doc: "Two switches, `left` and `right`, with a bottleneck between them. The left hosts come first.",
-            keys: &[
-                required("hosts_per_side", count(1, NODES), "4", "Hosts on either switch."),
-                required("host_rate", Kind::Rate, RATE, "Rate of the access links."),
-                required("bottleneck_rate", Kind::Rate, RATE, "Rate of the link between the switches."),
-                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of the access links, one way."),
-                computed(
-                    "bottleneck_delay",
-                    SPAN_OR_ZERO,
-                    "`delay`",
-                    "\"1 ms\"",
-                    "Propagation delay between the switches, one way.",
-                ),
-            ],
-        },
-        Variant {
-            kind: "leaf_spine",
-            doc: "Racks of hosts on leaves `leaf0`, `leaf1` …, every leaf cabled to every spine `spine0`, `spine1` …",
-            keys: &[
-                required("leaves", count(1, NODES), "2", "Number of leaves (racks)."),
-                required("hosts_per_leaf", count(1, NODES), "32", "Hosts on every leaf."),
-                required("spines", count(1, NODES), "2", "Number of spines."),
-                default("links_per_pair", count(1, 1024), "1", "Parallel cables between a leaf and a spine."),
-                required("host_rate", Kind::Rate, RATE, "Rate of the access links."),
-                computed(
-                    "fabric_rate",
-                    Kind::Rate,
-                    "`host_rate`",
-                    RATE,
-                    "Rate of a cable between leaf and spine.",
-                ),
-                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of the access links, one way."),
-                computed(
-                    "fabric_delay",
-                    SPAN_OR_ZERO,
-                    "`delay`",
-                    DELAY,
-                    "Propagation delay between leaf and spine, one way.",
-                ),
-            ],
-        },
-        Variant {
-            kind: "fat_tree",
-            doc: "The three-tier fat tree of k-port switches (Al-Fares, Loukissas, Vahdat 2008): k pods of k/2 edge and \
-                  k/2 aggregation switches, (k/2)² cores, k³/4 hosts. Switches: `edge0_1` (pod, number), `agg0_1`, `core0`.",
-            keys: &[
-                required("k", count(2, 64), "4", "Ports per switch, even."),
-                required("rate", Kind::Rate, RATE, "Rate of every link."),
-                required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay of every link, one way."),
-            ],
-        },
-        Variant {
-            kind: "graph",
-            doc: "Any connected graph in which every host has exactly one cable.",
-            keys: &[
-                required(
-                    "hosts",
-                    Kind::CountOrNames { of: "nodes" },
-                    "[\"client\", \"server\"]",
-                    "How many (h0, h1 …) or their names.",
-                ),
-                required(
-                    "switches",
-                    Kind::CountOrNames { of: "nodes" },
-                    "[\"s0\", \"s1\"]",
-                    "How many (s0, s1 …) or their names.",
-                ),
-                required(
-                    "links",
-                    Kind::Tables(&LINK),
-                    "[{ a = \"h0\", b = \"s0\", rate = \"10 Gb/s\", delay = \"1 us\" }]",
-                    "The cables. A switch's ports follow their order.",
-                ),
-            ],
-        },
-    ],
-};
-
-/// A cable of a graph.
-pub(crate) static LINK: TableSpec = TableSpec {
-    title: "an entry of topology.links",
-    doc: "A full-duplex cable of a graph.",
-    keys: &[
-        required("a", TEXT, "\"h0\"", "One end."),
-        required("b", TEXT, "\"s0\"", "The other end."),
-        required("rate", Kind::Rate, RATE, "Rate, either direction."),
-        required("delay", SPAN_OR_ZERO, DELAY, "Propagation delay, one way."),
-        default("count", count(1, 1024), "1", "So many parallel cables."),
     ],
     variants: &[],
 };

@@ -1,7 +1,6 @@
 //! `[[topology.change]]`: cables that differ from what the generator built.
 
-use super::topology::first_names;
-use crate::context::Complaint;
+use crate::context::{Complaint, first_names};
 use crate::convert;
 use crate::model::Topology;
 use crate::quantity::format_time;

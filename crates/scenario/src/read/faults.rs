@@ -1,7 +1,7 @@
 //! `[[fault]]`: hosts that misbehave.
 
-use super::topology::{Networks, first_names};
-use crate::context::{Complaint, suggestion};
+use super::topology::Networks;
+use crate::context::{Complaint, first_names, suggestion};
 use crate::model::{FaultSpec, Node, SwitchSpec};
 use crate::quantity::format_time;
 use crate::reader::Reader;

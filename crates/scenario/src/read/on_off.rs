@@ -1,9 +1,8 @@
 //! `kind = "on_off"` and `kind = "bursts"`: traffic without congestion control.
 
-use super::topology::first_names;
 use super::transport::Transports;
 use super::workload::{Facts, pattern};
-use crate::context::{Complaint, suggestion};
+use crate::context::{Complaint, first_names, suggestion};
 use crate::convert;
 use crate::model::{Between, OtherBurst, TrafficProcess, TransportSpec};
 use crate::quantity::{format_rate, format_time};

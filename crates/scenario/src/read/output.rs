@@ -1,7 +1,7 @@
 //! `[host]` and `[output]`.
 
-use super::topology::{Networks, first_names};
-use crate::context::{Complaint, suggestion};
+use super::topology::Networks;
+use crate::context::{Complaint, first_names, suggestion};
 use crate::model::{HostSpec, NicQueueing, OutputSpec};
 use crate::quantity::format_time;
 use crate::reader::Reader;

@@ -1,7 +1,6 @@
 //! `[[switch_override]]`: which entries apply to which switches.
 
-use super::topology::first_names;
-use crate::context::{Complaint, suggestion};
+use crate::context::{Complaint, first_names, suggestion};
 use crate::convert;
 use crate::format::SWITCH_OVERRIDE;
 use crate::reader::Reader;

@@ -4,12 +4,11 @@ use super::profiles;
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::convert;
 use crate::format::{Kind, PROFILE, Wanted};
-use crate::quantity::{format_rate, format_size, format_time};
 use crate::reader::Reader;
-use crate::resolved::{OutTable, OutValue, float, list, quote};
+use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, Value, expand_name};
-use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params, PolicyInfo, Profile, find_policy, policies};
-use bufferlab_units::{BitRate, Time};
+use bufferlab_core::{ParamKind, ParamValue, Params, PolicyInfo, Profile, find_policy, policies};
+use bufferlab_document::params::parameter;
 
 /// A policy with all of its parameters.
 #[derive(Clone, Debug)]
@@ -148,73 +147,10 @@ pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).unwrap_or(Kind::Tables(&PROFILE))
 }
 
-fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Complaint> {
-    let example = write(&info.default);
-    let value =
-        value(item, &Wanted { name: info.name, kind: kind_of_parameter(info.kind), example: &example })?;
-    info.check(&value).map_err(|misfit| {
-        Complaint::new(misfit.to_string(), format!("expected {}", info.expected()))
-            .help(format!("for example {} = {example}", info.name))
-    })?;
-    Ok(value)
-}
-
-/// A value of one of the kinds that parameters have.
-fn value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint> {
-    Ok(match wanted.kind {
-        Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),
-        Kind::Ratios { min, max } => {
-            let ratio = |item| convert::ratio(item, wanted, min, max, false);
-            let list = match &item.value {
-                Value::Array(list) => list.iter().map(ratio).collect::<Result<_, _>>()?,
-                _ => vec![ratio(item)?],
-            };
-            ParamValue::RatioPerPriority(list.into())
-        }
-        Kind::Size { min, max } => ParamValue::Bytes(convert::size(item, wanted, min, max)?),
-        Kind::SizePerPort { min } => {
-            let size = |item| convert::size(item, wanted, min, u64::MAX);
-            match &item.value {
-                Value::Array(list) => {
-                    ParamValue::BytesPerPort(list.iter().map(size).collect::<Result<Vec<_>, _>>()?.into())
-                }
-                _ => ParamValue::Bytes(size(item)?),
-            }
-        }
-        Kind::Time { zero } => ParamValue::Time(Time(convert::time(item, wanted, zero)?)),
-        Kind::Count { min, max } => ParamValue::Count(convert::count(item, wanted, min, max)?),
-        Kind::Flag => ParamValue::Flag(convert::flag(item, wanted)?),
-        Kind::Rate => ParamValue::Rate(BitRate(convert::rate(item, wanted)?)),
-        Kind::Text => ParamValue::Text(convert::text(item, wanted)?.to_owned().into()),
-        Kind::Words(_) => {
-            ParamValue::Choice(convert::word(item, wanted, &convert::words_of(&wanted.kind))?.into())
-        }
-        Kind::List(element) => {
-            let element = Wanted { kind: kind_of_parameter(*element), ..*wanted };
-            let list = convert::elements(item, wanted)?.iter().map(|item| value(item, &element));
-            ParamValue::List(list.collect::<Result<Vec<_>, _>>()?.into())
-        }
-        _ => unreachable!("no parameter has another kind"),
-    })
-}
-
 /// A value as the file would write it, exactly.
 fn write(value: &ParamValue) -> String {
     match value {
-        ParamValue::Ratio(number) => float(*number),
-        ParamValue::RatioPerPriority(ratios) if ratios.len() == 1 => float(ratios[0]),
-        ParamValue::RatioPerPriority(ratios) => list(ratios.iter().map(|&ratio| float(ratio))),
-        ParamValue::Bytes(bytes) => quote(&format_size(*bytes)),
-        ParamValue::BytesPerPort(sizes) => list(sizes.iter().map(|&bytes| quote(&format_size(bytes)))),
-        ParamValue::Time(span) => quote(&format_time(*span)),
-        ParamValue::Rate(rate) => quote(&format_rate(*rate)),
-        ParamValue::Count(number) => number.to_string(),
-        ParamValue::Flag(flag) => flag.to_string(),
-        ParamValue::Choice(word) | ParamValue::Text(word) => quote(word),
-        ParamValue::Required(example) => (*example).to_owned(),
-        ParamValue::Computed(rule) => (*rule).to_owned(),
-        ParamValue::Optional => String::new(),
-        ParamValue::List(values) => list(values.iter().map(write)),
         ParamValue::Profiles(profiles) => list(profiles.iter().map(profiles::write)),
+        other => bufferlab_document::params::write(other),
     }
 }

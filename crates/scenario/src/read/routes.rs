@@ -1,8 +1,7 @@
 //! `[[topology.route]]`: next hops in place of shortest paths.
 
 use super::overrides::matches_glob;
-use super::topology::first_names;
-use crate::context::{Complaint, suggestion};
+use crate::context::{Complaint, first_names, suggestion};
 use crate::convert;
 use crate::model::{Node, RouteSpec, Topology};
 use crate::reader::Reader;

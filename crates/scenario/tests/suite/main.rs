@@ -4,6 +4,7 @@ mod common;
 mod flow_control;
 mod meaning;
 mod mistakes;
+mod own_topologies;
 mod reference;
 mod round_trip;
 mod schema;

@@ -1,19 +1,84 @@
-//! The network as a graph: what drivers ask of it, and the generators that build it.
+//! The network as a graph: what drivers ask of it, and the registry of what builds it.
+//!
+//! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a function from parameters to a
+//! [`Topology`]. [`TOPOLOGIES`] lists them; the scenario format, its schema and its reference follow from the list. A program
+//! adds its own with [`register_topology`].
 
-mod dumbbell;
-mod fat_tree;
-mod graph;
-mod leaf_spine;
-mod single_switch;
+mod kinds;
+mod problems;
+mod registry;
 
-pub use dumbbell::Dumbbell;
-pub use fat_tree::FatTree;
-pub use graph::GraphProblem;
-pub use leaf_spine::LeafSpine;
-pub use single_switch::SingleSwitch;
+pub use problems::GraphProblem;
+pub use registry::{BuildTopology, TOPOLOGIES, TopologyInfo, register_topology};
 
-use crate::model::{LinkSpec, Node, Topology};
+use bufferlab_params::choices;
 use bufferlab_units::{BitRate, Time};
+
+/// A graph of hosts and switches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// The generator's name, for reports: `leaf_spine`, `graph` …
+    pub kind: String,
+    /// Host names; a host's index is its address.
+    pub hosts: Vec<String>,
+    /// Switch names.
+    pub switches: Vec<String>,
+    /// Tier of every switch (0 next to hosts), for reports and routing of the generators.
+    pub tiers: Vec<u8>,
+    /// Cables. A switch's port numbers follow their order here. A host has exactly one.
+    pub links: Vec<LinkSpec>,
+    /// How a packet chooses among equal shortest paths.
+    pub multipath: Multipath,
+    /// Next hops that are not those of shortest paths; a later one wins.
+    pub routes: Vec<RouteSpec>,
+}
+
+/// Where switches send packets for some hosts, in place of the shortest path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteSpec {
+    /// The switches, by index.
+    pub at: Vec<u32>,
+    /// The destinations, by index.
+    pub to: Vec<u32>,
+    /// The neighbouring switch that takes them, over any cable between the two that is up; if there is none, the shortest path holds.
+    pub via: u32,
+}
+
+/// A node of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    /// Index into [`Topology::hosts`].
+    Host(u32),
+    /// Index into [`Topology::switches`].
+    Switch(u32),
+}
+
+/// A full-duplex cable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// One end.
+    pub a: Node,
+    /// The other end.
+    pub b: Node,
+    /// Rate from `a` to `b`.
+    pub rate_ab: BitRate,
+    /// Rate from `b` to `a`; differs only where the scenario asks for asymmetry.
+    pub rate_ba: BitRate,
+    /// Propagation delay of either direction.
+    pub delay: Time,
+    /// Intervals `[from, until)` during which the cable is down; `until` may be [`Time::MAX`].
+    pub down: Vec<(Time, Time)>,
+}
+
+choices! {
+    /// How a packet chooses among equal shortest paths.
+    #[derive(Default)]
+    pub enum Multipath {
+        #[default]
+        EcmpFlow = "ecmp": "a seeded hash of the flow: all of its packets take one path per direction",
+        Spray = "spray": "every packet draws its own path",
+    }
+}
 
 /// A switch's end of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +114,14 @@ impl LinkSpec {
 }
 
 impl Topology {
+    /// A network of these nodes and cables, with the tiers that follow; packets take the shortest paths.
+    #[must_use]
+    pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
+        let mut topology = Self { hosts, switches, links, ..Self::default() };
+        topology.tiers = topology.distances_from_hosts();
+        topology
+    }
+
     /// The ports of `switch` in order: port number = index.
     #[must_use]
     pub fn ports_of(&self, switch: u32) -> Vec<Port> {
@@ -165,18 +238,24 @@ impl Topology {
     }
 }
 
-/// `h0`, `h1` …
-fn host_names(count: u32) -> Vec<String> {
-    numbered("h", count)
-}
-
-fn numbered(prefix: &str, count: u32) -> Vec<String> {
+/// So many names: `h0`, `h1` … for the prefix `h`.
+#[must_use]
+pub fn numbered(prefix: &str, count: u32) -> Vec<String> {
     (0..count).map(|index| format!("{prefix}{index}")).collect()
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use bufferlab_params::{ParamValue, Params, Profile};
+
+    /// What the registered topology `kind` builds of these parameters.
+    pub(crate) fn built(kind: &str, given: &[(&str, ParamValue)]) -> Topology {
+        let info = TOPOLOGIES.find(kind).expect("it is registered");
+        let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let mut params = Params::resolve(info.params, Profile::Paper, &given).expect("they are right");
+        (info.build)(&mut params).expect("they suit each other")
+    }
 
     /// What holds for every generator: counts, one cable per host, connected, unique names, tiers.
     pub(crate) fn assert_sound(topology: &Topology, hosts: usize, switches: usize, links: usize) {
@@ -193,8 +272,14 @@ pub(crate) mod tests {
     #[test]
     fn a_port_shows_its_own_direction() {
         let rate = BitRate::gbps(10);
-        let mut topology =
-            SingleSwitch { hosts: 2, rate, uplink_rate: rate, delay: Time::from_us(1) }.build();
+        let mut topology = built(
+            "single_switch",
+            &[
+                ("hosts", ParamValue::Count(2)),
+                ("rate", ParamValue::Rate(rate)),
+                ("delay", ParamValue::Time(Time::from_us(1))),
+            ],
+        );
         let Node::Host(_) = topology.links[1].a else { panic!("the generator writes the host first") };
         topology.links[1].rate_ab = BitRate::gbps(1);
         assert_eq!(topology.switch_port_rates(0), [BitRate::gbps(10), BitRate::gbps(10)]);

@@ -1,7 +1,8 @@
 //! What makes a graph a network, and how far its switches are from hosts.
 
-use crate::model::{Node, Topology};
+use crate::{Node, Topology};
 use std::collections::VecDeque;
+use std::fmt;
 
 /// Why a graph is no network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,19 @@ pub enum GraphProblem {
         /// They, in order: hosts first.
         nodes: Vec<Node>,
     },
+}
+
+impl fmt::Display for GraphProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DuplicateName(name) => write!(f, "two nodes are called \"{name}\""),
+            Self::SelfLoop { link } => write!(f, "cable {link} joins a node to itself"),
+            Self::HostToHost { link } => write!(f, "cable {link} joins two hosts"),
+            Self::HostWithoutLink { host } => write!(f, "host {host} has no cable"),
+            Self::HostWithSeveralLinks { host, links } => write!(f, "host {host} has {} cables", links.len()),
+            Self::Unconnected { nodes } => write!(f, "{} nodes cannot be reached", nodes.len()),
+        }
+    }
 }
 
 impl Topology {
@@ -126,7 +140,7 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::LinkSpec;
+    use crate::LinkSpec;
     use bufferlab_units::{BitRate, Time};
 
     fn graph(hosts: &[&str], switches: &[&str], links: &[(Node, Node)]) -> Topology {
