@@ -39,7 +39,7 @@ fn describe(info: &PolicyInfo) -> String {
             let _ = write!(text, "   (profile artifact: {artifact})");
         }
         let _ = writeln!(text, "\n      {}", param.expected());
-        for line in wrap(param.doc, 90) {
+        for line in wrap(&param.documentation(), 90) {
             let _ = writeln!(text, "      {line}");
         }
     }

@@ -6,7 +6,7 @@
 use crate::shared_pool::Reserves;
 use crate::weight::Weight;
 use bufferlab_params::profiles::ThresholdRule;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
 /// Deviations of a chip from the ideal of bytes, one pool and instant thresholds.
@@ -79,19 +79,25 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
             ParamValue::Profiles(list.into())
         }
         // A control plane that computes alphas writes rounded ones.
-        ParamValue::Choice(_) => match kind {
-            Some(ParamKind::Choice(words))
-                if name == "alpha_steps" && words.iter().any(|word| word.name == POWERS_OF_TWO) =>
-            {
-                ParamValue::Choice(POWERS_OF_TWO.into())
-            }
-            _ => value.clone(),
-        },
+        ParamValue::Choice(_)
+            if name == ALPHA_STEPS && kind == Some(ParamKind::Choice(AlphaSteps::WORDS)) =>
+        {
+            ParamValue::word(AlphaSteps::PowersOfTwo.word())
+        }
         _ => value.clone(),
     }
 }
 
-const POWERS_OF_TWO: &str = "powers-of-two";
+/// The parameter of a policy whose control plane computes alphas: what the switch does with them.
+pub(crate) const ALPHA_STEPS: &str = "alpha_steps";
+
+choices! {
+    /// Which alphas a switch accepts from a control plane.
+    pub(crate) enum AlphaSteps {
+        Exact = "exact": "any",
+        PowersOfTwo = "powers-of-two": "powers of two, as most chips do (the nearest by ratio is taken)",
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -79,10 +79,12 @@ macro_rules! choices {
     };
 }
 
-/// Words without an enumeration behind them.
-#[macro_export]
-macro_rules! words {
-    ($($word:literal),+ $(,)?) => { &[$($crate::Word { name: $word, meaning: "" },)+] };
+/// What each of `words` chooses, as a sentence; empty if none says what it means.
+#[must_use]
+pub fn meanings(words: &[Word]) -> String {
+    let told = words.iter().filter(|word| !word.meaning.is_empty());
+    let told: Vec<_> = told.map(|word| format!("`{}`: {}", word.name, word.meaning)).collect();
+    if told.is_empty() { String::new() } else { format!("{}.", told.join("; ")) }
 }
 
 #[cfg(test)]
@@ -104,5 +106,13 @@ mod tests {
             assert_eq!(Size::from_word(word.name), Some(*value));
         }
         assert_eq!(Size::from_word("middle"), None);
+    }
+
+    #[test]
+    fn meanings_make_a_sentence_and_words_without_one_are_left_out() {
+        assert_eq!(meanings(Size::WORDS), "`small`: not much; `large`: much.");
+        let untold = Word { name: "odd", meaning: "" };
+        assert_eq!(meanings(&[untold, Size::WORDS[1]]), "`large`: much.");
+        assert_eq!(meanings(&[untold]), "");
     }
 }

@@ -1,9 +1,10 @@
 //! What a parameter is: its kind, its range, its default in each reading.
 
-use crate::choice::Word;
+use crate::choice::{Word, meanings};
 use crate::choices;
 use crate::value::ParamValue;
 use bufferlab_units::{BitRate, Time};
+use std::borrow::Cow;
 use std::fmt;
 
 choices! {
@@ -172,7 +173,7 @@ pub struct ParamInfo {
     pub default: ParamValue,
     /// Value when nothing is said and the scenario's profile is `artifact`, where it differs.
     pub artifact_default: Option<ParamValue>,
-    /// What it does, with its symbol and source.
+    /// What it does, with its symbol and source; the words of a choice say themselves what they mean.
     pub doc: &'static str,
 }
 
@@ -254,6 +255,18 @@ impl ParamInfo {
     #[must_use]
     pub fn expected(&self) -> String {
         self.kind.expected()
+    }
+
+    /// What it does and, of a choice, what its words mean.
+    #[must_use]
+    pub fn documentation(&self) -> Cow<'static, str> {
+        match self.kind {
+            ParamKind::Choice(words) => match meanings(words) {
+                meanings if meanings.is_empty() => self.doc.into(),
+                meanings => format!("{} {meanings}", self.doc).into(),
+            },
+            _ => self.doc.into(),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub mod profiles;
 mod registry;
 mod value;
 
-pub use choice::{Choice, Word};
+pub use choice::{Choice, Word, meanings};
 pub use fault::{Fault, Faults, Place};
 pub use info::{Misfit, ParamInfo, ParamKind, Profile, TableInfo};
 pub use names::{first_names, quoted_list, suggestion};

@@ -384,16 +384,9 @@ impl Params {
     /// A [`crate::ParamKind::Choice`] as the enumeration whose words the parameter was declared with.
     #[must_use]
     pub fn choice<T: Choice>(&self, name: &str) -> T {
-        let word = self.word(name);
-        T::from_word(word)
-            .unwrap_or_else(|| panic!("{name} is declared with the words of another choice: {word}"))
-    }
-
-    /// A [`crate::ParamKind::Choice`] as it was written.
-    #[must_use]
-    pub fn word(&self, name: &str) -> &str {
         match self.get(name) {
-            ParamValue::Choice(word) => word,
+            ParamValue::Choice(word) => T::from_word(word)
+                .unwrap_or_else(|| panic!("{name} is declared with the words of another choice: {word}")),
             other => panic!("{name} is not a choice: {other}"),
         }
     }

@@ -50,6 +50,18 @@ pub enum ParamValue {
 }
 
 impl ParamValue {
+    /// A word, as a default: `ParamValue::word(Victim::Tail.word())`.
+    #[must_use]
+    pub const fn word(word: &'static str) -> Self {
+        Self::Choice(Cow::Borrowed(word))
+    }
+
+    /// A ratio for every priority, as a default.
+    #[must_use]
+    pub const fn ratios(list: &'static [f64]) -> Self {
+        Self::RatioPerPriority(Cow::Borrowed(list))
+    }
+
     /// Whether it stands for a value that was not given, as only defaults do: [`Self::Required`], [`Self::Computed`],
     /// [`Self::Derived`], [`Self::Optional`] or [`Self::OptionalLike`].
     #[must_use]

@@ -87,7 +87,7 @@ fn policies(text: &mut String) {
                 param.name,
                 param.expected().strip_prefix("a ").unwrap_or(&param.expected()),
                 param.default,
-                param.doc
+                param.documentation()
             );
         }
         text.push('\n');

@@ -41,7 +41,7 @@ fn policy() -> Value {
         properties.insert("name".to_owned(), json!({ "enum": known, "description": info.title }));
         for param in info.params {
             let mut schema = SCHEMA.value(&kind_of_parameter(param.kind), true);
-            schema["description"] = json!(param.doc);
+            schema["description"] = json!(param.documentation());
             properties.insert(param.name.to_owned(), schema);
         }
         alternatives.push(json!({

@@ -23,7 +23,7 @@ fn parameter_row(param: &ParamInfo) -> String {
         Some(value) if *value != param.default => format!("`{value}`"),
         _ => "same".to_owned(),
     };
-    let (name, expected, doc) = (param.name, cell(&param.expected()), cell(param.doc));
+    let (name, expected, doc) = (param.name, cell(&param.expected()), cell(&param.documentation()));
     format!("| `{name}` | {expected} | `{}` | {artifact} | {doc} |", param.default)
 }
 

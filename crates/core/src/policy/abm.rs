@@ -12,7 +12,7 @@ use super::{
 };
 use crate::buffer::{Buffer, QueueId};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -50,14 +50,9 @@ const PARAMS: &[ParamInfo] = &[
         artifact_default: None,
         doc: "How often n_p and the drain rates are refreshed; one base round-trip time in the paper.",
     },
-    ParamInfo {
-        name: "congestion",
-        kind: ParamKind::Choice(words!["threshold", "fraction"]),
-        default: ParamValue::Choice(Cow::Borrowed("threshold")),
-        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
-        doc: "`threshold`: a queue counts as one when it reaches `congested_share` of its threshold (the paper). \
-              `fraction`: it counts as min(1, q / `congested_bytes`), seen only when a packet arrives for it (the artifact).",
-    },
+    congestion::congestion_param(
+        "When a queue counts in n_p; its fraction is seen only when a packet arrives for it.",
+    ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
         name: "congested_bytes",
@@ -68,13 +63,10 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "drain_rate",
-        kind: ParamKind::Choice(words!["measured", "computed", "credited"]),
-        default: ParamValue::Choice(Cow::Borrowed("measured")),
-        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("credited"))),
-        doc: "`measured`: bytes sent in the last interval, where packets waited; at least the port's rate / queues. \
-              `computed`: an equal share of the port's rate for each of its congested queues (round robin). Both are \
-              fractions of the fastest port's rate. `credited`: measured, every visit of the round robin to an empty queue adds \
-              1472 B, and values below 1/queues or above 1 become 1 (the artifact).",
+        kind: ParamKind::Choice(DrainRates::WORDS),
+        default: ParamValue::word(DrainRates::Measured.word()),
+        artifact_default: Some(ParamValue::word(DrainRates::Credited.word())),
+        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
     },
     ParamInfo {
         name: "headroom_per_port",
@@ -85,6 +77,18 @@ const PARAMS: &[ParamInfo] = &[
               headroom without its size; the artifact's scripts set it to 0.",
     },
 ];
+
+choices! {
+    /// How drain rates are known.
+    enum DrainRates {
+        Measured = "measured":
+            "bytes sent in the last interval, where packets waited; at least the port's rate / queues",
+        Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
+        Credited = "credited":
+            "measured, every visit of the round robin to an empty queue adds 1472 B, and values below 1/queues or above 1 become 1 \
+             (the artifact)",
+    }
+}
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let headroom = params.bytes("headroom_per_port");
@@ -116,8 +120,11 @@ impl Abm {
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;
-        let share = Weight::from_f64(params.ratio("congested_share"));
-        let drain_rate = DrainRate::from_params(params);
+        let drain_rate = match params.choice("drain_rate") {
+            DrainRates::Measured => DrainRate::Measured,
+            DrainRates::Computed => DrainRate::Computed,
+            DrainRates::Credited => DrainRate::Credited,
+        };
         let headroom_per_port = params.bytes("headroom_per_port");
         let settings = Settings {
             alphas: congestion::weights(params, "alpha", priorities),
@@ -125,10 +132,7 @@ impl Abm {
             // Queue p of every port is priority p.
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
-            criterion: match params.word("congestion") {
-                "fraction" => Criterion::Fraction { full: params.bytes("congested_bytes"), share },
-                _ => Criterion::Share(share),
-            },
+            criterion: Criterion::from_params(params),
             drain_rate,
             watermark: false,
             powers_of_two: false,

@@ -6,14 +6,15 @@
 //!
 //! Source: ABM, sections 3.4 and 4.4.
 
-use super::congestion::{self, CONGESTED_SHARE, Criterion, DrainRate, Settings, Tracker};
+use super::congestion::{self, CONGESTED_SHARE, Criterion, DrainRate, DrainRateSource, Settings, Tracker};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
+use crate::hardware::{ALPHA_STEPS, AlphaSteps};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -47,13 +48,12 @@ const PARAMS: &[ParamInfo] = &[
     CONGESTED_SHARE,
     ParamInfo {
         name: "congestion",
-        kind: ParamKind::Choice(words!["sample", "watermark"]),
-        default: ParamValue::Choice(Cow::Borrowed("sample")),
+        kind: ParamKind::Choice(Length::WORDS),
+        default: ParamValue::word(Length::Sample.word()),
         artifact_default: None,
-        doc: "What the control plane compares with the thresholds. `sample`: the queues' lengths when it looks. `watermark`: the longest that an arrival \
-              met since it looked last.",
+        doc: "What the control plane compares with the thresholds.",
     },
-    congestion::drain_rate_param("measured"),
+    congestion::drain_rate_param(DrainRateSource::Measured),
     ParamInfo {
         name: "unscheduled",
         kind: ParamKind::Flag,
@@ -70,13 +70,21 @@ const PARAMS: &[ParamInfo] = &[
         doc: "Takes the place of alpha_p for packets tagged `unscheduled`, if `unscheduled` is true.",
     },
     ParamInfo {
-        name: "alpha_steps",
-        kind: ParamKind::Choice(words!["exact", "powers-of-two"]),
-        default: ParamValue::Choice(Cow::Borrowed("exact")),
+        name: ALPHA_STEPS,
+        kind: ParamKind::Choice(AlphaSteps::WORDS),
+        default: ParamValue::word(AlphaSteps::Exact.word()),
         artifact_default: None,
-        doc: "Which alphas the switch accepts: any, or powers of two, as most chips do (the nearest by ratio is taken).",
+        doc: "Which alphas the switch accepts.",
     },
 ];
+
+choices! {
+    /// What the control plane compares with the thresholds.
+    enum Length {
+        Sample = "sample": "the queues' lengths when it looks",
+        Watermark = "watermark": "the longest that an arrival met since it looked last",
+    }
+}
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     Ok(Box::new(AbmOnDt::new(params, shape)))
@@ -104,8 +112,14 @@ impl AbmOnDt {
             interval: params.time("update_interval"),
             criterion: Criterion::Share(Weight::from_f64(params.ratio("congested_share"))),
             drain_rate,
-            watermark: params.word("congestion") == "watermark",
-            powers_of_two: params.word("alpha_steps") == "powers-of-two",
+            watermark: match params.choice("congestion") {
+                Length::Sample => false,
+                Length::Watermark => true,
+            },
+            powers_of_two: match params.choice(ALPHA_STEPS) {
+                AlphaSteps::Exact => false,
+                AlphaSteps::PowersOfTwo => true,
+            },
         };
         let unscheduled = params.flag("unscheduled");
         Self { tracker: Tracker::new(settings, shape), drain_rate, unscheduled }

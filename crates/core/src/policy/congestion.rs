@@ -7,9 +7,8 @@ use crate::buffer::{Buffer, QueueId};
 use crate::policy::{BuildError, Hooks, SwitchShape, refuse_beyond_buffer};
 use crate::schedule::MAX_QUEUES_PER_PORT;
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{BitRate, Time};
-use std::borrow::Cow;
 
 /// What the artifact's round robin adds for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
@@ -24,15 +23,42 @@ pub(super) const CONGESTED_SHARE: ParamInfo = ParamInfo {
 };
 
 /// The drain rates that a control loop without the artifact's credits can know.
-pub(super) const fn drain_rate_param(default: &'static str) -> ParamInfo {
+pub(super) const fn drain_rate_param(default: DrainRateSource) -> ParamInfo {
     ParamInfo {
         name: "drain_rate",
-        kind: ParamKind::Choice(words!["measured", "computed"]),
-        default: ParamValue::Choice(Cow::Borrowed(default)),
+        kind: ParamKind::Choice(DrainRateSource::WORDS),
+        default: ParamValue::word(default.word()),
         artifact_default: None,
-        doc: "`measured`: bytes sent in the last interval, where packets waited; at least the port's rate / queues. \
-              `computed`: an equal share of the port's rate for each of its congested queues (round robin). Both are \
-              fractions of the fastest port's rate.",
+        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
+    }
+}
+
+choices! {
+    /// How a control loop without the artifact's credits knows drain rates.
+    pub(super) enum DrainRateSource {
+        Measured = "measured":
+            "bytes sent in the last interval, where packets waited; at least the port's rate / queues",
+        Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
+    }
+}
+
+/// The parameter `congestion` of policies whose queues count in whole or in part; `doc` says what is compared and when.
+pub(super) const fn congestion_param(doc: &'static str) -> ParamInfo {
+    ParamInfo {
+        name: "congestion",
+        kind: ParamKind::Choice(CongestionRule::WORDS),
+        default: ParamValue::word(CongestionRule::Threshold.word()),
+        artifact_default: Some(ParamValue::word(CongestionRule::Fraction.word())),
+        doc,
+    }
+}
+
+choices! {
+    /// When, and as how much, a queue counts as congested.
+    pub(super) enum CongestionRule {
+        Threshold = "threshold":
+            "a queue counts as one when it reaches `congested_share` of its threshold (the paper)",
+        Fraction = "fraction": "it counts as min(1, q / `congested_bytes`) (the artifact)",
     }
 }
 
@@ -65,13 +91,23 @@ pub(super) enum DrainRate {
     Credited,
 }
 
-impl DrainRate {
-    /// The value of a parameter `drain_rate`.
+impl Criterion {
+    /// As the parameters of [`congestion_param`] say.
     pub(super) fn from_params(params: &Params) -> Self {
-        match params.word("drain_rate") {
-            "computed" => Self::Computed,
-            "credited" => Self::Credited,
-            _ => Self::Measured,
+        let share = Weight::from_f64(params.ratio(CONGESTED_SHARE.name));
+        match params.choice("congestion") {
+            CongestionRule::Threshold => Self::Share(share),
+            CongestionRule::Fraction => Self::Fraction { full: params.bytes("congested_bytes"), share },
+        }
+    }
+}
+
+impl DrainRate {
+    /// As the parameter of [`drain_rate_param`] says.
+    pub(super) fn from_params(params: &Params) -> Self {
+        match params.choice("drain_rate") {
+            DrainRateSource::Measured => Self::Measured,
+            DrainRateSource::Computed => Self::Computed,
         }
     }
 
@@ -114,10 +150,13 @@ impl Settings {
 
 /// Refuses a `congested_bytes` that no queue can reach, where congestion is counted as a fraction of it.
 pub(super) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
-    if params.word("congestion") != "fraction" {
-        return Ok(());
+    match params.choice("congestion") {
+        CongestionRule::Threshold => Ok(()),
+        CongestionRule::Fraction => {
+            let what = "no queue would ever count in full; choose less";
+            refuse_beyond_buffer(params, shape, "congested_bytes", what)
+        }
     }
-    refuse_beyond_buffer(params, shape, "congested_bytes", "no queue would ever count in full; choose less")
 }
 
 /// `params`' ratio per priority as weights.

@@ -11,9 +11,8 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::RandomStream;
-use std::borrow::Cow;
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
@@ -30,12 +29,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const PARAMS: &[ParamInfo] = &[
     ParamInfo {
         name: "oracle",
-        kind: ParamKind::Choice(words!["lqd", "keep", "drop"]),
-        default: ParamValue::Choice(Cow::Borrowed("lqd")),
+        kind: ParamKind::Choice(Predictor::WORDS),
+        default: ParamValue::word(Predictor::Lqd.word()),
         artifact_default: None,
-        doc: "What predicts. `lqd`: a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the packet \
-              on arrival; that it would push the packet out later cannot be known online. `keep`, `drop`: always the same answer. \
-              A table of predictions, one per arrival, is given through the programming interface and takes the place of this.",
+        doc: "What predicts. A table of predictions, one per arrival, is given through the programming interface and takes the place of this.",
     },
     ParamInfo {
         name: "error_rate",
@@ -50,6 +47,17 @@ const PARAMS: &[ParamInfo] = &[
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     Ok(Box::new(Credence::new(params, shape)))
+}
+
+choices! {
+    /// What predicts.
+    enum Predictor {
+        Lqd = "lqd":
+            "a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the packet on arrival; that it \
+             would push the packet out later cannot be known online",
+        Keep = "keep": "never a drop",
+        Drop = "drop": "always a drop",
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -83,10 +91,10 @@ impl Credence {
             thresholds: VirtualLqd::new(params, shape, "policy/credence"),
             lengths: Longest::new(shape.queues(), Ties::First),
             queues: shape.queues() as u64,
-            oracle: match params.word("oracle") {
-                "keep" => Oracle::Constant(false),
-                "drop" => Oracle::Constant(true),
-                _ => Oracle::Lqd,
+            oracle: match params.choice("oracle") {
+                Predictor::Lqd => Oracle::Lqd,
+                Predictor::Keep => Oracle::Constant(false),
+                Predictor::Drop => Oracle::Constant(true),
             },
             error_rate: params.ratio("error_rate"),
             errors: RandomStream::new(shape.seed, "policy/credence/errors", 0),

@@ -7,19 +7,27 @@
 
 use super::{Account, Arrival, DropReason, PauseDemand, SwitchShape, Verdict};
 use crate::buffer::{Buffer, IngressId};
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, words};
-use std::borrow::Cow;
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, choices};
 
 /// Whether headroom is set aside for every queue.
 pub(super) const HEADROOM_MODE: ParamInfo = ParamInfo {
     name: "headroom_mode",
-    kind: ParamKind::Choice(words!["static", "dsh-like"]),
-    default: ParamValue::Choice(Cow::Borrowed("static")),
+    kind: ParamKind::Choice(HeadroomMode::WORDS),
+    default: ParamValue::word(HeadroomMode::Static.word()),
     artifact_default: None,
-    doc: "`static`: `headroom` is set aside for every lossless priority of every port. `dsh-like`: for every port only, as an insurance; a queue pauses \
-          `headroom` below its threshold and takes what comes from the shared pool; a port whose queues exceed their thresholds together, or that finds \
-          the pool full, pauses all its lossless priorities and uses its insurance (after DSH; thresholds reconstructed).",
+    doc: "What `headroom` is set aside for.",
 };
+
+choices! {
+    /// What headroom is set aside for.
+    pub(super) enum HeadroomMode {
+        Static = "static": "every lossless priority of every port",
+        DshLike = "dsh-like":
+            "every port only, as an insurance; a queue pauses `headroom` below its threshold and takes what comes from the shared pool; \
+             a port whose queues exceed their thresholds together, or that finds the pool full, pauses all its lossless priorities and \
+             uses its insurance (after DSH; thresholds reconstructed)",
+    }
+}
 
 /// What is remembered of all ports.
 #[derive(Clone, Debug)]

@@ -8,8 +8,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
-use std::borrow::Cow;
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
@@ -25,21 +24,23 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const PARAMS: &[ParamInfo] = &[ParamInfo {
     name: "limit",
-    kind: ParamKind::Choice(words!["rank", "sum"]),
-    default: ParamValue::Choice(Cow::Borrowed("rank")),
+    kind: ParamKind::Choice(Limit::WORDS),
+    default: ParamValue::word(Limit::Rank.word()),
     artifact_default: None,
-    doc: "`rank`: for every i, the i-th longest queue holds at most B/(i H_n). `sum`: for every i, the i longest queues together \
-          hold at most B/H_n + B/(2 H_n) + ... + B/(i H_n), which admits more. Sources quote both.",
+    doc: "What is limited; sources quote both.",
 }];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     Ok(Box::new(Harmonic::new(params, shape)))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
-    Rank,
-    Sum,
+choices! {
+    /// What is limited.
+    enum Limit {
+        Rank = "rank": "for every i, the i-th longest queue holds at most B/(i H_n)",
+        Sum = "sum":
+            "for every i, the i longest queues together hold at most B/H_n + B/(2 H_n) + ... + B/(i H_n), which admits more",
+    }
 }
 
 /// Limits by rank.
@@ -64,10 +65,7 @@ impl Harmonic {
         // from being rounded to the byte below.
         let share = |i: usize| (shape.capacity as f64 / (i as f64 * harmonic_number) + 1e-9) as u64;
         Self {
-            limit: match params.word("limit") {
-                "sum" => Limit::Sum,
-                _ => Limit::Rank,
-            },
+            limit: params.choice("limit"),
             shares: (1..=n).map(share).collect(),
             order: (0..n as u16).map(QueueId).collect(),
             place: (0..n as u16).collect(),

@@ -18,7 +18,7 @@ use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
 use crate::flows::{FlowKey, FlowTable, ShortLimit};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{RandomStream, Time};
 use std::borrow::Cow;
 
@@ -44,12 +44,10 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "afd",
-        kind: ParamKind::Choice(words!["per_flow", "per_queue", "swapped", "off"]),
-        default: ParamValue::Choice(Cow::Borrowed("per_flow")),
-        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("swapped"))),
-        doc: "Whose arrivals are compared with the fair share. `per_flow`: those of the packet's flow (AFD, white paper). `per_queue`: those of its queue, what the artifact \
-              means to do. `swapped`: what the artifact does, for two arguments are swapped: outside priority 0 every packet is dropped while the port's queue 0 \
-              (queue 1 when the fair share is 0) is longer than `drop_above`, in priority 0 none.",
+        kind: ParamKind::Choice(Afd::WORDS),
+        default: ParamValue::word(Afd::PerFlow.word()),
+        artifact_default: Some(ParamValue::word(Afd::Swapped.word())),
+        doc: "Whose arrivals are compared with the fair share.",
     },
     ParamInfo {
         name: "afd_interval",
@@ -154,7 +152,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
         let message = "with a2 above a1 the fair share falls while the queue is empty and rises while it is long: choose a2 <= a1";
         return Err(BuildError { param: "old_gain", message: message.to_owned() });
     }
-    if params.word("afd") != "off" {
+    if params.choice::<Afd>("afd") != Afd::Off {
         if params.ratio("gain") == 0.0 && params.bytes("fair_share_cap") == 0 {
             let message = "with a1 = 0 the fair share never changes: choose a1 above 0, a constant share by fair_share_cap, or afd = \"off\"";
             return Err(BuildError { param: "gain", message: message.to_owned() });
@@ -175,12 +173,16 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(IntelligentBuffer::new(params, shape, flow_entries(params)?)))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Afd {
-    PerFlow,
-    PerQueue,
-    Swapped,
-    Off,
+choices! {
+    /// Whose arrivals are compared with the fair share.
+    enum Afd {
+        PerFlow = "per_flow": "those of the packet's flow (AFD, white paper)",
+        PerQueue = "per_queue": "those of its queue, what the artifact means to do",
+        Swapped = "swapped":
+            "what the artifact does, for two arguments are swapped: outside priority 0 every packet is dropped while the port's queue 0 \
+             (queue 1 when the fair share is 0) is longer than `drop_above`, in priority 0 none",
+        Off = "off": "nobody's: no packet is dropped early",
+    }
 }
 
 /// Bytes that arrived in the interval that runs and in the one before it.
@@ -255,12 +257,7 @@ impl IntelligentBuffer {
     /// `params` as declared by the registry entry; `flow_entries` sizes each flow table.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape, flow_entries: usize) -> Self {
-        let afd = match params.word("afd") {
-            "per_queue" => Afd::PerQueue,
-            "swapped" => Afd::Swapped,
-            "off" => Afd::Off,
-            _ => Afd::PerFlow,
-        };
+        let afd: Afd = params.choice("afd");
         let (interval, idle) = (params.time("afd_interval"), params.time("flow_idle"));
         let headroom = params.bytes("short_headroom");
         let state = |queue: usize| {

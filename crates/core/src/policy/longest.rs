@@ -1,19 +1,26 @@
 //! Which queue is the longest? A tournament among all queues: O(log queues) per change, O(1) per question.
 
 use crate::buffer::QueueId;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::RandomStream;
-use std::borrow::Cow;
 
 /// The parameter of policies that look for the longest queue.
 pub(super) const TIES: ParamInfo = ParamInfo {
     name: "ties",
-    kind: ParamKind::Choice(words!["random", "first"]),
-    default: ParamValue::Choice(Cow::Borrowed("random")),
+    kind: ParamKind::Choice(TieBreak::WORDS),
+    default: ParamValue::word(TieBreak::Random.word()),
     artifact_default: None,
-    doc: "Which of several longest queues is taken. `random`: every queue draws a ticket (seeded) when its length changes, the \
-          highest one is taken, so none is favoured. `first`: the one with the lowest number.",
+    doc: "Which of several longest queues is taken.",
 };
+
+choices! {
+    /// Which of several longest queues is taken.
+    enum TieBreak {
+        Random = "random":
+            "every queue draws a ticket (seeded) when its length changes, the highest one is taken, so none is favoured",
+        First = "first": "the one with the lowest number",
+    }
+}
 
 /// How ties between queues of one length are broken.
 #[derive(Clone, Debug)]
@@ -27,9 +34,9 @@ pub(super) enum Ties {
 impl Ties {
     /// As the parameter [`TIES`] says; random tickets come from the stream `name` of `seed`.
     pub(super) fn new(params: &Params, seed: u64, name: &str) -> Self {
-        match params.word(TIES.name) {
-            "first" => Self::First,
-            _ => Self::Random(RandomStream::new(seed, name, 0)),
+        match params.choice(TIES.name) {
+            TieBreak::Random => Self::Random(RandomStream::new(seed, name, 0)),
+            TieBreak::First => Self::First,
         }
     }
 

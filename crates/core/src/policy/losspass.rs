@@ -8,8 +8,7 @@
 use super::{Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict};
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
-use std::borrow::Cow;
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
@@ -26,11 +25,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const PARAMS: &[ParamInfo] = &[
     ParamInfo {
         name: "port_limit",
-        kind: ParamKind::Choice(words!["dynamic", "static"]),
-        default: ParamValue::Choice(Cow::Borrowed("dynamic")),
+        kind: ParamKind::Choice(PortBuffer::WORDS),
+        default: ParamValue::word(PortBuffer::Dynamic.word()),
         artifact_default: None,
-        doc: "The port buffer B of Algorithm 1. `dynamic`: `alpha` times what the shared buffer has free when a packet arrives \
-              (the paper's ns-2 simulations). `static`: `port_buffer` bytes (its testbed).",
+        doc: "The port buffer B of Algorithm 1.",
     },
     ParamInfo {
         name: "alpha",
@@ -56,26 +54,24 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "reserve",
-        kind: ParamKind::Choice(words!["when-full", "always"]),
-        default: ParamValue::Choice(Cow::Borrowed("when-full")),
+        kind: ParamKind::Choice(Reserve::WORDS),
+        default: ParamValue::word(Reserve::WhenFull.word()),
         artifact_default: None,
-        doc: "`when-full`: `large_reserve` limits evictions only; small flows may use the reserve while the port buffer has room \
-              (Algorithm 1). `always`: they never may.",
+        doc: "When `large_reserve` is kept from small flows.",
     },
     ParamInfo {
         name: "victim",
-        kind: ParamKind::Choice(words!["tail", "head"]),
-        default: ParamValue::Choice(Cow::Borrowed("tail")),
+        kind: ParamKind::Choice(Victim::WORDS),
+        default: ParamValue::word(Victim::Tail.word()),
         artifact_default: None,
-        doc: "Which packet of the large-flow queue is evicted. `head` is the variant for singly linked lists (section 4.1).",
+        doc: "Which packet of the large-flow queue is evicted.",
     },
     ParamInfo {
         name: "classes",
-        kind: ParamKind::Choice(words!["priority", "tag"]),
-        default: ParamValue::Choice(Cow::Borrowed("priority")),
+        kind: ParamKind::Choice(Classes::WORDS),
+        default: ParamValue::word(Classes::Priority.word()),
         artifact_default: None,
-        doc: "Who may evict. `priority`: packets of the queue `small_priority`. `tag`: packets with the tag `small` for any queue but \
-              the large one, and no packet with that tag is a victim.",
+        doc: "Who may evict.",
     },
     ParamInfo {
         name: "small_priority",
@@ -99,6 +95,41 @@ const PARAMS: &[ParamInfo] = &[
         doc: "Tests line 4 as it is printed, `>=` in place of `<=` (erratum E-LP-1): then nothing is evicted. To show the erratum.",
     },
 ];
+
+choices! {
+    /// The port buffer B of Algorithm 1.
+    enum PortBuffer {
+        Dynamic = "dynamic":
+            "`alpha` times what the shared buffer has free when a packet arrives (the paper's ns-2 simulations)",
+        Static = "static": "`port_buffer` bytes (its testbed)",
+    }
+}
+
+choices! {
+    /// When the reserve of large flows is kept from small ones.
+    enum Reserve {
+        WhenFull = "when-full":
+            "it limits evictions only; small flows may use it while the port buffer has room (Algorithm 1)",
+        Always = "always": "they never may use it",
+    }
+}
+
+choices! {
+    /// Which packet of the large-flow queue is evicted.
+    enum Victim {
+        Tail = "tail": "the one that came last",
+        Head = "head": "the one that would leave next, the variant for singly linked lists (section 4.1)",
+    }
+}
+
+choices! {
+    /// Who may evict.
+    enum Classes {
+        Priority = "priority": "packets of the queue `small_priority`",
+        Tag = "tag":
+            "packets with the tag `small` for any queue but the large one, and no packet with that tag is a victim",
+    }
+}
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let error = |param, message| Err(BuildError { param, message });
@@ -130,15 +161,18 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
         );
         return error("port_buffer", message);
     }
-    let is_static = params.word("port_limit") == "static";
     let port_buffer = if port_buffer == 0 { shape.capacity / shape.ports() as u64 } else { port_buffer };
-    let (largest, of) =
-        if is_static { (port_buffer, "port buffer") } else { (shape.capacity, "whole buffer") };
-    if is_static && port_buffer < shape.max_packet {
-        let message =
-            format!("a port buffer of {port_buffer} B holds no packet of {} B: enlarge it", shape.max_packet);
-        return error("port_buffer", message);
-    }
+    let (largest, of) = match params.choice("port_limit") {
+        PortBuffer::Dynamic => (shape.capacity, "whole buffer"),
+        PortBuffer::Static if port_buffer < shape.max_packet => {
+            let message = format!(
+                "a port buffer of {port_buffer} B holds no packet of {} B: enlarge it",
+                shape.max_packet
+            );
+            return error("port_buffer", message);
+        }
+        PortBuffer::Static => (port_buffer, "port buffer"),
+    };
     let reserve = params.bytes("large_reserve");
     if reserve > largest {
         let message = format!("a reserve of {reserve} B exceeds the {of} of {largest} B: give at most that");
@@ -189,17 +223,23 @@ impl LossPass {
             bytes => bytes,
         };
         Self {
-            limit: match params.word("port_limit") {
-                "static" => PortLimit::Static(port_buffer),
-                _ => PortLimit::Dynamic(Weight::from_f64(params.ratio("alpha"))),
+            limit: match params.choice("port_limit") {
+                PortBuffer::Dynamic => PortLimit::Dynamic(Weight::from_f64(params.ratio("alpha"))),
+                PortBuffer::Static => PortLimit::Static(port_buffer),
             },
             large_reserve: params.bytes("large_reserve"),
-            reserve_is_hard: params.word("reserve") == "always",
-            victim_end: match params.word("victim") {
-                "head" => End::Head,
-                _ => End::Tail,
+            reserve_is_hard: match params.choice("reserve") {
+                Reserve::WhenFull => false,
+                Reserve::Always => true,
             },
-            by_tag: params.word("classes") == "tag",
+            victim_end: match params.choice("victim") {
+                Victim::Tail => End::Tail,
+                Victim::Head => End::Head,
+            },
+            by_tag: match params.choice("classes") {
+                Classes::Priority => false,
+                Classes::Tag => true,
+            },
             printed_line_4: params.flag("printed_line_4"),
             small_priority: params.count("small_priority") as u8,
             large_priority: (shape.queues_per_port > 1).then(|| params.count("large_priority") as u8),

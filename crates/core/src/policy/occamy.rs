@@ -13,7 +13,7 @@ use super::{
 };
 use crate::buffer::{Buffer, End, QueueId};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -63,12 +63,20 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "traffic",
-        kind: ParamKind::Choice(words!["reads", "reads-and-writes"]),
-        default: ParamValue::Choice(Cow::Borrowed("reads")),
+        kind: ParamKind::Choice(Traffic::WORDS),
+        default: ParamValue::word(Traffic::Reads.word()),
         artifact_default: None,
-        doc: "What competes with expulsions: departures (the artifact), or also packets that are stored.",
+        doc: "What competes with expulsions.",
     },
 ];
+
+choices! {
+    /// What competes with expulsions.
+    enum Traffic {
+        Reads = "reads": "departures (the artifact)",
+        ReadsAndWrites = "reads-and-writes": "departures, and packets that are stored",
+    }
+}
 
 /// One operation in units of the bucket: a rate in operations per second times picoseconds is exact in them.
 const OPERATION: i128 = 1_000_000_000_000;
@@ -125,7 +133,10 @@ impl Occamy {
             .into_iter()
             .map(Weight::from_f64)
             .collect();
-        let charge_writes = params.word("traffic") == "reads-and-writes";
+        let charge_writes = match params.choice("traffic") {
+            Traffic::Reads => false,
+            Traffic::ReadsAndWrites => true,
+        };
         let cell_bytes = params.bytes("cell_bytes");
         let cell_rate = match params.count("cell_rate") {
             0 => {

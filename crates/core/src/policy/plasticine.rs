@@ -10,7 +10,7 @@
 //!
 //! Source: Plasticine, Eq. 3 and section 4.1. Shares counting and drain rates with ABM, which groups by queue of the port.
 
-use super::congestion::{self, CONGESTED_SHARE, Criterion, DrainRate, Settings, Tracker};
+use super::congestion::{self, CONGESTED_SHARE, Criterion, DrainRate, DrainRateSource, Settings, Tracker};
 use super::short_flows::{self, FLOW_ENTRIES, FLOW_IDLE, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS};
 use super::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
@@ -19,7 +19,7 @@ use super::{
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -71,12 +71,19 @@ const UPDATE_INTERVAL: ParamInfo = ParamInfo {
 
 const CONGESTION: ParamInfo = ParamInfo {
     name: "congestion",
-    kind: ParamKind::Choice(words!["threshold", "bytes"]),
-    default: ParamValue::Choice(Cow::Borrowed("threshold")),
+    kind: ParamKind::Choice(Congestion::WORDS),
+    default: ParamValue::word(Congestion::Threshold.word()),
     artifact_default: None,
-    doc: "The paper does not say when a queue is congested (\"controlled\"). `threshold`: when it reaches `congested_share` of its threshold, \
-          as in ABM. `bytes`: when it is longer than `congested_bytes`, as in the paper's hardware.",
+    doc: "When a queue is congested (\"controlled\"), which the paper does not say.",
 };
+
+choices! {
+    /// When a queue is congested.
+    enum Congestion {
+        Threshold = "threshold": "when it reaches `congested_share` of its threshold, as in ABM",
+        Bytes = "bytes": "when it is longer than `congested_bytes`, as in the paper's hardware",
+    }
+}
 
 const CONGESTED_BYTES: ParamInfo = ParamInfo {
     name: "congested_bytes",
@@ -107,7 +114,7 @@ const MULTI_PARAMS: &[ParamInfo] = &[
     CONGESTION,
     CONGESTED_SHARE,
     CONGESTED_BYTES,
-    congestion::drain_rate_param("computed"),
+    congestion::drain_rate_param(DrainRateSource::Computed),
 ];
 
 const SINGLE_PARAMS: &[ParamInfo] = &[
@@ -138,21 +145,19 @@ const SINGLE_PARAMS: &[ParamInfo] = &[
 ];
 
 fn check(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
-    match params.word("congestion") {
-        "bytes" => refuse_beyond_buffer(
-            params,
-            shape,
-            "congested_bytes",
-            "no queue would ever be congested; choose less",
-        ),
-        _ => Ok(()),
+    match params.choice(CONGESTION.name) {
+        Congestion::Threshold => Ok(()),
+        Congestion::Bytes => {
+            let what = "no queue would ever be congested; choose less";
+            refuse_beyond_buffer(params, shape, "congested_bytes", what)
+        }
     }
 }
 
 fn criterion(params: &Params) -> Criterion {
-    match params.word("congestion") {
-        "bytes" => Criterion::Longer(params.bytes("congested_bytes")),
-        _ => Criterion::Share(Weight::from_f64(params.ratio("congested_share"))),
+    match params.choice(CONGESTION.name) {
+        Congestion::Threshold => Criterion::Share(Weight::from_f64(params.ratio("congested_share"))),
+        Congestion::Bytes => Criterion::Longer(params.bytes("congested_bytes")),
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
     Verdict,
 };
 use crate::buffer::{Buffer, QueueId};
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -86,11 +86,10 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "egress_length",
-        kind: ParamKind::Choice(words!["enqueue", "dequeue"]),
-        default: ParamValue::Choice(Cow::Borrowed("enqueue")),
+        kind: ParamKind::Choice(EgressLength::WORDS),
+        default: ParamValue::word(EgressLength::Enqueue.word()),
         artifact_default: None,
-        doc: "Which length a leaving packet writes to the egress register. `enqueue`: what it met when it was stored (enq_qdepth), old by its wait. `dequeue`: what it \
-              leaves behind (deq_qdepth).",
+        doc: "Which length a leaving packet writes to the egress register.",
     },
     ParamInfo {
         name: "zero_when_empty",
@@ -101,6 +100,14 @@ const PARAMS: &[ParamInfo] = &[
               until its next packet. The paper does not treat the case.",
     },
 ];
+
+choices! {
+    /// Which length a leaving packet writes to the egress register.
+    enum EgressLength {
+        Enqueue = "enqueue": "what it met when it was stored (enq_qdepth), old by its wait",
+        Dequeue = "dequeue": "what it leaves behind (deq_qdepth)",
+    }
+}
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let high = params.count("high_priorities");
@@ -226,7 +233,10 @@ impl PlasticinePisa {
             group_of,
             congested_above,
             active_above: derived(params.bytes("active_above"), congested_above),
-            enqueue_length: params.word("egress_length") == "enqueue",
+            enqueue_length: match params.choice("egress_length") {
+                EgressLength::Enqueue => true,
+                EgressLength::Dequeue => false,
+            },
             zero_when_empty: params.flag("zero_when_empty"),
             shift_table: shift_table.collect(),
             counted,

@@ -3,6 +3,7 @@
 //! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is admitted iff its queue's filtered length
 //! `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond it is lost, a lossless one pauses its sender and goes to headroom.
 
+use super::congestion::CongestionRule;
 use super::lossless::{self, HEADROOM, HEADROOM_POOL, Lossless, XON, XON_OFFSET};
 use super::queue_profiles::{PROFILES, refuse};
 use super::{
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 use std::borrow::Cow;
 
@@ -58,21 +59,14 @@ const PARAMS: &[ParamInfo] = &[
     },
     ParamInfo {
         name: "filter",
-        kind: ParamKind::Choice(words!["events", "departures"]),
-        default: ParamValue::Choice(Cow::Borrowed("events")),
-        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("departures"))),
-        doc: "`events`: the filter moves with every packet that is stored, leaves or is refused (the paper says no more than t - dt). \
-              `departures`: with packets that leave only, never lies above the length itself, counts headroom as length, \
-              and the packet's size counts in the test: q^ + len <= Gamma (the artifact).",
+        kind: ParamKind::Choice(Updates::WORDS),
+        default: ParamValue::word(Updates::Events.word()),
+        artifact_default: Some(ParamValue::word(Updates::Departures.word())),
+        doc: "What moves the filter.",
     },
-    ParamInfo {
-        name: "congestion",
-        kind: ParamKind::Choice(words!["threshold", "fraction"]),
-        default: ParamValue::Choice(Cow::Borrowed("threshold")),
-        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
-        doc: "`threshold`: a queue counts as one in n_p when q^ reaches `congested_share` of Gamma. `fraction`: it counts as \
-              min(1, q^ / `congested_bytes`) (the artifact). Both as of the queue's last update.",
-    },
+    congestion::congestion_param(
+        "When a queue counts in n_p: q is the filtered length q^ and the threshold is Gamma, both as of the queue's last update.",
+    ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
         name: "congested_bytes",
@@ -87,6 +81,17 @@ const PARAMS: &[ParamInfo] = &[
     XON_OFFSET,
     PROFILES,
 ];
+
+choices! {
+    /// What moves the filter.
+    enum Updates {
+        Events = "events":
+            "every packet that is stored, leaves or is refused (the paper says no more than t - dt)",
+        Departures = "departures":
+            "packets that leave only; it never lies above the length itself, counts headroom as length, and the packet's size counts in \
+             the test: q^ + len <= Gamma (the artifact)",
+    }
+}
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     congestion::refuse_unreachable_congestion(params, shape)?;
@@ -147,9 +152,15 @@ impl Reverie {
             pool: shape.capacity - lossless.pool(),
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
-            departures_only: params.word("filter") == "departures",
+            departures_only: match params.choice("filter") {
+                Updates::Events => false,
+                Updates::Departures => true,
+            },
             congested_share: Weight::from_f64(params.ratio("congested_share")),
-            full: (params.word("congestion") == "fraction").then(|| params.bytes("congested_bytes")),
+            full: match params.choice("congestion") {
+                CongestionRule::Threshold => None,
+                CongestionRule::Fraction => Some(params.bytes("congested_bytes")),
+            },
             queues_per_port: shape.queues_per_port,
             filters: vec![Filter::default(); 2 * shape.queues()],
             levels: vec![0; shape.queues_per_port],

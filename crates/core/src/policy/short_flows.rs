@@ -3,9 +3,8 @@
 use super::BuildError;
 use crate::classify::ElephantTrap;
 use crate::flows::ShortLimit;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
-use std::borrow::Cow;
 
 /// Largest table (flows).
 const MAX_FLOWS: u64 = 1 << 24;
@@ -13,11 +12,19 @@ const MAX_FLOWS: u64 = 1 << 24;
 /// Who knows short flows.
 pub(super) const SHORT_FLOWS: ParamInfo = ParamInfo {
     name: "short_flows",
-    kind: ParamKind::Choice(words!["trap", "tag"]),
-    default: ParamValue::Choice(Cow::Borrowed("trap")),
+    kind: ParamKind::Choice(Knowledge::WORDS),
+    default: ParamValue::word(Knowledge::Trap.word()),
     artifact_default: None,
-    doc: "Who knows short flows. `trap`: the switch, by a flow table; marks of hosts do not count. `tag`: hosts, which mark packets `small`.",
+    doc: "Who knows short flows.",
 };
+
+choices! {
+    /// Who knows short flows.
+    enum Knowledge {
+        Trap = "trap": "the switch, by a flow table; marks of hosts do not count",
+        Tag = "tag": "hosts, which mark packets `small`",
+    }
+}
 
 /// Packets up to which a flow is short. The default is FAB's in ABM's public artifact.
 pub(super) const SHORT_PACKETS: ParamInfo = ParamInfo {
@@ -78,8 +85,9 @@ pub(super) fn flow_entries(params: &Params) -> Result<usize, BuildError> {
 
 /// The trap of the parameters above; `None` where hosts mark short flows.
 pub(super) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> {
-    if params.word("short_flows") != "trap" {
-        return Ok(None);
+    match params.choice("short_flows") {
+        Knowledge::Trap => {}
+        Knowledge::Tag => return Ok(None),
     }
     let limit = ShortLimit { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
     if limit.packets == 0 && limit.bytes == 0 {

@@ -1,6 +1,6 @@
 //! The pools of SONiC's buffer model: every packet is counted at ingress and at egress.
 
-use super::dynamic_headroom::DynamicHeadroom;
+use super::dynamic_headroom::{DynamicHeadroom, HEADROOM_MODE, HeadroomMode};
 use super::lossless::{self, Lossless};
 use super::queue_profiles::{Limit, refuse, resolve};
 use super::{Arrival, BuildError, DropReason, Hooks, PauseDemand, SwitchShape, Verdict};
@@ -97,7 +97,10 @@ pub(super) struct Pools {
 impl Pools {
     pub(super) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let lossless = Lossless::new(params, shape)?;
-        let dynamic = (params.word("headroom_mode") == "dsh-like").then(|| lossless.insurances(shape));
+        let dynamic = match params.choice(HEADROOM_MODE.name) {
+            HeadroomMode::Static => None,
+            HeadroomMode::DshLike => Some(lossless.insurances(shape)),
+        };
         let is_lossless = |port: usize, priority: usize| shape.lossless_at(port) >> priority & 1 != 0;
         refuse(params, |profile| {
             let covers = |port, priority| profile.covers(Direction::Egress, port, priority);

@@ -2,7 +2,7 @@
 //!
 //! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends on the packet that asks (Reverie's issue 3).
 
-use super::congestion::{self, Criterion, DrainRate, Length, Settings, Tracker};
+use super::congestion::{self, Criterion, DrainRate, DrainRateSource, Length, Settings, Tracker};
 use super::dynamic_headroom::HEADROOM_MODE;
 use super::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
 use super::queue_profiles::{PROFILES, refuse};
@@ -12,9 +12,8 @@ use super::{
 };
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
-use std::borrow::Cow;
 
 /// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
@@ -44,14 +43,9 @@ const PARAMS: &[ParamInfo] = &[
         artifact_default: None,
         doc: "How often n_p and the drain rates are refreshed.",
     },
-    ParamInfo {
-        name: "congestion",
-        kind: ParamKind::Choice(words!["threshold", "fraction"]),
-        default: ParamValue::Choice(Cow::Borrowed("threshold")),
-        artifact_default: Some(ParamValue::Choice(Cow::Borrowed("fraction"))),
-        doc: "`threshold`: a queue counts as one when it reaches `congested_share` of its threshold. `fraction`: it counts as \
-              min(1, q / `congested_bytes`), seen only when a packet arrives for it (the artifact).",
-    },
+    congestion::congestion_param(
+        "When a queue counts in n_p; its fraction is seen only when a packet arrives for it.",
+    ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
         name: "congested_bytes",
@@ -60,7 +54,7 @@ const PARAMS: &[ParamInfo] = &[
         artifact_default: None,
         doc: "Length at which a queue counts in full, for `congestion = \"fraction\"`.",
     },
-    congestion::drain_rate_param("measured"),
+    congestion::drain_rate_param(DrainRateSource::Measured),
     sonic::LOSSY_POOL,
     HEADROOM,
     HEADROOM_POOL,
@@ -99,16 +93,12 @@ impl SonicAbm {
             has.then_some("the thresholds of sonic-abm follow from `alpha` and who is congested: leave its threshold out, or use sonic-dt")
         })?;
         let priorities = shape.queues_per_port;
-        let share = Weight::from_f64(params.ratio("congested_share"));
         let settings = Settings {
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
-            criterion: match params.word("congestion") {
-                "fraction" => Criterion::Fraction { full: params.bytes("congested_bytes"), share },
-                _ => Criterion::Share(share),
-            },
+            criterion: Criterion::from_params(params),
             drain_rate: DrainRate::from_params(params),
             watermark: false,
             powers_of_two: false,

@@ -6,26 +6,27 @@
 use super::longest::{Longest, Ties};
 use super::{Arrival, Departure, SwitchShape};
 use crate::buffer::{Buffer, QueueId};
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, words};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{BitRate, Time};
-use std::borrow::Cow;
 
 /// The parameter of policies that follow a virtual Longest Queue Drop.
 pub(super) const IDLE: ParamInfo = ParamInfo {
     name: "idle_thresholds",
-    kind: ParamKind::Choice(words!["drain", "zero", "keep"]),
-    default: ParamValue::Choice(Cow::Borrowed("drain")),
-    artifact_default: Some(ParamValue::Choice(Cow::Borrowed("zero"))),
-    doc: "What becomes of a threshold whose real queue is empty. `drain`: it falls at the port's rate while the port is idle, as \
-          the queue of Longest Queue Drop would (the paper, where every port serves its threshold in every slot). `zero`: it is \
-          set to 0 when the real queue empties (the artifact). `keep`: only real departures lower it.",
+    kind: ParamKind::Choice(Idle::WORDS),
+    default: ParamValue::word(Idle::Drain.word()),
+    artifact_default: Some(ParamValue::word(Idle::Zero.word())),
+    doc: "How a threshold changes while its real queue is empty.",
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Idle {
-    Drain,
-    Zero,
-    Keep,
+choices! {
+    /// How a threshold changes while its real queue is empty.
+    enum Idle {
+        Drain = "drain":
+            "it falls at the port's rate while the port is idle, as the queue of Longest Queue Drop would (the paper, where every \
+             port serves its threshold in every slot)",
+        Zero = "zero": "it is set to 0 when the real queue empties (the artifact)",
+        Keep = "keep": "only real departures lower it",
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +61,7 @@ impl VirtualLqd {
             total: 0,
             capacity: shape.capacity,
             queues_per_port: shape.queues_per_port as u16,
-            idle: match params.word(IDLE.name) {
-                "zero" => Idle::Zero,
-                "keep" => Idle::Keep,
-                _ => Idle::Drain,
-            },
+            idle: params.choice(IDLE.name),
             ports: shape.port_rates.iter().map(port).collect(),
             idle_ports: Vec::with_capacity(shape.ports()),
         }
@@ -109,7 +106,9 @@ impl VirtualLqd {
     pub(super) fn depart(&mut self, departure: &Departure, buffer: &Buffer) {
         let rest = match self.idle {
             Idle::Zero if buffer.queue_packets(departure.queue) == 0 => 0,
-            _ => self.bytes(departure.queue).saturating_sub(u64::from(departure.size)),
+            Idle::Drain | Idle::Zero | Idle::Keep => {
+                self.bytes(departure.queue).saturating_sub(u64::from(departure.size))
+            }
         };
         self.set(departure.queue, rest);
         if self.idle == Idle::Drain {

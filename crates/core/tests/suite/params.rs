@@ -78,5 +78,6 @@ fn a_list_by_priority_repeats_its_last_entry_and_profiles_have_their_own_default
     assert_eq!(params.ratio("unscheduled_alpha"), 64.0);
     let artifact = Params::resolve(infos("abm"), Profile::Artifact, &[]).expect("defaults");
     assert_eq!(artifact.ratio("unscheduled_alpha"), 1_024.0);
-    assert_eq!(artifact.word("drain_rate"), "credited");
+    let drain_rate = artifact.iter().find(|(name, _)| *name == "drain_rate").map(|(_, value)| value);
+    assert_eq!(drain_rate, Some(&ParamValue::word("credited")));
 }

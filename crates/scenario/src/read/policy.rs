@@ -70,7 +70,7 @@ pub(crate) fn read(switch: &mut Reader<'_>, profile: Profile) -> Option<PolicyCh
             }
             Err(complaint) => {
                 let help = complaint.help.clone().unwrap_or_default();
-                let help = format!("{help}\n{}", param.doc);
+                let help = format!("{help}\n{}", param.documentation());
                 switch.context.error(&path, entry.item.origin, complaint.help(help.trim_start()));
             }
         }
