@@ -7,8 +7,8 @@
 //! their names show the pool alone, and policies read only these; without reserves they equal the others. The pool's occupancy may be
 //! shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]): that is how thresholds of a chip grow stale.
 
-use crate::policy::{Account, Tags};
 use crate::shared_pool::{Reserves, SharedPool};
+use crate::tags::Tags;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 use std::fmt;
@@ -20,6 +20,19 @@ pub struct QueueId(pub u16);
 /// An ingress queue: arrival port × queues per port + priority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct IngressId(pub u16);
+
+/// Which account of the ledger an admitted packet is charged to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Account {
+    /// The shared pool: what the thresholds divide.
+    Shared,
+    /// Space set aside for the packet's egress port or queue.
+    Reserved,
+    /// Headroom of the packet's ingress queue (lossless classes). It is given back first, whichever packet of that ingress queue leaves.
+    Headroom,
+    /// What the switch itself sets aside for every queue and port ([`crate::Reserves`]): the policy was not asked.
+    Minimum,
+}
 
 /// An end of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! From a packet's header, and what is known of its flow, to its queue within the port.
 
 use crate::flows::{FlowKey, FlowTable, Sent, ShortLimit};
-use crate::policy::Tags;
+use crate::tags::Tags;
 use bufferlab_units::Time;
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! A bounded table of flows: what an elephant trap remembers of each one, and forgets after silence.
 
-use crate::policy::Tags;
+use crate::tags::Tags;
 use bufferlab_units::{Time, mix};
 
 /// Slots among which a flow may sit: it is hashed to a set of so many.

@@ -103,7 +103,7 @@ choices! {
 mod tests {
     use super::*;
     use crate::policy::POLICIES;
-    use crate::registry::find_policy;
+    use crate::policy::find_policy;
     use bufferlab_params::Profile;
 
     #[test]

@@ -15,7 +15,7 @@
 //!
 //! The modules follow that line from left to right: [`classify`] finds the queue (with the help of [`flows`], which remembers
 //! what a flow has sent), [`buffer`] is the ledger (who holds how many bytes),
-//! [`policy`] the interface and registry of buffer-management schemes, [`mark`] ECN, [`schedule`] the
+//! [`policy`] the interface, the schemes and the registry of buffer management, [`mark`] ECN, [`schedule`] the
 //! order of departure, [`Switch`] joins them. Nothing here knows a clock, a socket, a file or a
 //! simulator: time is an argument, randomness a seeded stream, what happened is told to an [`Observer`].
 //!
@@ -55,10 +55,10 @@ pub mod hardware;
 pub mod mark;
 pub mod panel;
 pub mod policy;
-mod registry;
 pub mod schedule;
 mod shared_pool;
 mod switch;
+mod tags;
 pub mod watchdog;
 mod weight;
 
@@ -75,9 +75,9 @@ pub use mark::{Ecn, Marker, MarkerConfig, SharedBufferCondition};
 pub use panel::{Opinion, Panel};
 pub use policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand, Policy,
-    PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict,
+    PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict, find_policy, own_policies, policies,
+    register_policy, replace_policy,
 };
-pub use registry::{find_policy, own_policies, policies, register_policy, replace_policy};
 pub use schedule::{Discipline, Group, ScheduleError, Scheduler};
 pub use shared_pool::Reserves;
 pub use switch::{Admission, Counters, Observer, Packet, Switch, SwitchConfig, Transmission};

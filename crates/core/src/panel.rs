@@ -5,8 +5,8 @@
 //! buffer; it is not told what its own verdicts would have led to.
 
 use crate::buffer::{Buffer, QueueId, Stored};
+use crate::policy::policies;
 use crate::policy::{Arrival, Departure, DropReason, Hooks, Policy, SwitchShape, Verdict};
-use crate::registry::policies;
 use crate::switch::Observer;
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;

@@ -1,6 +1,6 @@
 //! Which queue of a port sends next: strict-priority groups, one discipline within each.
 
-use crate::buffer::{Buffer, End};
+use crate::buffer::{Buffer, End, QueueId};
 use std::fmt;
 
 /// At most this many queues per port: a port's queues fit one bit mask.
@@ -234,7 +234,7 @@ impl Scheduler {
                 *own = own.saturating_add(self.share[queue as usize]);
                 turn.left = 1;
             }
-            let id = crate::QueueId(first_queue + u16::from(queue));
+            let id = QueueId(first_queue + u16::from(queue));
             let head = buffer.peek(id, End::Head).map_or(0, |stored| stored.size);
             if head <= *own {
                 *own -= head;
@@ -271,7 +271,7 @@ fn oldest(candidates: u32, first_queue: u16, buffer: &Buffer) -> u8 {
     (0..MAX_QUEUES_PER_PORT as u8)
         .filter(|queue| candidates & (1 << queue) != 0)
         .min_by_key(|&queue| {
-            let id = crate::QueueId(first_queue + u16::from(queue));
+            let id = QueueId(first_queue + u16::from(queue));
             buffer.peek(id, End::Head).map(|stored| stored.enqueued_at)
         })
         .expect("a candidate exists")

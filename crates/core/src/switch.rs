@@ -9,7 +9,7 @@ use crate::policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Tags,
     Verdict,
 };
-use crate::registry::{find_policy, policies};
+use crate::policy::{find_policy, policies};
 use crate::schedule::{PortTurns, Scheduler};
 use bufferlab_params::{ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, RandomStream, Time};

@@ -16,7 +16,7 @@ const ENDINGS: &[&str] = &[
 
 /// Paths that texts make up: what the walk-through of CONTRIBUTING creates, and a misspelling that a test answers.
 const MADE_UP: &[&str] = &[
-    "crates/core/src/policy/toy_quota.rs",
+    "crates/core/src/policy/schemes/toy_quota.rs",
     "docs/policies/toy-quota.md",
     "testdata/policy/toy-quota.toml",
     "scenarios/star-incas.toml",

@@ -174,7 +174,7 @@ fn the_walk_through_adds_a_policy() {
     let read = |path: &str| std::fs::read_to_string(copy.join(path)).expect(path);
 
     // The source is as good as ours: no warning, nothing to format.
-    let source = "crates/core/src/policy/toy_quota.rs";
+    let source = "crates/core/src/policy/schemes/toy_quota.rs";
     assert!(!output.contains(&format!("{source}:")), "the compiler has something to say:\n{output}");
     assert_eq!(read(source).as_bytes(), files[source], "cargo fmt changes {source}");
 

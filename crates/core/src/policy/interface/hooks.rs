@@ -1,0 +1,37 @@
+//! The calls that a policy may leave out.
+
+/// Which optional hooks a policy wants called: what it does not ask for costs nothing per packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Hooks(u8);
+
+impl Hooks {
+    /// Only [`crate::Policy::admit`].
+    pub const NONE: Self = Self(0);
+    /// [`crate::Policy::on_enqueue`].
+    pub const ENQUEUE: Self = Self(1);
+    /// [`crate::Policy::on_dequeue`].
+    pub const DEQUEUE: Self = Self(1 << 1);
+    /// [`crate::Policy::on_drop`] and [`crate::Policy::on_evict`].
+    pub const DROP: Self = Self(1 << 2);
+    /// [`crate::Policy::on_empty_visit`].
+    pub const EMPTY_VISIT: Self = Self(1 << 3);
+    /// [`crate::Policy::poll_expulsion`].
+    pub const EXPEL: Self = Self(1 << 4);
+    /// [`crate::Policy::pause_demand`].
+    pub const PAUSE: Self = Self(1 << 5);
+    /// [`crate::Policy::pause_demand`] of every ingress queue of a port whenever that of one is asked for.
+    pub const PAUSE_PORT: Self = Self(1 << 6);
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are wanted.
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}

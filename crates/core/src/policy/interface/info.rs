@@ -1,0 +1,88 @@
+//! What a policy is called, which parameters it has and how it is built.
+
+use super::policy::Policy;
+use super::shape::SwitchShape;
+use bufferlab_params::{BuildError, ParamInfo, ParamValue, Params};
+use std::fmt;
+
+bufferlab_params::entry!(PolicyInfo, "policy");
+
+/// Builds a policy for a switch. It may hold state of its own: what a program brings along is not always a plain function.
+pub type PolicyConstructor =
+    &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
+
+/// A registry entry: of this crate in [`POLICIES`], of a program's own through [`crate::register_policy`].
+pub struct PolicyInfo {
+    /// Short name: scenario files, columns, reports (`dt`).
+    pub name: &'static str,
+    /// Other accepted names (`dynamic-threshold`).
+    pub aliases: &'static [&'static str],
+    /// Name in full.
+    pub title: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it comes from: authors, venue, equation.
+    pub source: &'static str,
+    /// Work per decision, and of what: "O(1)".
+    pub cost: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+    /// The constructor. `Params` is complete and every value is in its domain; the constructor
+    /// refuses only what depends on the switch.
+    pub build: PolicyConstructor,
+}
+
+impl fmt::Debug for PolicyInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicyInfo").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PolicyInfo {
+    /// Builds the policy for a switch, after the checks that hold for every policy.
+    ///
+    /// # Errors
+    /// The parameter that does not fit the switch.
+    pub fn construct(&self, params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+        for (param, value) in params.iter() {
+            if let ParamValue::RatioPerPriority(list) = value
+                && list.len() > shape.queues_per_port
+                && !params.is_default(param)
+            {
+                let (found, queues) = (list.len(), shape.queues_per_port);
+                let message = format!(
+                    "{found} values, one for each priority, are more than queues_per_port = {queues}: give at most {queues}"
+                );
+                return Err(BuildError { param, message });
+            }
+            if let ParamValue::BytesPerPort(list) = value
+                && list.len() > shape.ports()
+            {
+                let (found, ports) = (list.len(), shape.ports());
+                let message = format!("{found} values, one for each port, and the switch has {ports} ports");
+                return Err(BuildError { param, message });
+            }
+            if let ParamValue::Profiles(list) = value
+                && let Some(message) = list.iter().enumerate().find_map(|(index, profile)| {
+                    let port = profile.ports.iter().find(|&&port| usize::from(port) >= shape.ports());
+                    let beyond = |&&priority: &&u8| usize::from(priority) >= shape.queues_per_port;
+                    let (ports, queues) = (shape.ports(), shape.queues_per_port);
+                    port.map(|port| {
+                        format!(
+                            "profile {index} is for port {port}, and the switch has {ports}, numbered from 0"
+                        )
+                    })
+                    .or_else(|| {
+                        let priority = profile.priorities.iter().find(beyond)?;
+                        Some(format!(
+                            "profile {index} is for priority {priority}, and queues_per_port is {queues}"
+                        ))
+                    })
+                })
+            {
+                return Err(BuildError { param, message });
+            }
+        }
+        (self.build)(params, shape)
+    }
+}

@@ -1,0 +1,12 @@
+//! What several schemes share.
+
+pub(crate) mod congestion;
+pub(crate) mod dynamic_headroom;
+pub(crate) mod longest;
+pub(crate) mod lossless;
+pub(crate) mod parameters;
+pub(crate) mod port_limit;
+pub(crate) mod queue_profiles;
+pub(crate) mod short_flows;
+pub(crate) mod sonic;
+pub(crate) mod virtual_lqd;

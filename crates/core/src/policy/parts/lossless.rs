@@ -1,0 +1,215 @@
+//! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
+
+use crate::buffer::{Buffer, IngressId};
+use crate::policy::interface::{Account, Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
+use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
+use crate::policy::parts::queue_profiles::{refuse_at_lossy_ingress, resolve};
+use bufferlab_params::profiles::{BufferProfile, Direction};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+
+/// Space for what is on its way when a queue pauses its sender.
+pub(crate) const HEADROOM: ParamInfo = ParamInfo {
+    name: "headroom",
+    kind: ParamKind::BytesPerPort { min: 0 },
+    default: ParamValue::Bytes(0),
+    artifact_default: None,
+    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), taken out of the buffer: at \
+          least what its sender puts on the wire before a pause takes effect. Required where there are lossless priorities; without those it has no effect.",
+};
+
+/// The pool that all headroom comes from.
+pub(crate) const HEADROOM_POOL: ParamInfo = ParamInfo {
+    name: "headroom_pool",
+    kind: ParamKind::Bytes { min: 0 },
+    default: ParamValue::Bytes(0),
+    artifact_default: None,
+    doc: "Bytes of headroom of all ingress queues together (SONiC's shared headroom pool). 0: `headroom` for every lossless priority of \
+          every port.",
+};
+
+/// Below this a paused queue resumes at any threshold.
+pub(crate) const XON: ParamInfo = ParamInfo {
+    name: "xon",
+    kind: ParamKind::Bytes { min: 0 },
+    default: ParamValue::Bytes(0),
+    artifact_default: Some(ParamValue::Bytes(1_248)),
+    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than this, whatever its threshold. An empty one \
+          always resumes.",
+};
+
+/// The hysteresis.
+pub(crate) const XON_OFFSET: ParamInfo = ParamInfo {
+    name: "xon_offset",
+    kind: ParamKind::Bytes { min: 0 },
+    default: ParamValue::Bytes(0),
+    artifact_default: Some(ParamValue::Bytes(2_496)),
+    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than its threshold by so much.",
+};
+
+/// What pauses of one ingress queue go by.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    /// Bytes.
+    headroom: u64,
+    xon: u64,
+    xon_offset: u64,
+    lossless: bool,
+    paused: bool,
+}
+
+/// State of all lossless ingress queues.
+#[derive(Clone, Debug)]
+pub(crate) struct Lossless {
+    /// By ingress queue.
+    gates: Vec<Gate>,
+    /// By port, of the parameter (bytes).
+    headroom_of_ports: Vec<u64>,
+    /// Of all queues together (bytes).
+    pool: u64,
+    /// Of the parameters.
+    xon: u64,
+    xon_offset: u64,
+}
+
+impl Lossless {
+    /// From the four parameters above and the profiles.
+    pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        let headroom_of_ports = params.bytes_per_port("headroom", shape.ports());
+        let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
+        refuse_at_lossy_ingress(
+            params,
+            shape,
+            |profile| [profile.headroom, profile.xon, profile.xon_offset].iter().any(Option::is_some),
+            "it is lossy there; only lossless ingress queues have headroom, xon and xon_offset",
+        )?;
+        let ingress = |of: fn(&BufferProfile) -> Option<u64>, general: &dyn Fn(usize) -> u64| {
+            resolve(params, shape, Direction::Ingress, of, |port, _| general(port))
+        };
+        let headroom = ingress(|profile| profile.headroom, &|port| headroom_of_ports[port]);
+        let (xons, offsets) = (
+            ingress(|profile| profile.xon, &|_| xon),
+            ingress(|profile| profile.xon_offset, &|_| xon_offset),
+        );
+        // Insurances are for whole ports.
+        let insured = params.iter().any(|(name, value)| {
+            name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
+        });
+        if insured && !params.profiles("profiles").is_empty() {
+            let message =
+                "with headroom_mode = \"dsh-like\" all queues of a port share what it has: choose \"static\"";
+            return Err(BuildError { param: "profiles", message: message.to_owned() });
+        }
+        let gate = |queue: usize| Gate {
+            headroom: headroom[queue],
+            xon: xons[queue],
+            xon_offset: offsets[queue],
+            lossless: shape.lossless_at(queue / shape.queues_per_port) >> (queue % shape.queues_per_port) & 1
+                != 0,
+            paused: false,
+        };
+        let gates: Vec<_> = (0..shape.queues()).map(gate).collect();
+        let of_port = |gates: &[Gate]| {
+            let held = gates.iter().filter(|gate| gate.lossless).map(|gate| gate.headroom);
+            held.take(if insured { 1 } else { usize::MAX }).fold(0, u64::saturating_add)
+        };
+        let sum = gates.chunks(shape.queues_per_port).map(of_port).fold(0, u64::saturating_add);
+        let queues = shape.lossless_queues();
+        let pool = match params.bytes("headroom_pool") {
+            _ if insured || queues == 0 => sum,
+            0 => sum,
+            bytes => bytes,
+        };
+        let least = gates.iter().enumerate().filter(|(_, gate)| gate.lossless);
+        if let Some((queue, Gate { headroom: least, .. })) = least.min_by_key(|(_, gate)| gate.headroom)
+            && *least < shape.max_packet
+        {
+            let message = format!(
+                "{least} B of headroom hold no packet of {} B that comes after a pause; the switch has {queues} lossless ingress queues",
+                shape.max_packet
+            );
+            let of_profile = *least != headroom_of_ports[queue / shape.queues_per_port];
+            return Err(BuildError { param: if of_profile { "profiles" } else { "headroom" }, message });
+        }
+        if pool.saturating_add(shape.max_packet) > shape.capacity && queues > 0 {
+            let message = format!(
+                "{pool} B of headroom for {queues} lossless ingress queues leave no room for a packet in the buffer's {} B",
+                shape.capacity
+            );
+            return Err(BuildError { param: "headroom", message });
+        }
+        Ok(Self { gates, headroom_of_ports, pool, xon, xon_offset })
+    }
+
+    /// What replaces the headroom of queues where ports are insured.
+    pub(crate) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
+        DynamicHeadroom::new(self.headroom_of_ports.clone(), self.xon, self.xon_offset, shape)
+    }
+
+    /// Bytes of the buffer that are headroom.
+    pub(crate) fn pool(&self) -> u64 {
+        self.pool
+    }
+
+    /// Whether packets of this ingress queue are lossless.
+    #[inline]
+    pub(crate) fn is_lossless(&self, ingress: IngressId) -> bool {
+        self.gates[usize::from(ingress.0)].lossless
+    }
+
+    /// Whether the sender behind `ingress` shall be silent.
+    pub(crate) fn is_paused(&self, ingress: IngressId) -> bool {
+        self.gates[usize::from(ingress.0)].paused
+    }
+
+    /// Where a lossless arrival goes that its threshold lets into the pool (`within`), or not. A queue with headroom in use, and a paused one,
+    /// use headroom only.
+    pub(crate) fn admit(&mut self, arrival: &Arrival, within: bool, buffer: &Buffer) -> Verdict {
+        let gate = &mut self.gates[usize::from(arrival.ingress.0)];
+        let held = buffer.ingress_headroom_bytes(arrival.ingress);
+        if within && !gate.paused && held == 0 {
+            return Verdict::Admit(Account::Shared);
+        }
+        gate.paused = true;
+        let size = u64::from(arrival.size);
+        if held + size > gate.headroom || buffer.used(Account::Headroom) + size > self.pool {
+            return Verdict::Drop(DropReason::HeadroomFull);
+        }
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        Verdict::Admit(Account::Headroom)
+    }
+
+    /// What the sender behind `ingress` shall do: `length` is what its threshold `limit` is compared with.
+    pub(crate) fn demand(
+        &mut self,
+        ingress: IngressId,
+        length: u64,
+        limit: u64,
+        buffer: &Buffer,
+    ) -> PauseDemand {
+        let gate = &mut self.gates[usize::from(ingress.0)];
+        if !gate.paused {
+            return PauseDemand::Resume;
+        }
+        let drained = buffer.ingress_headroom_bytes(ingress) == 0;
+        let empty = buffer.ingress_bytes(ingress) == 0;
+        if empty || drained && (length < gate.xon || length + gate.xon_offset <= limit) {
+            gate.paused = false;
+            return PauseDemand::Resume;
+        }
+        PauseDemand::Pause
+    }
+}
+
+/// Bytes of an ingress queue that are not in headroom.
+#[inline]
+pub(crate) fn outside_headroom(ingress: IngressId, buffer: &Buffer) -> u64 {
+    buffer.ingress_bytes(ingress) - buffer.ingress_headroom_bytes(ingress)
+}
+
+/// Bytes that all packets outside headroom hold of the shared pool.
+#[inline]
+pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
+    buffer.shared_occupancy().saturating_sub(buffer.used(Account::Headroom))
+}

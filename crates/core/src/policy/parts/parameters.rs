@@ -1,0 +1,76 @@
+//! Parameters that many schemes have, and checks of them.
+
+use crate::policy::interface::{BuildError, SwitchShape};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::Time;
+
+/// Smallest and largest factor of the free space; a larger one never binds.
+const FACTORS: (f64, f64) = (1e-6, 65_536.0);
+
+/// α by priority in the `alphas` file of the public ns-3 artifact (`docs/algorithms.md` section 10, row 12).
+pub(crate) const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
+
+/// `alpha`: a factor of the free space by priority. `artifact`: the default where the artifact has another one.
+pub(crate) const fn alpha(
+    default: &'static [f64],
+    artifact: Option<&'static [f64]>,
+    doc: &'static str,
+) -> ParamInfo {
+    ParamInfo {
+        name: "alpha",
+        kind: ParamKind::RatioPerPriority { min: FACTORS.0, max: FACTORS.1 },
+        default: ParamValue::ratios(default),
+        artifact_default: match artifact {
+            Some(alphas) => Some(ParamValue::ratios(alphas)),
+            None => None,
+        },
+        doc,
+    }
+}
+
+/// A factor of the free space, the same for all priorities.
+pub(crate) const fn factor(
+    name: &'static str,
+    default: f64,
+    artifact: Option<f64>,
+    doc: &'static str,
+) -> ParamInfo {
+    ParamInfo {
+        name,
+        kind: ParamKind::Ratio { min: FACTORS.0, max: FACTORS.1 },
+        default: ParamValue::Ratio(default),
+        artifact_default: match artifact {
+            Some(factor) => Some(ParamValue::Ratio(factor)),
+            None => None,
+        },
+        doc,
+    }
+}
+
+/// `update_interval`: time between two updates of what a scheme derives from all queues.
+pub(crate) const fn update_interval(default: Time, doc: &'static str) -> ParamInfo {
+    ParamInfo {
+        name: "update_interval",
+        kind: ParamKind::Time { min: Time::from_ns(1) },
+        default: ParamValue::Time(default),
+        artifact_default: None,
+        doc,
+    }
+}
+
+/// A limit in bytes that was chosen and that nothing in the buffer ever exceeds is a mistake.
+pub(crate) fn refuse_beyond_buffer(
+    params: &Params,
+    shape: &SwitchShape,
+    param: &'static str,
+    what: &str,
+) -> Result<(), BuildError> {
+    let (bytes, buffer) = (params.bytes(param), shape.capacity);
+    if bytes < buffer || params.is_default(param) {
+        return Ok(());
+    }
+    Err(BuildError {
+        param,
+        message: format!("no queue is longer than {bytes} B in a buffer of {buffer} B: {what}"),
+    })
+}

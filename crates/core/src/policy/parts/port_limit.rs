@@ -1,0 +1,22 @@
+//! Limits of whole ports.
+
+use crate::buffer::{Buffer, QueueId};
+use crate::policy::interface::{Account, Arrival, DropReason, Verdict};
+
+/// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.
+pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
+    let (port, _) = buffer.port_and_priority(queue);
+    limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(buffer.shared_queue_bytes(queue)))
+}
+
+/// The test of a policy that limits ports: admit iff the port stays within `limit` with the packet, and the packet fits into the pool.
+#[inline]
+pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
+    if !buffer.fits(arrival.size) {
+        return Verdict::Drop(DropReason::BufferFull);
+    }
+    if buffer.shared_port_bytes(arrival.port) + u64::from(arrival.size) > limit {
+        return Verdict::Drop(DropReason::OverPortLimit);
+    }
+    Verdict::Admit(Account::Shared)
+}

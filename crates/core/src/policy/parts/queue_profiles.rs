@@ -1,0 +1,103 @@
+//! Which profile each queue has: the parameter `profiles` of the policies for lossless traffic, resolved for a switch.
+
+use crate::policy::interface::{BuildError, SwitchShape};
+use crate::weight::Weight;
+use bufferlab_params::profiles::{BufferProfile, Direction, ThresholdRule};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use std::borrow::Cow;
+
+/// Exceptions to the other parameters.
+pub(crate) const PROFILES: ParamInfo = ParamInfo {
+    name: "profiles",
+    kind: ParamKind::Profiles,
+    default: ParamValue::Profiles(Cow::Borrowed(&[])),
+    artifact_default: None,
+    doc: "Queues that differ from the other parameters, by `ports` and `priorities` (each: all, if left out) and `direction` (`ingress` or `egress`): \
+          `alpha`, `dynamic_th` (alpha = 2^n) or `static_threshold`; `reserved`; at ingress `headroom`, `xon`, `xon_offset`. Of two profiles for \
+          the same queue the later one counts, key by key (`docs/lossless.md`).",
+};
+
+/// How long a queue may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// A part of what is left of its pool.
+    Dynamic(Weight),
+    /// Bytes.
+    Static(u64),
+}
+
+impl Limit {
+    /// In bytes, where `free` are left of the pool.
+    #[inline]
+    pub(crate) fn of(self, free: u64) -> u64 {
+        match self {
+            Self::Dynamic(weight) => weight.of(free),
+            Self::Static(bytes) => bytes,
+        }
+    }
+}
+
+impl From<ThresholdRule> for Limit {
+    fn from(rule: ThresholdRule) -> Self {
+        match rule {
+            ThresholdRule::Dynamic(alpha) => Self::Dynamic(Weight::from_f64(alpha)),
+            ThresholdRule::Static(bytes) => Self::Static(bytes),
+        }
+    }
+}
+
+/// The value that the last profile with one gives each queue of a side, else `general(port, priority)`.
+pub(crate) fn resolve<T>(
+    params: &Params,
+    shape: &SwitchShape,
+    direction: Direction,
+    of: impl Fn(&BufferProfile) -> Option<T>,
+    general: impl Fn(usize, usize) -> T,
+) -> Vec<T> {
+    let profiles = params.profiles("profiles");
+    let queues =
+        (0..shape.ports()).flat_map(|port| (0..shape.queues_per_port).map(move |priority| (port, priority)));
+    let value = |(port, priority): (usize, usize)| {
+        let mut given = profiles.iter().rev().filter(|profile| profile.covers(direction, port, priority));
+        given.find_map(&of).unwrap_or_else(|| general(port, priority))
+    };
+    queues.map(value).collect()
+}
+
+/// Refuses profiles with a value that this policy has no use for; `unfit` says why.
+pub(crate) fn refuse(
+    params: &Params,
+    unfit: impl Fn(&BufferProfile) -> Option<&'static str>,
+) -> Result<(), BuildError> {
+    let mut profiles = params.profiles("profiles").iter().enumerate();
+    match profiles.find_map(|(index, profile)| Some((index, unfit(profile)?))) {
+        None => Ok(()),
+        Some((index, why)) => {
+            Err(BuildError { param: "profiles", message: format!("profile {index}: {why}") })
+        }
+    }
+}
+
+/// Refuses a profile that covers a lossy ingress queue with a value that only lossless ones have a use for.
+pub(crate) fn refuse_at_lossy_ingress(
+    params: &Params,
+    shape: &SwitchShape,
+    has: impl Fn(&BufferProfile) -> bool,
+    why: &str,
+) -> Result<(), BuildError> {
+    for (index, profile) in params.profiles("profiles").iter().enumerate().filter(|(_, one)| has(one)) {
+        for port in 0..shape.ports() {
+            let is_lossy = |priority: &usize| shape.lossless_at(port) >> priority & 1 == 0;
+            let mut queues = (0..shape.queues_per_port).filter(is_lossy);
+            // A profile for all priorities is meant for those that can use it.
+            if let Some(priority) =
+                queues.find(|&priority| profile.covers(Direction::Ingress, port, priority))
+                && !profile.priorities.is_empty()
+            {
+                let message = format!("profile {index}: priority {priority} of port {port}: {why}");
+                return Err(BuildError { param: "profiles", message });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! The queue lengths that Longest Queue Drop would have on the same arrivals, followed by counters alone.
+//!
+//! A counter per queue: an arrival adds its bytes to its queue's, and what exceeds the buffer is taken from the largest. Packets
+//! are not followed, so that the state is O(queues).
+
+use crate::buffer::{Buffer, QueueId};
+use crate::policy::interface::{Arrival, Departure, SwitchShape};
+use crate::policy::parts::longest::{Longest, Ties};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
+use bufferlab_units::{BitRate, Time};
+
+/// The parameter of policies that follow a virtual Longest Queue Drop.
+pub(crate) const IDLE: ParamInfo = ParamInfo {
+    name: "idle_thresholds",
+    kind: ParamKind::Choice(Idle::WORDS),
+    default: ParamValue::word(Idle::Drain.word()),
+    artifact_default: Some(ParamValue::word(Idle::Zero.word())),
+    doc: "How a threshold changes while its real queue is empty.",
+};
+
+choices! {
+    /// How a threshold changes while its real queue is empty.
+    enum Idle {
+        Drain = "drain":
+            "it falls at the port's rate while the port is idle, as the queue of Longest Queue Drop would (the paper, where every \
+             port serves its threshold in every slot)",
+        Zero = "zero": "it is set to 0 when the real queue empties (the artifact)",
+        Keep = "keep": "only real departures lower it",
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    rate: BitRate,
+    /// Up to when the virtual port has worked.
+    served_to: Time,
+    /// It is in the list of idle ports.
+    is_listed: bool,
+}
+
+/// Thresholds that imitate the queues of Longest Queue Drop.
+#[derive(Clone, Debug)]
+pub(crate) struct VirtualLqd {
+    lengths: Longest,
+    /// Sum of all lengths, at most `capacity`.
+    total: u64,
+    capacity: u64,
+    queues_per_port: u16,
+    idle: Idle,
+    ports: Vec<Port>,
+    /// Ports without a real packet but with a virtual one.
+    idle_ports: Vec<u16>,
+}
+
+impl VirtualLqd {
+    /// For a policy with the parameters [`IDLE`] and [`super::longest::TIES`].
+    pub(crate) fn new(params: &Params, shape: &SwitchShape, stream: &str) -> Self {
+        let port = |&rate: &BitRate| Port { rate, served_to: Time::ZERO, is_listed: false };
+        Self {
+            lengths: Longest::new(shape.queues(), Ties::new(params, shape.seed, stream)),
+            total: 0,
+            capacity: shape.capacity,
+            queues_per_port: shape.queues_per_port as u16,
+            idle: params.choice(IDLE.name),
+            ports: shape.port_rates.iter().map(port).collect(),
+            idle_ports: Vec::with_capacity(shape.ports()),
+        }
+    }
+
+    /// T of a queue.
+    #[inline]
+    pub(crate) fn bytes(&self, queue: QueueId) -> u64 {
+        self.lengths.bytes(queue)
+    }
+
+    fn set(&mut self, queue: QueueId, bytes: u64) {
+        self.total = self.total - self.lengths.bytes(queue) + bytes;
+        self.lengths.set(queue, bytes);
+    }
+
+    /// A packet arrives. Returns whether Longest Queue Drop would refuse it: whether its own queue is the longest
+    /// in a full buffer.
+    pub(crate) fn arrive(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let size = u64::from(arrival.size);
+        if size > self.capacity {
+            return true;
+        }
+        if self.idle == Idle::Drain {
+            self.serve_idle_ports(arrival.now, buffer);
+        }
+        self.set(arrival.queue, self.bytes(arrival.queue) + size);
+        let mut is_refused = false;
+        while self.total > self.capacity {
+            let longest = self.lengths.longest();
+            is_refused |= longest == arrival.queue;
+            let taken = (self.total - self.capacity).min(self.bytes(longest));
+            self.set(longest, self.bytes(longest) - taken);
+        }
+        if self.idle == Idle::Drain && buffer.shared_port_bytes(arrival.port) == 0 {
+            self.list(arrival.port, arrival.now);
+        }
+        is_refused
+    }
+
+    /// A real packet left.
+    pub(crate) fn depart(&mut self, departure: &Departure, buffer: &Buffer) {
+        let rest = match self.idle {
+            Idle::Zero if buffer.queue_packets(departure.queue) == 0 => 0,
+            Idle::Drain | Idle::Zero | Idle::Keep => {
+                self.bytes(departure.queue).saturating_sub(u64::from(departure.size))
+            }
+        };
+        self.set(departure.queue, rest);
+        if self.idle == Idle::Drain {
+            self.ports[usize::from(departure.port)].served_to = departure.now;
+            if buffer.shared_port_bytes(departure.port) == 0 {
+                self.list(departure.port, departure.now);
+            }
+        }
+    }
+
+    fn queues_of(&self, port: u16) -> impl Iterator<Item = QueueId> + use<> {
+        let first = port * self.queues_per_port;
+        (first..first + self.queues_per_port).map(QueueId)
+    }
+
+    fn list(&mut self, port: u16, now: Time) {
+        if self.ports[usize::from(port)].is_listed || self.queues_of(port).all(|queue| self.bytes(queue) == 0)
+        {
+            return;
+        }
+        let state = &mut self.ports[usize::from(port)];
+        state.is_listed = true;
+        state.served_to = now;
+        self.idle_ports.push(port);
+    }
+
+    /// Lets the ports that have no real packet work on their virtual queues, in the order of priority. A packet leaves the
+    /// buffer when its transmission starts; its virtual bytes leave evenly while the packet before it is on the wire.
+    fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
+        for index in (0..self.idle_ports.len()).rev() {
+            let port = self.idle_ports[index];
+            let Port { rate, served_to, .. } = self.ports[usize::from(port)];
+            let is_idle = buffer.shared_port_bytes(port) == 0;
+            let mut bytes = if is_idle { rate.bytes_in(now.saturating_sub(served_to)) } else { 0 };
+            self.ports[usize::from(port)].served_to = served_to.saturating_add(rate.serialization(bytes));
+            let mut is_empty = true;
+            for queue in self.queues_of(port) {
+                let taken = bytes.min(self.bytes(queue));
+                if taken > 0 {
+                    self.set(queue, self.bytes(queue) - taken);
+                    bytes -= taken;
+                }
+                is_empty &= self.bytes(queue) == 0;
+            }
+            if is_empty || !is_idle {
+                self.ports[usize::from(port)].is_listed = false;
+                self.idle_ports.swap_remove(index);
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Credence: FollowLQD with a predictor that says which packets Longest Queue Drop would lose.
+//!
+//! Never evicts. A packet within its threshold is stored unless the predictor says that Longest Queue Drop would drop it; while all
+//! queues are short it is stored in any case, so that a bad predictor costs little. With perfect predictions the policy
+//! has the guarantee of Longest Queue Drop against the worst case, and with bad ones still that of Complete Sharing.
+
+use crate::buffer::{Buffer, QueueId};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
+    Verdict,
+};
+use crate::policy::parts::longest::{Longest, TIES, Ties};
+use crate::policy::parts::virtual_lqd::{IDLE, VirtualLqd};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
+use bufferlab_units::RandomStream;
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "credence",
+    aliases: &[],
+    title: "Credence",
+    summary: "FollowLQD that drops what a predictor says Longest Queue Drop would lose.",
+    source: "Addanki, Pacut and Schmid, NSDI 2024, arXiv 2401.02801.",
+    cost: "O(log queues) per packet, and O(queues per port) for every idle port whose threshold is not 0",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "oracle",
+        kind: ParamKind::Choice(Predictor::WORDS),
+        default: ParamValue::word(Predictor::Lqd.word()),
+        artifact_default: None,
+        doc: "What predicts. A table of predictions, one per arrival, is given through the programming interface and takes the place of this.",
+    },
+    ParamInfo {
+        name: "error_rate",
+        kind: ParamKind::Ratio { min: 0.0, max: 1.0 },
+        default: ParamValue::Ratio(0.0),
+        artifact_default: None,
+        doc: "Probability that a prediction is turned into its opposite, drawn for every arrival from a seeded stream.",
+    },
+    IDLE,
+    TIES,
+];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    Ok(Box::new(Credence::new(params, shape)))
+}
+
+choices! {
+    /// What predicts.
+    enum Predictor {
+        Lqd = "lqd":
+            "a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the packet on arrival; that it \
+             would push the packet out later cannot be known online",
+        Keep = "keep": "never a drop",
+        Drop = "drop": "always a drop",
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Oracle {
+    Lqd,
+    Constant(bool),
+    /// Prediction of every arrival in turn, and how many have arrived.
+    Table(Vec<bool>, usize),
+}
+
+/// FollowLQD with predictions.
+#[derive(Clone, Debug)]
+pub struct Credence {
+    thresholds: VirtualLqd,
+    /// Of the real queues.
+    lengths: Longest,
+    queues: u64,
+    oracle: Oracle,
+    error_rate: f64,
+    errors: RandomStream,
+    /// How often the oracle's answer decided, and how often it was to drop.
+    asked: u64,
+    predicted: u64,
+}
+
+impl Credence {
+    /// `params` as declared by the registry entry.
+    #[must_use]
+    pub fn new(params: &Params, shape: &SwitchShape) -> Self {
+        Self {
+            thresholds: VirtualLqd::new(params, shape, "policy/credence"),
+            lengths: Longest::new(shape.queues(), Ties::First),
+            queues: shape.queues() as u64,
+            oracle: match params.choice("oracle") {
+                Predictor::Lqd => Oracle::Lqd,
+                Predictor::Keep => Oracle::Constant(false),
+                Predictor::Drop => Oracle::Constant(true),
+            },
+            error_rate: params.ratio("error_rate"),
+            errors: RandomStream::new(shape.seed, "policy/credence/errors", 0),
+            asked: 0,
+            predicted: 0,
+        }
+    }
+
+    /// Predicts `drops[k]` for the k-th packet that arrives, whatever becomes of it; beyond the list, that it is kept. With the
+    /// fates of a run of Longest Queue Drop on the same arrivals that is the perfect oracle of the paper.
+    #[must_use]
+    pub fn with_predictions(self, drops: Vec<bool>) -> Self {
+        Self { oracle: Oracle::Table(drops, 0), ..self }
+    }
+
+    /// The prediction for this arrival: `true` for a drop. Asked once for every arrival, so that errors are drawn
+    /// for arrivals and not for what the policy made of them.
+    fn predict(&mut self, is_refused_by_lqd: bool) -> bool {
+        let prediction = match &mut self.oracle {
+            Oracle::Lqd => is_refused_by_lqd,
+            Oracle::Constant(answer) => *answer,
+            Oracle::Table(drops, arrived) => {
+                *arrived += 1;
+                drops.get(*arrived - 1).copied().unwrap_or(false)
+            }
+        };
+        prediction ^ (self.error_rate > 0.0 && self.errors.next_f64() < self.error_rate)
+    }
+}
+
+impl Policy for Credence {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let is_refused_by_lqd = self.thresholds.arrive(arrival, buffer);
+        let prediction = self.predict(is_refused_by_lqd);
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        // Longest queue < B/N.
+        if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.shared_capacity() {
+            return Verdict::Admit(Account::Shared);
+        }
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        if length > self.thresholds.bytes(arrival.queue) {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        self.asked += 1;
+        if prediction {
+            self.predicted += 1;
+            return Verdict::Drop(DropReason::Predicted);
+        }
+        Verdict::Admit(Account::Shared)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::ENQUEUE.and(Hooks::DEQUEUE)
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.lengths.set(arrival.queue, buffer.shared_queue_bytes(arrival.queue));
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        self.lengths.set(departure.queue, buffer.shared_queue_bytes(departure.queue));
+        self.thresholds.depart(departure, buffer);
+    }
+
+    /// As of the last arrival or departure. The next arrival first adds its own bytes.
+    fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
+        Some(self.thresholds.bytes(queue))
+    }
+
+    /// Of the whole switch.
+    fn probe(&self, _: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("predictions_used", self.asked as f64);
+        sink("predicted_drops", self.predicted as f64);
+    }
+}

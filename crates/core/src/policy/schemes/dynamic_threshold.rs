@@ -1,0 +1,67 @@
+//! Dynamic Thresholds: a queue may grow while it is shorter than α times the free space.
+
+use crate::buffer::{Buffer, QueueId};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+};
+use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha};
+use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, Params};
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "dt",
+    aliases: &["dynamic-threshold", "dynamic-thresholds"],
+    title: "Dynamic Thresholds",
+    summary: "Limits every queue to alpha times the free buffer.",
+    source: "Choudhury and Hahne, ToN 1998; ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1.",
+    cost: "O(1)",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[alpha(
+    &[0.5],
+    Some(&ARTIFACT_ALPHAS),
+    "Factor of the free space, by priority. Switches offer powers of two; above 1 the \
+          physical limit can bind first. The artifact's file gives priority 0 (ACKs) 1 and halves from priority 4 on.",
+)];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    let alphas = params.ratio_per_priority("alpha", shape.queues_per_port);
+    Ok(Box::new(DynamicThreshold::new(&alphas)))
+}
+
+/// Admits iff q + len ≤ α·(B − Q) and Q + len ≤ B, with Q before the packet.
+#[derive(Clone, Debug)]
+pub struct DynamicThreshold {
+    /// By priority.
+    alphas: Vec<Weight>,
+}
+
+impl DynamicThreshold {
+    /// One α per priority.
+    #[must_use]
+    pub fn new(alphas: &[f64]) -> Self {
+        Self { alphas: alphas.iter().map(|&alpha| Weight::from_f64(alpha)).collect() }
+    }
+}
+
+impl Policy for DynamicThreshold {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        let limit = self.alphas[usize::from(arrival.priority)].of(buffer.shared_free());
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        Verdict::Admit(Account::Shared)
+    }
+
+    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+        let (_, priority) = buffer.port_and_priority(queue);
+        Some(self.alphas[usize::from(priority)].of(buffer.shared_free()))
+    }
+}

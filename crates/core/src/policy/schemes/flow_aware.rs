@@ -1,0 +1,104 @@
+//! FAB, flow-aware buffer sharing (reconstructed): Dynamic Thresholds with a larger alpha for the first packets of every flow.
+//!
+//! A flow is short until it has sent so many packets or bytes, and again after some silence. Its packets are limited to `α_high (B − Q)`, those
+//! of longer flows to `α (B − Q)`. Helps short flows and bursts of them against long flows in the same queues; knows nothing
+//! of congestion or drain rates.
+//!
+//! Source: Apostolaki, Vanbever, Ghobadi, BS 2019, known here from the papers that compare with it and from ABM's public artifact.
+
+use crate::buffer::{Buffer, QueueId};
+use crate::classify::{Classifier, ElephantTrap};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+};
+use crate::policy::parts::congestion;
+use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha, factor};
+use crate::policy::parts::short_flows::{
+    self, FLOW_ENTRIES, FLOW_IDLE, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS_OF_FAB,
+};
+use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, Params};
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "fab",
+    aliases: &["flow-aware-buffer"],
+    title: "FAB, flow-aware buffer sharing (reconstructed)",
+    summary: "Dynamic Thresholds with a larger alpha for the first packets of every flow.",
+    source: "Apostolaki, Vanbever, Ghobadi, Workshop on Buffer Sizing 2019; details from ABM's public artifact.",
+    cost: "O(1): one set of four flows",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    alpha(&[0.5], Some(&ARTIFACT_ALPHAS), "Factor of the free space for long flows, by priority."),
+    factor(
+        "short_alpha",
+        64.0,
+        Some(1_024.0),
+        "Factor for short flows, at any priority. The papers do not state it; the artifact uses its alpha of unscheduled packets, and 64 is ABM's own.",
+    ),
+    SHORT_FLOWS,
+    SHORT_PACKETS_OF_FAB,
+    SHORT_BYTES,
+    FLOW_IDLE,
+    FLOW_ENTRIES,
+];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    Ok(Box::new(FlowAwareBuffer::new(params, shape, short_flows::trap(params)?)))
+}
+
+/// Dynamic Thresholds with two alphas, chosen by the flow.
+#[derive(Clone, Debug)]
+pub struct FlowAwareBuffer {
+    /// By priority.
+    alphas: Vec<Weight>,
+    short_alpha: Weight,
+    /// Until the switch takes it.
+    trap: Option<ElephantTrap>,
+}
+
+impl FlowAwareBuffer {
+    /// `params` as declared by the registry entry; with `trap` the switch finds the short flows itself.
+    #[must_use]
+    pub fn new(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
+        Self {
+            alphas: congestion::weights(params, "alpha", shape.queues_per_port),
+            short_alpha: Weight::from_f64(params.ratio("short_alpha")),
+            trap,
+        }
+    }
+
+    #[inline]
+    fn limit(&self, priority: u8, tags: Tags, buffer: &Buffer) -> u64 {
+        let short = tags.contains(Tags::SMALL);
+        let alpha = if short { self.short_alpha } else { self.alphas[usize::from(priority)] };
+        alpha.of(buffer.shared_free())
+    }
+}
+
+impl Policy for FlowAwareBuffer {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        let limit = self.limit(arrival.priority, arrival.tags, buffer);
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        Verdict::Admit(Account::Shared)
+    }
+
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        let trap = self.trap.take()?;
+        Some(Classifier::identity(self.alphas.len()).with_trap(trap))
+    }
+
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        let (_, priority) = buffer.port_and_priority(queue);
+        Some(self.limit(priority, tags, buffer))
+    }
+}

@@ -1,0 +1,361 @@
+//! LossPass: a microburst's packet takes the place of a stored packet of a large flow.
+//!
+//! A port keeps small and large flows in different queues. When its buffer is full and a packet of a small flow arrives, the
+//! newest packet of the large-flow queue is evicted for it, provided that it is at least as large (so that one eviction
+//! suffices and the decision is O(1)) and that the large flows keep their reserve. Large flows can wait for a
+//! retransmission; a burst of small ones would lose its tail and wait for a timeout.
+
+use crate::buffer::{Buffer, End, QueueId, Stored};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+};
+use crate::policy::parts::parameters::factor;
+use crate::weight::Weight;
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "losspass",
+    aliases: &["loss-pass"],
+    title: "LossPass",
+    summary: "Evicts a packet of the port's large-flow queue for an arriving packet of a small flow.",
+    source: "LossPass, Algorithm 1, with the errata E-LP-1 to E-LP-3.",
+    cost: "O(1), at most one eviction per arrival",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "port_limit",
+        kind: ParamKind::Choice(PortBuffer::WORDS),
+        default: ParamValue::word(PortBuffer::Dynamic.word()),
+        artifact_default: None,
+        doc: "The port buffer B of Algorithm 1.",
+    },
+    factor(
+        "alpha",
+        1.0,
+        None,
+        "Factor of the free space for `port_limit = \"dynamic\"`. The paper does not state its value.",
+    ),
+    ParamInfo {
+        name: "port_buffer",
+        kind: ParamKind::Bytes { min: 0 },
+        default: ParamValue::Bytes(0),
+        artifact_default: None,
+        doc: "Bytes that the queues of a port may hold together, for `port_limit = \"static\"`; 128 KB in the testbed. \
+              0: an equal part of the buffer for every port.",
+    },
+    ParamInfo {
+        name: "large_reserve",
+        kind: ParamKind::Bytes { min: 0 },
+        default: ParamValue::Bytes(0),
+        artifact_default: None,
+        doc: "B_l: bytes of the port buffer that evictions leave to the large-flow queue. 0 in all experiments but Fig. 8.",
+    },
+    ParamInfo {
+        name: "reserve",
+        kind: ParamKind::Choice(Reserve::WORDS),
+        default: ParamValue::word(Reserve::WhenFull.word()),
+        artifact_default: None,
+        doc: "When `large_reserve` is kept from small flows.",
+    },
+    ParamInfo {
+        name: "victim",
+        kind: ParamKind::Choice(Victim::WORDS),
+        default: ParamValue::word(Victim::Tail.word()),
+        artifact_default: None,
+        doc: "Which packet of the large-flow queue is evicted.",
+    },
+    ParamInfo {
+        name: "classes",
+        kind: ParamKind::Choice(Classes::WORDS),
+        default: ParamValue::word(Classes::Priority.word()),
+        artifact_default: None,
+        doc: "Who may evict.",
+    },
+    ParamInfo {
+        name: "small_priority",
+        kind: ParamKind::at_least(0),
+        default: ParamValue::Count(0),
+        artifact_default: None,
+        doc: "Priority (queue of the port) of small flows.",
+    },
+    ParamInfo {
+        name: "large_priority",
+        kind: ParamKind::at_least(0),
+        default: ParamValue::Count(1),
+        artifact_default: None,
+        doc: "Priority (queue of the port) of large flows: where victims are found.",
+    },
+    ParamInfo {
+        name: "printed_line_4",
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(false),
+        artifact_default: None,
+        doc: "Tests line 4 as it is printed, `>=` in place of `<=` (erratum E-LP-1): then nothing is evicted. To show the erratum.",
+    },
+];
+
+choices! {
+    /// The port buffer B of Algorithm 1.
+    enum PortBuffer {
+        Dynamic = "dynamic":
+            "`alpha` times what the shared buffer has free when a packet arrives (the paper's ns-2 simulations)",
+        Static = "static": "`port_buffer` bytes (its testbed)",
+    }
+}
+
+choices! {
+    /// When the reserve of large flows is kept from small ones.
+    enum Reserve {
+        WhenFull = "when-full":
+            "it limits evictions only; small flows may use it while the port buffer has room (Algorithm 1)",
+        Always = "always": "they never may use it",
+    }
+}
+
+choices! {
+    /// Which packet of the large-flow queue is evicted.
+    enum Victim {
+        Tail = "tail": "the one that came last",
+        Head = "head": "the one that would leave next, the variant for singly linked lists (section 4.1)",
+    }
+}
+
+choices! {
+    /// Who may evict.
+    enum Classes {
+        Priority = "priority": "packets of the queue `small_priority`",
+        Tag = "tag":
+            "packets with the tag `small` for any queue but the large one, and no packet with that tag is a victim",
+    }
+}
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    let error = |param, message| Err(BuildError { param, message });
+    let (small, large) = (params.count("small_priority"), params.count("large_priority"));
+    let queues = shape.queues_per_port as u64;
+    // With one queue per port there are no classes and nothing is evicted: that is how the defaults are read there.
+    let no_classes = queues == 1 && small == 0 && large <= 1;
+    if !no_classes {
+        for (param, priority) in [("small_priority", small), ("large_priority", large)] {
+            if priority >= queues {
+                let message = format!(
+                    "there is no priority {priority}: ports have {queues} queues, so choose from 0 to {}",
+                    queues - 1
+                );
+                return error(param, message);
+            }
+        }
+        if small == large {
+            let message =
+                format!("small and large flows share the queue {small}: give them different queues");
+            return error("large_priority", message);
+        }
+    }
+    let port_buffer = params.bytes("port_buffer");
+    if port_buffer > shape.capacity {
+        let message = format!(
+            "{port_buffer} B for a port exceed the buffer of {} B: give at most that",
+            shape.capacity
+        );
+        return error("port_buffer", message);
+    }
+    let port_buffer = if port_buffer == 0 { shape.capacity / shape.ports() as u64 } else { port_buffer };
+    let (largest, of) = match params.choice("port_limit") {
+        PortBuffer::Dynamic => (shape.capacity, "whole buffer"),
+        PortBuffer::Static if port_buffer < shape.max_packet => {
+            let message = format!(
+                "a port buffer of {port_buffer} B holds no packet of {} B: enlarge it",
+                shape.max_packet
+            );
+            return error("port_buffer", message);
+        }
+        PortBuffer::Static => (port_buffer, "port buffer"),
+    };
+    let reserve = params.bytes("large_reserve");
+    if reserve > largest {
+        let message = format!("a reserve of {reserve} B exceeds the {of} of {largest} B: give at most that");
+        return error("large_reserve", message);
+    }
+    Ok(Box::new(LossPass::new(params, shape)))
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PortLimit {
+    Static(u64),
+    Dynamic(Weight),
+}
+
+/// What happened at one port.
+#[derive(Clone, Copy, Debug, Default)]
+struct PortCounters {
+    /// Arrivals for which a packet was evicted.
+    evictions: u64,
+    /// Arrivals that were dropped because the victim was smaller than they are.
+    missed_chances: u64,
+    /// Arrivals that were dropped to keep the reserve of the large flows.
+    kept_reserves: u64,
+}
+
+/// Algorithm 1, corrected.
+#[derive(Clone, Debug)]
+pub struct LossPass {
+    limit: PortLimit,
+    large_reserve: u64,
+    reserve_is_hard: bool,
+    victim_end: End,
+    /// Small packets are those with the tag, not those of the queue.
+    by_tag: bool,
+    printed_line_4: bool,
+    small_priority: u8,
+    /// `None`: ports have one queue, nothing is evicted.
+    large_priority: Option<u8>,
+    ports: Vec<PortCounters>,
+}
+
+impl LossPass {
+    /// `params` as declared by the registry entry, checked by its constructor.
+    #[must_use]
+    pub fn new(params: &Params, shape: &SwitchShape) -> Self {
+        let port_buffer = match params.bytes("port_buffer") {
+            0 => shape.capacity / shape.ports() as u64,
+            bytes => bytes,
+        };
+        Self {
+            limit: match params.choice("port_limit") {
+                PortBuffer::Dynamic => PortLimit::Dynamic(Weight::from_f64(params.ratio("alpha"))),
+                PortBuffer::Static => PortLimit::Static(port_buffer),
+            },
+            large_reserve: params.bytes("large_reserve"),
+            reserve_is_hard: match params.choice("reserve") {
+                Reserve::WhenFull => false,
+                Reserve::Always => true,
+            },
+            victim_end: match params.choice("victim") {
+                Victim::Tail => End::Tail,
+                Victim::Head => End::Head,
+            },
+            by_tag: match params.choice("classes") {
+                Classes::Priority => false,
+                Classes::Tag => true,
+            },
+            printed_line_4: params.flag("printed_line_4"),
+            small_priority: params.count("small_priority") as u8,
+            large_priority: (shape.queues_per_port > 1).then(|| params.count("large_priority") as u8),
+            ports: vec![PortCounters::default(); shape.ports()],
+        }
+    }
+
+    /// B.
+    #[inline]
+    fn port_limit(&self, buffer: &Buffer) -> u64 {
+        match self.limit {
+            PortLimit::Static(bytes) => bytes,
+            PortLimit::Dynamic(alpha) => alpha.of(buffer.shared_free()),
+        }
+    }
+
+    /// Whether a packet of `priority` with `tags` may evict, if ports have classes at all.
+    #[inline]
+    fn is_small(&self, priority: u8, tags: Tags) -> bool {
+        let Some(large) = self.large_priority else { return false };
+        if self.by_tag {
+            priority != large && tags.contains(Tags::SMALL)
+        } else {
+            priority == self.small_priority
+        }
+    }
+
+    fn large_queue(&self, port: u16, buffer: &Buffer) -> Option<QueueId> {
+        self.large_priority.map(|priority| buffer.queue_of(port, priority))
+    }
+
+    /// Q_s: what the port holds outside of its large-flow queue.
+    fn small_bytes(&self, port: u16, buffer: &Buffer) -> u64 {
+        let large = self.large_queue(port, buffer).map_or(0, |queue| buffer.shared_queue_bytes(queue));
+        buffer.shared_port_bytes(port).saturating_sub(large)
+    }
+
+    fn victim<'b>(&self, queue: QueueId, buffer: &'b Buffer) -> Option<&'b Stored> {
+        // E-LP-3: an empty queue has no tail.
+        let victim = buffer.peek(queue, self.victim_end)?;
+        (!self.by_tag || !victim.tags.contains(Tags::SMALL)).then_some(victim)
+    }
+
+    /// The port buffer is full and `arrival` is small: lines 3 to 6.
+    #[cold]
+    fn make_room(&mut self, arrival: &Arrival, limit: u64, full: DropReason, buffer: &Buffer) -> Verdict {
+        let Some(queue) = self.large_queue(arrival.port, buffer) else { return Verdict::Drop(full) };
+        let Some(victim) = self.victim(queue, buffer) else { return Verdict::Drop(full) };
+        let enough = arrival.size <= victim.size;
+        let grown = self.small_bytes(arrival.port, buffer) + u64::from(arrival.size);
+        let allowed = limit.saturating_sub(self.large_reserve);
+        let counters = &mut self.ports[usize::from(arrival.port)];
+        if !enough {
+            counters.missed_chances += 1;
+            return Verdict::Drop(full);
+        }
+        // E-LP-1: printed as >=, which contradicts section 3.2.3 and with B_l = 0 holds only in a tie.
+        let line_4 = if self.printed_line_4 { grown >= allowed } else { grown <= allowed };
+        if !line_4 {
+            counters.kept_reserves += 1;
+            return Verdict::Drop(full);
+        }
+        counters.evictions += 1;
+        Verdict::Evict { victim: queue, end: self.victim_end }
+    }
+}
+
+impl Policy for LossPass {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if arrival.evictions > 0 {
+            // The victim was at least as large: the port holds no more than before, even if a dynamic limit has
+            // fallen below that. E-LP-2: the packet is enqueued and not dropped.
+            return Verdict::Admit(Account::Shared);
+        }
+        let limit = self.port_limit(buffer);
+        let size = u64::from(arrival.size);
+        let small = self.is_small(arrival.priority, arrival.tags);
+        if small && self.reserve_is_hard {
+            let allowed = limit.saturating_sub(self.large_reserve);
+            if self.small_bytes(arrival.port, buffer) + size > allowed {
+                self.ports[usize::from(arrival.port)].kept_reserves += 1;
+                return Verdict::Drop(DropReason::OverThreshold);
+            }
+        }
+        let full = if !buffer.fits(arrival.size) {
+            DropReason::BufferFull
+        } else if buffer.shared_port_bytes(arrival.port) + size > limit {
+            DropReason::OverPortLimit
+        } else {
+            return Verdict::Admit(Account::Shared);
+        };
+        if small { self.make_room(arrival, limit, full, buffer) } else { Verdict::Drop(full) }
+    }
+
+    /// What the port's other queues leave of the port buffer: beyond it a small packet needs a victim.
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        let (port, priority) = buffer.port_and_priority(queue);
+        let (limit, own) = (self.port_limit(buffer), buffer.shared_queue_bytes(queue));
+        let mut threshold = limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(own));
+        if self.reserve_is_hard && self.is_small(priority, tags) {
+            let others = self.small_bytes(port, buffer).saturating_sub(own);
+            threshold = threshold.min(limit.saturating_sub(self.large_reserve).saturating_sub(others));
+        }
+        Some(threshold)
+    }
+
+    /// Of the queue's port.
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        let (port, _) = buffer.port_and_priority(queue);
+        let counters = self.ports[usize::from(port)];
+        sink("port_limit_bytes", self.port_limit(buffer) as f64);
+        sink("evictions", counters.evictions as f64);
+        sink("missed_chances", counters.missed_chances as f64);
+        sink("kept_reserves", counters.kept_reserves as f64);
+    }
+}

@@ -1,0 +1,73 @@
+//! Sharing with maximum queue lengths: everybody may take from the buffer, nobody more than a fixed length.
+
+use crate::buffer::{Buffer, QueueId};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "smxq",
+    aliases: &["maximum-queue-length", "static-threshold"],
+    title: "Sharing with Maximum Queue Lengths",
+    summary: "Limits every queue to a fixed length; the lengths may add up to more than the buffer.",
+    source: "Irland, IEEE Trans. Comm. 1978 (the square-root rule); Kamoun and Kleinrock, IEEE Trans. Comm. 1980. T constant.",
+    cost: "O(1)",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[ParamInfo {
+    name: "limit",
+    kind: ParamKind::Bytes { min: 0 },
+    default: ParamValue::Bytes(0),
+    artifact_default: None,
+    doc: "T: most that a queue may hold. 0: Irland's square-root rule, B / √N with N the number of queues.",
+}];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    let (queues, capacity) = (shape.queues() as u64, shape.capacity);
+    let limit = match params.bytes("limit") {
+        // ⌊B / √N⌋ = ⌊√(B² / N)⌋, in whole numbers.
+        0 => (u128::from(capacity) * u128::from(capacity) / u128::from(queues)).isqrt() as u64,
+        bytes => bytes,
+    };
+    if limit > capacity {
+        let message =
+            format!("a queue may hold {limit} B, and the buffer has {capacity} B: choose at most that");
+        return Err(BuildError { param: "limit", message });
+    }
+    if limit < shape.max_packet {
+        let message = format!(
+            "a queue may hold {limit} B, less than a packet of {} B: raise the limit or the buffer",
+            shape.max_packet
+        );
+        return Err(BuildError { param: "limit", message });
+    }
+    Ok(Box::new(MaximumQueue { limit }))
+}
+
+/// Admits iff q + len ≤ T and Q + len ≤ B, with one constant T.
+#[derive(Clone, Copy, Debug)]
+struct MaximumQueue {
+    /// T (bytes).
+    limit: u64,
+}
+
+impl Policy for MaximumQueue {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > self.limit {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        Verdict::Admit(Account::Shared)
+    }
+
+    fn threshold(&self, _: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
+        Some(self.limit)
+    }
+}

@@ -1,0 +1,265 @@
+//! Plasticine: Dynamic Thresholds divided by the number of congested queues of the *priority*, scaled by the drain rate.
+//!
+//! Limits queue i of class c to `T = α_c · γ_i / N_p · (B − Q)` (Eq. 3). A priority is a group of classes: a high one
+//! is one class (one queue of every port), the low one is all others; N_p counts congested queues of the whole group, γ_i is the
+//! drain rate of the queue as a fraction of the fastest port. So a priority is bounded whatever the number of its queues and
+//! classes, and room is left for bursts: helps where a high-priority burst must not suffer from low-priority queues elsewhere.
+//!
+//! With one queue per port (section 4.1, second entry here) γ is 1, N counts all congested queues, and α is chosen by packet:
+//! short flows have a larger one in the same queue. Short flows are known by a mark of the host or by an elephant trap.
+//!
+//! Source: Plasticine, Eq. 3 and section 4.1. Shares counting and drain rates with ABM, which groups by queue of the port.
+
+use crate::buffer::{Buffer, QueueId};
+use crate::classify::{Classifier, ElephantTrap};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
+    Verdict,
+};
+use crate::policy::parts::congestion::{
+    self, CONGESTED_SHARE, Criterion, DrainRate, DrainRateSource, Settings, Tracker,
+};
+use crate::policy::parts::parameters::refuse_beyond_buffer;
+use crate::policy::parts::parameters::{alpha, factor, update_interval};
+use crate::policy::parts::short_flows::{
+    self, FLOW_ENTRIES, FLOW_IDLE, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS,
+};
+use crate::weight::Weight;
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
+use bufferlab_units::Time;
+
+/// Registry entry: several queues per port.
+pub(super) static MULTI_QUEUE: PolicyInfo = PolicyInfo {
+    name: "plasticine",
+    aliases: &["plasticine-multi"],
+    title: "Plasticine",
+    summary: "Dynamic Thresholds divided by the congested queues of the priority group and scaled by the drain rate.",
+    source: "Plasticine, Eq. 3 and section 4.1.",
+    cost: "O(1) per packet, O(queues) per update interval",
+    params: MULTI_PARAMS,
+    build: &|params, shape| {
+        let high = params.count("high_priorities");
+        if high > shape.queues_per_port as u64 {
+            let queues = shape.queues_per_port;
+            let message =
+                format!("{high} high priorities on ports of {queues} queues; use 0 (one group) to {queues}");
+            return Err(BuildError { param: "high_priorities", message });
+        }
+        check(params, shape)?;
+        Ok(Box::new(Plasticine::multi_queue(params, shape)))
+    },
+};
+
+/// Registry entry: one queue per port.
+pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
+    name: "plasticine-single",
+    aliases: &["plasticine-single-queue"],
+    title: "Plasticine on a single queue per port",
+    summary: "Two thresholds on one queue, for short and for long flows, divided by all congested queues of the buffer.",
+    source: "Plasticine, section 4.1 (\"Plasticine on a single queue per port\").",
+    cost: "O(1) per packet, O(queues) per update interval",
+    params: SINGLE_PARAMS,
+    build: &|params, shape| {
+        check(params, shape)?;
+        Ok(Box::new(Plasticine::single_queue(params, shape, short_flows::trap(params)?)))
+    },
+};
+
+const UPDATE_INTERVAL: ParamInfo = update_interval(
+    Time::from_us(10),
+    "How often N and the drain rates are refreshed. The paper's N(t) is of the instant; its hardware needs some time for it \
+          (`plasticine-pisa`).",
+);
+
+const CONGESTION: ParamInfo = ParamInfo {
+    name: "congestion",
+    kind: ParamKind::Choice(Congestion::WORDS),
+    default: ParamValue::word(Congestion::Threshold.word()),
+    artifact_default: None,
+    doc: "When a queue is congested (\"controlled\"), which the paper does not say.",
+};
+
+choices! {
+    /// When a queue is congested.
+    enum Congestion {
+        Threshold = "threshold": "when it reaches `congested_share` of its threshold, as in ABM",
+        Bytes = "bytes": "when it is longer than `congested_bytes`, as in the paper's hardware",
+    }
+}
+
+const CONGESTED_BYTES: ParamInfo = ParamInfo {
+    name: "congested_bytes",
+    kind: ParamKind::Bytes { min: 0 },
+    default: ParamValue::Bytes(28_000),
+    artifact_default: None,
+    doc: "Length above which a queue is congested, for `congestion = \"bytes\"`.",
+};
+
+const MULTI_PARAMS: &[ParamInfo] = &[
+    alpha(
+        &[20.0, 0.5],
+        None,
+        "alpha_c, by class (queue of the port). The paper's evaluation: 20 for high, 0.5 for low priority.",
+    ),
+    ParamInfo {
+        name: "high_priorities",
+        kind: ParamKind::at_least(0),
+        default: ParamValue::Count(1),
+        artifact_default: None,
+        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; the others form \
+              one group, the low priority. 0: all queues are one group. As many as a port has queues: every queue of a port is a priority of its own, as \
+              in ABM.",
+    },
+    UPDATE_INTERVAL,
+    CONGESTION,
+    CONGESTED_SHARE,
+    CONGESTED_BYTES,
+    congestion::drain_rate_param(DrainRateSource::Computed),
+];
+
+const SINGLE_PARAMS: &[ParamInfo] = &[
+    alpha(&[0.5], None, "alpha of long flows (alpha_L), by queue of the port."),
+    factor(
+        "short_alpha",
+        20.0,
+        None,
+        "alpha of short flows (alpha_H): packets tagged `small`. The paper's sentence names the two the wrong way round (erratum E-PLA-7).",
+    ),
+    SHORT_FLOWS,
+    // Not stated in the paper.
+    SHORT_PACKETS,
+    SHORT_BYTES,
+    FLOW_IDLE,
+    FLOW_ENTRIES,
+    UPDATE_INTERVAL,
+    CONGESTION,
+    CONGESTED_SHARE,
+    CONGESTED_BYTES,
+];
+
+fn check(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
+    match params.choice(CONGESTION.name) {
+        Congestion::Threshold => Ok(()),
+        Congestion::Bytes => {
+            let what = "no queue would ever be congested; choose less";
+            refuse_beyond_buffer(params, shape, "congested_bytes", what)
+        }
+    }
+}
+
+fn criterion(params: &Params) -> Criterion {
+    match params.choice(CONGESTION.name) {
+        Congestion::Threshold => Criterion::Share(Weight::from_f64(params.ratio("congested_share"))),
+        Congestion::Bytes => Criterion::Longer(params.bytes("congested_bytes")),
+    }
+}
+
+/// Plasticine, for several queues per port or for one.
+#[derive(Clone, Debug)]
+pub struct Plasticine {
+    tracker: Tracker,
+    drain_rate: DrainRate,
+    /// Marks of packets that use the second α; none with several queues per port.
+    short: Option<Tags>,
+    /// Until the switch takes it.
+    trap: Option<ElephantTrap>,
+    queues_per_port: usize,
+}
+
+impl Plasticine {
+    /// `params` as declared by the registry entry `plasticine`.
+    #[must_use]
+    pub fn multi_queue(params: &Params, shape: &SwitchShape) -> Self {
+        let priorities = shape.queues_per_port;
+        let alphas = congestion::weights(params, "alpha", priorities);
+        let high = (params.count("high_priorities") as usize).min(priorities);
+        let drain_rate = DrainRate::from_params(params);
+        let settings = Settings {
+            favoured_alphas: alphas.clone(),
+            alphas,
+            group_of: (0..priorities).map(|priority| priority.min(high)).collect(),
+            interval: params.time("update_interval"),
+            criterion: criterion(params),
+            drain_rate,
+            watermark: false,
+            powers_of_two: false,
+        };
+        let tracker = Tracker::new(settings, shape);
+        Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
+    }
+
+    /// `params` as declared by the registry entry `plasticine-single`; with `trap` the switch finds the short flows itself.
+    #[must_use]
+    pub fn single_queue(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
+        let priorities = shape.queues_per_port;
+        let settings = Settings {
+            // Congestion is judged by the threshold of long flows: no queue of long flows ever comes near the other one.
+            alphas: congestion::weights(params, "alpha", priorities),
+            favoured_alphas: vec![Weight::from_f64(params.ratio("short_alpha")); priorities],
+            group_of: vec![0; priorities],
+            interval: params.time("update_interval"),
+            criterion: criterion(params),
+            drain_rate: DrainRate::One,
+            watermark: false,
+            powers_of_two: false,
+        };
+        Self {
+            tracker: Tracker::new(settings, shape),
+            drain_rate: DrainRate::One,
+            short: Some(Tags::SMALL),
+            trap,
+            queues_per_port: priorities,
+        }
+    }
+
+    #[inline]
+    fn is_favoured(&self, tags: Tags) -> bool {
+        self.short.is_some_and(|short| tags.contains(short))
+    }
+}
+
+impl Policy for Plasticine {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let bytes = buffer.shared_queue_bytes(arrival.queue);
+        self.tracker.arrived(arrival.queue, bytes);
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        let weight = self.tracker.weight(arrival.queue, self.is_favoured(arrival.tags));
+        if bytes + u64::from(arrival.size) > weight.of(buffer.shared_free()) {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        Verdict::Admit(Account::Shared)
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.drain_rate.hooks()
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, _: &Buffer) {
+        self.tracker.sent(departure.queue, departure.size);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        Some(self.tracker.next_update())
+    }
+
+    fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
+        self.tracker.update(now, buffer.shared_free(), buffer);
+    }
+
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        let trap = self.trap.take()?;
+        Some(Classifier::identity(self.queues_per_port).with_trap(trap))
+    }
+
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        Some(self.tracker.weight(queue, self.is_favoured(tags)).of(buffer.shared_free()))
+    }
+
+    fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        self.tracker.probe(queue, sink);
+    }
+}

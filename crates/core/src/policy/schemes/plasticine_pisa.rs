@@ -1,0 +1,389 @@
+//! Plasticine as its paper builds it on a programmable (PISA) switch: thresholds by shifts, from register arrays that SYNC packets
+//! refresh.
+//!
+//! The ingress pipeline decides before a packet is stored but cannot see queues; only the egress pipeline learns a queue's length, from
+//! the packets that leave it. SYNC packets carry lengths from egress to ingress, one register entry per pass. An ingress decision
+//! reads one entry of each array and shifts:
+//!
+//! ```text
+//! s = Shift[alpha, N_Priority, N_Port] = round(-log2(alpha / (N_Priority * N_Port)))
+//! T = s >= 0 ? Remaining >> s : Remaining << -s          admit iff T > Qlength[queue]
+//! ```
+//!
+//! So thresholds are within a factor of √2 of Plasticine's even with fresh registers, and everything that is read is old: by the time
+//! that a packet waits in its queue, and by a whole round of SYNC passes. Use it to see what that costs.
+//!
+//! Source: Plasticine, section 5.
+
+use crate::buffer::{Buffer, QueueId};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
+    Verdict,
+};
+use crate::policy::parts::parameters::alpha;
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
+use bufferlab_units::Time;
+use std::collections::VecDeque;
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "plasticine-pisa",
+    aliases: &["plasticine-hardware"],
+    title: "Plasticine on a programmable switch",
+    summary: "Plasticine by shifts and registers that recirculating packets refresh: thresholds within a factor of 1.41, and stale.",
+    source: "Plasticine, section 5 and Figure 7.",
+    cost: "O(1) per packet, O(1) per SYNC pass",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    alpha(&[20.0, 0.5], None, "alpha_c, by class (queue of the port); enters through the Shift table."),
+    ParamInfo {
+        name: "high_priorities",
+        kind: ParamKind::at_least(0),
+        default: ParamValue::Count(1),
+        artifact_default: None,
+        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; the others form \
+              one group, the low priority.",
+    },
+    ParamInfo {
+        name: "pass_period",
+        kind: ParamKind::Time { min: Time::from_ns(1) },
+        default: ParamValue::Time(Time::from_us(1)),
+        artifact_default: None,
+        doc: "P, the time of one pass of a SYNC packet through egress, recirculation and ingress. A register is as old as the number of queues times P. \
+              Not stated in the paper.",
+    },
+    ParamInfo {
+        name: "congested_above",
+        kind: ParamKind::Bytes { min: 0 },
+        default: ParamValue::Bytes(0),
+        artifact_default: None,
+        doc: "Length above which SYNC counts a queue as congested for its priority. 0: derived, B / (2 x queues), at least two of the largest \
+              packets. Not stated in the paper.",
+    },
+    ParamInfo {
+        name: "active_above",
+        kind: ParamKind::Bytes { min: 0 },
+        default: ParamValue::Bytes(0),
+        artifact_default: None,
+        doc: "Length above which SYNC counts a queue as active for its port, which stands for the drain rate. 0: derived, the same as \
+              `congested_above`. Not stated in the paper.",
+    },
+    ParamInfo {
+        name: "counted_queues",
+        kind: ParamKind::at_least(1),
+        default: ParamValue::Count(64),
+        artifact_default: None,
+        doc: "Largest N_Priority that the Shift table has entries for; more congested queues are taken for so many. The paper speaks of a few decades.",
+    },
+    ParamInfo {
+        name: "egress_length",
+        kind: ParamKind::Choice(EgressLength::WORDS),
+        default: ParamValue::word(EgressLength::Enqueue.word()),
+        artifact_default: None,
+        doc: "Which length a leaving packet writes to the egress register.",
+    },
+    ParamInfo {
+        name: "zero_when_empty",
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(true),
+        artifact_default: None,
+        doc: "Whether a packet that leaves its queue empty writes 0. Without it a drained queue keeps its last length, and counts as congested and as stored bytes, \
+              until its next packet. The paper does not treat the case.",
+    },
+];
+
+choices! {
+    /// Which length a leaving packet writes to the egress register.
+    enum EgressLength {
+        Enqueue = "enqueue": "what it met when it was stored (enq_qdepth), old by its wait",
+        Dequeue = "dequeue": "what it leaves behind (deq_qdepth)",
+    }
+}
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    let high = params.count("high_priorities");
+    if high > shape.queues_per_port as u64 {
+        let queues = shape.queues_per_port;
+        let message =
+            format!("{high} high priorities on ports of {queues} queues; use 0 (one group) to {queues}");
+        return Err(BuildError { param: "high_priorities", message });
+    }
+    let counted = params.count("counted_queues");
+    if counted > 65_535 {
+        let message = format!("a Shift table for {counted} congested queues; a switch has at most 65535");
+        return Err(BuildError { param: "counted_queues", message });
+    }
+    for param in ["congested_above", "active_above"] {
+        let limit = params.bytes(param);
+        if limit >= shape.capacity {
+            let message = format!(
+                "no queue is longer than {limit} B in a buffer of {} B; use less, or 0 to derive it",
+                shape.capacity
+            );
+            return Err(BuildError { param, message });
+        }
+    }
+    Ok(Box::new(PlasticinePisa::new(params, shape)))
+}
+
+/// The entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two that is nearest by ratio.
+///
+/// The logarithm is not needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o / α, that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products,
+/// quotients and comparisons of floats are the same on every machine; logarithms need not be. `n_p` and `n_o` count as at
+/// least one.
+#[must_use]
+pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
+    let ratio = congested.max(1) as f64 * active.max(1) as f64 / alpha;
+    let square = ratio * ratio;
+    // The floor of log2(x²) is in the exponent; s is its half, rounded up: 2s − 1 <= e.
+    let exponent = ((square.to_bits() >> 52) as i32) - 1_023;
+    (exponent + 1).div_euclid(2) as i8
+}
+
+/// `remaining` shifted right by `s`, left for a negative `s`, without overflow.
+#[inline]
+const fn shifted(remaining: u64, s: i8) -> u64 {
+    if s >= 64 || remaining == 0 {
+        0
+    } else if s >= 0 {
+        remaining >> s
+    } else if -(s as i32) <= remaining.leading_zeros() as i32 {
+        remaining << -(s as i32)
+    } else {
+        u64::MAX
+    }
+}
+
+/// The SYNC packet that counts for N_Port or N_Priority: where it is and what it has counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counting {
+    /// Position in the order in which it visits queues.
+    position: usize,
+    count: u16,
+}
+
+/// Plasticine's registers and tables.
+#[derive(Clone, Debug)]
+pub struct PlasticinePisa {
+    capacity: u64,
+    queues_per_port: usize,
+    /// By priority: index in `n_priority`.
+    group_of: Vec<usize>,
+    congested_above: u64,
+    active_above: u64,
+    enqueue_length: bool,
+    zero_when_empty: bool,
+    /// By priority, congested queues (from 0) and active queues (from 0).
+    shift_table: Vec<i8>,
+    counted: usize,
+    /// Ingress registers: copies of the queues' lengths.
+    lengths: Vec<u64>,
+    /// Ingress register: free bytes, according to the copies.
+    remaining: u64,
+    /// Ingress registers: active queues by port.
+    n_port: Vec<u16>,
+    /// Ingress registers: congested queues by group.
+    n_priority: Vec<u16>,
+    /// Egress registers: what the last packet of each queue wrote.
+    egress: Vec<u64>,
+    /// By queue: the lengths that its packets met when they were stored, oldest first; what the packets carry as metadata.
+    met: Vec<VecDeque<u64>>,
+    /// The queue that the SYNC packet for lengths reads next, and the sum in its header.
+    sync_length: (usize, u64),
+    sync_port: Counting,
+    sync_priority: Counting,
+    /// Queues in the order of SYNC for priorities: group by group.
+    by_group: Vec<usize>,
+    pass_period: Time,
+    next_pass: Time,
+}
+
+impl PlasticinePisa {
+    /// `params` as declared by the registry entry.
+    #[must_use]
+    pub fn new(params: &Params, shape: &SwitchShape) -> Self {
+        let (queues, queues_per_port) = (shape.queues(), shape.queues_per_port);
+        let high = params.count("high_priorities") as usize;
+        let group_of: Vec<_> = (0..queues_per_port).map(|priority| priority.min(high)).collect();
+        let mut by_group: Vec<_> = (0..queues).collect();
+        by_group.sort_by_key(|&queue| group_of[queue % queues_per_port]);
+        let derived = |given: u64, otherwise: u64| if given > 0 { given } else { otherwise };
+        let fair = (shape.capacity / (2 * queues as u64)).max(2 * shape.max_packet);
+        let congested_above = derived(params.bytes("congested_above"), fair);
+        let counted = (params.count("counted_queues") as usize).min(queues);
+        let alphas = params.ratio_per_priority("alpha", queues_per_port);
+        let shift_table = alphas.iter().flat_map(|&alpha| {
+            (0..=counted)
+                .flat_map(move |n| (0..=queues_per_port).map(move |m| shift(alpha, n as u64, m as u64)))
+        });
+        let pass_period = params.time("pass_period");
+        Self {
+            capacity: shape.capacity,
+            queues_per_port,
+            n_priority: vec![0; group_of.iter().max().map_or(0, |last| last + 1)],
+            group_of,
+            congested_above,
+            active_above: derived(params.bytes("active_above"), congested_above),
+            enqueue_length: match params.choice("egress_length") {
+                EgressLength::Enqueue => true,
+                EgressLength::Dequeue => false,
+            },
+            zero_when_empty: params.flag("zero_when_empty"),
+            shift_table: shift_table.collect(),
+            counted,
+            lengths: vec![0; queues],
+            remaining: shape.capacity,
+            n_port: vec![0; shape.ports()],
+            egress: vec![0; queues],
+            met: vec![VecDeque::new(); queues],
+            sync_length: (0, 0),
+            sync_port: Counting::default(),
+            sync_priority: Counting::default(),
+            by_group,
+            pass_period,
+            next_pass: pass_period,
+        }
+    }
+
+    /// The threshold that the ingress pipeline computes: T.
+    #[inline]
+    fn limit(&self, port: usize, priority: usize) -> u64 {
+        let congested = usize::from(self.n_priority[self.group_of[priority]]).min(self.counted);
+        let active = usize::from(self.n_port[port]);
+        let row = priority * (self.counted + 1) + congested;
+        shifted(self.remaining, self.shift_table[row * (self.queues_per_port + 1) + active])
+    }
+
+    /// One pass of every SYNC packet: each reads one egress register and writes at most one ingress register of each array.
+    fn pass(&mut self) {
+        let (queue, sum) = self.sync_length;
+        let length = self.egress[queue];
+        self.lengths[queue] = length;
+        let sum = sum + length;
+        self.sync_length = (queue + 1, sum);
+        if queue + 1 == self.egress.len() {
+            // Copies of different ages may sum up to more than the buffer.
+            self.remaining = self.capacity.saturating_sub(sum);
+            self.sync_length = (0, 0);
+        }
+
+        let Counting { position: queue, mut count } = self.sync_port;
+        count += u16::from(self.egress[queue] > self.active_above);
+        if (queue + 1) % self.queues_per_port == 0 {
+            self.n_port[queue / self.queues_per_port] = count;
+            count = 0;
+        }
+        self.sync_port = Counting { position: (queue + 1) % self.egress.len(), count };
+
+        let Counting { position, mut count } = self.sync_priority;
+        let group_at = |position: usize| self.group_of[self.by_group[position] % self.queues_per_port];
+        let (group, next) = (group_at(position), (position + 1) % self.by_group.len());
+        count += u16::from(self.egress[self.by_group[position]] > self.congested_above);
+        if next == 0 || group_at(next) != group {
+            self.n_priority[group] = count;
+            count = 0;
+        }
+        self.sync_priority = Counting { position: next, count };
+    }
+}
+
+impl Policy for PlasticinePisa {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        // The traffic manager behind the ingress pipeline knows no threshold, but the end of its memory.
+        if !buffer.fits(arrival.size) {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
+        // "Higher than", and without the packet itself.
+        if limit > self.lengths[usize::from(arrival.queue.0)] {
+            Verdict::Admit(Account::Shared)
+        } else {
+            Verdict::Drop(DropReason::OverThreshold)
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        if self.enqueue_length { Hooks::ENQUEUE.and(Hooks::DEQUEUE) } else { Hooks::DEQUEUE }
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        let met = buffer.shared_queue_bytes(arrival.queue).saturating_sub(u64::from(arrival.size));
+        self.met[usize::from(arrival.queue.0)].push_back(met);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        let left = buffer.shared_queue_bytes(departure.queue);
+        let queue = usize::from(departure.queue.0);
+        let met = if self.enqueue_length { self.met[queue].pop_front() } else { None };
+        self.egress[queue] = if left == 0 && self.zero_when_empty { 0 } else { met.unwrap_or(left) };
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        Some(self.next_pass)
+    }
+
+    fn handle_timeout(&mut self, now: Time, _: &Buffer) {
+        if now >= self.next_pass {
+            self.pass();
+            self.next_pass = now + self.pass_period;
+        }
+    }
+
+    /// What the ingress pipeline computes; it compares it with its copy of the length (`probe`), not with the length.
+    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+        let (port, priority) = buffer.port_and_priority(queue);
+        Some(self.limit(usize::from(port), usize::from(priority)))
+    }
+
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        let (port, priority) = buffer.port_and_priority(queue);
+        sink("remaining_register", self.remaining as f64);
+        sink("length_register", self.lengths[usize::from(queue.0)] as f64);
+        sink("congested_queues", f64::from(self.n_priority[self.group_of[usize::from(priority)]]));
+        sink("active_queues", f64::from(self.n_port[usize::from(port)]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_are_within_a_factor_of_the_root_of_two_over_the_papers_table() {
+        let mut worst = 1.0_f64;
+        for alpha in (-7..=4).map(|k| 2.0_f64.powi(k)).chain([0.5, 0.6, 0.8, 3.0, 20.0]) {
+            for congested in 0..=60_u64 {
+                for active in 0..=8_u64 {
+                    let exact = alpha / (congested.max(1) * active.max(1)) as f64;
+                    let by_shift = 2.0_f64.powi(-i32::from(shift(alpha, congested, active)));
+                    worst = worst.max(by_shift / exact).max(exact / by_shift);
+                }
+            }
+        }
+        assert!(worst <= 2.0_f64.sqrt(), "{worst}");
+        assert!(worst > 1.41, "the bound is met: {worst}");
+    }
+
+    #[test]
+    fn the_entry_of_the_table_is_the_rounded_logarithm() {
+        for alpha in [0.01, 0.5, 0.7, 1.0, 20.0] {
+            for n in 1..=480_u64 {
+                let exact = -(alpha / n as f64).log2();
+                assert_eq!(f64::from(shift(alpha, n, 1)), exact.round(), "alpha {alpha}, n {n}");
+            }
+        }
+        assert_eq!((shift(1.0, 0, 0), shift(0.5, 4, 2), shift(20.0, 1, 1)), (0, 4, -4));
+    }
+
+    #[test]
+    fn shifts_saturate() {
+        assert_eq!((shifted(100, 2), shifted(100, -2), shifted(0, -127)), (25, 400, 0));
+        assert_eq!((shifted(u64::MAX, 64), shifted(1 << 63, -1), shifted(1, -63)), (0, u64::MAX, 1 << 63));
+    }
+}

@@ -1,0 +1,326 @@
+//! Reverie: one pool for lossless and lossy traffic, and thresholds that are compared with low-pass filtered lengths.
+//!
+//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is admitted iff its queue's filtered length
+//! `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond it is lost, a lossless one pauses its sender and goes to headroom.
+
+use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::policy::interface::{
+    Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
+    Tags, Verdict,
+};
+use crate::policy::parts::congestion;
+use crate::policy::parts::congestion::CongestionRule;
+use crate::policy::parts::lossless::{self, HEADROOM, HEADROOM_POOL, Lossless, XON, XON_OFFSET};
+use crate::policy::parts::parameters::{alpha, factor};
+use crate::policy::parts::queue_profiles::{PROFILES, refuse};
+use crate::weight::Weight;
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
+use bufferlab_units::Time;
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "reverie",
+    aliases: &[],
+    title: "Reverie",
+    summary: "One pool for lossless and lossy queues, admitted by low-pass filtered queue lengths.",
+    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024, Eq. 4-6.",
+    cost: "O(1)",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    alpha(&[1.0], None, "alpha_p, by priority, lossless or lossy."),
+    ParamInfo {
+        name: "unscheduled",
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(false),
+        artifact_default: Some(ParamValue::Flag(true)),
+        doc: "Whether lossy packets tagged `unscheduled` have an alpha of their own (the artifact; the paper has no such rule).",
+    },
+    factor("unscheduled_alpha", 1_024.0, None, "With `unscheduled`: takes the place of alpha for those."),
+    ParamInfo {
+        name: "gamma",
+        kind: ParamKind::Ratio { min: 0.0, max: 0.999_999_9 },
+        default: ParamValue::Ratio(0.999),
+        artifact_default: None,
+        doc: "Weight of the past in the filter, per update: q^ := gamma q^ + (1 - gamma) q. 0: no filter.",
+    },
+    ParamInfo {
+        name: "filter",
+        kind: ParamKind::Choice(Updates::WORDS),
+        default: ParamValue::word(Updates::Events.word()),
+        artifact_default: Some(ParamValue::word(Updates::Departures.word())),
+        doc: "What moves the filter.",
+    },
+    congestion::congestion_param(
+        "When a queue counts in n_p: q is the filtered length q^ and the threshold is Gamma, both as of the queue's last update.",
+    ),
+    congestion::CONGESTED_SHARE,
+    ParamInfo {
+        name: "congested_bytes",
+        kind: ParamKind::Bytes { min: 1 },
+        default: ParamValue::Bytes(20_480),
+        artifact_default: None,
+        doc: "Filtered length at which a queue counts in full, for `congestion = \"fraction\"`.",
+    },
+    HEADROOM,
+    HEADROOM_POOL,
+    XON,
+    XON_OFFSET,
+    PROFILES,
+];
+
+choices! {
+    /// What moves the filter.
+    enum Updates {
+        Events = "events":
+            "every packet that is stored, leaves or is refused (the paper says no more than t - dt)",
+        Departures = "departures":
+            "packets that leave only; it never lies above the length itself, counts headroom as length, and the packet's size counts in \
+             the test: q^ + len <= Gamma (the artifact)",
+    }
+}
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    congestion::refuse_unreachable_congestion(params, shape)?;
+    Ok(Box::new(Reverie::new(params, shape)?))
+}
+
+/// State of one queue of the single pool.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filter {
+    /// q̂ in 2⁻³² bytes.
+    length: u64,
+    /// What it contributes to the sum behind n_p.
+    level: u64,
+}
+
+/// Reverie.
+#[derive(Clone, Debug)]
+pub struct Reverie {
+    lossless: Lossless,
+    /// b*.
+    pool: u64,
+    gamma: Weight,
+    departures_only: bool,
+    congested_share: Weight,
+    /// With `fraction`: length that counts in full.
+    full: Option<u64>,
+    queues_per_port: usize,
+    /// By egress queue (lossy), then by ingress queue (lossless).
+    filters: Vec<Filter>,
+    /// By priority.
+    alphas: Vec<Weight>,
+    /// By priority: sum of levels.
+    levels: Vec<u64>,
+    /// By priority: α/n as of now.
+    weights: Vec<Weight>,
+    /// α of lossy packets that are tagged `unscheduled`, if they have one of their own, and by priority that over n.
+    unscheduled: Option<(Weight, Vec<Weight>)>,
+}
+
+impl Reverie {
+    /// `params` as declared by the registry entry.
+    ///
+    /// # Errors
+    /// The parameter that leaves no room in the buffer.
+    pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        refuse(params, |profile| {
+            let has = profile.threshold.is_some() || profile.reserved.is_some();
+            has.then_some("reverie has one pool without reserves and an `alpha` of every priority: a profile may have headroom, xon and xon_offset")
+        })?;
+        // A lossy queue's filter follows its length at egress, where lossless packets must not be.
+        if (0..shape.ports()).any(|port| shape.lossless_at(port) != shape.lossless) {
+            let message = "reverie counts a lossy queue as a whole: a priority must be lossless on all ports or on none; use sonic-dt";
+            return Err(BuildError { param: "headroom", message: message.to_owned() });
+        }
+        let lossless = Lossless::new(params, shape)?;
+        let alphas = congestion::weights(params, "alpha", shape.queues_per_port);
+        Ok(Self {
+            pool: shape.capacity - lossless.pool(),
+            lossless,
+            gamma: Weight::from_f64(params.ratio("gamma")),
+            departures_only: match params.choice("filter") {
+                Updates::Events => false,
+                Updates::Departures => true,
+            },
+            congested_share: Weight::from_f64(params.ratio("congested_share")),
+            full: match params.choice("congestion") {
+                CongestionRule::Threshold => None,
+                CongestionRule::Fraction => Some(params.bytes("congested_bytes")),
+            },
+            queues_per_port: shape.queues_per_port,
+            filters: vec![Filter::default(); 2 * shape.queues()],
+            levels: vec![0; shape.queues_per_port],
+            weights: alphas.clone(),
+            unscheduled: params.flag("unscheduled").then(|| {
+                let alpha = Weight::from_f64(params.ratio("unscheduled_alpha"));
+                (alpha, vec![alpha; shape.queues_per_port])
+            }),
+            alphas,
+        })
+    }
+
+    /// Γ of a priority (bytes), Eq. 6.
+    #[must_use]
+    pub fn limit(&self, priority: u8, buffer: &Buffer) -> u64 {
+        self.weights[usize::from(priority)].of(self.free(buffer))
+    }
+
+    /// Γ of a packet of a priority, which differs for lossy ones that are favoured.
+    fn limit_of(&self, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
+        match &self.unscheduled {
+            Some((_, weights)) if tags.contains(Tags::UNSCHEDULED) && !is_lossless => {
+                weights[usize::from(priority)].of(self.free(buffer))
+            }
+            _ => self.limit(priority, buffer),
+        }
+    }
+
+    /// b* − q*.
+    fn free(&self, buffer: &Buffer) -> u64 {
+        self.pool.saturating_sub(lossless::pool_occupancy(buffer))
+    }
+
+    /// q̂ of a lossy queue (bytes), Eq. 5.
+    #[must_use]
+    pub fn filtered_lossy(&self, queue: QueueId) -> f64 {
+        Weight(self.filters[usize::from(queue.0)].length).as_f64()
+    }
+
+    /// q̂ of a lossless queue (bytes), Eq. 5.
+    #[must_use]
+    pub fn filtered_lossless(&self, ingress: IngressId) -> f64 {
+        Weight(self.filters[self.filters.len() / 2 + usize::from(ingress.0)].length).as_f64()
+    }
+
+    /// n_p of a priority.
+    #[must_use]
+    pub fn congested_queues(&self, priority: u8) -> f64 {
+        (self.levels[usize::from(priority)] as f64 / self.full.unwrap_or(1) as f64).max(1.0)
+    }
+
+    /// Place of the filter of a packet's queue, and the queue's length.
+    #[inline]
+    fn place(&self, queue: QueueId, ingress: IngressId, buffer: &Buffer) -> (usize, u64) {
+        if !self.lossless.is_lossless(ingress) {
+            return (usize::from(queue.0), buffer.shared_queue_bytes(queue));
+        }
+        let length = if self.departures_only {
+            buffer.ingress_bytes(ingress)
+        } else {
+            lossless::outside_headroom(ingress, buffer)
+        };
+        (self.filters.len() / 2 + usize::from(ingress.0), length)
+    }
+
+    /// An update instant of the filter at `place`, whose queue of `priority` has `length` bytes now.
+    fn observe(&mut self, (place, length): (usize, u64), priority: u8, buffer: &Buffer) {
+        let filter = self.filters[place].length;
+        let (past, present) = (u128::from(self.gamma.0), u128::from(Weight::ONE.0 - self.gamma.0));
+        let next = (past * u128::from(filter) + present * (u128::from(length) << 32)) >> 32;
+        let next = u64::try_from(next).unwrap_or(u64::MAX);
+        let next = if self.departures_only { next.min(length << 32) } else { next };
+        let bytes = next >> 32;
+        let level = match self.full {
+            Some(full) => bytes.min(full),
+            None => {
+                let limit = self.limit(priority, buffer);
+                u64::from(length > 0 && self.congested_share.is_reached_by(bytes, limit))
+            }
+        };
+        let before = self.filters[place].level;
+        self.filters[place] = Filter { length: next, level };
+        if level != before {
+            let priority = usize::from(priority);
+            let sum = &mut self.levels[priority];
+            *sum = *sum + level - before;
+            let n = Weight::from_fraction(*sum, self.full.unwrap_or(1)).max(Weight::ONE);
+            self.weights[priority] = self.alphas[priority].divided_by(n);
+            if let Some((alpha, weights)) = &mut self.unscheduled {
+                weights[priority] = alpha.divided_by(n);
+            }
+        }
+    }
+
+    /// Eq. 4.
+    #[inline]
+    fn is_within(&self, place: usize, size: u64, limit: u64) -> bool {
+        let bytes = self.filters[place].length.div_ceil(1 << 32);
+        bytes + if self.departures_only { size } else { 0 } <= limit
+    }
+}
+
+impl Policy for Reverie {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let size = u64::from(arrival.size);
+        let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
+        let is_lossless = self.lossless.is_lossless(arrival.ingress);
+        let limit = self.limit_of(arrival.priority, is_lossless, arrival.tags, buffer);
+        let within = self.is_within(place, size, limit);
+        let fits = lossless::pool_occupancy(buffer) + size <= self.pool && buffer.fits(arrival.size);
+        if is_lossless {
+            self.lossless.admit(arrival, within && fits, buffer)
+        } else if !fits {
+            Verdict::Drop(DropReason::BufferFull)
+        } else if within {
+            Verdict::Admit(Account::Shared)
+        } else {
+            Verdict::Drop(DropReason::OverThreshold)
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        let hooks = Hooks::DEQUEUE.and(Hooks::PAUSE);
+        if self.departures_only { hooks } else { hooks.and(Hooks::ENQUEUE).and(Hooks::DROP) }
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        let seen = self.place(arrival.queue, arrival.ingress, buffer);
+        self.observe(seen, arrival.priority, buffer);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        let seen = self.place(departure.queue, departure.ingress, buffer);
+        self.observe(seen, departure.priority, buffer);
+    }
+
+    // Else an empty queue with a large q̂ could never take another packet.
+    fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
+        let seen = self.place(arrival.queue, arrival.ingress, buffer);
+        self.observe(seen, arrival.priority, buffer);
+    }
+
+    fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
+        if !self.lossless.is_lossless(ingress) {
+            return PauseDemand::Keep;
+        }
+        let limit = self.limit(priority, buffer);
+        let filtered = self.filters[self.filters.len() / 2 + usize::from(ingress.0)].length.div_ceil(1 << 32);
+        self.lossless.demand(ingress, filtered, limit, buffer)
+    }
+
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        let (_, priority) = buffer.port_and_priority(queue);
+        Some(self.limit_of(priority, self.lossless.is_lossless(IngressId(queue.0)), tags, buffer))
+    }
+
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        let (_, priority) = buffer.port_and_priority(queue);
+        sink("congested_queues", self.congested_queues(priority));
+        let ingress = IngressId(queue.0);
+        if self.lossless.is_lossless(ingress) {
+            sink("filtered_bytes", self.filtered_lossless(ingress));
+            sink("ingress_bytes", lossless::outside_headroom(ingress, buffer) as f64);
+            sink("headroom_bytes", buffer.ingress_headroom_bytes(ingress) as f64);
+            sink("pausing", f64::from(u8::from(self.lossless.is_paused(ingress))));
+        } else {
+            sink("filtered_bytes", self.filtered_lossy(queue));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for lossless queues and at egress for lossy ones.
+//!
+//! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends on the packet that asks (Reverie's issue 3).
+
+use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::policy::interface::{
+    Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+};
+use crate::policy::parts::congestion::{
+    self, Criterion, DrainRate, DrainRateSource, Length, Settings, Tracker,
+};
+use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
+use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
+use crate::policy::parts::parameters::{factor, update_interval};
+use crate::policy::parts::queue_profiles::{PROFILES, refuse};
+use crate::policy::parts::sonic::{self, Pools};
+use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::Time;
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "sonic-abm",
+    aliases: &[],
+    title: "Active Buffer Management on SONiC",
+    summary: "SONiC's four pools with ABM's thresholds: divided by congested queues and scaled by drain rates.",
+    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 4.1; its baseline.",
+    cost: "O(1) per packet, O(queues) per update interval",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    sonic::ALPHA,
+    factor(
+        "unscheduled_alpha",
+        64.0,
+        Some(1_024.0),
+        "Takes the place of alpha for packets tagged `unscheduled`, lossless and lossy. The artifact uses 1024.",
+    ),
+    update_interval(Time::from_us(80), "How often n_p and the drain rates are refreshed."),
+    congestion::congestion_param(
+        "When a queue counts in n_p; its fraction is seen only when a packet arrives for it.",
+    ),
+    congestion::CONGESTED_SHARE,
+    ParamInfo {
+        name: "congested_bytes",
+        kind: ParamKind::Bytes { min: 1 },
+        default: ParamValue::Bytes(20_480),
+        artifact_default: None,
+        doc: "Length at which a queue counts in full, for `congestion = \"fraction\"`.",
+    },
+    congestion::drain_rate_param(DrainRateSource::Measured),
+    sonic::LOSSY_POOL,
+    HEADROOM,
+    HEADROOM_POOL,
+    HEADROOM_MODE,
+    XON,
+    XON_OFFSET,
+    sonic::RESERVED,
+    sonic::LOSSY_INGRESS_ALPHA,
+    sonic::LOSSLESS_EGRESS_ALPHA,
+    PROFILES,
+];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    congestion::refuse_unreachable_congestion(params, shape)?;
+    Ok(Box::new(SonicAbm::new(params, shape)?))
+}
+
+/// Active Buffer Management on SONiC.
+#[derive(Clone, Debug)]
+pub struct SonicAbm {
+    pools: Pools,
+    /// Of ingress queues: lossless ones count.
+    ingress: Tracker,
+    /// Of egress queues: lossy ones count.
+    egress: Tracker,
+}
+
+impl SonicAbm {
+    /// `params` as declared by the registry entry.
+    ///
+    /// # Errors
+    /// The parameter that leaves no room in the buffer.
+    pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        refuse(params, |profile| {
+            let has = profile.threshold.is_some();
+            has.then_some("the thresholds of sonic-abm follow from `alpha` and who is congested: leave its threshold out, or use sonic-dt")
+        })?;
+        let priorities = shape.queues_per_port;
+        let settings = Settings {
+            alphas: congestion::weights(params, "alpha", priorities),
+            favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
+            group_of: (0..priorities).collect(),
+            interval: params.time("update_interval"),
+            criterion: Criterion::from_params(params),
+            drain_rate: DrainRate::from_params(params),
+            watermark: false,
+            powers_of_two: false,
+        };
+        Ok(Self {
+            pools: Pools::new(params, shape)?,
+            ingress: Tracker::new(settings.clone(), shape),
+            egress: Tracker::new(settings, shape),
+        })
+    }
+
+    fn pause_threshold(&self, ingress: IngressId, tags: Tags, buffer: &Buffer) -> u64 {
+        let weight = self.ingress.weight(QueueId(ingress.0), tags.contains(Tags::UNSCHEDULED));
+        weight.of(self.pools.ingress_free(buffer))
+    }
+
+    fn drop_threshold(&self, queue: QueueId, tags: Tags) -> u64 {
+        let weight = self.egress.weight(queue, tags.contains(Tags::UNSCHEDULED));
+        weight.of(self.pools.lossy_free())
+    }
+}
+
+impl Policy for SonicAbm {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if self.pools.lossless.is_lossless(arrival.ingress) {
+            let length = self.pools.ingress_length(arrival.ingress, buffer);
+            self.ingress.arrived(QueueId(arrival.ingress.0), length);
+            let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
+            self.pools.admit_lossless(arrival, limit, buffer)
+        } else {
+            self.egress.arrived(arrival.queue, self.pools.lossy_length(arrival.queue, buffer));
+            let limit = self.drop_threshold(arrival.queue, arrival.tags);
+            self.pools.admit_lossy(arrival, limit, buffer)
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.pools.hooks()
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.pools.recount(arrival.queue, arrival.ingress, buffer);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        self.pools.recount(departure.queue, departure.ingress, buffer);
+        if self.pools.lossless.is_lossless(departure.ingress) {
+            self.ingress.sent(QueueId(departure.ingress.0), departure.size);
+        } else {
+            self.egress.sent(departure.queue, departure.size);
+        }
+    }
+
+    fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
+        self.pools.recount_all(queue, buffer);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        Some(self.egress.next_update())
+    }
+
+    fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
+        let Self { pools, ingress, egress } = self;
+        let absent = Length { bytes: 0, holds_packets: false };
+        let at_ingress = |queue: usize| {
+            let id = IngressId(queue as u16);
+            let holds_packets = buffer.ingress_bytes(id) > 0;
+            let bytes = pools.ingress_length(id, buffer);
+            if pools.lossless.is_lossless(id) { Length { bytes, holds_packets } } else { absent }
+        };
+        ingress.update_from(now, pools.ingress_free(buffer), &at_ingress);
+        let at_egress = |queue: usize| {
+            let id = QueueId(queue as u16);
+            let holds_packets = buffer.queue_packets(id) > 0;
+            let bytes = pools.lossy_length(id, buffer);
+            if pools.takes_lossy(id) { Length { bytes, holds_packets } } else { absent }
+        };
+        egress.update_from(now, pools.lossy_free(), &at_egress);
+    }
+
+    fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        // Of a packet that is not favoured: which one comes next is not known.
+        let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
+        self.pools.demand(ingress, limit, buffer)
+    }
+
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        let lossy = self.pools.takes_lossy(queue);
+        lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue, tags), buffer))
+    }
+
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        let tracker =
+            if self.pools.lossless.is_lossless(IngressId(queue.0)) { &self.ingress } else { &self.egress };
+        tracker.probe(queue, sink);
+        self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), Tags::NONE, buffer), buffer, sink);
+    }
+}

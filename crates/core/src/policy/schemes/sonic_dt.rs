@@ -1,0 +1,157 @@
+//! Dynamic Thresholds on SONiC's buffer model: four pools, lossless traffic limited at ingress, lossy at egress.
+//!
+//! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom; a lossy egress queue drops beyond
+//! `α (b_eo − q_eo)`. Every packet is counted in an ingress pool, or headroom, and in an egress pool.
+
+use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::policy::interface::{
+    Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+};
+use crate::policy::parts::congestion;
+use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
+use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
+use crate::policy::parts::queue_profiles::{Limit, PROFILES, resolve};
+use crate::policy::parts::sonic::{self, Pools};
+use bufferlab_params::profiles::{BufferProfile, Direction};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::Time;
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "sonic-dt",
+    aliases: &["sonic"],
+    title: "Dynamic Thresholds on SONiC",
+    summary: "SONiC's four pools: lossless ingress queues pause, lossy egress queues drop at dynamic or static thresholds.",
+    source: "SONiC; Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 2.2, Eq. 1.",
+    cost: "O(1)",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    sonic::ALPHA,
+    sonic::LOSSY_POOL,
+    HEADROOM,
+    HEADROOM_POOL,
+    HEADROOM_MODE,
+    XON,
+    XON_OFFSET,
+    sonic::RESERVED,
+    ParamInfo {
+        name: "lossless_static_threshold",
+        kind: ParamKind::Bytes { min: 0 },
+        default: ParamValue::Bytes(0),
+        artifact_default: None,
+        doc: "Threshold of every lossless ingress queue in place of the dynamic one (SONiC's static_th); 0: dynamic.",
+    },
+    ParamInfo {
+        name: "lossy_static_threshold",
+        kind: ParamKind::Bytes { min: 0 },
+        default: ParamValue::Bytes(0),
+        artifact_default: None,
+        doc: "Threshold of every lossy egress queue in place of the dynamic one; 0: dynamic.",
+    },
+    sonic::LOSSY_INGRESS_ALPHA,
+    sonic::LOSSLESS_EGRESS_ALPHA,
+    PROFILES,
+];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    Ok(Box::new(SonicDt::new(params, shape)?))
+}
+
+/// Dynamic Thresholds on SONiC.
+#[derive(Clone, Debug)]
+pub struct SonicDt {
+    pools: Pools,
+    /// By ingress queue, for lossless packets.
+    pause_limits: Vec<Limit>,
+    /// By egress queue, for lossy packets.
+    drop_limits: Vec<Limit>,
+}
+
+impl SonicDt {
+    /// `params` as declared by the registry entry.
+    ///
+    /// # Errors
+    /// The parameter that leaves no room in the buffer, or a profile that does not fit the switch.
+    pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        let alphas = congestion::weights(params, "alpha", shape.queues_per_port);
+        let limits = |direction, name: &str, for_lossless: bool| {
+            let fixed = Some(params.bytes(name)).filter(|&bytes| bytes > 0);
+            let general = |priority: usize| fixed.map_or(Limit::Dynamic(alphas[priority]), Limit::Static);
+            let own =
+                |port: usize, priority: usize| (shape.lossless_at(port) >> priority & 1 != 0) == for_lossless;
+            let given = |profile: &BufferProfile| profile.threshold.map(|rule| Some(Limit::from(rule)));
+            let found = resolve(params, shape, direction, given, |_, _| None);
+            let value = |(queue, found): (usize, Option<Limit>)| {
+                let (port, priority) = (queue / shape.queues_per_port, queue % shape.queues_per_port);
+                found.filter(|_| own(port, priority)).unwrap_or_else(|| general(priority))
+            };
+            found.into_iter().enumerate().map(value).collect()
+        };
+        Ok(Self {
+            pools: Pools::new(params, shape)?,
+            pause_limits: limits(Direction::Ingress, "lossless_static_threshold", true),
+            drop_limits: limits(Direction::Egress, "lossy_static_threshold", false),
+        })
+    }
+
+    /// T of a lossless ingress queue (bytes): beyond it, its sender is paused.
+    #[must_use]
+    #[inline]
+    pub fn pause_threshold(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
+        self.pause_limits[usize::from(ingress.0)].of(self.pools.ingress_free(buffer))
+    }
+
+    /// T of an egress queue for lossy packets (bytes): beyond it, they are lost.
+    #[must_use]
+    #[inline]
+    pub fn drop_threshold(&self, queue: QueueId) -> u64 {
+        self.drop_limits[usize::from(queue.0)].of(self.pools.lossy_free())
+    }
+}
+
+impl Policy for SonicDt {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if self.pools.lossless.is_lossless(arrival.ingress) {
+            let limit = self.pause_threshold(arrival.ingress, buffer);
+            self.pools.admit_lossless(arrival, limit, buffer)
+        } else {
+            self.pools.admit_lossy(arrival, self.drop_threshold(arrival.queue), buffer)
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.pools.hooks()
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.pools.recount(arrival.queue, arrival.ingress, buffer);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        self.pools.recount(departure.queue, departure.ingress, buffer);
+    }
+
+    fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
+        self.pools.recount_all(queue, buffer);
+    }
+
+    fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        let limit = self.pause_threshold(ingress, buffer);
+        self.pools.demand(ingress, limit, buffer)
+    }
+
+    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+        let lossy = self.pools.takes_lossy(queue);
+        lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue), buffer))
+    }
+
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), buffer), buffer, sink);
+    }
+}

@@ -1,0 +1,419 @@
+//! Traffic-aware Dynamic Thresholds: every port decides from its own packets whether it carries a burst or a long-lived
+//! overload, and changes its limit.
+//!
+//! A port is in one of three states. *Normal*: its limit is `α (B − Q)`. *Absorption*, when its queue grew by `nec` packets
+//! without a drop: `B / (ports in absorption)`, so that one burst may take everything. *Evacuation*, after `dc` drops: `B / n`, so
+//! that an overload that no buffer can absorb leaves the space to others. Helps where short bursts meet ports that are
+//! overloaded for long. No timers: counters of packets stored, sent and dropped.
+//!
+//! Source: TDT, Huang, Wang, Cui, ToN 2022, section V; DEC as corrected by erratum E-TDT-1 ([`TrafficAware`]).
+
+use crate::buffer::{Buffer, QueueId};
+use crate::policy::interface::{
+    Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+};
+use crate::policy::parts::parameters::factor;
+use crate::policy::parts::port_limit::rest_of_port;
+use crate::policy::parts::port_limit::within_port_limit;
+use crate::weight::Weight;
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+
+/// Registry entry.
+pub(super) static INFO: PolicyInfo = PolicyInfo {
+    name: "tdt",
+    aliases: &["traffic-aware-dynamic-threshold"],
+    title: "Traffic-aware Dynamic Threshold",
+    summary: "Dynamic Thresholds per port, raised while a port absorbs a burst and lowered while it is overloaded for long.",
+    source: "Huang, Wang, Cui, ToN 2022, section V; DEC corrected (erratum E-TDT-1).",
+    cost: "O(1)",
+    params: PARAMS,
+    build: &build,
+};
+
+/// A counter's limit, derived when it is 0.
+const fn limit(name: &'static str, doc: &'static str) -> ParamInfo {
+    ParamInfo {
+        name,
+        kind: ParamKind::at_least(0),
+        default: ParamValue::Count(0),
+        artifact_default: None,
+        doc,
+    }
+}
+
+const PARAMS: &[ParamInfo] = &[
+    factor(
+        "alpha",
+        1.0,
+        None,
+        "Factor of the free space in the normal state. One number, for limits are those of ports.",
+    ),
+    ParamInfo {
+        name: "packet_bytes",
+        kind: ParamKind::Bytes { min: 1 },
+        default: ParamValue::Bytes(1_500),
+        artifact_default: None,
+        doc: "Size of a usual packet: the counters count packets, and their derived limits are the buffer in such packets \
+              (rounded to nearest).",
+    },
+    ParamInfo {
+        name: "burst_rate",
+        kind: ParamKind::Ratio { min: 1.001, max: 1_000.0 },
+        default: ParamValue::Ratio(2.0),
+        artifact_default: None,
+        doc: "k: what arrives at k times the port's rate or faster is a burst. Only used to derive `oc1`. A rate of exactly \
+              k is on the edge: the order of simultaneous packets decides.",
+    },
+    limit(
+        "nec",
+        "NEC: net packets stored, without a drop, that start absorption. 0: B / n packets for n ports.",
+    ),
+    limit(
+        "oc1",
+        "OC1: packets sent after which the net count starts anew, so that slow growth is no burst. 0: `nec` / (k - 1).",
+    ),
+    limit(
+        "oc2",
+        "OC2: packets sent after which absorption ends in any case. 0: 2 B packets (1334 in the paper's setting, where it \
+         says 1344; erratum E-TDT-4).",
+    ),
+    ParamInfo {
+        name: "dec",
+        kind: ParamKind::at_least(1),
+        default: ParamValue::Count(3),
+        artifact_default: None,
+        doc: "DEC: packets sent in a row, without an arrival between them, that end absorption or evacuation and clear the \
+              count of drops. 3 to 5; more for TCP (TDT section VI-F gives no value).",
+    },
+    limit("dc", "DC: drops in the normal state that start evacuation. 0: B / 2 packets."),
+    ParamInfo {
+        name: "lb",
+        kind: ParamKind::Bytes { min: 0 },
+        default: ParamValue::Bytes(0),
+        artifact_default: None,
+        doc: "Evacuation ends when the port holds less than this, and does not start there. 0: B / (2 n). At 1 B only an \
+              empty port ends it.",
+    },
+    ParamInfo {
+        name: "literal_dec",
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(false),
+        artifact_default: None,
+        doc: "DEC as printed: only a stored packet interrupts the row, not a dropped one. Evacuation then ends itself at \
+              once (erratum E-TDT-1); to show the difference.",
+    },
+    ParamInfo {
+        name: "any_drop_ends_absorption",
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(false),
+        artifact_default: None,
+        doc: "Whether a drop over the port's own limit ends absorption too. The paper names only the overflow of the buffer.",
+    },
+    ParamInfo {
+        name: "keep_drop_count",
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(false),
+        artifact_default: None,
+        doc: "Whether the count of drops survives absorption. The paper does not say; by default all counters start at 0 in \
+              every state.",
+    },
+];
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
+    let (packet, buffer) = (params.bytes("packet_bytes"), shape.capacity);
+    if packet > buffer && !params.is_default("packet_bytes") {
+        let message =
+            format!("a packet of {packet} B is no usual one in a buffer of {buffer} B: choose at most that");
+        return Err(BuildError { param: "packet_bytes", message });
+    }
+    let nec = params.count("nec");
+    if nec > (buffer / packet).max(1) {
+        let message = format!(
+            "{nec} packets of {packet} B are more than the buffer of {buffer} B: no port would ever absorb a burst; \
+             choose at most {}, or 0 to derive it",
+            (buffer / packet).max(1)
+        );
+        return Err(BuildError { param: "nec", message });
+    }
+    let (lb, share) = (params.bytes("lb"), buffer / shape.ports() as u64);
+    if lb > share {
+        let message = format!(
+            "{lb} B are above the limit in evacuation, {buffer} B / {} ports = {share} B: evacuation would end before the \
+             queue reached it; choose at most {share} B, or 0 to derive it",
+            shape.ports()
+        );
+        return Err(BuildError { param: "lb", message });
+    }
+    Ok(Box::new(TrafficAware::new(params, shape)))
+}
+
+/// Control state of a port; the paper's two output bits are (absorption, evacuation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Normal,
+    Absorption,
+    Evacuation,
+}
+
+/// Limits of the counters (packets), and the comparator's (bytes).
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    nec: u64,
+    oc1: u64,
+    oc2: u64,
+    dec: u64,
+    dc: u64,
+    lb: u64,
+}
+
+impl Limits {
+    fn new(params: &Params, shape: &SwitchShape) -> Self {
+        let (packet, ports) = (params.bytes("packet_bytes"), shape.ports() as u64);
+        // To nearest, as the paper counts: 1 MB are 667 packets, a sixteenth of them 42.
+        let packets = ((shape.capacity + packet / 2) / packet).max(1);
+        let given = |name: &str, derived: u64| match params.count(name) {
+            0 => derived.max(1),
+            count => count,
+        };
+        let nec = given("nec", (packets + ports / 2) / ports);
+        Self {
+            nec,
+            oc1: given("oc1", (nec as f64 / (params.ratio("burst_rate") - 1.0)).round() as u64),
+            oc2: given("oc2", 2 * packets),
+            dec: params.count("dec"),
+            dc: given("dc", packets / 2),
+            lb: match params.bytes("lb") {
+                0 => shape.capacity / (2 * ports),
+                bytes => bytes,
+            },
+        }
+    }
+}
+
+/// The decision module of one port.
+#[derive(Clone, Copy, Debug, Default)]
+struct Port {
+    state: State,
+    /// Net packets stored since the last drop or restart.
+    nec: u64,
+    /// Packets sent since `nec` started.
+    oc1: u64,
+    /// Packets sent in absorption.
+    oc2: u64,
+    /// Packets sent since the last arrival.
+    dec: u64,
+    /// Drops in the normal state.
+    dc: u64,
+}
+
+/// TDT's thresholds: `α (B − Q)`, `B / n_A` or `B / n` by the port's state, for all queues of the port together.
+///
+/// DEC is said to count packets sent "between two enqueued packets". An evacuating port is above its limit and drops every
+/// arrival, so that nothing is enqueued between three departures, and evacuation ends before it has begun. Here a dropped arrival
+/// interrupts the row as well, unless `literal_dec` is set.
+#[derive(Clone, Debug)]
+pub struct TrafficAware {
+    alpha: Weight,
+    limits: Limits,
+    literal_dec: bool,
+    any_drop_ends_absorption: bool,
+    keep_drop_count: bool,
+    ports: Vec<Port>,
+    /// Ports in absorption, n_A.
+    absorbing: u64,
+}
+
+impl TrafficAware {
+    /// `params` as declared by the registry entry.
+    #[must_use]
+    pub fn new(params: &Params, shape: &SwitchShape) -> Self {
+        Self {
+            alpha: Weight::from_f64(params.ratio("alpha")),
+            limits: Limits::new(params, shape),
+            literal_dec: params.flag("literal_dec"),
+            any_drop_ends_absorption: params.flag("any_drop_ends_absorption"),
+            keep_drop_count: params.flag("keep_drop_count"),
+            ports: vec![Port::default(); shape.ports()],
+            absorbing: 0,
+        }
+    }
+
+    /// The limit of all queues of `port` together.
+    #[inline]
+    fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
+        match self.ports[usize::from(port)].state {
+            State::Normal => self.alpha.of(buffer.shared_free()),
+            State::Absorption => buffer.shared_capacity() / self.absorbing,
+            State::Evacuation => buffer.shared_capacity() / self.ports.len() as u64,
+        }
+    }
+
+    /// A new state starts with counters of 0.
+    #[cold]
+    fn enter(&mut self, port: u16, state: State) {
+        let port = &mut self.ports[usize::from(port)];
+        self.absorbing += u64::from(state == State::Absorption);
+        self.absorbing -= u64::from(port.state == State::Absorption);
+        let keeps = self.keep_drop_count && state != State::Evacuation && port.state != State::Evacuation;
+        *port = Port { state, dc: if keeps { port.dc } else { 0 }, ..Port::default() };
+    }
+}
+
+impl Policy for TrafficAware {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        within_port_limit(arrival, self.port_limit(arrival.port, buffer), buffer)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP)
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, _: &Buffer) {
+        let port = &mut self.ports[usize::from(arrival.port)];
+        port.dec = 0;
+        if port.state == State::Normal {
+            port.nec += 1;
+            if port.nec >= self.limits.nec {
+                self.enter(arrival.port, State::Absorption);
+            }
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        let port = &mut self.ports[usize::from(departure.port)];
+        port.dec += 1;
+        let underloaded = port.dec >= self.limits.dec;
+        let restored = match port.state {
+            State::Normal => {
+                port.nec = port.nec.saturating_sub(1);
+                port.oc1 += 1;
+                if port.oc1 >= self.limits.oc1 {
+                    (port.nec, port.oc1) = (0, 0);
+                }
+                if underloaded {
+                    port.dc = 0;
+                }
+                false
+            }
+            State::Absorption => {
+                port.oc2 += 1;
+                if underloaded {
+                    port.dc = 0;
+                }
+                underloaded || port.oc2 >= self.limits.oc2
+            }
+            State::Evacuation => underloaded || buffer.shared_port_bytes(departure.port) < self.limits.lb,
+        };
+        if restored {
+            self.enter(departure.port, State::Normal);
+        }
+    }
+
+    fn on_drop(&mut self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) {
+        let overflow = reason == DropReason::BufferFull;
+        let port = &mut self.ports[usize::from(arrival.port)];
+        (port.nec, port.oc1) = (0, 0);
+        if !self.literal_dec {
+            port.dec = 0;
+        }
+        if port.state == State::Absorption && (overflow || self.any_drop_ends_absorption) {
+            self.enter(arrival.port, State::Normal);
+        }
+        let port = &mut self.ports[usize::from(arrival.port)];
+        if port.state != State::Normal {
+            return;
+        }
+        port.dc += 1;
+        if port.dc >= self.limits.dc {
+            // A port that holds less than the lower bound has nothing to evacuate: others fill the buffer.
+            let evacuates = buffer.shared_port_bytes(arrival.port) >= self.limits.lb;
+            port.dc = 0;
+            if evacuates {
+                self.enter(arrival.port, State::Evacuation);
+            }
+        }
+    }
+
+    fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
+        let (port, _) = buffer.port_and_priority(queue);
+        Some(rest_of_port(self.port_limit(port, buffer), queue, buffer))
+    }
+
+    /// `state`: 0 normal, 1 absorption, 2 evacuation.
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        let (index, _) = buffer.port_and_priority(queue);
+        let port = &self.ports[usize::from(index)];
+        sink("state", f64::from(port.state as u8));
+        sink("port_limit_bytes", self.port_limit(index, buffer) as f64);
+        sink("absorbing_ports", self.absorbing as f64);
+        for (name, count) in
+            [("nec", port.nec), ("oc1", port.oc1), ("oc2", port.oc2), ("dec", port.dec), ("dc", port.dc)]
+        {
+            sink(name, count as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bufferlab_params::Profile;
+    use bufferlab_units::BitRate;
+
+    fn shape(capacity: u64, ports: usize) -> SwitchShape {
+        let port_rates = vec![BitRate::gbps(1); ports];
+        let (profile, max_packet) = (Profile::Paper, 1_500);
+        SwitchShape {
+            capacity,
+            port_rates,
+            queues_per_port: 1,
+            max_packet,
+            profile,
+            seed: 0,
+            lossless: 0,
+            lossless_by_port: Vec::new(),
+        }
+    }
+
+    fn params(given: &[(&str, ParamValue)]) -> Params {
+        let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        Params::resolve(PARAMS, Profile::Paper, &given).expect("in domain")
+    }
+
+    fn limits(given: &[(&str, ParamValue)], capacity: u64, ports: usize) -> [u64; 6] {
+        let Limits { nec, oc1, oc2, dec, dc, lb } = Limits::new(&params(given), &shape(capacity, ports));
+        [nec, oc1, oc2, dec, dc, lb]
+    }
+
+    #[test]
+    fn the_papers_switch_has_the_papers_limits() {
+        // TDT section VI-A: 42, 42, 1344 (2 B is 1334), 3, 333.
+        assert_eq!(limits(&[], 1_000_000, 16), [42, 42, 1_334, 3, 333, 31_250]);
+        let paper = [("oc2", ParamValue::Count(1_344))];
+        assert_eq!(limits(&paper, 1_000_000, 16)[2], 1_344);
+        // Section VI-C: 3 MB, 2000 packets.
+        assert_eq!(limits(&[], 3_000_000, 16), [125, 125, 4_000, 3, 1_000, 93_750]);
+    }
+
+    #[test]
+    fn limits_follow_the_packet_size_and_the_burst_rate_and_never_fall_to_zero() {
+        let given = [("packet_bytes", ParamValue::Bytes(1)), ("burst_rate", ParamValue::Ratio(5.0))];
+        assert_eq!(limits(&given, 64, 4), [16, 4, 128, 3, 32, 8]);
+        assert_eq!(limits(&[], 300, 2), [1, 1, 2, 3, 1, 75]);
+    }
+
+    #[test]
+    fn limits_that_can_never_be_met_are_refused() {
+        let refused = |name: &'static str, value| {
+            let error = build(&params(&[(name, value)]), &shape(1_000_000, 16)).expect_err("unfit");
+            assert_eq!(error.param, name);
+            error.message
+        };
+        assert!(refused("nec", ParamValue::Count(667)).contains("choose at most 666"));
+        assert!(refused("lb", ParamValue::Bytes(62_501)).contains("choose at most 62500 B"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Marks on packets: what hosts and classifiers tell a switch of them.
+
+use std::fmt;
+
+/// Marks on a packet that a policy may look at: a set of flags.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(transparent)]
+pub struct Tags(pub u8);
+
+impl Tags {
+    /// No mark.
+    pub const NONE: Self = Self(0);
+    /// Sent in the first round-trip time of its flow, before any feedback (ABM, Reverie).
+    pub const UNSCHEDULED: Self = Self(1);
+    /// Belongs to a short flow, or to the first bytes of any flow (PIAS, FAB, LossPass).
+    pub const SMALL: Self = Self(1 << 1);
+    /// Carries no data (ACK, handshake).
+    pub const CONTROL: Self = Self(1 << 2);
+    /// A retransmission.
+    pub const RETRANSMISSION: Self = Self(1 << 3);
+    /// Of a lossless class: may pause its sender but must not be dropped by a threshold.
+    pub const LOSSLESS: Self = Self(1 << 4);
+
+    /// The switch's own note on a stored packet: ECN-capable and not marked so far. It is no business of policies.
+    pub(crate) const MARKABLE: Self = Self(1 << 7);
+
+    /// Whether all flags of `other` are set.
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets together.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// This set less `other`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl Tags {
+    /// Names of the flags that are set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        const NAMES: [&str; 5] = ["unscheduled", "small", "control", "retransmission", "lossless"];
+        NAMES.into_iter().enumerate().filter(move |(bit, _)| self.0 & (1 << bit) != 0).map(|(_, name)| name)
+    }
+}
+
+impl fmt::Debug for Tags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
