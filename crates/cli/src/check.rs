@@ -50,7 +50,7 @@ fn summary(scenario: &Scenario) -> String {
                 "transport {}: open loop, {} ({}), packets of {} B",
                 transport.name,
                 format_rate(pacing.rate),
-                pacing.spacing.name(),
+                pacing.spacing.word(),
                 transport.segment_bytes + transport.header_bytes
             );
             continue;
@@ -69,7 +69,7 @@ fn summary(scenario: &Scenario) -> String {
                 "transport {}{algorithm}: RDMA, {} B segments, {}, {timeout}",
                 transport.name,
                 transport.segment_bytes,
-                rdma.recovery.name()
+                rdma.recovery.word()
             );
             continue;
         }

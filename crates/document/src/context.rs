@@ -18,10 +18,22 @@ struct Source {
     folder: PathBuf,
 }
 
+/// A key of an old spelling.
+#[derive(Clone, Copy, Debug)]
+pub struct MovedKey {
+    /// The title of its table: `[[transport]]`.
+    pub table: &'static str,
+    /// The key as it was written.
+    pub key: &'static str,
+    /// How the same is written now, as an example.
+    pub now: &'static str,
+}
+
 /// Sources, and what has been found wrong so far.
 #[derive(Debug)]
 pub struct Context {
     document: &'static str,
+    moved: &'static [MovedKey],
     sources: Vec<Source>,
     problems: RefCell<Vec<(Origin, Problem)>>,
 }
@@ -69,7 +81,20 @@ impl Context {
     /// Of a kind of document, as messages call it: "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
-        Self { document, sources: Vec::new(), problems: RefCell::new(Vec::new()) }
+        Self { document, moved: &[], sources: Vec::new(), problems: RefCell::new(Vec::new()) }
+    }
+
+    /// With keys that are written in another way now: an unknown key that is one of them is answered with the new way.
+    #[must_use]
+    pub const fn with_moved_keys(mut self, moved: &'static [MovedKey]) -> Self {
+        self.moved = moved;
+        self
+    }
+
+    /// How `key` of the table called `title` is written now, if that has changed.
+    #[must_use]
+    pub fn moved(&self, title: &str, key: &str) -> Option<&'static str> {
+        self.moved.iter().find(|moved| moved.table == title && moved.key == key).map(|moved| moved.now)
     }
 
     /// What messages call the document.

@@ -140,7 +140,10 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let path = join(&self.path, &entry.key);
-            let complaint = if let (Some(other), Some(kind)) = (self.kind_with(&entry.key), self.kind) {
+            let complaint = if let Some(now) = self.context.moved(self.spec.title, &entry.key) {
+                Complaint::new("this key has moved", "parameters stand with what they belong to")
+                    .help(format!("write {now}"))
+            } else if let (Some(other), Some(kind)) = (self.kind_with(&entry.key), self.kind) {
                 Complaint::new(
                     format!("this key belongs to kind = \"{other}\", and this is a \"{kind}\""),
                     "not a key of this kind",

@@ -49,7 +49,9 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::PolicyFailed(_) => {
             "mend the policy: its run has no result; the conformance suite shows the shortest script that breaks it"
         }
-        SimError::CongestionControl(_) => "see `congestion_control` in docs/scenarios.md",
+        SimError::CongestionControl(_) | SimError::ControlParameter { .. } => {
+            "see `congestion_control` in docs/scenarios.md"
+        }
         SimError::TooLarge { .. } => "make the scenario smaller",
         SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",

@@ -326,7 +326,10 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
+    /// What `get`, one of the other getters, reads of `name`; `None` if its default is [`ParamValue::Computed`] and it was not given.
+    ///
+    /// # Panics
+    /// As the other getters.
     #[must_use]
     pub fn given_rate(&self, name: &str) -> Option<BitRate> {
         self.is_given(name).then(|| self.rate(name))

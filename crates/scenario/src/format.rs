@@ -14,6 +14,7 @@ pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRACE_ADD
 pub(crate) use keys::{CHANGE, HOST, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
 pub(crate) use profiles::PROFILE;
 
+use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec, Variant, Wanted};
 use bufferlab_document::tree::Merging;
 
@@ -24,5 +25,30 @@ pub(crate) static MERGING: Merging = Merging {
         &["request", "request_fraction_of_buffer"],
         &["failed", "down"],
     ],
-    named: &["policy"],
+    named: &["policy", "congestion_control"],
 };
+
+/// Keys of old spellings.
+pub(crate) static MOVED: &[MovedKey] = &[
+    transport_key("dctcp_gain", "congestion_control = { name = \"dctcp\", gain = \"1/16\" }"),
+    transport_key("dctcp_initial_alpha", "congestion_control = { name = \"dctcp\", initial_alpha = 1.0 }"),
+    transport_key("cubic_hystart", "congestion_control = { name = \"cubic\", hystart = \"rfc9406\" }"),
+    transport_key("timely_low", "congestion_control = { name = \"timely\", low = \"50 us\" }"),
+    transport_key("timely_high", "congestion_control = { name = \"timely\", high = \"500 us\" }"),
+    transport_key("timely_increment", "congestion_control = { name = \"timely\", increment = \"10 Mb/s\" }"),
+    transport_key(
+        "timely_fast_increment",
+        "congestion_control = { name = \"timely\", fast_increment = \"50 Mb/s\" }",
+    ),
+    transport_key("swift_target", "congestion_control = { name = \"swift\", target = \"100 us\" }"),
+    transport_key("hpcc_utilisation", "congestion_control = { name = \"hpcc\", utilisation = 0.95 }"),
+    transport_key("hpcc_max_stage", "congestion_control = { name = \"hpcc\", max_stage = 5 }"),
+    transport_key("hpcc_flows", "congestion_control = { name = \"hpcc\", flows = 100 }"),
+    transport_key("powertcp_gamma", "congestion_control = { name = \"powertcp\", gamma = 0.9 }"),
+    transport_key("powertcp_flows", "congestion_control = { name = \"powertcp\", flows = 10 }"),
+    transport_key("dcqcn_parameters", "congestion_control = { name = \"dcqcn\", parameters = \"hpcc\" }"),
+];
+
+const fn transport_key(key: &'static str, now: &'static str) -> MovedKey {
+    MovedKey { table: "[[transport]]", key, now }
+}

@@ -2,7 +2,7 @@
 
 use crate::context::{Complaint, Context};
 use crate::files::{self, nearby_file, reason};
-use crate::format::MERGING;
+use crate::format::{MERGING, MOVED};
 use crate::model::Scenario;
 use crate::read::{self, InputFile};
 use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
@@ -32,7 +32,7 @@ pub struct Loaded {
 /// # Errors
 /// Everything that is wrong, as far as one pass can tell.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
-    let mut context = Context::new("scenario");
+    let mut context = Context::new("scenario").with_moved_keys(MOVED);
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -55,7 +55,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 /// # Errors
 /// As [`load`].
 pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
-    let mut context = Context::new("scenario");
+    let mut context = Context::new("scenario").with_moved_keys(MOVED);
     let root = read_chain(&mut context, path, text.to_owned());
     finish(context, root, &path.display().to_string(), path, overrides)
 }

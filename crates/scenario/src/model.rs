@@ -7,8 +7,8 @@ use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Hardware, ParamValue, Profile};
 use bufferlab_params::choices;
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
+use bufferlab_transport::Spacing;
 use bufferlab_transport::rdma::{Notification, Recovery};
-use bufferlab_transport::{HyStart, Spacing};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{AnswersPer, Durations, FlowSpec, Pattern, SizeDistribution};
 
@@ -230,39 +230,6 @@ pub enum InitialWindow {
     Whole,
 }
 
-/// Parameters of TIMELY.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimelySpec {
-    /// T_low: below it the rate grows whatever the gradient.
-    pub low: Time,
-    /// T_high: above it the rate falls whatever the gradient.
-    pub high: Time,
-    /// δ, the additive increase; `None`: a thousandth of the host's rate.
-    pub increment: Option<BitRate>,
-    /// The same in hyperactive increase; `None`: five times as much.
-    pub fast_increment: Option<BitRate>,
-}
-
-/// Parameters of HPCC.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HpccSpec {
-    /// η, in (0, 1]: the wanted utilisation.
-    pub utilisation: f64,
-    /// maxStage: round trips of additive increase before a multiplicative one.
-    pub max_stage: u32,
-    /// N: how many flows the additive increase is meant for.
-    pub flows: u32,
-}
-
-/// Parameters of PowerTCP and θ-PowerTCP.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PowerTcpSpec {
-    /// γ, in (0, 1]: weight of a new window.
-    pub gamma: f64,
-    /// N: how many flows the additive increase is meant for.
-    pub flows: u32,
-}
-
 /// What a transport over RDMA has beside what it shares with TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RdmaSpec {
@@ -276,8 +243,6 @@ pub struct RdmaSpec {
     pub nack_interval: Option<Time>,
     /// How receivers report marks.
     pub notification: Notification,
-    /// Name of DCQCN's parameters.
-    pub dcqcn: String,
     /// A segment that waited for the card delays those after it.
     pub strict_pace: bool,
     /// A message is complete when its last ACK reaches the sender, not when its last byte reaches the receiver.
@@ -293,6 +258,8 @@ pub struct TransportSpec {
     pub name: String,
     /// `newreno`, `dctcp` …; `none` for open-loop traffic.
     pub congestion_control: String,
+    /// Its parameters, by the registry's names; those that a rule computes are left out.
+    pub control_params: Vec<(String, ParamValue)>,
     /// When packets are sent that no congestion control holds back; `Some` for `none` only.
     pub pacing: Option<Pacing>,
     /// `None`: TCP, or open loop.
@@ -322,22 +289,8 @@ pub struct TransportSpec {
     pub lso_bytes: u32,
     /// Whether packets are ECN-capable.
     pub ecn_capable: bool,
-    /// DCTCP's gain g, in (0, 1].
-    pub dctcp_gain: f64,
-    /// DCTCP's initial estimate of the marked fraction.
-    pub dctcp_initial_alpha: f64,
     /// The unloaded round trip that bandwidth-delay products are computed with; `None`: the network's longest.
     pub base_rtt: Option<Time>,
-    /// How Cubic's slow start may end before a loss.
-    pub cubic_hystart: HyStart,
-    /// Parameters of TIMELY.
-    pub timely: TimelySpec,
-    /// Swift's base target delay; `None`: 1.25 base round trips.
-    pub swift_target: Option<Time>,
-    /// Parameters of HPCC.
-    pub hpcc: HpccSpec,
-    /// Parameters of PowerTCP and θ-PowerTCP.
-    pub powertcp: PowerTcpSpec,
     /// The first this many bytes of a flow carry the `unscheduled` tag; 0: none.
     pub unscheduled_bytes: u64,
     /// Priorities of data packets: a flow draws one of them.
@@ -542,4 +495,42 @@ pub struct OutputSpec {
     pub short_flow_bytes: u64,
     /// Base round-trip time of the slowdown's ideal; `None`: computed per pair from the topology.
     pub base_rtt: Option<Time>,
+}
+
+choices! {
+    /// The protocol of a transport.
+    #[derive(Default)]
+    pub enum Protocol {
+        #[default]
+        Tcp = "tcp": "segments and windows; open loop with congestion_control = \"none\"",
+        Rdma = "rdma": "messages of queue pairs as in RoCE: no handshake, sent by rate, from line rate on",
+    }
+}
+
+choices! {
+    /// A limit of what a queue pair has in flight.
+    #[derive(Default)]
+    pub enum WindowLimit {
+        #[default]
+        None = "none": "whatever the congestion control allows",
+        BandwidthDelay = "bdp": "at most what the host's link sends in `base_rtt`",
+    }
+}
+
+choices! {
+    /// How marks are reported to the sender of a queue pair.
+    pub enum MarkReport {
+        Frames = "frames": "in frames of their own, 12 B longer than an ACK, at most one per `notification_interval` and message",
+        Acks = "acks": "on ACKs",
+    }
+}
+
+choices! {
+    /// When a message of a queue pair is complete.
+    #[derive(Default)]
+    pub enum Completion {
+        #[default]
+        Sender = "sender": "when the last ACK reaches the sender",
+        Receiver = "receiver": "when the last byte reaches the receiver, as with TCP",
+    }
 }

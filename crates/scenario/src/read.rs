@@ -6,12 +6,13 @@ mod faults;
 mod files;
 mod hardware;
 mod multi_get;
+mod named;
 mod on_off;
 mod output;
 mod overrides;
 mod persistent;
 mod pfc;
-mod policy;
+
 mod priority;
 mod profiles;
 mod rdma;
@@ -27,7 +28,7 @@ mod workload;
 
 pub use files::InputFile;
 pub(crate) use files::Inputs;
-pub(crate) use policy::kind_of_parameter;
+pub(crate) use named::kind_of_parameter;
 
 use crate::context::{Complaint, Context};
 use crate::format::ROOT;

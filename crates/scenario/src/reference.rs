@@ -1,12 +1,12 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    BURST, CHANGE, ECN, FAULT, HARDWARE, HOST, OTHER_BURST, OUTPUT, PFC, PROFILE, ROOT, ROUTE,
-    SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS, TRANSPORT, WATCHDOG, WORKLOAD,
+    BURST, CHANGE, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OTHER_BURST, OUTPUT, PFC,
+    POLICY_CATALOG, PROFILE, ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS,
+    TRANSPORT, WATCHDOG, WORKLOAD,
 };
-use bufferlab_core::{POLICIES, Profile};
 use bufferlab_document::reference::table;
-use bufferlab_transport::{CONGESTION_CONTROLS, UNRESPONSIVE};
+use bufferlab_params::{Catalog, ParamValue, Profile};
 use bufferlab_workload::BUILTIN_SIZES;
 use std::fmt::Write;
 
@@ -39,16 +39,8 @@ pub fn reference() -> String {
     for spec in tables {
         table(&mut text, spec);
     }
-    policies(&mut text);
-    let _ = writeln!(text, "### Congestion controls\n\n| name | what | source |\n|---|---|---|");
-    for info in CONGESTION_CONTROLS {
-        let _ = writeln!(text, "| `{}` | {}. {} | {} |", info.name, info.title, info.summary, info.source);
-    }
-    let _ = writeln!(
-        text,
-        "| `{UNRESPONSIVE}` | Open loop. Packets leave at a rate, whatever becomes of them. | UDP, traffic generators |"
-    );
-    text.push('\n');
+    entries(&mut text, "Policies", POLICY_CATALOG);
+    entries(&mut text, "Congestion controls", CONGESTION_CONTROL_CATALOG);
     let _ = writeln!(text, "### Built-in flow sizes\n\n| name | what | source |\n|---|---|---|");
     for sizes in BUILTIN_SIZES {
         let _ = writeln!(text, "| `{}` | {} | {} |", sizes.name, sizes.summary, sizes.source);
@@ -56,40 +48,48 @@ pub fn reference() -> String {
     text
 }
 
-fn policies(text: &mut String) {
+/// The entries of a registry with their parameters.
+fn entries(text: &mut String, title: &str, catalog: &dyn Catalog) {
     let _ = writeln!(
         text,
-        "### Policies\n\nFrom the registry. Where two defaults are given, the second one holds under `profile = \"artifact\"`.\n"
+        "### {title}\n\nFrom the registry. Where two defaults are given, the second one holds under `profile = \"artifact\"`.\n"
     );
-    for info in POLICIES {
-        let aliases = match info.aliases {
-            [] => String::new(),
-            names => format!(
-                " (also {})",
-                names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            ),
-        };
+    for card in catalog.cards(false) {
+        let aliases: Vec<_> = card.aliases.iter().map(|name| format!("`{name}`")).collect();
+        let aliases =
+            if aliases.is_empty() { String::new() } else { format!(" (also {})", aliases.join(", ")) };
         let _ = writeln!(
             text,
             "**`{}`**{aliases}: {}. {} {}\n",
-            info.name, info.title, info.summary, info.source
+            card.name, card.title, card.summary, card.source
         );
-        if info.params.is_empty() {
+        if card.params.is_empty() {
             continue;
         }
         let _ = writeln!(text, "| parameter | value | default | meaning |\n|---|---|---|---|");
-        for param in info.params {
+        for param in card.params {
             let artifact = param.default_in(Profile::Artifact);
-            let artifact = if *artifact == param.default { String::new() } else { format!("; `{artifact}`") };
+            let artifact =
+                if *artifact == param.default { String::new() } else { format!("; {}", default(artifact)) };
             let _ = writeln!(
                 text,
-                "| `{}` | {} | `{}`{artifact} | {} |",
+                "| `{}` | {} | {}{artifact} | {} |",
                 param.name,
                 param.expected().strip_prefix("a ").unwrap_or(&param.expected()),
-                param.default,
+                default(&param.default),
                 param.documentation()
             );
         }
         text.push('\n');
+    }
+}
+
+/// A default as the table shows it.
+fn default(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Required(_) => "**required**".to_owned(),
+        ParamValue::Computed(rule) | ParamValue::Derived(rule, _) => (*rule).to_owned(),
+        ParamValue::Optional | ParamValue::OptionalLike(_) => "none".to_owned(),
+        value => format!("`{value}`"),
     }
 }

@@ -1,9 +1,9 @@
 //! The JSON Schema of scenario files, for editors and checkers.
 
-use crate::format::{POLICY_CATALOG, ROOT, SWITCH, SWITCH_OVERRIDE};
+use crate::format::{CONGESTION_CONTROL_CATALOG, POLICY_CATALOG, ROOT, SWITCH, SWITCH_OVERRIDE};
 use crate::read::kind_of_parameter;
-use bufferlab_core::POLICIES;
 use bufferlab_document::schema::{Borrowed, Schema, definition};
+use bufferlab_params::{Card, Catalog};
 use serde_json::{Map, Value, json};
 
 /// An override accepts what a switch accepts, and requires none of it.
@@ -26,27 +26,32 @@ pub fn json_schema() -> Value {
         "title": "bufferlab scenario",
         "description": ROOT.doc,
         "anyOf": [complete, extending],
-        // Written once: it is the largest part, and stands in four places.
-        "$defs": { definition(POLICY_CATALOG.kind()): policy() },
+        // Written once: they are the largest part, and stand in several places.
+        "$defs": {
+            definition(POLICY_CATALOG.kind()): entries(POLICY_CATALOG),
+            definition(CONGESTION_CONTROL_CATALOG.kind()): entries(CONGESTION_CONTROL_CATALOG),
+        },
     })
 }
 
-/// A name, or for every policy a table with its parameters. Without `name`, what a base file says is meant.
-fn policy() -> Value {
-    let names: Vec<_> = POLICIES.iter().flat_map(|info| [&[info.name], info.aliases].concat()).collect();
+/// The definition of a registry's entries: a name, or for every entry a table with its parameters. Without `name`, what a base file says
+/// is meant.
+fn entries(catalog: &'static dyn Catalog) -> Value {
+    let cards = catalog.cards(false);
+    let names: Vec<_> = cards.iter().flat_map(Card::names).collect();
     let mut alternatives = vec![json!({ "enum": names })];
-    for info in POLICIES {
+    for card in &cards {
         let mut properties = Map::new();
-        let known = [&[info.name], info.aliases].concat();
-        properties.insert("name".to_owned(), json!({ "enum": known, "description": info.title }));
-        for param in info.params {
+        let known: Vec<_> = card.names().collect();
+        properties.insert("name".to_owned(), json!({ "enum": known, "description": card.title }));
+        for param in card.params {
             let mut schema = SCHEMA.value(&kind_of_parameter(param.kind), true);
             schema["description"] = json!(param.documentation());
             properties.insert(param.name.to_owned(), schema);
         }
         alternatives.push(json!({
             "type": "object",
-            "description": info.summary,
+            "description": card.summary,
             "properties": properties,
             "additionalProperties": false,
         }));

@@ -30,6 +30,14 @@ pub enum SimError {
     /// A transport names no known congestion control.
     #[error("no congestion control is called \"{0}\"")]
     CongestionControl(String),
+    /// A parameter of a congestion control does not fit the path.
+    #[error("transport {transport}: congestion control: {source}")]
+    ControlParameter {
+        /// The transport's name.
+        transport: String,
+        /// Why.
+        source: bufferlab_core::BuildError,
+    },
     /// Bursts are carried by a transport that has no rate.
     #[error("bursts need a transport with a rate, and \"{0}\" has none")]
     NoRate(String),

@@ -44,7 +44,7 @@ impl Simulation {
             })?;
             (total, (spec.size - u64::from(total - 1) * segment) as u32)
         };
-        let (sender, receiver) = match transport.control {
+        let (sender, receiver) = match &transport.control {
             Control::Window(congestion) => {
                 let mut sender = Sender::new(&transport.tcp, congestion, total);
                 if spec.open.is_some_and(|open| open < spec.start) {
@@ -56,7 +56,7 @@ impl Simulation {
                 let sender = QueuePair::new(&transport.tcp, congestion, total);
                 (FlowSender::Rdma(sender), FlowReceiver::Rdma(Box::new(Responder::new(total))))
             }
-            Control::Pace { gap, spacing } => {
+            &Control::Pace { gap, spacing } => {
                 let stream = pacing_stream(self.seed, &self.classes, &mut self.paced_flows, &spec, spacing);
                 let sender = PacedSender::new(spec.start, gap, spacing, total, stream);
                 (FlowSender::Paced(sender), FlowReceiver::Counting { missing: total })

@@ -16,7 +16,7 @@ use crate::telemetry::Telemetry;
 use crate::timers::{Timer, Timers};
 use bufferlab_metrics::{FlowRow, RunSink, RunTotals};
 use bufferlab_scenario::{NicQueueing, OutputSpec, PersistentSpec, Topology};
-use bufferlab_transport::{CongestionControlInfo, Spacing, TcpConfig};
+use bufferlab_transport::{ConfiguredControl, Spacing, TcpConfig};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
 use std::collections::BTreeMap;
@@ -39,14 +39,24 @@ pub struct Progress {
 }
 
 /// What decides when a flow's packets are sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Control {
     /// A congestion control.
-    Window(&'static CongestionControlInfo),
+    Window(ConfiguredControl),
     /// The same, of a queue pair.
-    QueuePair(&'static CongestionControlInfo),
+    QueuePair(ConfiguredControl),
     /// The clock: one full segment per `gap` on average.
     Pace { gap: Time, spacing: Spacing },
+}
+
+impl Control {
+    /// Whether switches must report their queues to its data.
+    pub(crate) fn wants_telemetry(&self) -> bool {
+        match self {
+            Self::Window(control) | Self::QueuePair(control) => control.info().wants_telemetry,
+            Self::Pace { .. } => false,
+        }
+    }
 }
 
 /// A transport as hosts of one rate use it.

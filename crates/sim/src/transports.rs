@@ -8,20 +8,12 @@ use bufferlab_core::Profile;
 use bufferlab_scenario::{InitialWindow, Scenario, TransportSpec};
 use bufferlab_transport::rdma::RdmaConfig;
 use bufferlab_transport::{
-    CongestionStates, DCQCN_SETS, DcqcnParameters, LastResort, Spacing, TcpConfig, find_congestion_control,
-    find_dcqcn_set,
+    CongestionControlInfo, CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control,
 };
 use bufferlab_units::{BitRate, Time};
 
 /// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
 const UNSCALED_WINDOW_BYTES: u32 = 65_535;
-/// Swift's base target relative to the base round trip. Our choice: the paper's 25 us are for its own network.
-const SWIFT_TARGET: (u64, u64) = (5, 4);
-/// TIMELY's δ relative to the line rate, and how much more its hyperactive increase is (SIGCOMM 2015, section 6: 10 Mb/s at
-/// 10 Gb/s, N = 5).
-const TIMELY_INCREMENT: u64 = 1_000;
-const TIMELY_HYPERACTIVE: u64 = 5;
-
 /// Every transport of the scenario, then those that carry traces (`replayed`: transport and priority), each for every kind of host
 /// (`transport * kinds + kind`); the kind of every host, which is its rate; and how many kinds there are.
 pub(crate) fn build_transports(
@@ -37,16 +29,16 @@ pub(crate) fn build_transports(
     check_size("transports times rates of hosts", count, usize::from(u8::MAX) + 1)?;
     let mut transports = Vec::with_capacity(count);
     for spec in &scenario.transports {
-        let base_rtt = match (spec.base_rtt, control_of(spec)?) {
-            (Some(given), _) => given,
-            (None, Control::Window(info) | Control::QueuePair(info))
-                if info.governs_window || spec.initial_window == InitialWindow::BandwidthDelay =>
-            {
+        let governs = info_of(spec)?.is_some_and(|info| info.governs_window);
+        let refers_to_path =
+            governs || (spec.pacing.is_none() && spec.initial_window == InitialWindow::BandwidthDelay);
+        let base_rtt = match spec.base_rtt {
+            Some(given) => given,
+            None if refers_to_path => {
                 let wire = spec.segment_bytes + spec.header_bytes;
                 paths.longest_round_trip(wire, spec.ack_bytes).unwrap_or(TcpConfig::default().base_rtt)
             }
-            // Nobody asks for it.
-            (None, _) => TcpConfig::default().base_rtt,
+            None => TcpConfig::default().base_rtt,
         };
         for &line_rate in &kinds {
             transports.push(build_transport(spec, scenario.profile, line_rate, base_rtt)?);
@@ -81,18 +73,26 @@ fn replaying(
     })
 }
 
-fn control_of(spec: &TransportSpec) -> Result<Control, SimError> {
-    Ok(match &spec.pacing {
-        Some(pacing) => Control::Pace {
-            gap: pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes)),
-            spacing: pacing.spacing,
-        },
-        None => {
-            let info = find_congestion_control(&spec.congestion_control)
-                .ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))?;
-            if spec.rdma.is_some() { Control::QueuePair(info) } else { Control::Window(info) }
-        }
-    })
+/// The registry's entry of a transport's congestion control; `None` for open loop.
+fn info_of(spec: &TransportSpec) -> Result<Option<&'static CongestionControlInfo>, SimError> {
+    if spec.pacing.is_some() {
+        return Ok(None);
+    }
+    let info = find_congestion_control(&spec.congestion_control);
+    info.map(Some).ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))
+}
+
+/// The control, with parameters that may depend on the path that `config` describes.
+fn control_of(spec: &TransportSpec, profile: Profile, config: &TcpConfig) -> Result<Control, SimError> {
+    if let Some(pacing) = &spec.pacing {
+        let gap = pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes));
+        return Ok(Control::Pace { gap, spacing: pacing.spacing });
+    }
+    let info = info_of(spec)?.expect("only open-loop transports have no congestion control");
+    let control = info
+        .configure_with(profile, &spec.control_params, config)
+        .map_err(|source| SimError::ControlParameter { transport: spec.name.clone(), source })?;
+    Ok(if spec.rdma.is_some() { Control::QueuePair(control) } else { Control::Window(control) })
 }
 
 fn build_transport(
@@ -101,70 +101,55 @@ fn build_transport(
     line_rate: BitRate,
     base_rtt: Time,
 ) -> Result<Transport, SimError> {
-    let control = control_of(spec)?;
     let wire = spec.segment_bytes + spec.header_bytes;
-    let increment = spec.timely.increment.unwrap_or(BitRate(line_rate.0 / TIMELY_INCREMENT));
-    let fast_increment = spec.timely.fast_increment.unwrap_or(BitRate(increment.0 * TIMELY_HYPERACTIVE));
-    Ok(Transport {
-        tcp: TcpConfig {
-            initial_window: match spec.initial_window {
-                InitialWindow::Segments(segments) => segments,
-                InitialWindow::Whole => u32::MAX,
-                InitialWindow::BandwidthDelay => {
-                    let segments = line_rate.bytes_in(base_rtt).div_ceil(u64::from(wire));
-                    segments.clamp(1, u64::from(u32::MAX - 1)) as u32
-                }
-            },
-            last_resort: match profile {
-                Profile::Paper => LastResort::BelowHighestSack,
-                Profile::Artifact => LastResort::Everything,
-            },
-            states: match profile {
-                Profile::Paper => CongestionStates::Rfc,
-                Profile::Artifact => CongestionStates::Ns3,
-            },
-            first_flight_limit: match profile {
-                Profile::Paper => u32::MAX,
-                Profile::Artifact => UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-            },
-            min_rto: spec.min_rto,
-            initial_rto: spec.initial_rto,
-            handshake: spec.handshake,
-            idle_restart: spec.persistent.is_some_and(|persistent| persistent.idle_restart),
-            burst_segments: (spec.lso_bytes / spec.segment_bytes).clamp(1, u32::from(u16::MAX)),
-            ack_every: spec.ack_every,
-            delayed_ack_timeout: spec.delayed_ack_timeout,
-            dctcp_gain: spec.dctcp_gain,
-            dctcp_initial_alpha: spec.dctcp_initial_alpha,
-            line_rate,
-            base_rtt,
-            segment_wire_bytes: match profile {
-                Profile::Paper => wire,
-                // ns-3 paces and counts a window by payload.
-                Profile::Artifact => spec.segment_bytes,
-            },
-            cubic_hystart: spec.cubic_hystart,
-            timely_low: spec.timely.low,
-            timely_high: spec.timely.high,
-            timely_increment: increment,
-            timely_fast_increment: fast_increment,
-            swift_target: spec.swift_target.unwrap_or(Time(base_rtt.0 * SWIFT_TARGET.0 / SWIFT_TARGET.1)),
-            hpcc_utilisation: spec.hpcc.utilisation,
-            hpcc_max_stage: spec.hpcc.max_stage,
-            hpcc_flows: spec.hpcc.flows,
-            powertcp_gamma: spec.powertcp.gamma,
-            powertcp_flows: spec.powertcp.flows,
-            uncounted_wire_bytes: match (profile, &spec.rdma) {
-                (Profile::Artifact, Some(_)) => spec.header_bytes,
-                _ => 0,
-            },
-            whole_segments: spec.rdma.is_none(),
-            dcqcn: dcqcn_of(spec, line_rate),
-            rdma: rdma_of(spec, line_rate, base_rtt, wire),
-            ..TcpConfig::default()
+    let tcp = TcpConfig {
+        initial_window: match spec.initial_window {
+            InitialWindow::Segments(segments) => segments,
+            InitialWindow::Whole => u32::MAX,
+            InitialWindow::BandwidthDelay => {
+                let segments = line_rate.bytes_in(base_rtt).div_ceil(u64::from(wire));
+                segments.clamp(1, u64::from(u32::MAX - 1)) as u32
+            }
         },
+        last_resort: match profile {
+            Profile::Paper => LastResort::BelowHighestSack,
+            Profile::Artifact => LastResort::Everything,
+        },
+        states: match profile {
+            Profile::Paper => CongestionStates::Rfc,
+            Profile::Artifact => CongestionStates::Ns3,
+        },
+        first_flight_limit: match profile {
+            Profile::Paper => u32::MAX,
+            Profile::Artifact => UNSCALED_WINDOW_BYTES / spec.segment_bytes,
+        },
+        min_rto: spec.min_rto,
+        initial_rto: spec.initial_rto,
+        handshake: spec.handshake,
+        idle_restart: spec.persistent.is_some_and(|persistent| persistent.idle_restart),
+        burst_segments: (spec.lso_bytes / spec.segment_bytes).clamp(1, u32::from(u16::MAX)),
+        ack_every: spec.ack_every,
+        delayed_ack_timeout: spec.delayed_ack_timeout,
+        line_rate,
+        base_rtt,
+        segment_wire_bytes: match profile {
+            Profile::Paper => wire,
+            // ns-3 paces and counts a window by payload.
+            Profile::Artifact => spec.segment_bytes,
+        },
+        uncounted_wire_bytes: match (profile, &spec.rdma) {
+            (Profile::Artifact, Some(_)) => spec.header_bytes,
+            _ => 0,
+        },
+        whole_segments: spec.rdma.is_none(),
+        rdma: rdma_of(spec, line_rate, base_rtt, wire),
+        ..TcpConfig::default()
+    };
+    let control = control_of(spec, profile, &tcp)?;
+    Ok(Transport {
+        tcp,
         persistent: spec.persistent,
-        wants_telemetry: matches!(control, Control::Window(info) | Control::QueuePair(info) if info.wants_telemetry),
+        wants_telemetry: control.wants_telemetry(),
         control,
         segment: spec.segment_bytes,
         header: spec.header_bytes as u16,
@@ -183,11 +168,6 @@ fn build_transport(
         ends_at_sender: spec.rdma.as_ref().is_some_and(|rdma| rdma.ends_at_sender),
         ideal_header: spec.rdma.as_ref().map_or(0, |rdma| rdma.ideal_header_bytes),
     })
-}
-
-fn dcqcn_of(spec: &TransportSpec, line_rate: BitRate) -> DcqcnParameters {
-    let name = spec.rdma.as_ref().map_or("", |rdma| rdma.dcqcn.as_str());
-    (find_dcqcn_set(name).unwrap_or(&DCQCN_SETS[0]).build)(line_rate)
 }
 
 fn rdma_of(spec: &TransportSpec, line_rate: BitRate, base_rtt: Time, wire: u32) -> RdmaConfig {

@@ -15,10 +15,13 @@ mod timely;
 
 use crate::TcpConfig;
 use crate::telemetry::HopReport;
+use bufferlab_params::{BuildError, ParamInfo, ParamValue, Params, Profile, RegisterError, Registry};
 use bufferlab_units::Time;
+use std::fmt;
+use std::sync::Arc;
 
 pub use cubic::Cubic;
-pub use dcqcn::{DCQCN_SETS, Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet, find_dcqcn_set};
+pub use dcqcn::{Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet};
 pub use dctcp::Dctcp;
 pub use hpcc::Hpcc;
 pub use hystart::HyStart;
@@ -28,7 +31,7 @@ pub use swift::Swift;
 pub use theta_power_tcp::ThetaPowerTcp;
 pub use timely::Timely;
 
-/// Every congestion control, for scenario files, schema, documentation and reports.
+/// Every congestion control of bufferlab: the one list behind scenario files, schema, documentation and reports.
 pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &new_reno::INFO,
     &cubic::INFO,
@@ -42,17 +45,75 @@ pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &dcqcn::INFO,
 ];
 
-/// The registered congestion control called `name`.
+/// [`CONGESTION_CONTROLS`], and what a program brings along.
+pub static CONTROLS: Registry<CongestionControlInfo> = Registry::new(CONGESTION_CONTROLS);
+
+/// The congestion control called `name`, built in or registered.
 #[must_use]
 pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlInfo> {
-    CONGESTION_CONTROLS.iter().copied().find(|info| info.name == name)
+    CONTROLS.find(name)
 }
 
+/// Adds a congestion control from outside of this crate ([`Registry::register`]).
+///
+/// ```
+/// use bufferlab_transport::*;
+/// use bufferlab_units::Time;
+///
+/// /// Sends a fixed window, whatever happens.
+/// #[derive(Clone, Debug)]
+/// struct Fixed;
+///
+/// impl Controller for Fixed {
+///     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, _: &AckEvent<'_>) {
+///         window.size = f64::from(config.initial_window);
+///     }
+/// }
+///
+/// register_congestion_control(CongestionControlInfo {
+///     name: "fixed",
+///     title: "Fixed window",
+///     summary: "The first window, for ever.",
+///     source: "An example.",
+///     governs_window: true,
+///     build: &|_, _| Ok(Box::new(|_, _| CongestionControl::boxed(Fixed))),
+///     ..CongestionControlInfo::PLAIN
+/// })?;
+/// assert!(find_congestion_control("fixed").is_some());
+/// # Ok::<(), bufferlab_params::RegisterError>(())
+/// ```
+///
+/// # Errors
+/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its domain.
+pub fn register_congestion_control(
+    info: CongestionControlInfo,
+) -> Result<&'static CongestionControlInfo, RegisterError> {
+    CONTROLS.register(info)
+}
+
+/// Like [`register_congestion_control`], but takes the place of an own control of the same name ([`Registry::replace`]).
+///
+/// # Errors
+/// As [`register_congestion_control`]; if one of the names belongs to another control.
+pub fn replace_congestion_control(
+    info: CongestionControlInfo,
+) -> Result<&'static CongestionControlInfo, RegisterError> {
+    CONTROLS.replace(info)
+}
+
+/// The state of a control at the start of a flow, which may change the first window. Made once per transport; it holds the parameters.
+pub type Starter = Box<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync>;
+
+/// Makes a [`Starter`] of complete parameters, for the path that the configuration describes (line rate, base round trip).
+pub type ControlConstructor =
+    &'static (dyn Fn(&Params, &TcpConfig) -> Result<Starter, BuildError> + Send + Sync);
+
 /// A registry entry.
-#[derive(Debug)]
 pub struct CongestionControlInfo {
     /// Name in scenario files.
     pub name: &'static str,
+    /// Other accepted names.
+    pub aliases: &'static [&'static str],
     /// Name in full.
     pub title: &'static str,
     /// One line.
@@ -70,8 +131,92 @@ pub struct CongestionControlInfo {
     pub starts_at_line_rate: bool,
     /// Whether it needs the notifications of queue pairs. Those take every control that governs its window.
     pub rdma_only: bool,
-    /// Its state at the start of a flow; may change the first window.
-    pub build: fn(&TcpConfig, &mut Window) -> CongestionControl,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+    /// The constructor. `Params` is complete and every value is in its domain.
+    pub build: ControlConstructor,
+}
+
+bufferlab_params::entry!(CongestionControlInfo, "congestion control");
+
+impl fmt::Debug for CongestionControlInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CongestionControlInfo").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl CongestionControlInfo {
+    /// Neither names nor texts, no parameters, no wishes; NewReno's reaction: the base of an own entry.
+    pub const PLAIN: Self = Self {
+        name: "",
+        aliases: &[],
+        title: "",
+        summary: "",
+        source: "",
+        uses_ecn: false,
+        wants_telemetry: false,
+        governs_window: false,
+        starts_at_line_rate: false,
+        rdma_only: false,
+        params: &[],
+        build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
+    };
+
+    /// The control with these parameters, on the path of `config`.
+    ///
+    /// # Errors
+    /// The parameter that does not fit the others.
+    pub fn configure(
+        &'static self,
+        params: &Params,
+        config: &TcpConfig,
+    ) -> Result<ConfiguredControl, BuildError> {
+        let start: Arc<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync> =
+            (self.build)(params, config)?.into();
+        Ok(ConfiguredControl { info: self, start })
+    }
+
+    /// [`Self::configure`] with the defaults of `profile` but for the values that are `given`.
+    ///
+    /// # Errors
+    /// A value that is no parameter of this control or lies outside its domain.
+    pub fn configure_with(
+        &'static self,
+        profile: Profile,
+        given: &[(String, ParamValue)],
+        config: &TcpConfig,
+    ) -> Result<ConfiguredControl, BuildError> {
+        let params = Params::resolve(self.params, profile, given)
+            .map_err(|error| BuildError { param: "congestion_control", message: error.to_string() })?;
+        self.configure(&params, config)
+    }
+}
+
+/// A congestion control with its parameters, from which flows take their state.
+#[derive(Clone)]
+pub struct ConfiguredControl {
+    info: &'static CongestionControlInfo,
+    start: Arc<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync>,
+}
+
+impl fmt::Debug for ConfiguredControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ConfiguredControl").field(&self.info.name).finish()
+    }
+}
+
+impl ConfiguredControl {
+    /// What it is.
+    #[must_use]
+    pub fn info(&self) -> &'static CongestionControlInfo {
+        self.info
+    }
+
+    /// The state of a flow that begins; may change its first window.
+    #[must_use]
+    pub fn start(&self, config: &TcpConfig, window: &mut Window) -> CongestionControl {
+        (self.start)(config, window)
+    }
 }
 
 /// What a sender may send: a window and, for some, a pace.
@@ -120,90 +265,122 @@ pub enum CongestionEvent {
     Timeout,
 }
 
-/// State of a flow's congestion control. An enum: the hot path branches instead of calling through a pointer. All but the
-/// smallest states are boxed, so that flows of NewReno and DCTCP do not carry the space of others.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
+/// The reaction of one flow to what it hears of the network. A control is a value of its own per flow and holds its parameters.
+///
+/// `config` describes the flow's transport and path; `window` is what the control moves. Windows are in segments.
+pub trait Controller: fmt::Debug + Send + CloneController {
+    /// An ACK has come. Respect [`AckEvent::may_grow`].
+    fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>);
+
+    /// The flow must slow down at `now`, with `flight` segments in the network: sets the slow-start threshold. The caller sets
+    /// the window itself, as the recovery demands, unless the control governs its window. Controls whose signals are queues, rates
+    /// or delays may leave losses to the recovery.
+    fn on_congestion(
+        &mut self,
+        _config: &TcpConfig,
+        _window: &mut Window,
+        _event: CongestionEvent,
+        _flight: u32,
+        _now: Time,
+    ) {
+    }
+
+    /// A congestion notification has come in a frame of its own.
+    fn on_notification(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time) {}
+
+    /// A packet of `bytes` on the wire is about to be sent by a queue pair: lets time pass and counts it.
+    fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
+
+    /// The connection carries another message, whose segments count from 0, after it was `idle` for so long. What was learned of the
+    /// path stays; what refers to segments starts over, and idle time does not count as time in which a window grew.
+    fn begin_message(&mut self, _idle: Time) {}
+
+    /// Internal state worth plotting or testing: estimates, rates. Never in the hot path.
+    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// An error inside the control, once: what makes everything that follows meaningless. Asked when a flow ends.
+    fn take_failure(&mut self) -> Option<String> {
+        None
+    }
+}
+
+/// Copies a boxed control with its state; every [`Controller`] that is [`Clone`] has it.
+pub trait CloneController {
+    /// A copy with the same state.
+    fn boxed_clone(&self) -> Box<dyn Controller>;
+}
+
+impl<T: Controller + Clone + 'static> CloneController for T {
+    fn boxed_clone(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+}
+
+/// State of a flow's congestion control. The two smallest and commonest stand in the flow itself, so that the hot path branches instead
+/// of calling through a pointer, and flows of NewReno and DCTCP do not carry the space of others. Every other one is a
+/// [`Controller`] behind a pointer, built in or not.
+#[derive(Debug)]
 pub enum CongestionControl {
     /// NewReno, and ECN*.
     NewReno(NewReno),
     /// DCTCP.
     Dctcp(Dctcp),
-    /// Cubic.
-    Cubic(Box<Cubic>),
-    /// TIMELY.
-    Timely(Box<Timely>),
-    /// Swift.
-    Swift(Box<Swift>),
-    /// HPCC.
-    Hpcc(Box<Hpcc>),
-    /// PowerTCP.
-    PowerTcp(Box<PowerTcp>),
-    /// θ-PowerTCP.
-    ThetaPowerTcp(Box<ThetaPowerTcp>),
-    /// DCQCN.
-    Dcqcn(Box<Dcqcn>),
+    /// Any other.
+    Boxed(Box<dyn Controller>),
+}
+
+impl Clone for CongestionControl {
+    fn clone(&self) -> Self {
+        match self {
+            Self::NewReno(state) => Self::NewReno(*state),
+            Self::Dctcp(state) => Self::Dctcp(*state),
+            Self::Boxed(state) => Self::Boxed(state.boxed_clone()),
+        }
+    }
 }
 
 impl CongestionControl {
-    /// An ACK has come.
+    /// A control of its own.
+    #[must_use]
+    pub fn boxed(controller: impl Controller + 'static) -> Self {
+        Self::Boxed(Box::new(controller))
+    }
+
+    /// [`Controller::on_ack`].
     #[inline]
     pub fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         match self {
             Self::NewReno(state) => state.on_ack(window, ack),
             Self::Dctcp(state) => state.on_ack(config, window, ack),
-            other => other.on_ack_boxed(config, window, ack),
+            Self::Boxed(state) => state.on_ack(config, window, ack),
         }
     }
 
-    /// The larger controls, out of the way of the smaller ones.
-    #[inline(never)]
-    fn on_ack_boxed(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        match self {
-            Self::NewReno(_) | Self::Dctcp(_) => {}
-            Self::Cubic(state) => state.on_ack(config, window, ack),
-            Self::Timely(state) => state.on_ack(config, window, ack),
-            Self::Swift(state) => state.on_ack(config, window, ack),
-            Self::Hpcc(state) => state.on_ack(config, window, ack),
-            Self::PowerTcp(state) => state.on_ack(config, window, ack),
-            Self::ThetaPowerTcp(state) => state.on_ack(config, window, ack),
-            Self::Dcqcn(state) => state.on_ack(config, window, ack),
-        }
-    }
-
-    /// A congestion notification has come in a frame of its own. Controls that know no such frames ignore it.
+    /// [`Controller::on_notification`].
     pub fn on_notification(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
-        if let Self::Dcqcn(state) = self {
+        if let Self::Boxed(state) = self {
             state.on_notification(config, window, now);
         }
     }
 
-    /// A packet of `bytes` on the wire is about to be sent: lets time pass and counts it, for controls that care.
+    /// [`Controller::on_sent`].
     #[inline]
     pub fn on_sent(&mut self, config: &TcpConfig, window: &mut Window, now: Time, bytes: u32) {
-        if let Self::Dcqcn(state) = self {
-            state.advance(config, window, now);
-            state.on_sent(config, window, bytes);
+        if let Self::Boxed(state) = self {
+            state.on_sent(config, window, now, bytes);
         }
     }
 
-    /// The connection carries another message, whose segments count from 0, after it was `idle` for so long. What was learned of the
-    /// path stays; what refers to segments starts over, and idle time does not count as time in which a window grew.
+    /// [`Controller::begin_message`].
     pub(crate) fn begin_message(&mut self, idle: Time) {
         match self {
-            // Queue pairs carry a message each.
-            Self::NewReno(_) | Self::Swift(_) | Self::Dcqcn(_) => {}
+            Self::NewReno(_) => {}
             Self::Dctcp(state) => state.begin_message(),
-            Self::Cubic(state) => state.begin_message(idle),
-            Self::Timely(state) => state.begin_message(),
-            Self::Hpcc(state) => state.begin_message(),
-            Self::PowerTcp(state) => state.begin_message(),
-            Self::ThetaPowerTcp(state) => state.begin_message(),
+            Self::Boxed(state) => state.begin_message(idle),
         }
     }
 
-    /// The flow must slow down at `now`, with `flight` segments in the network: sets the slow-start threshold. The caller sets
-    /// the window itself, as the recovery demands, unless the control governs its window.
+    /// [`Controller::on_congestion`].
     #[inline]
     pub fn on_congestion(
         &mut self,
@@ -216,11 +393,36 @@ impl CongestionControl {
         match self {
             Self::NewReno(state) => state.on_congestion(window, event, flight),
             Self::Dctcp(state) => state.on_congestion(config, window, event, flight),
-            Self::Cubic(state) => state.on_congestion(config, window, event, flight),
-            Self::Swift(state) => state.on_congestion(window, event, now),
-            // Their signals are queues, rates and delays; the papers give no answer to a loss.
-            Self::Timely(_) | Self::Hpcc(_) | Self::PowerTcp(_) | Self::ThetaPowerTcp(_) | Self::Dcqcn(_) => {
+            Self::Boxed(state) => state.on_congestion(config, window, event, flight, now),
+        }
+    }
+
+    /// [`Controller::probe`].
+    pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Self::NewReno(_) => {}
+            Self::Dctcp(state) => sink("alpha", state.alpha()),
+            Self::Boxed(state) => state.probe(sink),
+        }
+    }
+
+    /// The value of one of [`Self::probe`]'s names.
+    #[must_use]
+    pub fn probed(&self, name: &str) -> Option<f64> {
+        let mut found = None;
+        self.probe(&mut |known, value| {
+            if known == name {
+                found = Some(value);
             }
+        });
+        found
+    }
+
+    /// [`Controller::take_failure`].
+    pub fn take_failure(&mut self) -> Option<String> {
+        match self {
+            Self::NewReno(_) | Self::Dctcp(_) => None,
+            Self::Boxed(state) => state.take_failure(),
         }
     }
 }

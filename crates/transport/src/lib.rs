@@ -14,12 +14,14 @@
 //! [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in [`rdma`], with the same congestion controls. Traffic without any (open loop) is a [`PacedSender`] alone: nobody acknowledges.
 //!
 //! ```
+//! use bufferlab_params::Profile;
 //! use bufferlab_transport::{Receiver, Sender, TcpConfig, find_congestion_control};
 //! use bufferlab_units::Time;
 //!
 //! let config = TcpConfig { initial_window: 2, ..TcpConfig::default() };
 //! let dctcp = find_congestion_control("dctcp").expect("registered");
-//! let mut sender = Sender::new(&config, dctcp, 3);
+//! let dctcp = dctcp.configure_with(Profile::Paper, &[], &config)?;
+//! let mut sender = Sender::new(&config, &dctcp, 3);
 //! let mut receiver = Receiver::new(3);
 //! let mut now = Time::ZERO;
 //! while !sender.is_done() {
@@ -33,6 +35,7 @@
 //!     }
 //! }
 //! assert!(receiver.is_complete());
+//! # Ok::<(), bufferlab_params::BuildError>(())
 //! ```
 
 mod congestion;
@@ -45,12 +48,13 @@ mod sender;
 mod telemetry;
 
 pub use congestion::{
-    AckEvent, CONGESTION_CONTROLS, CongestionControl, CongestionControlInfo, CongestionEvent, Window,
-    find_congestion_control,
+    AckEvent, CONGESTION_CONTROLS, CONTROLS, CloneController, ConfiguredControl, CongestionControl,
+    CongestionControlInfo, CongestionEvent, ControlConstructor, Controller, Starter, Window,
+    find_congestion_control, register_congestion_control, replace_congestion_control,
 };
 pub use congestion::{
-    Cubic, DCQCN_SETS, Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet, Dctcp, Hpcc, HyStart, NewReno,
-    PowerTcp, Swift, ThetaPowerTcp, Timely, find_dcqcn_set,
+    Cubic, Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet, Dctcp, Hpcc, HyStart, NewReno, PowerTcp, Swift,
+    ThetaPowerTcp, Timely,
 };
 pub use paced::{PacedSender, Spacing};
 pub use receiver::Receiver;
@@ -99,10 +103,6 @@ pub struct TcpConfig {
     pub ack_every: u32,
     /// A delayed ACK waits at most this long.
     pub delayed_ack_timeout: Time,
-    /// DCTCP's gain g in (0, 1] (RFC 8257: 1/16).
-    pub dctcp_gain: f64,
-    /// DCTCP's first estimate of the marked fraction (RFC 8257: 1).
-    pub dctcp_initial_alpha: f64,
     /// Rate of the sender's own link: controls that set a rate start with it and never exceed it.
     pub line_rate: BitRate,
     /// T, or τ: the round trip on an empty network, of a full segment and its ACK.
@@ -113,30 +113,6 @@ pub struct TcpConfig {
     pub uncounted_wire_bytes: u32,
     /// With [`CongestionStates::Ns3`]: a segment is sent only if all of it fits into a window that is set by a rate.
     pub whole_segments: bool,
-    /// How Cubic's slow start may end before a loss.
-    pub cubic_hystart: HyStart,
-    /// TIMELY's T_low: below it the rate grows whatever the gradient (section 4.3.1).
-    pub timely_low: Time,
-    /// TIMELY's T_high: above it the rate falls whatever the gradient.
-    pub timely_high: Time,
-    /// TIMELY's δ, the additive increase per update.
-    pub timely_increment: BitRate,
-    /// The same in hyperactive increase (the paper: 5 δ).
-    pub timely_fast_increment: BitRate,
-    /// Swift's base target delay.
-    pub swift_target: Time,
-    /// HPCC's η, in (0, 1]: the wanted utilisation.
-    pub hpcc_utilisation: f64,
-    /// HPCC's maxStage: round trips of additive increase before a multiplicative one.
-    pub hpcc_max_stage: u32,
-    /// HPCC's N: the additive increase is W_init (1 − η)/N (section 3.3).
-    pub hpcc_flows: u32,
-    /// PowerTCP's γ, in (0, 1]: weight of a new window.
-    pub powertcp_gamma: f64,
-    /// PowerTCP's N: the additive increase β is one bandwidth-delay product by N (section 3.3).
-    pub powertcp_flows: u32,
-    /// DCQCN's parameters.
-    pub dcqcn: DcqcnParameters,
     /// Of a queue pair, beside what it shares with TCP's congestion controls.
     pub rdma: rdma::RdmaConfig,
 }
@@ -192,25 +168,11 @@ impl Default for TcpConfig {
             burst_segments: 1,
             ack_every: 1,
             delayed_ack_timeout: Time::from_us(500),
-            dctcp_gain: 1.0 / 16.0,
-            dctcp_initial_alpha: 1.0,
             line_rate: BitRate::gbps(10),
             base_rtt: Time::from_us(80),
             segment_wire_bytes: 1_454,
             uncounted_wire_bytes: 0,
             whole_segments: true,
-            cubic_hystart: HyStart::Rfc9406,
-            timely_low: Time::from_us(50),
-            timely_high: Time::from_us(500),
-            timely_increment: BitRate::mbps(10),
-            timely_fast_increment: BitRate::mbps(50),
-            swift_target: Time::from_us(100),
-            hpcc_utilisation: 0.95,
-            hpcc_max_stage: 5,
-            hpcc_flows: 100,
-            powertcp_gamma: 0.9,
-            powertcp_flows: 10,
-            dcqcn: (congestion::DCQCN_SETS[0].build)(BitRate::gbps(10)),
             rdma: rdma::RdmaConfig::default(),
         }
     }

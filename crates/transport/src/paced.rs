@@ -3,24 +3,13 @@
 use crate::{Segment, SenderCounters};
 use bufferlab_units::{RandomStream, Time};
 
-/// How the packets of a flow are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Spacing {
-    /// Equal gaps: constant bit rate.
-    #[default]
-    Constant,
-    /// Exponentially distributed gaps of the same mean: a Poisson process.
-    Exponential,
-}
-
-impl Spacing {
-    /// Name in scenario files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Exponential => "poisson",
-        }
+bufferlab_params::choices! {
+    /// Gaps between the packets of a flow.
+    #[derive(Default)]
+    pub enum Spacing {
+        #[default]
+        Constant = "constant": "equal gaps: constant bit rate",
+        Exponential = "poisson": "exponentially distributed gaps: a Poisson process of packets",
     }
 }
 

@@ -42,26 +42,15 @@ pub struct RdmaConfig {
     pub strict_pace: bool,
 }
 
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Recovery {
-    /// The receiver takes segments in order only; at the first one beyond a gap it sends a negative acknowledgement (RoCE: out-of-sequence
-    /// NAK), and the sender goes on from there.
-    #[default]
-    GoBackN,
-    /// The receiver keeps what it gets and says so (IRN, Mittal et al., SIGCOMM 2018); the sender sends the holes again, each once. What is lost
-    /// twice waits for the timeout.
-    SelectiveRepeat,
-}
-
-impl Recovery {
-    /// Name in scenario files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::GoBackN => "go-back-n",
-            Self::SelectiveRepeat => "selective-repeat",
-        }
+bufferlab_params::choices! {
+    /// How losses are repaired. With go-back-N a negative acknowledgement (RoCE: out-of-sequence NAK) answers the first segment beyond
+    /// a gap. With selective repeat (IRN, Mittal et al., SIGCOMM 2018) each hole is sent again once; what is lost twice waits for the
+    /// timeout.
+    #[derive(Default)]
+    pub enum Recovery {
+        #[default]
+        GoBackN = "go-back-n": "the receiver takes segments in order only; after a gap the sender goes on from there (RoCE)",
+        SelectiveRepeat = "selective-repeat": "the receiver keeps what it gets, and only holes are sent again (IRN, SIGCOMM 2018)",
     }
 }
 

@@ -15,7 +15,7 @@ mod ns3;
 
 pub use connection::Connection;
 
-use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
+use crate::congestion::{AckEvent, ConfiguredControl, CongestionControl, CongestionEvent, Window};
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
 use crate::telemetry::HopReport;
@@ -124,14 +124,14 @@ impl Sender {
     /// # Panics
     /// If `total` is zero.
     #[must_use]
-    pub fn new(config: &TcpConfig, congestion: &CongestionControlInfo, total: u32) -> Self {
+    pub fn new(config: &TcpConfig, congestion: &ConfiguredControl, total: u32) -> Self {
         assert!(total > 0, "a flow carries at least one segment");
         let mut window = Window {
             size: f64::from(config.initial_window.clamp(1, total)),
             slow_start_threshold: f64::INFINITY,
             pacing_gap: Time::ZERO,
         };
-        let control = (congestion.build)(config, &mut window);
+        let control = congestion.start(config, &mut window);
         Self {
             una: 0,
             next: 0,
@@ -144,7 +144,7 @@ impl Sender {
             full_at: 0,
             phase: if config.handshake { Phase::Closed } else { Phase::Open },
             copies_count: config.states == CongestionStates::Ns3,
-            is_governed: congestion.governs_window,
+            is_governed: congestion.info().governs_window,
             backoff: 0,
             burst_left: 0,
             window_is_known: false,

@@ -48,6 +48,7 @@
 
 use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
 use super::tcp::TcpText;
+use bufferlab_core::Profile;
 use bufferlab_transport::{Ack, Phase, Segment, Sender, TcpConfig, Window, find_congestion_control};
 use bufferlab_units::Time;
 use serde::Deserialize;
@@ -344,7 +345,9 @@ impl SenderCase {
     #[must_use]
     pub fn build(&self) -> Sender {
         let control = find_congestion_control(&self.control).expect("checked when the case was read");
-        Sender::new(&self.config, control, self.segments)
+        let control =
+            control.configure_with(Profile::Paper, &[], &self.config).expect("defaults fit any path");
+        Sender::new(&self.config, &control, self.segments)
     }
 
     /// Drives `sender` through the steps.

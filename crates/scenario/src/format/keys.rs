@@ -3,11 +3,13 @@
 use super::flow_control::{FAULT, PFC};
 use super::{CONGESTION_CONTROL_CATALOG, POLICY_CATALOG};
 use super::{KeySpec, Kind, Presence, TableSpec, Variant};
-use crate::model::{LoadReference, Multipath, NicQueueing};
+use crate::model::{Completion, LoadReference, MarkReport, Multipath, NicQueueing, Protocol, WindowLimit};
 use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
 use bufferlab_params::{Choice, Profile};
 use bufferlab_topology::TOPOLOGIES;
+use bufferlab_transport::Spacing;
+use bufferlab_transport::rdma::Recovery;
 
 pub(super) const fn required(
     name: &'static str,
@@ -496,10 +498,7 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         ),
         computed(
             "kind",
-            Kind::Choice(&[
-                ("tcp", "segments and windows; open loop with congestion_control = \"none\""),
-                ("rdma", "messages of queue pairs as in RoCE: no handshake, sent by rate, from line rate on"),
-            ]),
+            Kind::Words(Protocol::WORDS),
             "`tcp`",
             "\"rdma\"",
             "The protocol (`docs/transports.md`). RDMA takes the congestion controls that set a rate: dcqcn, hpcc, powertcp, theta-powertcp, timely, \
@@ -507,10 +506,11 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         ),
         required(
             "congestion_control",
-            Kind::Name(CONGESTION_CONTROL_CATALOG),
-            "\"dctcp\"",
-            "How the window moves. `\"none\"`: open loop. Packets leave at `rate` whatever becomes of them; nobody acknowledges, \
-             nothing is sent again, and the keys of TCP have no effect.",
+            Kind::Entry(CONGESTION_CONTROL_CATALOG),
+            "{ name = \"dctcp\", gain = \"1/16\" }",
+            "How the window moves: a name, or a table with `name` and parameters (section Congestion controls). `\"none\"`: open \
+             loop. Packets leave at `rate` without regard to losses; nothing is acknowledged or sent again, and the keys of TCP \
+             have no effect.",
         ),
         computed(
             "rate",
@@ -521,10 +521,7 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         ),
         computed(
             "spacing",
-            Kind::Choice(&[
-                ("constant", "equal gaps: constant bit rate"),
-                ("poisson", "exponentially distributed gaps: a Poisson process of packets"),
-            ]),
+            Kind::Words(Spacing::WORDS),
             "`constant` with congestion_control = \"none\", which alone has it",
             "\"poisson\"",
             "Gaps between the packets of a flow.",
@@ -617,18 +614,6 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "true",
             "Whether packets may be marked.",
         ),
-        default(
-            "dctcp_gain",
-            Kind::Ratio { min: 0.0, max: 1.0, open: true },
-            "\"1/16\"",
-            "g, the weight of a new sample of the marked fraction. Default: DCTCP (SIGCOMM 2010).",
-        ),
-        default(
-            "dctcp_initial_alpha",
-            Kind::Ratio { min: 0.0, max: 1.0, open: false },
-            "1.0",
-            "First estimate of the marked fraction. Default: Linux (`dctcp_alpha_on_init`).",
-        ),
         computed(
             "base_rtt",
             SPAN,
@@ -638,108 +623,15 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
              of TIMELY.",
         ),
         computed(
-            "cubic_hystart",
-            Kind::Choice(&[
-                ("off", "slow start ends by a loss or mark only"),
-                ("rfc9406", "HyStart++, by a rise of the round trip of 4 ms or more"),
-                ("classic", "as in ns-3: also when a train of ACKs lasts longer than the least round trip"),
-            ]),
-            "`rfc9406` with cubic, which alone has it; profile `artifact`: `classic`",
-            "\"rfc9406\"",
-            "How Cubic's first slow start may end before a loss.",
-        ),
-        computed(
-            "timely_low",
-            SPAN,
-            "50 us with timely, which alone has it (its paper); profile `artifact`: 200 us",
-            "\"50 us\"",
-            "T_low: below it the rate grows whatever the gradient.",
-        ),
-        computed(
-            "timely_high",
-            SPAN,
-            "500 us with timely (its paper)",
-            "\"500 us\"",
-            "T_high: above it the rate falls whatever the gradient.",
-        ),
-        computed(
-            "timely_increment",
-            Kind::Rate,
-            "a thousandth of the host's rate (TIMELY's paper: 10 Mb/s at 10 Gb/s); profile `artifact`: 100 Mb/s",
-            "\"10 Mb/s\"",
-            "δ, the additive increase of the rate, once per round trip.",
-        ),
-        computed(
-            "timely_fast_increment",
-            Kind::Rate,
-            "five times as much (TIMELY's paper); profile `artifact`: 150 Mb/s",
-            "\"50 Mb/s\"",
-            "The additive increase after five round trips without a positive gradient.",
-        ),
-        computed(
-            "swift_target",
-            SPAN,
-            "1.25 `base_rtt` with swift, which alone has it (our choice)",
-            "\"100 us\"",
-            "Base target delay of a large window; small windows have a larger one.",
-        ),
-        computed(
-            "hpcc_utilisation",
-            Kind::Ratio { min: 0.0, max: 1.0, open: true },
-            "0.95 with hpcc, which alone has it (its paper)",
-            "0.95",
-            "η: the wanted utilisation of the most loaded link.",
-        ),
-        computed(
-            "hpcc_max_stage",
-            count(0, u32::MAX as u64),
-            "5 with hpcc (its paper)",
-            "5",
-            "Round trips of additive increase before a multiplicative one.",
-        ),
-        computed(
-            "hpcc_flows",
-            count(1, u32::MAX as u64),
-            "100 with hpcc (80 B at 100 Gb/s and 13 us, as in its paper)",
-            "100",
-            "N: the window grows by (1 - η)/N of the bandwidth-delay product per round trip.",
-        ),
-        computed(
-            "powertcp_gamma",
-            Kind::Ratio { min: 0.0, max: 1.0, open: true },
-            "0.9 with powertcp and theta-powertcp, which alone have it (their paper)",
-            "0.9",
-            "γ: weight of a new window against the present one.",
-        ),
-        computed(
-            "powertcp_flows",
-            count(1, u32::MAX as u64),
-            "10 with powertcp and theta-powertcp (their public kernel module); profile `artifact`: 100",
-            "10",
-            "N: the window grows by 1/N of the bandwidth-delay product per round trip, so that N flows share a host's link.",
-        ),
-        computed(
             "recovery",
-            Kind::Choice(&[
-                (
-                    "go-back-n",
-                    "the receiver takes segments in order only; after a gap the sender goes on from there (RoCE)",
-                ),
-                (
-                    "selective-repeat",
-                    "the receiver keeps what it gets, and only holes are sent again (IRN, SIGCOMM 2018)",
-                ),
-            ]),
+            Kind::Words(Recovery::WORDS),
             "`go-back-n` with kind = \"rdma\", which alone has it",
             "\"selective-repeat\"",
             "How losses are repaired.",
         ),
         computed(
             "window_limit",
-            Kind::Choice(&[
-                ("none", "whatever the congestion control allows"),
-                ("bdp", "at most what the host's link sends in `base_rtt`"),
-            ]),
+            Kind::Words(WindowLimit::WORDS),
             "`none` with kind = \"rdma\", which alone has it",
             "\"bdp\"",
             "A limit of what is in flight, for congestion controls without window.",
@@ -760,13 +652,7 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         ),
         computed(
             "notification",
-            Kind::Choice(&[
-                (
-                    "frames",
-                    "in frames of their own, 12 B longer than an ACK, at most one per `notification_interval` and message",
-                ),
-                ("acks", "on ACKs"),
-            ]),
+            Kind::Words(MarkReport::WORDS),
             "`frames` with kind = \"rdma\", which alone has it; profile `artifact`: `acks`",
             "\"acks\"",
             "How a receiver tells the sender of marked segments.",
@@ -779,20 +665,6 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "Least time between two notifications of a message.",
         ),
         computed(
-            "dcqcn_parameters",
-            Kind::Choice(&[
-                ("hpcc", "HPCC's evaluation, production-like"),
-                ("hpcc-paper", "HPCC's evaluation, \"paper\""),
-                ("ns3-rdma", "the simulator of DCQCN's authors"),
-                ("paper", "DCQCN's paper"),
-                ("mellanox", "defaults of NVIDIA's network cards"),
-                ("reverie", "Reverie's public evaluation"),
-            ]),
-            "`hpcc` with dcqcn, which alone has it; profile `artifact`: `reverie`",
-            "\"mellanox\"",
-            "Which published set of DCQCN's parameters (`docs/transports.md` has their values).",
-        ),
-        computed(
             "strict_pace",
             Kind::Flag,
             "false with kind = \"rdma\", which alone has it; profile `artifact`: true",
@@ -801,10 +673,7 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         ),
         computed(
             "completion",
-            Kind::Choice(&[
-                ("sender", "when the last ACK reaches the sender"),
-                ("receiver", "when the last byte reaches the receiver, as with TCP"),
-            ]),
+            Kind::Words(Completion::WORDS),
             "`sender` with kind = \"rdma\", which alone has it (HPCC, Reverie)",
             "\"receiver\"",
             "When a message is complete.",

@@ -4,9 +4,9 @@
 //! switches fall into groups with the same table; each group is read once.
 
 use super::hardware::{self, Chip, HardwareChoice};
+use super::named::{self, Chosen};
 use super::overrides::{contains, overrides, select};
 use super::pfc::{self, PfcChoice};
-use super::policy::{self, PolicyChoice};
 use super::scheduler;
 use super::topology::Networks;
 use super::transport::Transports;
@@ -19,7 +19,8 @@ use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
 use bufferlab_core::mark::{Moment, Scope};
-use bufferlab_core::{Hooks, Policy, Profile, SwitchConfig};
+use bufferlab_core::policy::REGISTRY;
+use bufferlab_core::{Hooks, Policy, PolicyInfo, Profile, SwitchConfig};
 
 /// Switches with the same configuration.
 pub(crate) struct Group {
@@ -29,7 +30,7 @@ pub(crate) struct Group {
     buffer: Option<Buffer>,
     buffer_place: (String, Origin),
     pub(crate) queues_per_port: u8,
-    policy: Option<PolicyChoice>,
+    policy: Option<Chosen<PolicyInfo>>,
     scheduler: Option<SchedulerSpec>,
     ecn: Option<EcnSpec>,
     ecn_origin: Origin,
@@ -98,7 +99,7 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
     let key = if reader.has("buffer") { "buffer" } else { "buffer_per_port_per_gbps" };
     let buffer_place = (reader.path(key), reader.place(key));
     let queues_per_port = reader.count("queues_per_port").map(|queues| queues as u8);
-    let policy = policy::read(&mut reader, profile);
+    let policy = named::read(&mut reader, "policy", &REGISTRY, profile);
     let scheduler = match queues_per_port {
         Some(queues) => scheduler::read(&mut reader, queues),
         None => {

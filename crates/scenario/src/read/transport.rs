@@ -1,7 +1,8 @@
 //! `[[transport]]`: how flows are carried.
 
+use super::congestion::{self, ControlChoice};
 use super::switch::Group;
-use super::{congestion, persistent, priority, rdma};
+use super::{persistent, priority, rdma};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
@@ -131,14 +132,15 @@ fn transport(
     queues_per_port: Option<u8>,
     profile: Profile,
 ) -> (String, Option<TransportSpec>) {
-    let congestion_control = reader.word("congestion_control");
-    let name = reader.text_or("name", congestion_control.unwrap_or_default());
-    let pacing = pacing(reader, congestion_control);
-    let rdma = rdma::read(reader, congestion_control, profile);
+    let control = congestion::read(reader, profile);
+    let control = control.as_ref();
+    let name = reader.text_or("name", control.map_or("", ControlChoice::name));
+    let pacing = pacing(reader, control);
+    let rdma = rdma::read(reader, control, profile);
     let segment_bytes = reader.small_size("segment_bytes");
     let header_bytes = reader.small_size("header_bytes");
     let ack_bytes = reader.small_size("ack_bytes");
-    let initial_window = window(reader, congestion_control);
+    let initial_window = window(reader, control);
     let min_rto = reader.time("min_rto");
     let initial_rto = reader.time("initial_rto");
     let ack_every = reader.small_count("ack_every");
@@ -146,16 +148,14 @@ fn transport(
     let handshake = reader.flag("handshake");
     let persistent = persistent::read(reader);
     let lso_bytes = reader.small_size("lso");
-    let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| congestion_control.is_some_and(uses_ecn));
+    let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
-    let dctcp_gain = reader.ratio("dctcp_gain");
-    let dctcp_initial_alpha = reader.ratio("dctcp_initial_alpha");
-    let control = congestion::read(reader, congestion_control, initial_window, profile);
+    let base_rtt = congestion::read_base_rtt(reader, control, initial_window);
     let unscheduled_bytes = reader.size("unscheduled_bytes");
     let small_bytes = reader.size("small_bytes");
     let priorities = priority::read(reader, queues_per_port);
     let control_max_payload_bytes = reader.small_size("control_max_payload_bytes");
-    if congestion_control == Some(UNRESPONSIVE) {
+    if control.is_some_and(ControlChoice::is_open_loop) {
         leave_out_tcp(reader);
     }
     let is_rdma = matches!(rdma, Some(Some(_)));
@@ -166,7 +166,8 @@ fn transport(
         let (control, priorities) = (control?, priorities?);
         Some(TransportSpec {
             name: name.clone(),
-            congestion_control: congestion_control?.to_owned(),
+            congestion_control: control.name().to_owned(),
+            control_params: control.values(),
             pacing: pacing?,
             rdma: rdma?,
             segment_bytes: segment_bytes?,
@@ -181,14 +182,7 @@ fn transport(
             persistent: persistent?.filter(|_| !is_rdma),
             lso_bytes: if is_rdma { 0 } else { lso_bytes? },
             ecn_capable,
-            dctcp_gain: dctcp_gain?,
-            dctcp_initial_alpha: dctcp_initial_alpha?,
-            base_rtt: control.base_rtt,
-            cubic_hystart: control.cubic_hystart,
-            timely: control.timely,
-            swift_target: control.swift_target,
-            hpcc: control.hpcc,
-            powertcp: control.powertcp,
+            base_rtt,
             unscheduled_bytes: unscheduled_bytes?,
             data_priorities: priorities.data,
             pias_thresholds_bytes: priorities.thresholds_bytes,
@@ -202,16 +196,16 @@ fn transport(
 }
 
 /// The rate of a transport without congestion control, which nothing else has: `Some(None)` for the others.
-fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> Option<Option<Pacing>> {
+fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Option<Pacing>> {
     let rate = reader.rate("rate");
-    let spacing = reader.word("spacing");
-    let congestion_control = congestion_control?;
-    if congestion_control != UNRESPONSIVE {
+    let spacing = reader.choice("spacing");
+    let control = control?;
+    if !control.is_open_loop() {
         for key in ["rate", "spacing"] {
             if reader.has(key) {
                 let complaint = Complaint::new(
                     format!("`{key}` goes with congestion_control = \"{UNRESPONSIVE}\" only"),
-                    format!("\"{congestion_control}\" decides itself when packets are sent"),
+                    format!("\"{}\" decides itself when packets are sent", control.name()),
                 );
                 reader.error(key, complaint.help(format!("remove `{key}`, or use \"{UNRESPONSIVE}\"")));
             }
@@ -226,17 +220,14 @@ fn pacing(reader: &mut Reader<'_>, congestion_control: Option<&'static str>) -> 
         let help = "add rate = \"8 Gb/s\": bits per second on the wire, headers included";
         reader.error("rate", complaint.help(help));
     }
-    let spacing = match spacing {
-        Some("poisson") => Spacing::Exponential,
-        _ => Spacing::Constant,
-    };
-    reader.out.set("spacing", quote(spacing.name()));
+    let spacing: Spacing = spacing.unwrap_or_default();
+    reader.out.set("spacing", quote(spacing.word()));
     Some(Some(Pacing { rate: rate?, spacing }))
 }
 
 /// Nobody acknowledges open-loop packets: keys of TCP are left out of the resolved scenario, with a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
-    const KEYS: [&str; 14] = [
+    const KEYS: [&str; 12] = [
         "kind",
         "ack_bytes",
         "initial_window",
@@ -249,8 +240,6 @@ fn leave_out_tcp(reader: &mut Reader<'_>) {
         "connections_per_pair",
         "idle_restart",
         "lso",
-        "dctcp_gain",
-        "dctcp_initial_alpha",
     ];
     for key in KEYS {
         if reader.has(key) {
@@ -264,7 +253,7 @@ fn leave_out_tcp(reader: &mut Reader<'_>) {
     }
 }
 
-fn window(reader: &mut Reader<'_>, congestion_control: Option<&str>) -> Option<InitialWindow> {
+fn window(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<InitialWindow> {
     let window = reader.read("initial_window", |item, wanted| match &item.value {
         Value::String(word) if word == "whole" => Ok((InitialWindow::Whole, quote("whole"))),
         Value::String(word) if word == "bdp" => Ok((InitialWindow::BandwidthDelay, quote("bdp"))),
@@ -277,7 +266,7 @@ fn window(reader: &mut Reader<'_>, congestion_control: Option<&str>) -> Option<I
     if window.is_some() || reader.has("initial_window") {
         return window;
     }
-    let info = congestion_control.and_then(find_congestion_control);
+    let info = control.and_then(ControlChoice::info);
     if info.is_some_and(|info| info.starts_at_line_rate) {
         reader.out.set("initial_window", quote("bdp"));
         return Some(InitialWindow::BandwidthDelay);
@@ -302,8 +291,8 @@ pub(crate) fn warn_about_unused(root: &Reader<'_>, transports: &Transports) {
     }
 }
 
-fn uses_ecn(congestion_control: &str) -> bool {
-    find_congestion_control(congestion_control).is_some_and(|info| info.uses_ecn)
+fn uses_ecn(control: &ControlChoice) -> bool {
+    control.info().is_some_and(|info| info.uses_ecn)
 }
 
 /// A congestion control that waits for marks, and nobody marks.
@@ -313,7 +302,7 @@ pub(crate) fn warn_about_ecn(root: &Reader<'_>, transports: &Transports, switche
     }
     for entry in &transports.entries {
         let name = entry.spec.as_ref().map_or("", |spec| &spec.congestion_control);
-        if uses_ecn(name) {
+        if find_congestion_control(name).is_some_and(|info| info.uses_ecn) {
             let message = format!("\"{name}\" reacts to marks, and no switch marks packets");
             let help =
                 "without marks it only reacts to loss; add [switch.ecn] with kind = \"step\" and a threshold";

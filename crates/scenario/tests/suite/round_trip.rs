@@ -67,9 +67,8 @@ fn what_the_shipped_scenarios_leave_out_survives_the_round_trip_too() {
         ]
         ecn = { kind = "red", kmin = "100 KB", kmax = "400 KB", pmax = 0.2, scope = "port", at = "dequeue", priorities = [1, 2] }
         [[transport]]
-        congestion_control = "dctcp"
+        congestion_control = { name = "dctcp", gain = 0.1 }
         ecn_capable = true
-        dctcp_gain = 0.1
         data_priority = 2
         control_max_payload_bytes = "16 B"
         [[transport]]
@@ -134,18 +133,16 @@ fn every_congestion_control_survives_the_round_trip_in_either_profile() {
         text += r#"
             [[transport]]
             name = "odd"
-            congestion_control = "timely"
+            congestion_control = { name = "timely", low = "15 us", increment = "7 Mb/s" }
             initial_window = "bdp"
             base_rtt = "12 us"
-            timely_low = "15 us"
-            timely_increment = "7 Mb/s"
             data_priorities = [1, 2, 2]
             pias_thresholds = ["10 KB", "1 MB"]
             small_bytes = "100 KB"
             [[transport]]
             name = "odd-rdma"
             kind = "rdma"
-            congestion_control = "dcqcn"
+            congestion_control = { name = "dcqcn", parameters = "mellanox", min_rate = "50 Mb/s" }
             recovery = "selective-repeat"
             window_limit = "bdp"
             base_rtt = "12 us"
@@ -153,7 +150,6 @@ fn every_congestion_control_survives_the_round_trip_in_either_profile() {
             nack_interval = "7 us"
             notification = "frames"
             notification_interval = "4 us"
-            dcqcn_parameters = "mellanox"
             ack_every = 8
             strict_pace = true
             completion = "receiver"

@@ -152,7 +152,7 @@ fn dcqcn_flows_converge_to_fair_shares() {
     };
     for (set, ecn) in [("paper", red(5, 200, 0.01)), ("hpcc-paper", red(100, 400, 0.2))] {
         for count in [2, 4, 8] {
-            let keys = format!("congestion_control = \"dcqcn\"\ndcqcn_parameters = \"{set}\"");
+            let keys = format!("congestion_control = {{ name = \"dcqcn\", parameters = \"{set}\" }}");
             let (jain, used) = fairness(&keys, &ecn, count, 100, 200);
             println!("{set}, {count} flows: Jain {jain:.4}, utilisation {used:.4}");
             assert!(jain > 0.95, "{set}, {count} flows: Jain {jain}");
@@ -223,7 +223,7 @@ fn mixed(policy: &str, headroom: u64, seed: u64) -> Scenario {
     );
     let over =
         |keys: &str| rdma(keys).replace("data_priority = 0", "data_priority = 3\ncontrol_priority = 3");
-    let lab = Lab::new(RACKS, &switch, &over("congestion_control = \"dcqcn\"\ndcqcn_parameters = \"reverie\"\nretransmission_timeout = \"0 s\""))
+    let lab = Lab::new(RACKS, &switch, &over("congestion_control = { name = \"dcqcn\", parameters = \"reverie\" }\nretransmission_timeout = \"0 s\""))
         .transport("congestion_control = \"cubic\"\nsegment_bytes = \"1000 B\"\ninitial_window = 60\nmin_rto = \"1 ms\"\ndata_priority = 1")
         .seed(seed);
     let mut messages: Vec<_> = (0..12)

@@ -1,13 +1,17 @@
 //! Cubic: the window is a cubic function of the time since the last reduction (RFC 9438).
 
 use super::hystart::SlowStart;
-use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, HyStart, Window};
+use super::{
+    AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Controller, HyStart, Starter, Window,
+};
 use crate::{CongestionStates, TcpConfig};
+use bufferlab_params::{BuildError, Choice, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "cubic",
+    aliases: &[],
     title: "TCP Cubic",
     summary: "Grows as a cubic function of the time since the last loss, at least as fast as NewReno.",
     source: "RFC 9438; slow start: RFC 9406, or Ha and Rhee 2011 as in ns-3",
@@ -16,8 +20,22 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
-    build: |config, _| CongestionControl::Cubic(Box::new(Cubic::new(config))),
+    params: PARAMS,
+    build: &build,
 };
+
+const PARAMS: &[ParamInfo] = &[ParamInfo {
+    name: "hystart",
+    kind: ParamKind::Choice(HyStart::WORDS),
+    default: ParamValue::word("rfc9406"),
+    artifact_default: Some(ParamValue::word("classic")),
+    doc: "How slow start may end before the first loss.",
+}];
+
+fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
+    let hystart = params.choice("hystart");
+    Ok(Box::new(move |_, _| CongestionControl::boxed(Cubic::new(hystart))))
+}
 
 /// C (segments per s³) and β, RFC 9438 section 5.
 const SCALE: f64 = 0.4;
@@ -59,10 +77,11 @@ pub struct Cubic {
     last_ack: Time,
     /// `None` once a loss or a mark has ended the first slow start.
     slow_start: Option<SlowStart>,
+    hystart: HyStart,
 }
 
 impl Cubic {
-    pub(super) fn new(config: &TcpConfig) -> Self {
+    fn new(hystart: HyStart) -> Self {
         Self {
             plateau: 0.0,
             flat_at: 0.0,
@@ -71,33 +90,8 @@ impl Cubic {
             prior: 0.0,
             after_timeout: false,
             last_ack: Time::ZERO,
-            slow_start: Some(SlowStart::new(config.cubic_hystart)),
-        }
-    }
-
-    /// W_max and K: the plateau (segments) and how long after the last reduction it is reached (s).
-    #[must_use]
-    pub fn plateau(&self) -> (f64, f64) {
-        (self.plateau, self.flat_at)
-    }
-
-    /// Another message of the connection: its segments count from 0, and the time between the two does not count (RFC 9438 section
-    /// 5.8).
-    pub(super) fn begin_message(&mut self, idle: Time) {
-        self.epoch = self.epoch.map(|epoch| epoch + idle);
-        self.last_ack += idle;
-        if let Some(slow_start) = &mut self.slow_start {
-            slow_start.begin_message(idle);
-        }
-    }
-
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        match config.states {
-            CongestionStates::Rfc => self.on_timed_ack(config, window, ack),
-            CongestionStates::Ns3 => {
-                let rtt = rtt_by_timestamps(ack.now, ack.rtt);
-                self.on_timed_ack(config, window, &AckEvent { rtt, ..*ack });
-            }
+            slow_start: Some(SlowStart::new(hystart)),
+            hystart,
         }
     }
 
@@ -171,13 +165,26 @@ impl Cubic {
     fn at(&self, seconds: f64) -> f64 {
         SCALE * (seconds - self.flat_at).powi(3) + self.plateau
     }
+}
 
-    pub(super) fn on_congestion(
+impl Controller for Cubic {
+    fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        match config.states {
+            CongestionStates::Rfc => self.on_timed_ack(config, window, ack),
+            CongestionStates::Ns3 => {
+                let rtt = rtt_by_timestamps(ack.now, ack.rtt);
+                self.on_timed_ack(config, window, &AckEvent { rtt, ..*ack });
+            }
+        }
+    }
+
+    fn on_congestion(
         &mut self,
         config: &TcpConfig,
         window: &mut Window,
         event: CongestionEvent,
         flight: u32,
+        _: Time,
     ) {
         // Fast convergence (section 4.7): a second reduction below the first plateau leaves room for others.
         self.plateau =
@@ -194,10 +201,25 @@ impl Cubic {
         let base =
             if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base * DECREASE).max(2.0);
-        self.slow_start = match (is_artifact, event, config.cubic_hystart) {
+        self.slow_start = match (is_artifact, event, self.hystart) {
             // ns-3 starts over after a timeout; RFC 9406 is for the first slow start only.
             (true, CongestionEvent::Timeout, kind @ HyStart::Classic) => Some(SlowStart::new(kind)),
             _ => None,
         };
+    }
+
+    /// The time between two messages does not count (RFC 9438 section 5.8).
+    fn begin_message(&mut self, idle: Time) {
+        self.epoch = self.epoch.map(|epoch| epoch + idle);
+        self.last_ack += idle;
+        if let Some(slow_start) = &mut self.slow_start {
+            slow_start.begin_message(idle);
+        }
+    }
+
+    /// W_max (segments) and K: how long after the last reduction the window is there (s).
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("plateau", self.plateau);
+        sink("flat_at", self.flat_at);
     }
 }

@@ -3,33 +3,102 @@
 //! Alpha, cuts and increases follow timers of microseconds. They are brought up to date when the flow sends or hears something, so a flow needs
 //! no timer event: between two such moments nobody sees its rate.
 
-use super::{AckEvent, CongestionControl, CongestionControlInfo, Window};
+use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;
+use bufferlab_params::{BuildError, Choice, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "dcqcn",
+    aliases: &[],
     title: "DCQCN",
     summary: "Cuts the rate by congestion notifications and raises it by a timer and a byte counter; RDMA only.",
-    source: "Zhu et al., SIGCOMM 2015, section 3; parameter sets by `dcqcn_parameters`",
+    source: "Zhu et al., SIGCOMM 2015, section 3; published sets of parameters by `parameters`",
     uses_ecn: true,
     wants_telemetry: false,
     governs_window: true,
     starts_at_line_rate: true,
     rdma_only: true,
-    build: |config, window| CongestionControl::Dcqcn(Box::new(Dcqcn::new(config, window))),
+    params: PARAMS,
+    build: &build,
 };
 
-/// When DCQCN reacts to notifications.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DcqcnReaction {
-    /// As in the paper: a notification cuts the rate, then raises alpha, and restarts timers and counters. Notifications within
-    /// `decrease_interval` of the last cut have no effect.
-    Notification,
-    /// As network cards do (and HPCC's and Reverie's public code): timers look whether a notification has come since they last looked. One moves
-    /// alpha up or down, the other cuts the rate. The target stays where it was until the rate has been raised once.
-    Timer,
+/// The default of what a set determines.
+const BY_SET: ParamValue = ParamValue::Computed("that of the set");
+
+const fn by_set(name: &'static str, kind: ParamKind, doc: &'static str) -> ParamInfo {
+    ParamInfo { name, kind, default: BY_SET, artifact_default: None, doc }
+}
+
+const SPAN: ParamKind = ParamKind::Time { min: Time(1) };
+const RATE: ParamKind = ParamKind::Rate { min: BitRate(1) };
+const SHARE: ParamKind = ParamKind::RatioAbove { min: 0.0, max: 1.0 };
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "parameters",
+        kind: ParamKind::Choice(DcqcnSet::WORDS),
+        default: ParamValue::word("hpcc"),
+        artifact_default: Some(ParamValue::word("reverie")),
+        doc: "A published set, from which single values may differ.",
+    },
+    by_set("reaction", ParamKind::Choice(DcqcnReaction::WORDS), "When it reacts to notifications."),
+    by_set(
+        "alpha_interval",
+        SPAN,
+        "Time without notification after which alpha falls; with timers also the time after which it rises.",
+    ),
+    by_set("decrease_interval", SPAN, "Least time between two cuts."),
+    by_set("increase_interval", SPAN, "Time between two increases."),
+    by_set(
+        "increase_bytes",
+        ParamKind::Bytes { min: 0 },
+        "Bytes on the wire between two increases; 0 B: no byte counter.",
+    ),
+    by_set(
+        "fast_recovery",
+        ParamKind::Count { min: 0, max: u32::MAX as u64 },
+        "F: increases that halve the distance to the target before the target itself rises.",
+    ),
+    by_set("gain", SHARE, "g, the weight of a notification in alpha."),
+    by_set("initial_alpha", SHARE, "Alpha at the first notification."),
+    by_set("additive_increase", RATE, "R_AI, the additive increase of the target."),
+    by_set(
+        "hyper_increase",
+        RATE,
+        "R_HAI, its hyper increase; with a byte counter multiplied by the number of rounds.",
+    ),
+    by_set("min_rate", RATE, "No rate below this."),
+];
+
+fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
+    let set = params.choice::<DcqcnSet>("parameters").parameters(config.line_rate);
+    let time = |name, of_set| params.given_time(name).unwrap_or(of_set);
+    let rate = |name, of_set| params.given_rate(name).unwrap_or(of_set);
+    let ratio = |name, of_set| params.given_ratio(name).unwrap_or(of_set);
+    let parameters = DcqcnParameters {
+        reaction: params.given_choice("reaction").unwrap_or(set.reaction),
+        alpha_interval: time("alpha_interval", set.alpha_interval),
+        decrease_interval: time("decrease_interval", set.decrease_interval),
+        increase_interval: time("increase_interval", set.increase_interval),
+        increase_bytes: params.given_bytes("increase_bytes").unwrap_or(set.increase_bytes),
+        fast_recovery: params.given_count("fast_recovery").map(|n| n as u32).unwrap_or(set.fast_recovery),
+        gain: ratio("gain", set.gain),
+        initial_alpha: ratio("initial_alpha", set.initial_alpha),
+        additive_increase: rate("additive_increase", set.additive_increase),
+        hyper_increase: rate("hyper_increase", set.hyper_increase),
+        min_rate: rate("min_rate", set.min_rate),
+    };
+    Ok(Box::new(move |config, window| CongestionControl::boxed(Dcqcn::new(parameters, config, window))))
+}
+
+bufferlab_params::choices! {
+    /// When DCQCN reacts to notifications.
+    pub enum DcqcnReaction {
+        Notification = "notification": "as in the paper: a notification cuts the rate, then raises alpha, and restarts timers and counters; within `decrease_interval` of the last cut it has no effect",
+        Timer = "timer": "as network cards do, and HPCC's and Reverie's public code: one timer moves alpha up or down, another cuts the rate, by whether a notification has come since it last ran; the target stays where it was until the rate has been raised once",
+    }
 }
 
 /// Parameters of DCQCN.
@@ -59,77 +128,55 @@ pub struct DcqcnParameters {
     pub min_rate: BitRate,
 }
 
-/// A published set of parameters.
-#[derive(Debug)]
-pub struct DcqcnSet {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// What it is and where it comes from, in one line.
-    pub summary: &'static str,
-    /// For a host of this line rate.
-    pub build: fn(BitRate) -> DcqcnParameters,
+bufferlab_params::choices! {
+    /// Published sets of parameters.
+    #[derive(Default)]
+    pub enum DcqcnSet {
+        #[default]
+        Hpcc = "hpcc": "HPCC's evaluation, production-like: alpha 1 us, cuts 4 us, increase 300 us; 5 and 50 Mb/s at 25 Gb/s",
+        HpccPaper = "hpcc-paper": "HPCC's evaluation, \"paper\": 50 us, 50 us, 55 us; the same increases",
+        Ns3Rdma = "ns3-rdma": "the authors' simulator: 55 us, 50 us, 60 us and 300 MB; 40 and 200 Mb/s",
+        Paper = "paper": "SIGCOMM 2015: 55 us, 50 us, 55 us and 10 MB; 40 Mb/s (hyper increase: our choice, 5 times that)",
+        Mellanox = "mellanox": "defaults of NVIDIA's cards: 1 us, 4 us, 300 us and 32767 x 64 B; 5 and 50 Mb/s",
+        Reverie = "reverie": "Reverie's public evaluation: 1 us, 4 us, 900 us; 50 and 100 Mb/s",
+    }
 }
 
-/// Every set, for scenario files and documentation.
-pub static DCQCN_SETS: &[DcqcnSet] = &[
-    DcqcnSet {
-        name: "hpcc",
-        summary: "HPCC's evaluation, production-like: alpha 1 us, cuts 4 us, increase 300 us; 5 and 50 Mb/s at 25 Gb/s",
-        build: hpcc,
-    },
-    DcqcnSet {
-        name: "hpcc-paper",
-        summary: "HPCC's evaluation, \"paper\": 50 us, 50 us, 55 us; the same increases",
-        build: |rate| DcqcnParameters {
-            alpha_interval: Time::from_us(50),
-            decrease_interval: Time::from_us(50),
-            increase_interval: Time::from_us(55),
-            ..hpcc(rate)
-        },
-    },
-    DcqcnSet {
-        name: "ns3-rdma",
-        summary: "the authors' simulator: 55 us, 50 us, 60 us and 300 MB; 40 and 200 Mb/s",
-        build: |rate| DcqcnParameters {
-            increase_interval: Time::from_us(60),
-            increase_bytes: 300_000_000,
-            hyper_increase: BitRate::mbps(200),
-            ..paper(rate)
-        },
-    },
-    DcqcnSet {
-        name: "paper",
-        summary: "SIGCOMM 2015: 55 us, 50 us, 55 us and 10 MB; 40 Mb/s (hyper increase: our choice, 5 times that)",
-        build: paper,
-    },
-    DcqcnSet {
-        name: "mellanox",
-        summary: "defaults of NVIDIA's cards: 1 us, 4 us, 300 us and 32767 x 64 B; 5 and 50 Mb/s",
-        build: |rate| DcqcnParameters {
-            increase_bytes: 32_767 * 64,
-            gain: 5.0 / 1_024.0,
-            initial_alpha: 1_023.0 / 1_024.0,
-            additive_increase: BitRate::mbps(5),
-            hyper_increase: BitRate::mbps(50),
-            ..hpcc(rate)
-        },
-    },
-    DcqcnSet {
-        name: "reverie",
-        summary: "Reverie's public evaluation: 1 us, 4 us, 900 us; 50 and 100 Mb/s",
-        build: |rate| DcqcnParameters {
-            increase_interval: Time::from_us(900),
-            additive_increase: BitRate::mbps(50),
-            hyper_increase: BitRate::mbps(100),
-            ..hpcc(rate)
-        },
-    },
-];
-
-/// The set called `name`.
-#[must_use]
-pub fn find_dcqcn_set(name: &str) -> Option<&'static DcqcnSet> {
-    DCQCN_SETS.iter().find(|set| set.name == name)
+impl DcqcnSet {
+    /// The parameters for a host of this line rate.
+    #[must_use]
+    pub fn parameters(self, line_rate: BitRate) -> DcqcnParameters {
+        match self {
+            Self::Hpcc => hpcc(line_rate),
+            Self::HpccPaper => DcqcnParameters {
+                alpha_interval: Time::from_us(50),
+                decrease_interval: Time::from_us(50),
+                increase_interval: Time::from_us(55),
+                ..hpcc(line_rate)
+            },
+            Self::Ns3Rdma => DcqcnParameters {
+                increase_interval: Time::from_us(60),
+                increase_bytes: 300_000_000,
+                hyper_increase: BitRate::mbps(200),
+                ..paper(line_rate)
+            },
+            Self::Paper => paper(line_rate),
+            Self::Mellanox => DcqcnParameters {
+                increase_bytes: 32_767 * 64,
+                gain: 5.0 / 1_024.0,
+                initial_alpha: 1_023.0 / 1_024.0,
+                additive_increase: BitRate::mbps(5),
+                hyper_increase: BitRate::mbps(50),
+                ..hpcc(line_rate)
+            },
+            Self::Reverie => DcqcnParameters {
+                increase_interval: Time::from_us(900),
+                additive_increase: BitRate::mbps(50),
+                hyper_increase: BitRate::mbps(100),
+                ..hpcc(line_rate)
+            },
+        }
+    }
 }
 
 /// Rates of HPCC's evaluation are those at 25 Gb/s, in proportion.
@@ -172,9 +219,15 @@ fn paper(line_rate: BitRate) -> DcqcnParameters {
     }
 }
 
-/// State of DCQCN.
+/// State of DCQCN, with the parameters that move it.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
+    parameters: DcqcnParameters,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+struct State {
     /// R_C (bit/s).
     rate: f64,
     /// R_T (bit/s).
@@ -197,12 +250,12 @@ pub struct Dcqcn {
 }
 
 impl Dcqcn {
-    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+    fn new(parameters: DcqcnParameters, config: &TcpConfig, window: &mut Window) -> Self {
         let rate = config.line_rate.0 as f64;
-        let this = Self {
+        let state = State {
             rate,
             target: rate,
-            alpha: config.dcqcn.initial_alpha,
+            alpha: parameters.initial_alpha,
             is_notified: false,
             news_for_alpha: false,
             news_for_rate: false,
@@ -213,40 +266,41 @@ impl Dcqcn {
             byte_stage: 0,
             bytes: 0,
         };
-        this.apply(config, window);
-        this
+        state.apply(config, window);
+        Self { parameters, state }
     }
+}
 
-    /// R_C: the rate at which it sends, headers included.
-    #[must_use]
-    pub fn rate(&self) -> BitRate {
-        BitRate(self.rate as u64)
-    }
-
-    /// R_T.
-    #[must_use]
-    pub fn target(&self) -> BitRate {
-        BitRate(self.target as u64)
-    }
-
-    /// The estimate of congestion.
-    #[must_use]
-    pub fn alpha(&self) -> f64 {
-        self.alpha
-    }
-
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+impl Controller for Dcqcn {
+    fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         if ack.marked {
-            self.on_notification(config, window, ack.now);
+            self.state.on_notification(&self.parameters, config, window, ack.now);
         } else {
-            self.advance(config, window, ack.now);
+            self.state.advance(&self.parameters, config, window, ack.now);
         }
     }
 
+    fn on_notification(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
+        self.state.on_notification(&self.parameters, config, window, now);
+    }
+
+    fn on_sent(&mut self, config: &TcpConfig, window: &mut Window, now: Time, bytes: u32) {
+        self.state.advance(&self.parameters, config, window, now);
+        self.state.on_sent(&self.parameters, config, window, bytes);
+    }
+
+    /// R_C and R_T (b/s), and the estimate of congestion.
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("rate", self.state.rate);
+        sink("target", self.state.target);
+        sink("alpha", self.state.alpha);
+    }
+}
+
+impl State {
     /// A congestion notification has come.
-    pub(super) fn on_notification(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
-        let p = &config.dcqcn;
-        self.advance(config, window, now);
+    fn on_notification(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, now: Time) {
+        self.advance(p, config, window, now);
         match p.reaction {
             DcqcnReaction::Timer if self.is_notified => {
                 (self.news_for_alpha, self.news_for_rate) = (true, true);
@@ -260,7 +314,7 @@ impl Dcqcn {
             DcqcnReaction::Notification if now >= self.decrease_due => {
                 self.is_notified = true;
                 self.target = self.rate;
-                self.cut(config, now);
+                self.cut(p, now);
                 self.alpha += p.gain * (1.0 - self.alpha);
                 self.alpha_due = now + p.alpha_interval;
                 self.decrease_due = now + p.decrease_interval;
@@ -271,52 +325,46 @@ impl Dcqcn {
     }
 
     /// A packet of `bytes` on the wire is sent.
-    pub(super) fn on_sent(&mut self, config: &TcpConfig, window: &mut Window, bytes: u32) {
-        let p = &config.dcqcn;
+    fn on_sent(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, bytes: u32) {
         if p.increase_bytes == 0 || !self.is_notified {
             return;
         }
         self.bytes += u64::from(bytes);
         if self.bytes >= p.increase_bytes {
             self.bytes -= p.increase_bytes;
-            self.increase(config);
+            self.increase(p, config);
             self.byte_stage += 1;
             self.apply(config, window);
         }
     }
 
     /// Lets the timers run up to `now`.
-    pub(super) fn advance(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
-        if !self.is_notified || self.next_due(config) > now {
+    fn advance(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, now: Time) {
+        if !self.is_notified || self.next_due(p) > now {
             return;
         }
-        while self.next_due(config) <= now {
+        while self.next_due(p) <= now {
             // At one instant alpha comes first, and a cut before an increase.
-            let due = self.next_due(config);
+            let due = self.next_due(p);
             if self.alpha_due == due {
-                self.handle_alpha_timer(config, now);
-            } else if self.looks_for_news(config) && self.decrease_due == due {
-                self.handle_decrease_timer(config, now);
+                self.handle_alpha_timer(p, now);
+            } else if looks_for_news(p) && self.decrease_due == due {
+                self.handle_decrease_timer(p, now);
             } else {
-                self.increase(config);
+                self.increase(p, config);
                 self.timer_stage += 1;
-                self.increase_due += config.dcqcn.increase_interval;
+                self.increase_due += p.increase_interval;
             }
         }
         self.apply(config, window);
     }
 
-    fn looks_for_news(&self, config: &TcpConfig) -> bool {
-        config.dcqcn.reaction == DcqcnReaction::Timer
-    }
-
-    fn next_due(&self, config: &TcpConfig) -> Time {
-        let look = if self.looks_for_news(config) { self.decrease_due } else { Time::MAX };
+    fn next_due(&self, p: &DcqcnParameters) -> Time {
+        let look = if looks_for_news(p) { self.decrease_due } else { Time::MAX };
         self.alpha_due.min(look).min(self.increase_due)
     }
 
-    fn handle_alpha_timer(&mut self, config: &TcpConfig, now: Time) {
-        let p = &config.dcqcn;
+    fn handle_alpha_timer(&mut self, p: &DcqcnParameters, now: Time) {
         if std::mem::take(&mut self.news_for_alpha) {
             self.alpha += p.gain * (1.0 - self.alpha);
             self.alpha_due += p.alpha_interval;
@@ -329,14 +377,13 @@ impl Dcqcn {
         self.alpha_due += Time(p.alpha_interval.0 * steps);
     }
 
-    fn handle_decrease_timer(&mut self, config: &TcpConfig, now: Time) {
-        let p = &config.dcqcn;
+    fn handle_decrease_timer(&mut self, p: &DcqcnParameters, now: Time) {
         if std::mem::take(&mut self.news_for_rate) {
             if self.timer_stage > 0 || self.byte_stage > 0 {
                 self.target = self.rate;
             }
             let at = self.decrease_due;
-            self.cut(config, at);
+            self.cut(p, at);
             self.decrease_due += p.decrease_interval;
         } else {
             let steps = (now - self.decrease_due).0 / p.decrease_interval.0 + 1;
@@ -344,16 +391,14 @@ impl Dcqcn {
         }
     }
 
-    fn cut(&mut self, config: &TcpConfig, at: Time) {
-        let p = &config.dcqcn;
+    fn cut(&mut self, p: &DcqcnParameters, at: Time) {
         self.rate = (self.rate * (1.0 - self.alpha / 2.0)).max(p.min_rate.0 as f64);
         (self.timer_stage, self.byte_stage, self.bytes) = (0, 0, 0);
         self.increase_due = at + p.increase_interval;
     }
 
     /// An increase by timer or byte counter, whose stage counts up afterwards.
-    fn increase(&mut self, config: &TcpConfig) {
-        let p = &config.dcqcn;
+    fn increase(&mut self, p: &DcqcnParameters, config: &TcpConfig) {
         let (timer, bytes) = (self.timer_stage, self.byte_stage);
         let (most, least) =
             if p.increase_bytes == 0 { (timer, timer) } else { (timer.max(bytes), timer.min(bytes)) };
@@ -377,6 +422,11 @@ impl Dcqcn {
         let bits = 8e12 * f64::from(config.segment_wire_bytes + config.uncounted_wire_bytes);
         window.pacing_gap = if is_full { Time::ZERO } else { Time((bits / self.rate) as u64) };
     }
+}
+
+/// Timers look whether a notification has come.
+fn looks_for_news(p: &DcqcnParameters) -> bool {
+    p.reaction == DcqcnReaction::Timer
 }
 
 /// `base` to the power of `exponent`, with the same rounding on every machine.

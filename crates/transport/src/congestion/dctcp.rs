@@ -1,11 +1,13 @@
 //! Data Center TCP: reduce in proportion to the fraction of marked packets (RFC 8257).
 
-use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window, new_reno};
+use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Starter, Window, new_reno};
 use crate::{CongestionStates, TcpConfig};
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "dctcp",
+    aliases: &[],
     title: "Data Center TCP",
     summary: "Cuts the window by half the smoothed fraction of marked packets, once per round trip.",
     source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
@@ -14,14 +16,39 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
-    build: |config, _| CongestionControl::Dctcp(Dctcp::new(config)),
+    params: PARAMS,
+    build: &build,
 };
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "gain",
+        kind: ParamKind::RatioAbove { min: 0.0, max: 1.0 },
+        default: ParamValue::Ratio(1.0 / 16.0),
+        artifact_default: None,
+        doc: "g, the weight of a new sample in alpha. Default: RFC 8257 section 4.2, which calls for 1/16.",
+    },
+    ParamInfo {
+        name: "initial_alpha",
+        kind: ParamKind::Ratio { min: 0.0, max: 1.0 },
+        default: ParamValue::Ratio(1.0),
+        artifact_default: None,
+        doc: "Alpha, the smoothed fraction of marked packets, at the start of a flow. Default: RFC 8257 section 3.3.",
+    },
+];
+
+fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
+    let (gain, alpha) = (params.ratio("gain"), params.ratio("initial_alpha"));
+    Ok(Box::new(move |_, _| CongestionControl::Dctcp(Dctcp::new(gain, alpha))))
+}
 
 /// State of DCTCP.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     /// α: smoothed fraction of marked segments.
     alpha: f64,
+    /// g: the weight of a new sample.
+    gain: f64,
     /// Segments delivered in the current observation window.
     delivered: u32,
     /// Those of them that were marked.
@@ -31,8 +58,8 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    pub(super) fn new(config: &TcpConfig) -> Self {
-        Self { alpha: config.dctcp_initial_alpha, delivered: 0, marked: 0, window_end: 0 }
+    fn new(gain: f64, alpha: f64) -> Self {
+        Self { alpha, gain, delivered: 0, marked: 0, window_end: 0 }
     }
 
     /// α, the smoothed fraction of marked segments.
@@ -41,12 +68,12 @@ impl Dctcp {
         self.alpha
     }
 
-    #[inline]
     /// Another message of the connection: its segments count from 0. The window of observation goes on over both.
     pub(super) fn begin_message(&mut self) {
         self.window_end = 0;
     }
 
+    #[inline]
     pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         self.delivered += ack.delivered;
         if ack.marked {
@@ -64,7 +91,7 @@ impl Dctcp {
         if window_is_over {
             if self.delivered > 0 {
                 let fraction = f64::from(self.marked) / f64::from(self.delivered);
-                self.alpha += config.dctcp_gain * (fraction - self.alpha);
+                self.alpha += self.gain * (fraction - self.alpha);
             }
             (self.delivered, self.marked, self.window_end) = (0, 0, ack.next);
         }

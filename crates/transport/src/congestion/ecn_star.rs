@@ -6,6 +6,7 @@ use super::{CongestionControl, CongestionControlInfo, NewReno};
 /// marks by the instantaneous queue with K near one bandwidth-delay product.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "ecn-star",
+    aliases: &[],
     title: "ECN*",
     summary: "NewReno with ECN: half the window on a mark, once per round trip.",
     source: "Wu et al., CoNEXT 2012; LossPass section 5; RFC 3168",
@@ -14,5 +15,6 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
-    build: |_, _| CongestionControl::NewReno(NewReno),
+    params: &[],
+    build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
 };

@@ -1,12 +1,15 @@
 //! HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019).
 
-use super::{AckEvent, CongestionControl, CongestionControlInfo, Window, rate};
+use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window, rate};
 use crate::TcpConfig;
 use crate::telemetry::LastReports;
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::Time;
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "hpcc",
+    aliases: &[],
     title: "HPCC",
     summary: "Keeps the most loaded link at 95 % by what every switch reports of its queue and rate.",
     source: "Li et al., SIGCOMM 2019, algorithm 1",
@@ -15,12 +18,57 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
-    build: |config, window| CongestionControl::Hpcc(Box::new(Hpcc::new(config, window))),
+    params: PARAMS,
+    build: &build,
 };
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "utilisation",
+        kind: ParamKind::RatioAbove { min: 0.0, max: 1.0 },
+        default: ParamValue::Ratio(0.95),
+        artifact_default: None,
+        doc: "Eta, the wanted utilisation. Default: section 5.1.",
+    },
+    ParamInfo {
+        name: "max_stage",
+        kind: ParamKind::Count { min: 0, max: u32::MAX as u64 },
+        default: ParamValue::Count(5),
+        artifact_default: None,
+        doc: "maxStage: round trips of additive increase before a multiplicative one. Default: section 5.1.",
+    },
+    ParamInfo {
+        name: "flows",
+        kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
+        default: ParamValue::Count(100),
+        artifact_default: None,
+        doc: "N: the additive increase is the first window times (1 - eta)/N (section 3.3). Default: our choice for many flows.",
+    },
+];
+
+fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
+    let law = Law {
+        target: params.ratio("utilisation"),
+        max_stage: params.small_count("max_stage"),
+        flows: params.small_count("flows"),
+    };
+    Ok(Box::new(move |config, window| CongestionControl::boxed(Hpcc::new(law, config, window))))
+}
+
+/// The parameters.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    /// Eta.
+    target: f64,
+    max_stage: u32,
+    /// N.
+    flows: u32,
+}
 
 /// State of HPCC.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
+    law: Law,
     /// U: the smoothed utilisation of the most loaded link.
     utilisation: f64,
     /// W_c: the window that all reactions within a round trip refer to (segments).
@@ -33,33 +81,10 @@ pub struct Hpcc {
 }
 
 impl Hpcc {
-    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+    fn new(law: Law, config: &TcpConfig, window: &mut Window) -> Self {
         let reference = rate::begin(config, window);
         // A flow starts at line rate: until it hears otherwise, its link is full.
-        Self { utilisation: 1.0, reference, stage: 0, renewed_at: 0, last: LastReports::default() }
-    }
-
-    /// U, the smoothed utilisation of the most loaded link: its rate and its queue, relative to rate and bandwidth-delay product.
-    #[must_use]
-    pub fn utilisation(&self) -> f64 {
-        self.utilisation
-    }
-
-    /// Another message of the connection: its segments count from 0.
-    pub(super) fn begin_message(&mut self) {
-        self.renewed_at = 0;
-    }
-
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        let wanted = match self.measure(config, ack) {
-            true => self.next_window(config, ack),
-            false => self.reference,
-        };
-        let applied = rate::apply(config, window, wanted);
-        if ack.acknowledged > self.renewed_at {
-            self.reference = applied;
-            self.renewed_at = ack.next;
-        }
+        Self { law, utilisation: 1.0, reference, stage: 0, renewed_at: 0, last: LastReports::default() }
     }
 
     /// Algorithm 1, MeasureInflight; false if nothing could be compared.
@@ -83,18 +108,42 @@ impl Hpcc {
     /// Algorithm 1, ComputeWind: W from the reference, and the stage that the next round trip begins with.
     fn next_window(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> f64 {
         let initial = rate::segments(config, config.line_rate);
-        let increase = initial * (1.0 - config.hpcc_utilisation) / f64::from(config.hpcc_flows);
+        let increase = initial * (1.0 - self.law.target) / f64::from(self.law.flows);
         let renews = ack.acknowledged > self.renewed_at;
-        if self.utilisation >= config.hpcc_utilisation || self.stage >= config.hpcc_max_stage {
+        if self.utilisation >= self.law.target || self.stage >= self.law.max_stage {
             if renews {
                 self.stage = 0;
             }
-            self.reference * config.hpcc_utilisation / self.utilisation + increase
+            self.reference * self.law.target / self.utilisation + increase
         } else {
             if renews {
                 self.stage += 1;
             }
             self.reference + increase
         }
+    }
+}
+
+impl Controller for Hpcc {
+    fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        let wanted = match self.measure(config, ack) {
+            true => self.next_window(config, ack),
+            false => self.reference,
+        };
+        let applied = rate::apply(config, window, wanted);
+        if ack.acknowledged > self.renewed_at {
+            self.reference = applied;
+            self.renewed_at = ack.next;
+        }
+    }
+
+    /// Another message of the connection: its segments count from 0.
+    fn begin_message(&mut self, _: Time) {
+        self.renewed_at = 0;
+    }
+
+    /// U, the smoothed utilisation of the most loaded link: its rate and its queue, relative to rate and bandwidth-delay product.
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("utilisation", self.utilisation);
     }
 }

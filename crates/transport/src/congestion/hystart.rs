@@ -3,28 +3,14 @@
 use super::AckEvent;
 use bufferlab_units::Time;
 
-/// How slow start may end before the first loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum HyStart {
-    /// Not at all.
-    Off,
-    /// HyStart++ (RFC 9406): by a rise of the round trip, with a conservative slow start in between.
-    #[default]
-    Rfc9406,
-    /// The original (Ha and Rhee 2011) as ns-3 has it: by a rise of the round trip, or when ACKs came without a gap for longer
-    /// than the least round trip.
-    Classic,
-}
-
-impl HyStart {
-    /// Name in scenario files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Rfc9406 => "rfc9406",
-            Self::Classic => "classic",
-        }
+bufferlab_params::choices! {
+    /// How slow start may end before the first loss.
+    #[derive(Default)]
+    pub enum HyStart {
+        Off = "off": "not before the first loss",
+        #[default]
+        Rfc9406 = "rfc9406": "HyStart++ (RFC 9406): by a rise of the round trip, with a conservative slow start in between",
+        Classic = "classic": "Ha and Rhee 2011 as in ns-3: by a rise of the round trip, or when ACKs came without a gap for longer than the least round trip",
     }
 }
 
@@ -94,7 +80,7 @@ impl SlowStart {
         self.least_ever = self.least_ever.min(ack.rtt);
         match self.kind {
             HyStart::Classic => (!self.classic_says_stop(size, ack)).then_some(1.0),
-            _ => Some(self.growth_rfc9406()),
+            HyStart::Rfc9406 | HyStart::Off => Some(self.growth_rfc9406()),
         }
     }
 

@@ -5,6 +5,7 @@ use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent,
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "newreno",
+    aliases: &[],
     title: "TCP NewReno",
     summary: "One segment per round trip more, half the window on loss or mark.",
     source: "RFC 5681, RFC 6582; marks as losses, once per round trip: RFC 3168",
@@ -13,7 +14,8 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
-    build: |_, _| CongestionControl::NewReno(NewReno),
+    params: &[],
+    build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
 };
 
 /// NewReno has no state beyond the window.

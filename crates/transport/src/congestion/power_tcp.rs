@@ -1,12 +1,15 @@
 //! PowerTCP: window by power, the product of a queue's voltage and current (Addanki et al., NSDI 2022).
 
-use super::{AckEvent, CongestionControl, CongestionControlInfo, Window, rate};
+use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window, rate};
 use crate::telemetry::LastReports;
 use crate::{CongestionStates, TcpConfig};
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::Time;
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "powertcp",
+    aliases: &[],
     title: "PowerTCP",
     summary: "Divides the window by the power of the most loaded port: its arrival rate times queue and pipe.",
     source: "Addanki et al., NSDI 2022, algorithm 1",
@@ -15,8 +18,46 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
-    build: |config, window| CongestionControl::PowerTcp(Box::new(PowerTcp::new(config, window))),
+    params: PARAMS,
+    build: &build,
 };
+
+/// Of PowerTCP and θ-PowerTCP.
+pub(super) const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "gamma",
+        kind: ParamKind::RatioAbove { min: 0.0, max: 1.0 },
+        default: ParamValue::Ratio(0.9),
+        artifact_default: None,
+        doc: "Gamma, the weight of a new window. Default: section 3.3.",
+    },
+    ParamInfo {
+        name: "flows",
+        kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
+        default: ParamValue::Count(10),
+        artifact_default: Some(ParamValue::Count(100)),
+        doc: "N: the additive increase is one bandwidth-delay product by N (section 3.3). Default: our choice; the artifact's.",
+    },
+];
+
+fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
+    let weights = Weights::from_params(params);
+    Ok(Box::new(move |config, window| CongestionControl::boxed(PowerTcp::new(weights, config, window))))
+}
+
+/// The parameters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weights {
+    pub(super) gamma: f64,
+    /// N.
+    flows: u32,
+}
+
+impl Weights {
+    pub(super) fn from_params(params: &Params) -> Self {
+        Self { gamma: params.ratio("gamma"), flows: params.small_count("flows") }
+    }
+}
 
 /// The public ns-3 code aims at this fraction of the base power.
 const ARTIFACT_TARGET: f64 = 0.95;
@@ -37,6 +78,7 @@ pub struct PowerTcp {
 /// The window's law (Eq. 7), which PowerTCP and θ-PowerTCP share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerLaw {
+    pub(super) weights: Weights,
     /// The window now (segments).
     window: f64,
     /// The window one round trip ago (segments).
@@ -46,9 +88,9 @@ pub(super) struct PowerLaw {
 }
 
 impl PowerLaw {
-    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+    pub(super) fn new(weights: Weights, config: &TcpConfig, window: &mut Window) -> Self {
         let size = rate::begin(config, window);
-        Self { window: size, old: size, renewed_at: 0 }
+        Self { weights, window: size, old: size, renewed_at: 0 }
     }
 
     /// Another message of the connection: its segments count from 0.
@@ -63,7 +105,7 @@ impl PowerLaw {
 
     /// Eq. 7: w = γ(w_old/Γ + β) + (1 − γ)w.
     pub(super) fn update(&mut self, config: &TcpConfig, gamma: f64, power: f64) {
-        let increase = rate::segments(config, config.line_rate) / f64::from(config.powertcp_flows);
+        let increase = rate::segments(config, config.line_rate) / f64::from(self.weights.flows);
         let now = match config.states {
             CongestionStates::Rfc => self.window,
             // The public ns-3 code averages with the window of one round trip ago.
@@ -83,33 +125,8 @@ impl PowerLaw {
 }
 
 impl PowerTcp {
-    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
-        Self { power: 1.0, law: PowerLaw::new(config, window), last: LastReports::default() }
-    }
-
-    /// Γ, the smoothed normalised power of the most loaded port.
-    #[must_use]
-    pub fn power(&self) -> f64 {
-        self.power
-    }
-
-    /// Another message of the connection.
-    pub(super) fn begin_message(&mut self) {
-        self.law.begin_message();
-    }
-
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        if self.measure(config, ack) {
-            let (gamma, power) = match config.states {
-                CongestionStates::Rfc => (config.powertcp_gamma, self.power),
-                CongestionStates::Ns3 => {
-                    let power = self.power / ARTIFACT_TARGET;
-                    (if power <= ARTIFACT_EASY_POWER { 1.0 } else { config.powertcp_gamma }, power)
-                }
-            };
-            self.law.update(config, gamma, power);
-        }
-        self.law.apply(config, window, ack);
+    fn new(weights: Weights, config: &TcpConfig, window: &mut Window) -> Self {
+        Self { power: 1.0, law: PowerLaw::new(weights, config, window), last: LastReports::default() }
     }
 
     /// Algorithm 1, NormPower; false if nothing could be compared.
@@ -139,5 +156,30 @@ impl PowerTcp {
         // A queue that drains faster than its link sends (packets were evicted) has negative power: the window would change its sign.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
+    }
+}
+
+impl Controller for PowerTcp {
+    fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        if self.measure(config, ack) {
+            let (gamma, power) = match config.states {
+                CongestionStates::Rfc => (self.law.weights.gamma, self.power),
+                CongestionStates::Ns3 => {
+                    let power = self.power / ARTIFACT_TARGET;
+                    (if power <= ARTIFACT_EASY_POWER { 1.0 } else { self.law.weights.gamma }, power)
+                }
+            };
+            self.law.update(config, gamma, power);
+        }
+        self.law.apply(config, window, ack);
+    }
+
+    fn begin_message(&mut self, _: Time) {
+        self.law.begin_message();
+    }
+
+    /// Γ, the smoothed normalised power of the most loaded port.
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("power", self.power);
     }
 }

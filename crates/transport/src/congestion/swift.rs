@@ -1,12 +1,16 @@
 //! Swift: window by the delay's distance from a target (Kumar et al., SIGCOMM 2020).
 
-use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
+use super::{
+    AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Controller, Starter, Window,
+};
 use crate::TcpConfig;
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "swift",
+    aliases: &[],
     title: "Swift",
     summary: "Additive increase below a target delay, decrease in proportion to the excess above; paces below one packet.",
     source: "Kumar et al., SIGCOMM 2020, algorithm 1; constants of the public htsim code, which calls them guesses",
@@ -15,8 +19,26 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: true,
     starts_at_line_rate: false,
     rdma_only: false,
-    build: |config, window| CongestionControl::Swift(Box::new(Swift::new(config, window))),
+    params: PARAMS,
+    build: &build,
 };
+
+const PARAMS: &[ParamInfo] = &[ParamInfo {
+    name: "target",
+    kind: ParamKind::Time { min: Time(1) },
+    default: ParamValue::Computed("5/4 of `base_rtt`"),
+    artifact_default: None,
+    doc: "Base target delay. Default: our choice, since the paper's 25 us are for its own network.",
+}];
+
+/// The default target relative to the base round trip.
+const TARGET: (u64, u64) = (5, 4);
+
+fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
+    let computed = Time(config.base_rtt.0 * TARGET.0 / TARGET.1);
+    let target = params.given_time("target").unwrap_or(computed);
+    Ok(Box::new(move |config, window| CongestionControl::boxed(Swift::new(target, config, window))))
+}
 
 /// ai: segments per round trip.
 const INCREASE: f64 = 1.0;
@@ -38,14 +60,17 @@ const TIMEOUTS_TO_RESET: u32 = 5;
 pub struct Swift {
     /// The window (segments), down to fractions of one.
     window: f64,
+    /// The base target delay.
+    base_target: Time,
     last_decrease: Time,
     last_rtt: Time,
     timeouts: u32,
 }
 
 impl Swift {
-    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+    fn new(base_target: Time, config: &TcpConfig, window: &mut Window) -> Self {
         let mut this = Self {
+            base_target,
             window: f64::from(config.initial_window).min(window.size.max(1.0)),
             last_decrease: Time::ZERO,
             last_rtt: config.base_rtt,
@@ -55,53 +80,15 @@ impl Swift {
         this
     }
 
-    /// The window (segments), below 1 where the flow is paced.
-    #[must_use]
-    pub fn window(&self) -> f64 {
-        self.window
-    }
-
     /// The delay that it aims at: the base target, and more the smaller the window is, so that many small flows do not fight
     /// for a queue that cannot be kept short (section 3.5). The paper's term per hop is left out: a path's base round trip
     /// is part of the base target.
-    #[must_use]
-    pub fn target(&self, config: &TcpConfig) -> Time {
-        let range = SCALING_RANGE * config.swift_target.0 as f64;
+    fn target(&self) -> Time {
+        let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;
         let slope = range / (1.0 / least.sqrt() - 1.0 / most.sqrt());
         let more = (slope / self.window.sqrt() - slope / most.sqrt()).clamp(0.0, range);
-        config.swift_target + Time(more as u64)
-    }
-
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        self.timeouts = 0;
-        self.last_rtt = ack.rtt;
-        let target = self.target(config);
-        let acked = f64::from(ack.delivered);
-        if ack.rtt < target {
-            if ack.may_grow {
-                self.window +=
-                    if self.window >= 1.0 { INCREASE * acked / self.window } else { INCREASE * acked };
-            }
-        } else if self.may_decrease(ack.now) {
-            let excess = (ack.rtt - target).0 as f64 / ack.rtt.0 as f64;
-            self.decrease((1.0 - DECREASE * excess).max(1.0 - DEEPEST), ack.now);
-        }
-        self.apply(window);
-    }
-
-    pub(super) fn on_congestion(&mut self, window: &mut Window, event: CongestionEvent, now: Time) {
-        match event {
-            // Swift knows no marks.
-            CongestionEvent::Mark => return,
-            CongestionEvent::Timeout if self.timeouts + 1 >= TIMEOUTS_TO_RESET => self.window = SMALLEST,
-            CongestionEvent::Loss | CongestionEvent::Timeout if self.may_decrease(now) => {
-                self.decrease(1.0 - DEEPEST, now);
-            }
-            _ => {}
-        }
-        self.timeouts += u32::from(event == CongestionEvent::Timeout);
-        self.apply(window);
+        self.base_target + Time(more as u64)
     }
 
     /// At most one decrease per round trip.
@@ -119,5 +106,51 @@ impl Swift {
         window.size = self.window.max(1.0);
         window.pacing_gap =
             if self.window < 1.0 { Time((self.last_rtt.0 as f64 / self.window) as u64) } else { Time::ZERO };
+    }
+}
+
+impl Controller for Swift {
+    fn on_ack(&mut self, _: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        self.timeouts = 0;
+        self.last_rtt = ack.rtt;
+        let target = self.target();
+        let acked = f64::from(ack.delivered);
+        if ack.rtt < target {
+            if ack.may_grow {
+                self.window +=
+                    if self.window >= 1.0 { INCREASE * acked / self.window } else { INCREASE * acked };
+            }
+        } else if self.may_decrease(ack.now) {
+            let excess = (ack.rtt - target).0 as f64 / ack.rtt.0 as f64;
+            self.decrease((1.0 - DECREASE * excess).max(1.0 - DEEPEST), ack.now);
+        }
+        self.apply(window);
+    }
+
+    fn on_congestion(
+        &mut self,
+        _: &TcpConfig,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: u32,
+        now: Time,
+    ) {
+        match event {
+            // Swift knows no marks.
+            CongestionEvent::Mark => return,
+            CongestionEvent::Timeout if self.timeouts + 1 >= TIMEOUTS_TO_RESET => self.window = SMALLEST,
+            CongestionEvent::Loss | CongestionEvent::Timeout if self.may_decrease(now) => {
+                self.decrease(1.0 - DEEPEST, now);
+            }
+            _ => {}
+        }
+        self.timeouts += u32::from(event == CongestionEvent::Timeout);
+        self.apply(window);
+    }
+
+    /// The window (segments), below 1 where the flow is paced, and the delay that it aims at (ps).
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("window", self.window);
+        sink("target", self.target().0 as f64);
     }
 }

@@ -1,13 +1,15 @@
 //! θ-PowerTCP: PowerTCP without help of switches, by the round trip and its gradient (Addanki et al., NSDI 2022).
 
-use super::power_tcp::PowerLaw;
-use super::{AckEvent, CongestionControl, CongestionControlInfo, Window};
+use super::power_tcp::{PARAMS, PowerLaw, Weights};
+use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::{CongestionStates, TcpConfig};
+use bufferlab_params::{BuildError, Params};
 use bufferlab_units::Time;
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "theta-powertcp",
+    aliases: &[],
     title: "θ-PowerTCP",
     summary: "PowerTCP by the round-trip time and its gradient, once per round trip.",
     source: "Addanki et al., NSDI 2022, Eq. 8 and algorithm 2",
@@ -16,8 +18,14 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
-    build: |config, window| CongestionControl::ThetaPowerTcp(Box::new(ThetaPowerTcp::new(config, window))),
+    params: PARAMS,
+    build: &build,
 };
+
+fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
+    let weights = Weights::from_params(params);
+    Ok(Box::new(move |config, window| CongestionControl::boxed(ThetaPowerTcp::new(weights, config, window))))
+}
 
 /// The public ns-3 code: least current, and γ above and below half of the base power.
 const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
@@ -37,44 +45,12 @@ pub struct ThetaPowerTcp {
 }
 
 impl ThetaPowerTcp {
-    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+    fn new(weights: Weights, config: &TcpConfig, window: &mut Window) -> Self {
         Self {
             power: 1.0,
-            law: PowerLaw::new(config, window),
+            law: PowerLaw::new(weights, config, window),
             last: None,
             governs: config.states == CongestionStates::Rfc,
-        }
-    }
-
-    /// Γ, the smoothed normalised power.
-    #[must_use]
-    pub fn power(&self) -> f64 {
-        self.power
-    }
-
-    /// Another message of the connection. The gradient is that of round trips of one message.
-    pub(super) fn begin_message(&mut self) {
-        self.law.begin_message();
-        self.last = None;
-    }
-
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        let is_artifact = config.states == CongestionStates::Ns3;
-        // The paper measures with every ACK and updates once per round trip; the public ns-3 code does both once per round trip.
-        let measures = !is_artifact || self.law.is_due(ack);
-        if measures && self.measure(config, ack) && self.law.is_due(ack) {
-            let gamma = match config.states {
-                CongestionStates::Rfc => config.powertcp_gamma,
-                CongestionStates::Ns3 if self.power < 0.5 => ARTIFACT_EASY_GAMMA,
-                CongestionStates::Ns3 => ARTIFACT_GAMMA,
-            };
-            self.law.update(config, gamma, self.power);
-            self.governs = true;
-        }
-        let first = f64::from(config.initial_window);
-        self.law.apply(config, window, ack);
-        if !self.governs {
-            window.size = window.size.min(first);
         }
     }
 
@@ -103,5 +79,38 @@ impl ThetaPowerTcp {
         // ACKs that were held up together shrink the round trip faster than time passes.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
+    }
+}
+
+impl Controller for ThetaPowerTcp {
+    fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        let is_artifact = config.states == CongestionStates::Ns3;
+        // The paper measures with every ACK and updates once per round trip; the public ns-3 code does both once per round trip.
+        let measures = !is_artifact || self.law.is_due(ack);
+        if measures && self.measure(config, ack) && self.law.is_due(ack) {
+            let gamma = match config.states {
+                CongestionStates::Rfc => self.law.weights.gamma,
+                CongestionStates::Ns3 if self.power < 0.5 => ARTIFACT_EASY_GAMMA,
+                CongestionStates::Ns3 => ARTIFACT_GAMMA,
+            };
+            self.law.update(config, gamma, self.power);
+            self.governs = true;
+        }
+        let first = f64::from(config.initial_window);
+        self.law.apply(config, window, ack);
+        if !self.governs {
+            window.size = window.size.min(first);
+        }
+    }
+
+    /// The gradient is that of round trips of one message.
+    fn begin_message(&mut self, _: Time) {
+        self.law.begin_message();
+        self.last = None;
+    }
+
+    /// Γ, the smoothed normalised power.
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("power", self.power);
     }
 }

@@ -1,12 +1,14 @@
 //! TIMELY: rate by the gradient of the round-trip time (Mittal et al., SIGCOMM 2015).
 
-use super::{AckEvent, CongestionControl, CongestionControlInfo, Window, rate};
+use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window, rate};
 use crate::{CongestionStates, TcpConfig};
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
 /// Registry entry.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "timely",
+    aliases: &[],
     title: "TIMELY",
     summary: "Raises the rate while the round-trip time falls and cuts it in proportion to its gradient.",
     source: "Mittal et al., SIGCOMM 2015, algorithm 1",
@@ -15,8 +17,69 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
-    build: |config, window| CongestionControl::Timely(Box::new(Timely::new(config, window))),
+    params: PARAMS,
+    build: &build,
 };
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo {
+        name: "low",
+        kind: ParamKind::Time { min: Time(1) },
+        default: ParamValue::Time(Time::from_us(50)),
+        artifact_default: Some(ParamValue::Time(Time::from_us(200))),
+        doc: "T_low: below it the rate grows whatever the gradient. Default: section 4.3.1; the artifact's.",
+    },
+    ParamInfo {
+        name: "high",
+        kind: ParamKind::Time { min: Time(1) },
+        default: ParamValue::Time(Time::from_us(500)),
+        artifact_default: None,
+        doc: "T_high: above it the rate falls whatever the gradient. Default: section 4.3.1.",
+    },
+    ParamInfo {
+        name: "increment",
+        kind: ParamKind::Rate { min: BitRate(1) },
+        default: ParamValue::Computed("1/1000 of the line rate (section 6: 10 Mb/s at 10 Gb/s)"),
+        artifact_default: Some(ParamValue::Rate(BitRate::mbps(100))),
+        doc: "Delta, the additive increase per update.",
+    },
+    ParamInfo {
+        name: "fast_increment",
+        kind: ParamKind::Rate { min: BitRate(1) },
+        default: ParamValue::Computed("5 times `increment` (section 6: N = 5)"),
+        artifact_default: Some(ParamValue::Rate(BitRate::mbps(150))),
+        doc: "The same in hyperactive increase.",
+    },
+];
+
+/// δ relative to the line rate, and how much more the hyperactive increase is (section 6).
+const INCREMENT: u64 = 1_000;
+const HYPERACTIVE: u64 = 5;
+
+fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
+    let (low, high) = (params.time("low"), params.time("high"));
+    if low > high {
+        let message = format!("expected at most `high`, which is {high}");
+        return Err(BuildError { param: "low", message });
+    }
+    let increment = params.given_rate("increment").unwrap_or(BitRate(config.line_rate.0 / INCREMENT));
+    let fast_increment = params.given_rate("fast_increment").unwrap_or(BitRate(increment.0 * HYPERACTIVE));
+    let law = Law { low, high, increment, fast_increment };
+    Ok(Box::new(move |config, window| CongestionControl::boxed(Timely::new(law, config, window))))
+}
+
+/// The parameters.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    /// T_low.
+    low: Time,
+    /// T_high.
+    high: Time,
+    /// δ.
+    increment: BitRate,
+    /// Of hyperactive increase.
+    fast_increment: BitRate,
+}
 
 /// α: the weight of a new difference of round trips (section 5, EWMA; 0.875 in HPCC's and ABM's code).
 const NEWEST: f64 = 0.875;
@@ -28,6 +91,7 @@ const PATIENCE: u32 = 5;
 /// State of TIMELY.
 #[derive(Clone, Debug)]
 pub struct Timely {
+    law: Law,
     /// Bits per second.
     rate: f64,
     /// Smoothed difference of two round trips (ps).
@@ -43,8 +107,9 @@ pub struct Timely {
 }
 
 impl Timely {
-    pub(super) fn new(config: &TcpConfig, window: &mut Window) -> Self {
+    fn new(law: Law, config: &TcpConfig, window: &mut Window) -> Self {
         let mut this = Self {
+            law,
             rate: config.line_rate.0 as f64,
             difference: 0.0,
             last_rtt: Time::ZERO,
@@ -56,41 +121,17 @@ impl Timely {
         this
     }
 
-    /// The rate at which it sends, headers included.
-    #[must_use]
-    pub fn rate(&self) -> BitRate {
-        BitRate(self.rate as u64)
-    }
-
-    /// One update per round trip, as in HPCC's and ABM's code: the paper's completion events are segments of 16 to 64 KB.
-    /// Another message of the connection: its segments count from 0.
-    pub(super) fn begin_message(&mut self) {
-        self.updated_at = 0;
-    }
-
-    pub(super) fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        if ack.acknowledged > self.updated_at {
-            if self.last_rtt != Time::ZERO {
-                self.update(config, ack.rtt);
-                self.governs = true;
-            }
-            self.last_rtt = ack.rtt;
-            self.updated_at = ack.next;
-        }
-        self.apply(config, window);
-    }
-
     /// Algorithm 1.
     fn update(&mut self, config: &TcpConfig, rtt: Time) {
         let newest = rtt.0 as f64 - self.last_rtt.0 as f64;
         self.difference = (1.0 - NEWEST) * self.difference + NEWEST * newest;
         let gradient = self.difference / config.base_rtt.0 as f64;
-        if rtt < config.timely_low {
+        if rtt < self.law.low {
             self.calm = if config.states == CongestionStates::Ns3 { self.calm + 1 } else { 0 };
             self.rate += self.increment(config);
-        } else if rtt > config.timely_high {
+        } else if rtt > self.law.high {
             self.calm = 0;
-            self.rate *= 1.0 - DECREASE * (1.0 - config.timely_high.0 as f64 / rtt.0 as f64);
+            self.rate *= 1.0 - DECREASE * (1.0 - self.law.high.0 as f64 / rtt.0 as f64);
         } else if gradient <= 0.0 {
             self.calm += 1;
             self.rate += self.increment(config);
@@ -107,7 +148,7 @@ impl Timely {
             // The public ns-3 code counts increases before this one, whatever their reason.
             CongestionStates::Ns3 => PATIENCE + 1,
         };
-        if self.calm >= patience { config.timely_fast_increment } else { config.timely_increment }.0 as f64
+        if self.calm >= patience { self.law.fast_increment } else { self.law.increment }.0 as f64
     }
 
     /// A rate without a window: only the pace holds it back.
@@ -117,5 +158,29 @@ impl Timely {
         self.rate = most * config.line_rate.0 as f64;
         // ns-3 keeps the first window until the first update.
         window.size = f64::from(if self.governs { u32::MAX } else { config.initial_window });
+    }
+}
+
+impl Controller for Timely {
+    /// One update per round trip, as in HPCC's and ABM's code: the paper's completion events are segments of 16 to 64 KB.
+    fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        if ack.acknowledged > self.updated_at {
+            if self.last_rtt != Time::ZERO {
+                self.update(config, ack.rtt);
+                self.governs = true;
+            }
+            self.last_rtt = ack.rtt;
+            self.updated_at = ack.next;
+        }
+        self.apply(config, window);
+    }
+
+    fn begin_message(&mut self, _: Time) {
+        self.updated_at = 0;
+    }
+
+    /// The rate at which it sends, headers included (b/s).
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("rate", self.rate);
     }
 }

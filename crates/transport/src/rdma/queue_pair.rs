@@ -4,7 +4,7 @@
 //! [`crate::Sender`]): holes below `lost_below` are lost, those below `resent_below` have been sent again.
 
 use super::{RdmaAck, Recovery};
-use crate::congestion::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
+use crate::congestion::{AckEvent, ConfiguredControl, CongestionControl, CongestionEvent, Window};
 use crate::ranges::Ranges;
 use crate::telemetry::HopReport;
 use crate::{Segment, SenderCounters, TcpConfig};
@@ -41,14 +41,14 @@ impl QueuePair {
     /// # Panics
     /// If `total` is zero.
     #[must_use]
-    pub fn new(config: &TcpConfig, congestion: &CongestionControlInfo, total: u32) -> Self {
+    pub fn new(config: &TcpConfig, congestion: &ConfiguredControl, total: u32) -> Self {
         assert!(total > 0, "a message carries at least one segment");
         let mut window = Window {
             size: f64::from(config.initial_window.clamp(1, u32::MAX - 1)),
             slow_start_threshold: f64::INFINITY,
             pacing_gap: Time::ZERO,
         };
-        let control = (congestion.build)(config, &mut window);
+        let control = congestion.start(config, &mut window);
         Self {
             una: 0,
             next: 0,

@@ -1,6 +1,7 @@
 //! When does a sender with large send offload release a burst? And what does a closed or resumed sender send?
 
-use bufferlab_transport::{Ack, Sender, TcpConfig, find_congestion_control};
+use crate::support::control;
+use bufferlab_transport::{Ack, Sender, TcpConfig};
 use bufferlab_units::Time;
 
 fn config(burst_segments: u32, initial_window: u32) -> TcpConfig {
@@ -8,7 +9,7 @@ fn config(burst_segments: u32, initial_window: u32) -> TcpConfig {
 }
 
 fn sender(config: &TcpConfig, total: u32) -> Sender {
-    Sender::new(config, find_congestion_control("newreno").expect("registered"), total)
+    Sender::new(config, &control("newreno", &[], config), total)
 }
 
 /// Segments that it sends now.

@@ -1,8 +1,8 @@
 //! Does DCQCN follow its published law, step by step? Worked by hand.
 
-use bufferlab_transport::{
-    CongestionControl, DCQCN_SETS, DcqcnReaction, TcpConfig, Window, find_congestion_control, find_dcqcn_set,
-};
+use crate::support::{control, probed};
+use bufferlab_params::{Choice, ParamValue};
+use bufferlab_transport::{CongestionControl, DcqcnReaction, DcqcnSet, TcpConfig, Window};
 use bufferlab_units::{BitRate, Time};
 
 struct Flow {
@@ -15,10 +15,10 @@ impl Flow {
     /// Packets of 1000 B on the wire.
     fn new(set: &str, gbps: u64) -> Self {
         let line_rate = BitRate::gbps(gbps);
-        let dcqcn = (find_dcqcn_set(set).expect("registered").build)(line_rate);
-        let config = TcpConfig { line_rate, dcqcn, segment_wire_bytes: 1_000, ..TcpConfig::default() };
+        let config = TcpConfig { line_rate, segment_wire_bytes: 1_000, ..TcpConfig::default() };
         let mut window = Window { size: 1.0, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO };
-        let control = (find_congestion_control("dcqcn").expect("registered").build)(&config, &mut window);
+        let set = ParamValue::Choice(set.to_owned().into());
+        let control = control("dcqcn", &[("parameters", set)], &config).start(&config, &mut window);
         Self { config, control, window }
     }
 
@@ -33,8 +33,8 @@ impl Flow {
     /// Rate and target (Gb/s), and alpha, at this time.
     fn state(&mut self, us: u64) -> (f64, f64, f64) {
         self.send(us, 0);
-        let CongestionControl::Dcqcn(state) = &self.control else { panic!("dcqcn") };
-        (state.rate().0 as f64 / 1e9, state.target().0 as f64 / 1e9, state.alpha())
+        let rate = |name| probed(&self.control, name).floor() / 1e9;
+        (rate("rate"), rate("target"), probed(&self.control, "alpha"))
     }
 
     fn expect(&mut self, us: u64, rate: f64, target: f64, alpha: f64) {
@@ -150,36 +150,45 @@ fn it_does_not_matter_how_often_one_looks() {
 
 #[test]
 fn no_rate_falls_below_the_least_or_rises_above_the_line() {
-    for set in DCQCN_SETS {
-        let mut flow = Flow::new(set.name, 25);
-        let least = flow.config.dcqcn.min_rate.0 as f64 / 1e9;
+    for set in DcqcnSet::ALL {
+        let name = set.word();
+        let mut flow = Flow::new(name, 25);
+        let least = set.parameters(BitRate::gbps(25)).min_rate.0 as f64 / 1e9;
         for step in 0..2_000 {
             flow.notify(step * 60);
             let (rate, target, alpha) = flow.state(step * 60);
-            assert!((least..=25.0).contains(&rate) && target <= 25.0 && alpha <= 1.0, "{}", set.name);
+            assert!((least..=25.0).contains(&rate) && target <= 25.0 && alpha <= 1.0, "{name}");
         }
-        assert!((flow.state(120_000).0 - least).abs() < 0.2, "{}: {:?}", set.name, flow.state(120_000));
+        assert!((flow.state(120_000).0 - least).abs() < 0.2, "{name}: {:?}", flow.state(120_000));
         let (rate, target, alpha) = flow.state(30_000_000);
-        assert!(rate <= 25.0 && target <= 25.0 && alpha < 1e-3, "{}", set.name);
-        assert!(rate > 5.0, "{}: {rate}", set.name);
+        assert!(rate <= 25.0 && target <= 25.0 && alpha < 1e-3, "{name}");
+        assert!(rate > 5.0, "{name}: {rate}");
     }
 }
 
 #[test]
 fn sets_have_the_published_values() {
-    let set = |name: &str, gbps| (find_dcqcn_set(name).expect("registered").build)(BitRate::gbps(gbps));
-    let hpcc = set("hpcc", 100);
+    let set = |set: DcqcnSet, gbps| set.parameters(BitRate::gbps(gbps));
+    let hpcc = set(DcqcnSet::Hpcc, 100);
     assert_eq!((hpcc.additive_increase, hpcc.hyper_increase), (BitRate::mbps(20), BitRate::mbps(200)));
     assert_eq!((hpcc.reaction, hpcc.increase_bytes), (DcqcnReaction::Timer, 0));
-    let reverie = set("reverie", 25);
+    let reverie = set(DcqcnSet::Reverie, 25);
     assert_eq!((reverie.alpha_interval, reverie.decrease_interval), (Time::from_us(1), Time::from_us(4)));
     assert_eq!((reverie.increase_interval, reverie.fast_recovery), (Time::from_us(900), 1));
     assert_eq!((reverie.additive_increase, reverie.min_rate), (BitRate::mbps(50), BitRate::mbps(100)));
-    let paper = set("paper", 40);
+    let paper = set(DcqcnSet::Paper, 40);
     assert_eq!((paper.increase_bytes, paper.fast_recovery), (10_000_000, 5));
-    assert_eq!(set("ns3-rdma", 40).increase_bytes, 300_000_000);
-    assert_eq!(set("mellanox", 100).increase_bytes, 32_767 * 64);
-    for (index, set) in DCQCN_SETS.iter().enumerate() {
-        assert!(DCQCN_SETS[..index].iter().all(|other| other.name != set.name), "{}", set.name);
-    }
+    assert_eq!(set(DcqcnSet::Ns3Rdma, 40).increase_bytes, 300_000_000);
+    assert_eq!(set(DcqcnSet::Mellanox, 100).increase_bytes, 32_767 * 64);
+}
+
+#[test]
+fn a_single_value_may_differ_from_its_set() {
+    let config = TcpConfig { line_rate: BitRate::gbps(40), ..TcpConfig::default() };
+    let given =
+        [("parameters", ParamValue::word("paper")), ("min_rate", ParamValue::Rate(BitRate::gbps(30)))];
+    let mut window = Window { size: 1.0, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO };
+    let mut state = control("dcqcn", &given, &config).start(&config, &mut window);
+    state.on_notification(&config, &mut window, Time::ZERO);
+    assert_eq!(probed(&state, "rate"), 30e9, "half of 40 Gb/s is below the least rate");
 }

@@ -6,4 +6,5 @@ mod laws;
 mod ns3_states;
 mod rdma;
 mod recovery;
+mod support;
 mod windows;

@@ -1,14 +1,13 @@
 //! The states of a sender as ns-3 has them, for the `artifact` profile: where they differ from the RFCs.
 
-use bufferlab_transport::{
-    Ack, CongestionControlInfo, CongestionStates, Phase, Receiver, Sender, TcpConfig, find_congestion_control,
-};
+use crate::support::control;
+use bufferlab_transport::{Ack, ConfiguredControl, CongestionStates, Phase, Receiver, Sender, TcpConfig};
 use bufferlab_units::{RandomStream, Time};
 
 const TOTAL: u32 = 20;
 
-fn dctcp() -> &'static CongestionControlInfo {
-    find_congestion_control("dctcp").expect("registered")
+fn dctcp(config: &TcpConfig) -> ConfiguredControl {
+    control("dctcp", &[], config)
 }
 
 fn config(states: CongestionStates) -> TcpConfig {
@@ -17,7 +16,7 @@ fn config(states: CongestionStates) -> TcpConfig {
 
 /// A sender that has all of a flow in flight.
 fn sender(config: &TcpConfig) -> Sender {
-    let mut sender = Sender::new(config, dctcp(), TOTAL);
+    let mut sender = Sender::new(config, &dctcp(config), TOTAL);
     while sender.poll_transmit(config, Time::ZERO).is_some() {}
     assert_eq!(sender.in_flight(), TOTAL);
     sender
@@ -68,7 +67,7 @@ fn a_mark_takes_over_a_recovery_in_ns3() {
 #[test]
 fn a_reduction_by_mark_is_gradual_and_ends_beyond_the_recovery_point() {
     let config = config(CongestionStates::Ns3);
-    let mut sender = Sender::new(&config, dctcp(), 100);
+    let mut sender = Sender::new(&config, &dctcp(&config), 100);
     let mut now = Time::from_us(100);
     while sender.poll_transmit(&config, now).is_some() {}
     sender.handle_ack(&config, now, &ack(1, (0, 0), true));
@@ -110,7 +109,7 @@ fn two_thousand_random_patterns_of_losses_and_marks_end() {
             last_resort: bufferlab_transport::LastResort::Everything,
             ..config(CongestionStates::Ns3)
         };
-        let mut sender = Sender::new(&config, dctcp(), total);
+        let mut sender = Sender::new(&config, &dctcp(&config), total);
         let mut receiver = Receiver::new(total);
         let mut wire = std::collections::VecDeque::new();
         let (mut now, mut steps) = (Time::ZERO, 0);

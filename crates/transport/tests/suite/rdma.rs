@@ -1,9 +1,7 @@
 //! Queue pairs on a virtual wire: whatever is lost, every segment is delivered once, by going back as by repeating selectively.
 
 use bufferlab_transport::rdma::{Notification, QueuePair, RdmaAck, RdmaConfig, Recovery, Responder};
-use bufferlab_transport::{
-    CONGESTION_CONTROLS, HopReport, Segment, SenderCounters, TcpConfig, find_congestion_control,
-};
+use bufferlab_transport::{CONGESTION_CONTROLS, HopReport, Segment, SenderCounters, TcpConfig};
 use bufferlab_units::{BitRate, RandomStream, Time};
 
 const ONE_WAY: Time = Time::from_us(4);
@@ -51,8 +49,8 @@ struct Wire<'a> {
 }
 
 fn run(control: &str, config: &TcpConfig, total: u32, wire: &mut Wire<'_>) -> Outcome {
-    let congestion = find_congestion_control(control).expect("registered");
-    let (mut sender, mut responder) = (QueuePair::new(config, congestion, total), Responder::new(total));
+    let congestion = crate::support::control(control, &[], config);
+    let (mut sender, mut responder) = (QueuePair::new(config, &congestion, total), Responder::new(total));
     let mut pipe: Vec<(Time, u32, InFlight)> = Vec::new();
     let (mut now, mut busy, mut order, mut sent, mut acks) = (Time::ZERO, Time::ZERO, 0, 0, 0);
     let (mut nacks, mut notifications) = (0, 0);
@@ -202,7 +200,7 @@ fn the_first_the_last_and_a_retransmission_may_be_lost() {
 fn without_a_timeout_a_lost_tail_is_lost_for_ever() {
     let mut config = config(Recovery::GoBackN);
     config.rdma.retransmission_timeout = Time::MAX;
-    let sender = QueuePair::new(&config, find_congestion_control("dcqcn").expect("registered"), 5);
+    let sender = QueuePair::new(&config, &crate::support::control("dcqcn", &[], &config), 5);
     let mut sender = sender;
     while sender.poll_transmit(&config, Time::ZERO).is_some() {}
     assert_eq!(sender.deadline(), Time::MAX);
@@ -213,8 +211,8 @@ fn coalesced_acks_come_for_every_nth_segment_and_the_last() {
     for recovery in BOTH {
         let mut config = config(recovery);
         config.rdma.ack_every = 4;
-        let congestion = find_congestion_control("dcqcn").expect("registered");
-        let (mut sender, mut responder) = (QueuePair::new(&config, congestion, 10), Responder::new(10));
+        let congestion = crate::support::control("dcqcn", &[], &config);
+        let (mut sender, mut responder) = (QueuePair::new(&config, &congestion, 10), Responder::new(10));
         let mut acked = Vec::new();
         while let Some(segment) = sender.poll_transmit(&config, Time::ZERO) {
             let response =

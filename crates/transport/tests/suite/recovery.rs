@@ -2,7 +2,7 @@
 
 use bufferlab_transport::{
     Ack, CONGESTION_CONTROLS, CongestionStates, HopReport, Receiver, Segment, Sender, SenderCounters,
-    TcpConfig, find_congestion_control,
+    TcpConfig,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::HashSet;
@@ -50,8 +50,8 @@ fn run_control(
     lose: &mut Fate<'_>,
     lose_ack: &mut dyn FnMut(u32) -> bool,
 ) -> Outcome {
-    let congestion = find_congestion_control(control).expect("registered");
-    let mut sender = Sender::new(config, congestion, total);
+    let congestion = crate::support::control(control, &[], config);
+    let mut sender = Sender::new(config, &congestion, total);
     let mut receiver = Receiver::new(total);
     let mut wire: Vec<(Time, u32, InFlight)> = Vec::new();
     let (mut now, mut busy, mut order, mut sent, mut acks) = (Time::ZERO, Time::ZERO, 0, 0, 0);

@@ -1,10 +1,11 @@
 //! When does a window grow, and when may a paced sender send?
 
-use bufferlab_transport::{Ack, CongestionStates, Sender, TcpConfig, find_congestion_control};
+use crate::support::control;
+use bufferlab_transport::{Ack, CongestionStates, Sender, TcpConfig};
 use bufferlab_units::{BitRate, Time};
 
 fn sender(name: &str, config: &TcpConfig, total: u32) -> Sender {
-    Sender::new(config, find_congestion_control(name).expect("registered"), total)
+    Sender::new(config, &control(name, &[], config), total)
 }
 
 fn ack(cumulative: u32) -> Ack {
