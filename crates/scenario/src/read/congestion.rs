@@ -61,7 +61,7 @@ fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlI
     let path = format!("{}.{}", reader.path("congestion_control"), error.param);
     let complaint = Complaint::new(format!("`{}`: {}", error.param, error.message), "this value");
     let param = chosen.info.params.iter().find(|param| param.name == error.param);
-    let complaint = complaint.maybe_help(param.map(|param| param.documentation()));
+    let complaint = complaint.maybe_help(param.map(|param| param.documentation().into_owned()));
     reader.context.error(&path, chosen.place(error.param), complaint);
     None
 }
