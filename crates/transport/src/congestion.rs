@@ -171,9 +171,7 @@ impl CongestionControlInfo {
         params: &Params,
         config: &TcpConfig,
     ) -> Result<ConfiguredControl, BuildError> {
-        let start: Arc<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync> =
-            (self.build)(params, config)?.into();
-        Ok(ConfiguredControl { info: self, start })
+        Ok(ConfiguredControl { info: self, start: Arc::new((self.build)(params, config)?) })
     }
 
     /// [`Self::configure`] with the defaults of `profile` but for the values that are `given`.
@@ -196,7 +194,7 @@ impl CongestionControlInfo {
 #[derive(Clone)]
 pub struct ConfiguredControl {
     info: &'static CongestionControlInfo,
-    start: Arc<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync>,
+    start: Arc<Starter>,
 }
 
 impl fmt::Debug for ConfiguredControl {
