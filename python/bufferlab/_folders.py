@@ -1,4 +1,4 @@
-"""Folders that nobody asked for: they go with the last object that refers to them, or with the interpreter."""
+"""Temporary folders: they are removed with the last object that refers to them, or with the interpreter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["TemporaryFolder"]
 
 
 class TemporaryFolder:
-    """A folder that is removed when nobody refers to this object any more. Silently, unlike ``tempfile.TemporaryDirectory``."""
+    """A folder that is removed when the last reference to this object is gone. Silently, unlike ``tempfile.TemporaryDirectory``."""
 
     __slots__ = ("__weakref__", "path")
 

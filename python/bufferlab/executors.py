@@ -37,7 +37,7 @@ class Future(Protocol):
         """The answer, or the exception that was raised."""
 
     def cancel(self) -> Any:
-        """Nobody wants it any more."""
+        """Its result is not needed any more."""
 
     def add_done_callback(self, fn: Callable[[Any], Any]) -> Any:
         """Tells when it is there, in whatever thread."""
@@ -204,7 +204,7 @@ class _Courier:
                 while waiting and len(self._under_way) < self.WINDOW:
                     self._send(waiting.pop())
                 try:
-                    # Not for ever: Ctrl-C wants to be heard.
+                    # With a time limit, so that Ctrl-C is handled.
                     index = self._arrived.get(timeout=0.2)
                 except queue.Empty:
                     continue

@@ -49,7 +49,7 @@ class _Bar:
 
 
 def relay(option: ProgressOption) -> Callable[[float, int, int, int], None] | None:
-    """What is told how far runs have come: the sum of the fractions done, complete runs, packet-hops, runs. ``None`` if nobody is interested."""
+    """Receives the progress of runs: the sum of the fractions done, complete runs, packet-hops, runs. ``None`` if it is not wanted."""
     if option is None:
         option = sys.stderr is not None and sys.stderr.isatty()
     if option is False:

@@ -1,4 +1,4 @@
-"""Figures and tables of the papers, repeated, and what becomes of their statements."""
+"""Figures and tables of the papers, repeated, and the verdicts on their statements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """What becomes of a statement."""
+    """The verdict on a statement."""
 
     claim: str
     """Its number."""
@@ -55,7 +55,7 @@ class Reproduction:
     folder: Path
     """Where ``figure.html``, the panels and ``values.csv`` are."""
     verdicts: tuple[JudgedClaim, ...]
-    """What becomes of the statements."""
+    """The verdicts on the statements."""
     failures: tuple[str, ...]
     """Runs that failed, and why."""
 

@@ -113,7 +113,7 @@ _Plain = Union[Real, Whole, OneOf]
 
 @dataclass(frozen=True)
 class Proposal:
-    """What became of one proposal."""
+    """The outcome of one proposal."""
 
     number: int
     """In the order of proposals, from 0; -1: the scenario as it was."""

@@ -82,7 +82,7 @@ fn execute(scenario: &Path, jobs: &[Job], args: &ExecutionArgs) -> miette::Resul
     execute_each(scenario, jobs, args)?.into_iter().collect()
 }
 
-/// The same; what became of each job, in their order.
+/// The same; returns the outcome of each job, in their order.
 pub(crate) fn execute_each(
     scenario: &Path,
     jobs: &[Job],

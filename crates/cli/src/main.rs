@@ -66,7 +66,7 @@ fn print(text: &str) -> miette::Result<()> {
     }
 }
 
-/// Writes a line to stderr: progress, a warning, an error. If nobody listens, that is no reason to fail.
+/// Writes a line to stderr: progress, a warning, an error. It does not matter if it cannot be written.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -77,7 +77,7 @@ impl Watcher for Board {
     }
 }
 
-/// A duration of so many seconds, in words.
+/// A duration in seconds, in words.
 pub(crate) fn seconds(value: f64) -> String {
     match value {
         v if v.is_nan() => "?".to_owned(),

@@ -1,4 +1,4 @@
-//! `reproduce`: figures and tables of the papers, and what becomes of their statements.
+//! `reproduce`: figures and tables of the papers, and the verdicts on their statements.
 
 use crate::args::ReproduceArgs;
 use crate::error;

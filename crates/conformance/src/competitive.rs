@@ -1,7 +1,7 @@
 //! The competitive view: how much of the same arrivals does each policy lose, against Longest Queue Drop and against an optimum
 //! that knows the future?
 //!
-//! Arrivals are given beforehand and do not react to losses, so that the numbers speak of the policy alone. [`Timed`] arrivals are
+//! Arrivals are given beforehand and do not react to losses, so that the numbers depend on the policy alone. [`Timed`] arrivals are
 //! packets with a time and a size; [`Slotted`] ones are the unit packets of the literature: in every slot packets arrive in
 //! their order, then every port sends one. For slotted arrivals at small buffers [`Slotted::optimum`] is exact.
 //!
@@ -34,7 +34,7 @@ pub trait Arrivals {
     fn run(&self, device: &mut dyn Device) -> Fates;
 }
 
-/// What became of every arrival.
+/// The fate of every arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     /// By arrival: it was sent, that is neither dropped nor evicted.

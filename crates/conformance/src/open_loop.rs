@@ -224,7 +224,7 @@ impl OpenLoop {
         self.now = self.now.max(end);
     }
 
-    /// A value that the policy tells of a queue.
+    /// A value that the policy reports about a queue.
     ///
     /// # Panics
     /// If it tells no such value.

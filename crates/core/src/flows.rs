@@ -3,7 +3,7 @@
 use crate::tags::Tags;
 use bufferlab_units::{Time, mix};
 
-/// Slots among which a flow may sit: it is hashed to a set of so many.
+/// Slots in a set: a flow is hashed to a set and may occupy any of its slots.
 const WAYS: usize = 4;
 
 /// One flow in one direction.

@@ -12,7 +12,7 @@ use bufferlab_units::Time;
 /// Deviations of a chip from the ideal of bytes, one pool and instant thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Memory is given out in cells of so many bytes, and a packet occupies whole cells (Trident+: 208 B). 1: bytes. Schedulers that count
+    /// Memory is allocated in cells of this many bytes, and a packet occupies whole cells (Trident+: 208 B). 1: bytes. Schedulers that count
     /// bytes count cells, too.
     pub cell_bytes: u32,
     /// Space that is set aside for each queue and port. Its packets are stored without asking the policy, which divides the rest.

@@ -2,7 +2,7 @@
 //!
 //! A member of the panel is shown each arrival before the switch decides, and afterwards what really happened. So its internal
 //! state (congested queues, drain rates, port states, flow tables) has the history of *this* run, and its verdict is about *this*
-//! buffer; it is not told what its own verdicts would have led to.
+//! buffer; it never sees what its own verdicts would have led to.
 
 use crate::buffer::{Buffer, QueueId, Stored};
 use crate::policy::policies;

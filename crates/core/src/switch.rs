@@ -35,7 +35,7 @@ pub struct Packet {
     pub ecn: Ecn,
 }
 
-/// What became of an arrival.
+/// The outcome of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It is stored. `marked`: set its congestion mark.
@@ -106,7 +106,7 @@ pub trait Observer {
     }
     /// A packet left for the wire; `buffer` no longer contains it.
     fn departed(&mut self, _departure: &Departure, _buffer: &Buffer) {}
-    /// The sender behind `ingress` shall stop (`true`) or go on.
+    /// The sender behind `ingress` must stop (`true`) or may go on.
     fn pause_changed(&mut self, _now: Time, _ingress: IngressId, _paused: bool) {}
 }
 
@@ -247,7 +247,7 @@ pub struct Switch<P> {
     marker: Option<Marker>,
     ports: Vec<Port>,
     counters: Vec<Counters>,
-    /// By ingress queue: whether its sender has been told to stop.
+    /// By ingress queue: whether its sender is paused.
     pausing: Vec<bool>,
     hardware: Hardware,
     /// Nothing deviates and nothing is discarded: what the hot path asks first.
@@ -681,7 +681,7 @@ impl<P: Policy> Switch<P> {
         (to | from) >> arrival.priority & 1 != 0
     }
 
-    /// Removes all packets of `queue` without sending them. The observer is told of each eviction, and of senders that may go on for it.
+    /// Removes all packets of `queue` without sending them. The observer hears of each eviction, and of senders that may go on because of it.
     pub fn flush<O: Observer>(&mut self, now: Time, queue: QueueId, reason: DropReason, observer: &mut O) {
         self.refresh(now);
         while self.remove(now, queue, End::Head, reason, observer) {}

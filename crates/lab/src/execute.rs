@@ -32,18 +32,18 @@ pub struct Execution {
     pub verify: bool,
 }
 
-/// Is told how far runs have come; from several threads at once.
+/// Receives the progress of runs, from several threads at once.
 pub trait Watcher: Sync {
     /// Job `index` has come this far.
     fn update(&self, index: usize, progress: &Progress);
     /// Job `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
-    /// Does a job's work, on the thread that it was given: calls `work` once. What a policy behind a language border needs around a whole run
-    /// is done here.
+    /// Does the work of a job on its thread: calls `work` once. A policy in another language does here what it needs around
+    /// a whole run.
     fn around(&self, _index: usize, work: &mut dyn FnMut()) {
         work();
     }
-    /// Whether runs shall go on; asked often. Once it says no, it says no to every job.
+    /// Whether runs go on; called often. Once it has returned `false`, it does so for every job.
     fn goes_on(&self) -> bool {
         true
     }
@@ -67,7 +67,7 @@ impl<W: Watcher + ?Sized> Watcher for &W {
     }
 }
 
-/// Nobody watches.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
@@ -85,12 +85,12 @@ pub struct Finished {
     pub cpu_seconds: f64,
 }
 
-/// Does all jobs, several at a time. Each job's result depends on the job alone, not on its company.
+/// Does all jobs, several at a time. The result of a job depends on the job alone, not on the others.
 ///
-/// Answers what became of each, in their order.
+/// Returns the outcome of each job, in their order.
 ///
 /// # Errors
-/// If threads cannot be started; what befalls a job is in its place of the answer.
+/// If threads cannot be started; the error of a job is in its place of the result.
 pub fn execute(
     jobs: &[Job],
     how: &Execution,
@@ -99,8 +99,8 @@ pub fn execute(
     execute_then(jobs, how, watcher, |_, result| result)
 }
 
-/// Does all jobs as [`execute`], and goes on with each where it ran, before the next one begins there: `then` is told the job's place and what became
-/// of it, and its answers are the answer. A front end that keeps little of a run makes room for the others this way.
+/// Does all jobs as [`execute`] does. After each job, and before the next one on the same thread, `then` is called with the
+/// index of the job and its outcome; its results are returned. So a front end that keeps little of a run frees memory early.
 ///
 /// # Errors
 /// If threads cannot be started.
@@ -127,14 +127,14 @@ pub fn execute_then<R: Send>(
         Ok(finished)
     };
     let work = |(index, job)| then(index, run((index, job)));
-    // One at a time: the next job goes to whoever is free, so that a long one at the end of a thread's share holds nobody up.
+    // One at a time: the next job goes to an idle thread, so that a long one at the end of a thread's share delays no other.
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
 
-/// Does one job on this thread; `go_on` is told how far it is, and ends it by saying no.
+/// Does one job on this thread; `go_on` receives its progress, and ends it by returning `false`.
 ///
 /// # Errors
-/// If the scenario cannot run, the folder cannot be written, or `go_on` says no; then the folder is as it was before.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`; then the folder is as it was before.
 pub fn execute_one(
     job: &Job,
     verify: bool,

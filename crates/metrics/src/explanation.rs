@@ -40,7 +40,7 @@ pub struct Explanation {
     /// Who held the buffer at that moment: the largest holders of each kind, largest first.
     pub holders: Vec<Holder>,
     /// What each registered policy would have answered in the same state: the switch's own as it is configured, all others with default
-    /// parameters. Empty where nobody asked them.
+    /// parameters. Empty where they were not asked.
     pub opinions: Vec<PolicyOpinion>,
 }
 

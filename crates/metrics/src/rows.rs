@@ -5,7 +5,7 @@
 pub enum FlowState {
     /// Every byte has arrived.
     Finished,
-    /// It sent everything, nobody will send the lost packets again, and the rest has arrived.
+    /// It sent everything, lost packets will not be sent again, and the rest has arrived.
     Lossy,
     /// The run ended first.
     Unfinished,

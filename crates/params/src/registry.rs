@@ -46,11 +46,11 @@ pub trait Entry: Send + Sync + 'static {
     /// What joins the words of a name: `-` for what is chosen by `name`, `_` for what a table's `kind` chooses.
     const SEPARATOR: char = '-';
 
-    /// What every entry says of itself.
+    /// The common part of an entry.
     fn card(&self) -> Card;
 }
 
-/// What every entry says of itself, whatever its kind.
+/// What all entries have in common, whatever their kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// Short name: scenario files, columns, reports (`dt`).
@@ -105,7 +105,7 @@ macro_rules! entry {
 /// All entries of a kind: a static list, then what a program has registered, in that order.
 pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
-    /// Entries live as long as the process, like built-in ones, so nobody has to count references.
+    /// Entries live as long as the process, like built-in ones, so no references are counted.
     own: RwLock<Vec<&'static E>>,
 }
 

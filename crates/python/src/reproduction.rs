@@ -1,4 +1,4 @@
-//! Figures and tables of the papers, and what becomes of their statements.
+//! Figures and tables of the papers, and the verdicts on their statements.
 
 use crate::errors;
 use crate::runs::{Relay, attend};

@@ -22,7 +22,7 @@ pub(crate) struct Relay {
     runs: Mutex<Vec<(f64, u64)>>,
     /// By run: whether a policy decides in Python.
     in_python: Vec<bool>,
-    /// Nobody wants the results any more.
+    /// The results are not needed any more.
     stopped: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! What became of open-loop traffic: which bursts came through whole, how long packets waited, and who got which share of its port.
+//! The fate of open-loop traffic: which bursts came through whole, how long packets waited, and who got which share of its port.
 
 use crate::error::ReportError;
 use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow};

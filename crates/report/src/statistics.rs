@@ -16,7 +16,7 @@ impl Percentile {
     /// 99.9 %.
     pub const P99_9: Self = Self(999);
 
-    /// Samples that shall lie beyond a percentile before it is believed.
+    /// Samples that must lie beyond a percentile for it to be trusted.
     pub const SAMPLES_BEYOND: u64 = 10;
 
     /// The smallest sample that at least this fraction of the samples does not exceed (nearest rank):
@@ -43,7 +43,7 @@ impl Percentile {
     }
 }
 
-/// What is told of many samples.
+/// A summary of many samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distribution {
     /// Samples.

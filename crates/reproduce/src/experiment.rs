@@ -199,7 +199,7 @@ pub struct ClaimCheck {
     pub id: String,
     /// What must hold; all of it.
     pub conditions: Vec<Condition>,
-    /// Why nobody can tell: the paper does not say what decides it. Then there are no conditions.
+    /// Why it cannot be decided: the paper does not state what it depends on. Then there are no conditions.
     pub not_checkable: Option<String>,
     /// To be read with the verdict.
     pub note: Option<String>,

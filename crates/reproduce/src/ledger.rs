@@ -1,4 +1,4 @@
-//! What has become of every statement? The table of claims, beside what tests prove and what runs have shown.
+//! The verdict on every statement: the table of claims, beside what tests prove and what runs have shown.
 //!
 //! Three tables, all in `claims/`: `claims.csv` says what the papers say and when we believe it; `tests.csv` names the tests that check
 //! statements in every CI run (written by `cargo xtask generate` from the tests' own words); `verdicts.csv` holds what `bufferlab reproduce --record`
@@ -30,7 +30,7 @@ pub enum Evidence<'a> {
     Test(&'a TestEvidence),
     /// Runs.
     Runs(&'a Record),
-    /// Nothing: nobody has tried.
+    /// Nothing: it was never run.
     None,
 }
 
@@ -46,7 +46,7 @@ impl Evidence<'_> {
     }
 }
 
-/// A statement and what became of it.
+/// A statement and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRow {
     /// The statement.

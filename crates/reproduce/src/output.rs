@@ -112,12 +112,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
         let (title, header) = (paper_name(paper).to_owned(), words.map(str::to_owned).to_vec());
         tables.push(PageTable { title, header, rows: rows.collect() });
     }
-    CurvesPage {
-        title: "What becomes of the papers' statements".to_owned(),
-        links,
-        tables,
-        ..CurvesPage::default()
-    }
+    CurvesPage { title: "The papers' statements, checked".to_owned(), links, tables, ..CurvesPage::default() }
 }
 
 /// Writes a file beside its place and moves it there.

@@ -20,7 +20,7 @@ use bufferlab_report::Estimate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of a statement in our hands.
+/// The verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub enum Verdict {
@@ -34,9 +34,9 @@ pub enum Verdict {
     Null,
     /// Does not hold.
     Fail,
-    /// Nobody can tell.
+    /// It cannot be decided.
     NotCheckable,
-    /// Nobody has tried.
+    /// It was never run.
     NotRun,
 }
 
@@ -86,7 +86,7 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Each of them.
     pub conditions: Vec<Measured>,
-    /// Why nobody can tell, or what to know.
+    /// Why it cannot be decided, or what to know.
     pub note: Option<String>,
 }
 

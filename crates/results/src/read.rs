@@ -88,7 +88,7 @@ impl RunResult {
         fs::read_to_string(&path).map_err(ResultsError::io("read", &path))
     }
 
-    /// How long the run took; `None` if nobody wrote it down.
+    /// How long the run took; `None` if it was not recorded.
     ///
     /// # Errors
     /// If the file is there but cannot be read.

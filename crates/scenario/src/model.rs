@@ -237,7 +237,7 @@ pub struct RdmaSpec {
     pub recovery: Recovery,
     /// Not more than a bandwidth-delay product is in flight, whatever the congestion control allows.
     pub window_limit: bool,
-    /// `None`: what nobody asks for again is lost for ever.
+    /// `None`: losses that the receiver cannot report are never repaired.
     pub retransmission_timeout: Option<Time>,
     /// Go-back-N repeats a negative acknowledgement after this time; `None`: one per gap.
     pub nack_interval: Option<Time>,
@@ -315,7 +315,7 @@ pub struct PersistentSpec {
     pub idle_restart: bool,
 }
 
-/// Sending by the clock, whatever becomes of the packets.
+/// Sends by the clock, without feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
     /// Rate on the wire while a flow sends, headers included.

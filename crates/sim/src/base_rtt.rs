@@ -46,7 +46,7 @@ impl Paths<'_> {
         longest
     }
 
-    /// Serialization and propagation of a packet that waits for nobody; `None` if there is no path.
+    /// Serialization and propagation of a packet that never waits; `None` if there is no path.
     fn one_way(&self, src: u32, dst: u32, bytes: u32) -> Option<Time> {
         let mut link = &self.links[src as usize];
         let mut time = Time::ZERO;

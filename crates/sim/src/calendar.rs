@@ -199,7 +199,7 @@ impl Calendar {
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
 
-    /// Moves relative time 0 to the start of the bucket that holds `base`, so that 44 bits suffice for ever. All buckets are
+    /// Moves relative time 0 to the start of the bucket that holds `base`, so that 44 bits always suffice. All buckets are
     /// re-laid; happens every 8.8 s of simulated time and after long silence.
     #[cold]
     fn rebase(&mut self, base: u64) {

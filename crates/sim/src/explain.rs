@@ -23,7 +23,7 @@ pub enum ExplainedEvent {
     Eviction,
     /// Either kind of loss: refused or removed.
     Loss,
-    /// A switch told the sender behind an ingress queue to stop.
+    /// A switch paused the sender behind an ingress queue.
     Pause,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Sighting {
     pub(crate) packet: PacketId,
     pub(crate) size: u32,
     pub(crate) reason: &'static str,
-    /// For a pause: the ingress queue whose sender shall stop.
+    /// For a pause: the ingress queue whose sender must stop.
     pub(crate) ingress: Option<IngressId>,
 }
 
@@ -146,7 +146,7 @@ impl Simulation {
         // A marked packet is already stored; what was compared is the length before it.
         let own = if sighting.event == ExplainedEvent::Mark { u64::from(sighting.size) } else { 0 };
         let mut inputs = Vec::new();
-        // Policies with lossless classes tell of the ingress queue of that number.
+        // Policies with lossless classes report the ingress queue of that number.
         let probed = sighting.ingress.map_or(queue, |ingress| QueueId(ingress.0));
         core.policy().probe(probed, buffer, &mut |name, value| inputs.push((name, value)));
         let limit_bytes = match sighting.event {

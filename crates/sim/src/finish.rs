@@ -142,7 +142,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Samples the chosen switch: its total, and of its queues length, threshold and what the policy tells of them.
+    /// Samples the chosen switch: its total, and for its queues length, threshold and the policy's probes.
     pub(crate) fn sample(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let switch = self.output.sample_switch;
         let node = &self.switches[switch as usize];

@@ -1,4 +1,4 @@
-//! Flows alive now: senders, receivers and what is told about them, in three parallel slabs.
+//! Live flows: senders, receivers and what is recorded about them, in three parallel slabs.
 //!
 //! A flow's *handle* is its slot with a generation above it, so that a policy which remembers flows does not take a new
 //! flow for an old one that had the same slot. A slot is reused once the sender is done, no packet of the flow is left
@@ -116,7 +116,7 @@ pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Apart, so that a receiver of TCP is not larger for it.
     Rdma(Box<Responder>),
-    /// Nobody acknowledges: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
+    /// No acknowledgements: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
     Counting {
         missing: u32,
     },

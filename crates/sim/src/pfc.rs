@@ -293,7 +293,7 @@ impl Simulation {
         self.end_pause(Target::of(key))
     }
 
-    /// A pause may be over because nobody has repeated it.
+    /// A pause may be over because it was not repeated.
     pub(crate) fn handle_pause_expiry(&mut self, key: u32) -> Result<(), SimError> {
         let now = self.now;
         let Some(state) = self.pfc.as_mut().and_then(|pfc| pfc.state_of(key)) else { return Ok(()) };
@@ -363,7 +363,7 @@ impl Simulation {
         }
     }
 
-    /// Pauses or storms have ended whose rows nobody has yet.
+    /// Pauses or storms have ended whose rows are not written yet.
     #[inline]
     pub(crate) fn has_pause_rows(&self) -> bool {
         self.pfc.as_ref().is_some_and(|pfc| pfc.spans.len() + pfc.storm_rows.len() > 0)

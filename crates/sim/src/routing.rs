@@ -114,7 +114,7 @@ impl Routes {
     /// Whether prescribed routes lead every packet somewhere.
     ///
     /// # Errors
-    /// If packets for a host would go round for ever.
+    /// If packets for a host would loop.
     pub(crate) fn check(&self, topology: &Topology) -> Result<(), SimError> {
         let Some((host, switches)) = self.find_loop(topology) else { return Ok(()) };
         let names: Vec<_> =
@@ -123,7 +123,7 @@ impl Routes {
         Err(SimError::RoutingLoop { host, switches: names.join(", ") })
     }
 
-    /// A host, and switches among which packets for it would go round for ever.
+    /// A host, and switches among which packets for it would loop.
     fn find_loop(&self, topology: &Topology) -> Option<(u32, Vec<u32>)> {
         let peers: Vec<Vec<Node>> = (0..topology.switches.len() as u32)
             .map(|switch| topology.ports_of(switch).iter().map(|port| port.peer).collect())

@@ -11,7 +11,7 @@
 //!
 //! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full payload. Congestion
 //! windows are in segments too. A congestion control is one file in `congestion/` and one entry in
-//! [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in [`rdma`], with the same congestion controls. Traffic without any (open loop) is a [`PacedSender`] alone: nobody acknowledges.
+//! [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in [`rdma`], with the same congestion controls. Traffic without any (open loop) is a [`PacedSender`] alone, without acknowledgements.
 //!
 //! ```
 //! use bufferlab_params::Profile;
@@ -64,7 +64,7 @@ pub use telemetry::{HopReport, MAX_HOPS};
 
 use bufferlab_units::{BitRate, Time};
 
-/// The word for no congestion control at all in scenarios: packets at a rate, whatever becomes of them ([`PacedSender`]).
+/// The word for no congestion control in scenarios: packets at a fixed rate, without feedback ([`PacedSender`]).
 pub const UNRESPONSIVE: &str = "none";
 
 /// Parameters of a TCP flow or a queue pair; many flows share one.

@@ -1,4 +1,4 @@
-//! Unresponsive traffic: packets at a rate, whatever becomes of them (UDP, constant bit rate, packet trains).
+//! Unresponsive traffic: packets at a fixed rate, without feedback (UDP, constant bit rate, packet trains).
 
 use crate::{Segment, SenderCounters};
 use bufferlab_units::{RandomStream, Time};

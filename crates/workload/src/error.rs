@@ -6,7 +6,7 @@ use crate::Pattern;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// One host has nobody to talk to.
+    /// There is only one host.
     #[error("traffic needs at least two hosts, there are {hosts}; add hosts to the topology")]
     TooFewHosts {
         /// Hosts given.
@@ -55,7 +55,7 @@ pub enum SourceError {
         /// Bytes of all answers together.
         request_bytes: u64,
     },
-    /// A closed loop in which nobody asks, or about nothing.
+    /// A closed loop without clients, threads, items or bytes.
     #[error("a closed loop needs clients, threads, items and bytes per item, at least one of each")]
     EmptyLoop,
     /// A closed loop whose client has too few servers.

@@ -79,7 +79,7 @@ impl PoissonSource {
     /// Prepares the processes.
     ///
     /// # Errors
-    /// [`SourceError`] when the pattern does not fit the racks, a sender has nobody to send to, or the rate is not a rate.
+    /// [`SourceError`] when the pattern does not fit the racks, a sender has no receiver, or the rate is not a rate.
     pub fn new(params: PoissonParams<'_>) -> Result<Self, SourceError> {
         let PoissonParams { seed, label, pattern, class, .. } = params;
         let partners = match params.between {

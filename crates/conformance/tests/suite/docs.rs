@@ -31,7 +31,8 @@ fn parameter_row(param: &ParamInfo) -> String {
 fn generated(info: &PolicyInfo) -> String {
     let mut text = String::new();
     let aliases: Vec<_> = info.aliases.iter().map(|alias| format!("`{alias}`")).collect();
-    let _ = writeln!(text, "Name `{}` (also {}). {}", info.name, aliases.join(", "), cell(info.summary));
+    let also = if aliases.is_empty() { String::new() } else { format!(" (also {})", aliases.join(", ")) };
+    let _ = writeln!(text, "Name `{}`{also}. {}", info.name, cell(info.summary));
     let _ = writeln!(text, "Source: {} Work per decision: {}.\n", cell(info.source), cell(info.cost));
     if info.params.is_empty() {
         text.push_str("No parameters.\n");

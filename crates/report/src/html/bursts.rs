@@ -34,7 +34,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     let delays: Vec<Markup> = delays(report);
     Ok(Some(html! {
         p.soft {
-            "Traffic without congestion control: packets leave at a rate, whatever becomes of them. A burst came through if none of its packets was lost."
+            "Traffic without congestion control: packets leave at a fixed rate, without feedback. A burst came through if none of its packets was lost."
             (pooled(report))
         }
         (legend(report, Mark::Points))

@@ -95,7 +95,7 @@ pub struct TestEvidence {
 pub struct Record {
     /// The statement.
     pub id: String,
-    /// What became of it.
+    /// Its verdict.
     pub verdict: Verdict,
     /// What was measured, in words.
     pub measured: String,

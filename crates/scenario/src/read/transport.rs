@@ -225,7 +225,7 @@ fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Op
     Some(Some(Pacing { rate: rate?, spacing }))
 }
 
-/// Nobody acknowledges open-loop packets: keys of TCP are left out of the resolved scenario, with a warning where written.
+/// Open-loop packets are not acknowledged: keys of TCP are left out of the resolved scenario, with a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
     const KEYS: [&str; 12] = [
         "kind",
@@ -275,7 +275,7 @@ fn window(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<In
     Some(InitialWindow::Segments(DEFAULT_WINDOW))
 }
 
-/// A transport that nobody uses is probably a misunderstanding.
+/// A transport that no workload uses is probably a misunderstanding.
 pub(crate) fn warn_about_unused(root: &Reader<'_>, transports: &Transports) {
     if !transports.entries.iter().any(|entry| entry.used) {
         return;
@@ -295,7 +295,7 @@ fn uses_ecn(control: &ControlChoice) -> bool {
     control.info().is_some_and(|info| info.uses_ecn)
 }
 
-/// A congestion control that waits for marks, and nobody marks.
+/// A congestion control that waits for marks, on switches that do not mark.
 pub(crate) fn warn_about_ecn(root: &Reader<'_>, transports: &Transports, switches: &[SwitchSpec]) {
     if switches.iter().any(|switch| switch.ecn.is_some()) {
         return;

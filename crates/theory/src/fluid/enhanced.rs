@@ -135,7 +135,7 @@ impl Control for Enhanced {
                 port.growth = (port.growth + time * net).max(0.0);
             }
             if flow.stored > 0.0 && (net <= 0.0 || flow.refused > 0.0) {
-                // Windows go by although nobody waits for their ends.
+                // Windows pass although nothing waits for their ends.
                 let windows = ((view.now + time - port.window_start) / self.law.tm1).floor();
                 if windows >= 1.0 {
                     (port.growth, port.window_start) = (0.0, port.window_start + windows * self.law.tm1);

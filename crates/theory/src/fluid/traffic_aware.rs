@@ -199,7 +199,7 @@ impl Control for TrafficAware {
                     port.nec = (port.nec + time * net).max(0.0);
                     port.oc1 += time * flow.sent;
                     if net <= 0.0 && port.oc1 > self.law.oc1 {
-                        // Nobody waits for the restart of a count that does not grow.
+                        // The restart of a count that does not grow is not an event.
                         (port.nec, port.oc1) = (0.0, port.oc1 % self.law.oc1);
                     }
                 }

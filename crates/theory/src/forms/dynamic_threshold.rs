@@ -7,7 +7,7 @@ use super::{Domain, above, all_positive, at_least_one, at_most, check, not_negat
 /// What the congested queues of a buffer hold once nothing changes any more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
-    /// What nobody holds: B − Q (size).
+    /// The free buffer: B − Q (size).
     pub free: f64,
     /// What all queues hold together: Q (size).
     pub occupancy: f64,

@@ -1,7 +1,7 @@
 //! DCQCN: rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
 //! Alpha, cuts and increases follow timers of microseconds. They are brought up to date when the flow sends or hears something, so a flow needs
-//! no timer event: between two such moments nobody sees its rate.
+//! no timer event: between two such moments its rate has no effect.
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;

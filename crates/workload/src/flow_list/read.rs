@@ -77,7 +77,7 @@ struct TimeColumn {
 }
 
 impl Columns {
-    /// Finds the columns in a header, and those that nobody asked for.
+    /// Finds the columns in a header, and those that are not known.
     fn find(path: &Path, names: StringRecord) -> Result<(Self, Vec<String>), FlowListError> {
         let found: Vec<String> = names.iter().map(str::to_owned).collect();
         if let Some(twice) = (1..found.len()).find(|&index| found[..index].contains(&found[index])) {

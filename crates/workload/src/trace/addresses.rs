@@ -52,7 +52,7 @@ impl AddressRule {
     }
 }
 
-/// What becomes of an address that no rule maps.
+/// What happens to an address that no rule maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmapped {
     /// The next host, in turn; the same address keeps its host.

@@ -91,7 +91,7 @@ pub(crate) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> 
     }
     let limit = ShortLimit { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
     if limit.packets == 0 && limit.bytes == 0 {
-        let message = "without a limit in packets or in bytes every flow is short for ever: set short_packets or short_bytes";
+        let message = "without a limit in packets or in bytes every flow is short forever: set short_packets or short_bytes";
         return Err(BuildError { param: "short_packets", message: message.to_owned() });
     }
     Ok(Some(ElephantTrap::new(flow_entries(params)?, params.time("flow_idle"), limit, None)))

@@ -103,7 +103,7 @@ impl Credence {
         }
     }
 
-    /// Predicts `drops[k]` for the k-th packet that arrives, whatever becomes of it; beyond the list, that it is kept. With the
+    /// Predicts `drops[k]` for the k-th packet that arrives, whether it is stored or not; beyond the list, that it is kept. With the
     /// fates of a run of Longest Queue Drop on the same arrivals that is the perfect oracle of the paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {
@@ -111,7 +111,7 @@ impl Credence {
     }
 
     /// The prediction for this arrival: `true` for a drop. Asked once for every arrival, so that errors are drawn
-    /// for arrivals and not for what the policy made of them.
+    /// for arrivals, whatever the policy decides.
     fn predict(&mut self, is_refused_by_lqd: bool) -> bool {
         let prediction = match &mut self.oracle {
             Oracle::Lqd => is_refused_by_lqd,

@@ -77,7 +77,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Largest m_fair (bytes per interval): an idle queue raises it by (a1 - a2) Q_ref in every interval, for ever. 0: derived, for `per_flow` what the port sends in an interval, \
+        doc: "Largest m_fair (bytes per interval): an idle queue raises it by (a1 - a2) Q_ref in every interval, without end. 0: derived, for `per_flow` what the port sends in an interval, \
               else none, as in the artifact. The share starts at the cap, at most 4 MB.",
     },
     ParamInfo {
@@ -100,7 +100,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(1_000_000),
         artifact_default: Some(ParamValue::Bytes(0)),
-        doc: "ETRAP: a flow that has sent so many bytes is an elephant; only elephants are dropped early. 0: every flow is one, as in the artifact.",
+        doc: "ETRAP: a flow that has sent this many bytes is an elephant; only elephants are dropped early. 0: every flow is one, as in the artifact.",
     },
     FLOW_IDLE,
     FLOW_ENTRIES,
@@ -117,7 +117,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(120),
         artifact_default: Some(ParamValue::Count(71)),
-        doc: "DPP: so many packets of a flow are its first ones. The artifact counts the packet itself and compares with one base RTT's 72.",
+        doc: "DPP: this many packets of a flow are its first ones. The artifact counts the packet itself and compares with one base RTT's 72.",
     },
     ParamInfo {
         name: "short_headroom",

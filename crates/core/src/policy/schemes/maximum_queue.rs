@@ -1,4 +1,4 @@
-//! Sharing with maximum queue lengths: everybody may take from the buffer, nobody more than a fixed length.
+//! Sharing with maximum queue lengths: every queue shares the buffer, up to a fixed length.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{

@@ -76,7 +76,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(64),
         artifact_default: None,
-        doc: "Largest N_Priority that the Shift table has entries for; more congested queues are taken for so many. The paper speaks of a few decades.",
+        doc: "Largest N_Priority that the Shift table has entries for; more congested queues count as this many. The paper says a few tens.",
     },
     ParamInfo {
         name: "egress_length",
