@@ -1,16 +1,16 @@
 //! Which files are derived from the registries, and are they fresh?
 //!
-//! Blocks inside written pages are checked by tests beside what they describe: the parameters in `docs/policies/*.md` in
-//! `bufferlab-conformance`, which can also write them, and the keys in `docs/scenarios.md` in `bufferlab-scenario`. Whole
-//! files are made, and checked, here.
+//! Blocks inside written pages are checked by tests beside what they describe: the parameters in `docs/policies/*.md`
+//! in `bufferlab-conformance`, which can also write them, and the keys in `docs/scenarios.md` in `bufferlab-scenario`.
+//! Whole files are made, and checked, here.
 
 use crate::{cargo, read, root, run};
 use bufferlab_core::POLICIES;
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
 
-/// The test that rewrites the parameters on the policies' pages when `UPDATE_DOCS` is set, and otherwise fails if they are
-/// stale.
+/// The test that rewrites the parameters on the policies' pages when `UPDATE_DOCS` is set, and otherwise fails if they
+/// are stale.
 const POLICY_PAGES: &[&str] =
     &["test", "--quiet", "-p", "bufferlab-conformance", "--test", "suite", "docs::"];
 

@@ -1,8 +1,9 @@
 //! Statements of papers, each checked by a test that carries its number, and the page that lists what was found.
 //!
-//! [`claims!`](crate::claims!) declares a list: for every claim a test, and an entry that states what the paper says, which verdict the repository
-//! publishes, and how it is checked. A claim that *fails* here is neither hidden nor tuned: its test asserts that the criterion is missed, so that a
-//! change is noticed. For a *refuted* claim the check shows the counterexample and the corrected statement.
+//! [`claims!`](crate::claims!) declares a list: for every claim a test, and an entry that states what the paper says,
+//! which verdict the repository publishes, and how it is checked. A claim that *fails* here is neither hidden nor
+//! tuned: its test asserts that the criterion is missed, so that a change is noticed. For a *refuted* claim the check
+//! shows the counterexample and the corrected statement.
 
 use std::path::Path;
 

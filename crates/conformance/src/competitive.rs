@@ -1,9 +1,10 @@
-//! The competitive view: how much of the same arrivals does each policy lose, against Longest Queue Drop and against an optimum
-//! that knows the future?
+//! The competitive view: how much of the same arrivals does each policy lose, against Longest Queue Drop and against an
+//! optimum that knows the future?
 //!
-//! Arrivals are given beforehand and do not react to losses, so that the numbers depend on the policy alone. [`Timed`] arrivals are
-//! packets with a time and a size; [`Slotted`] ones are the unit packets of the literature: in every slot packets arrive in
-//! their order, then every port sends one. For slotted arrivals at small buffers [`Slotted::optimum`] is exact.
+//! Arrivals are given beforehand and do not react to losses, so that the numbers depend on the policy alone. [`Timed`]
+//! arrivals are packets with a time and a size; [`Slotted`] ones are the unit packets of the literature: in every slot
+//! packets arrive in their order, then every port sends one. For slotted arrivals at small buffers [`Slotted::optimum`]
+//! is exact.
 //!
 //! ```
 //! use bufferlab_conformance::competitive::{Arrivals, Slotted, standings};
@@ -255,8 +256,8 @@ impl Slotted {
         Packet { id, size: UNIT as u32, egress_port: port, ..Packet::default() }
     }
 
-    /// The most packets that any policy can send, knowing the future: an exact search over what is accepted. Evictions bring nothing
-    /// to one who knows which packets he would evict.
+    /// The most packets that any policy can send, knowing the future: an exact search over what is accepted. Evictions
+    /// bring nothing to one who knows which packets he would evict.
     ///
     /// # Panics
     /// If buffer and ports allow more than a million different states: this is for tiny instances.

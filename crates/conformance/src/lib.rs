@@ -10,12 +10,13 @@
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the expected verdicts,
 //!   queue lengths and thresholds.
 //!
-//! * [`mod@claims`] are statements of papers, each with a test that carries its number and a line of a page that says what was found;
-//!   [`open_loop`] is the bench on which they are measured.
-//! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and with an optimum that knows the future.
+//! * [`mod@claims`] are statements of papers, each with a test that carries its number and a line of a page that says
+//!   what was found; [`open_loop`] is the bench on which they are measured.
+//! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and with an optimum that
+//!   knows the future.
 //!
-//! [`check`] runs all of it over a registered policy, a program's own included, and answers with a [`Report`] of every claim and its
-//! counterexample. The parts are there for subjects of another make:
+//! [`check`] runs all of it over a registered policy, a program's own included, and answers with a [`Report`] of every
+//! claim and its counterexample. The parts are there for subjects of another make:
 //!
 //! ```
 //! use bufferlab_conformance::{Subject, exhaustive, random};

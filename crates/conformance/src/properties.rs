@@ -220,8 +220,9 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
 
 /// In the same state a larger alpha means no smaller threshold, and it admits what the smaller one admits.
 ///
-/// Two devices get the same operations for as long as they answer alike and hold the same (a policy may expel packets according to
-/// alpha): their states are then the same but for alpha. Nothing is claimed beyond, for what one queue gains another may lose.
+/// Two devices get the same operations for as long as they answer alike and hold the same (a policy may expel packets
+/// according to alpha): their states are then the same but for alpha. Nothing is claimed beyond, for what one queue
+/// gains another may lose.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -373,8 +374,9 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
     .map(|_| ())
 }
 
-/// With whole cells, reserves, a limit per port, refreshed thresholds and rounded alphas: what fits into a queue's reserve is stored, no port
-/// exceeds its limit, the policy never asks for what is impossible, and the ledger is right after every operation.
+/// With whole cells, reserves, a limit per port, refreshed thresholds and rounded alphas: what fits into a queue's
+/// reserve is stored, no port exceeds its limit, the policy never asks for what is impossible, and the ledger is right
+/// after every operation.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -405,7 +407,8 @@ pub fn keeps_its_promises_on_a_chip(subject: &Subject, script: &Script) -> Resul
     .map(|_| ())
 }
 
-/// The script on a chip whose details follow from its seed. Packets are made whole cells, so that the bench's books hold.
+/// The script on a chip whose details follow from its seed. Packets are made whole cells, so that the bench's books
+/// hold.
 fn on_a_chip(script: &Script) -> Script {
     let mut chip = script.clone();
     let seed = script.config.seed;

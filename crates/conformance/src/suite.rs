@@ -42,7 +42,8 @@ pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
     try_tiny(length, |script| check_script(subject, script))
 }
 
-/// Shows `visit` all scripts of `length` operations over the tiny buffer, until it objects. Returns how many there were.
+/// Shows `visit` all scripts of `length` operations over the tiny buffer, until it objects. Returns how many there
+/// were.
 pub(crate) fn try_tiny<E>(length: u32, mut visit: impl FnMut(&Script) -> Result<(), E>) -> Result<u64, E> {
     let mut scripts = 0;
     for ports in [2, 1] {

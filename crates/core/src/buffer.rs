@@ -3,9 +3,10 @@
 //! Every stored packet is counted once in the total, once at its egress queue and port, and once at the
 //! ingress queue that it came from. Only [`crate::Switch`] writes; policies read.
 //!
-//! **What policies divide.** Space may be reserved for queues and ports ([`Reserves`]); what is left is the *shared* pool. The methods with `shared` in
-//! their names show the pool alone, and policies read only these; without reserves they equal the others. The pool's occupancy may be
-//! shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]): that is how thresholds of a chip grow stale.
+//! **What policies divide.** Space may be reserved for queues and ports ([`Reserves`]); what is left is the *shared*
+//! pool. The methods with `shared` in their names show the pool alone, and policies read only these; without reserves
+//! they equal the others. The pool's occupancy may be shown as it was some nanoseconds ago
+//! ([`crate::Hardware::threshold_refresh`]): that is how thresholds of a chip grow stale.
 
 use crate::shared_pool::{Reserves, SharedPool};
 use crate::tags::Tags;
@@ -108,7 +109,8 @@ impl Buffer {
         Self::with_reserves(capacity, ports, queues_per_port, Reserves::default(), ports)
     }
 
-    /// The same with space set aside, and with packets from `ingress_ports` ports: those of the other memories of a switch, too.
+    /// The same with space set aside, and with packets from `ingress_ports` ports: those of the other memories of a
+    /// switch, too.
     ///
     /// # Panics
     /// If there are more than 65,535 queues, or more is set aside than the memory has.

@@ -100,7 +100,8 @@ impl Classifier {
         Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }
     }
 
-    /// A classifier of one's own behind [`Self::identity`]: what a policy from outside hands out with [`crate::Policy::take_classifier`].
+    /// A classifier of one's own behind [`Self::identity`]: what a policy from outside hands out with
+    /// [`crate::Policy::take_classifier`].
     #[must_use]
     pub fn own(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
         let own = Own { classify, queues_per_port, last: None };
@@ -125,8 +126,8 @@ impl Classifier {
         }
     }
 
-    /// The queue of the last packet of this flow, if it was the last one classified; else the queue that its next one would join if
-    /// it came now.
+    /// The queue of the last packet of this flow, if it was the last one classified; else the queue that its next one
+    /// would join if it came now.
     #[must_use]
     pub(crate) fn queue(&self, flow: u32, priority: u8, tags: Tags) -> u8 {
         let mapped = self.mapped(priority);
@@ -143,7 +144,8 @@ impl Classifier {
     }
 }
 
-/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a limit, and again after silence.
+/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a limit, and again after
+/// silence.
 ///
 /// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks of hosts do not
 /// count. Short flows may be redirected to a queue of their own (Dynamic Packet Prioritization). When a flow
@@ -158,8 +160,8 @@ pub struct ElephantTrap {
 }
 
 impl ElephantTrap {
-    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for longer than `idle`. Short flows keep the
-    /// queue of the map unless `short_queue` names another one.
+    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for longer than `idle`.
+    /// Short flows keep the queue of the map unless `short_queue` names another one.
     #[must_use]
     pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
         Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }

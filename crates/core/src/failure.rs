@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub struct PolicyFailure {
     /// When.
     pub now: Time,
-    /// For which egress queue the policy had been called, numbered as the policy sees them; `None` where a call is about no queue.
+    /// For which egress queue the policy had been called, numbered as the policy sees them; `None` where a call is
+    /// about no queue.
     pub queue: Option<QueueId>,
     /// Which method of [`crate::Policy`] it was: `"admit"`.
     pub hook: &'static str,

@@ -8,8 +8,8 @@ const WAYS: usize = 4;
 
 /// One flow in one direction.
 ///
-/// A flow's acknowledgements travel the other way and often through the same switch; they carry the flow's handle but are
-/// not its data, so they are counted as a flow of their own.
+/// A flow's acknowledgements travel the other way and often through the same switch; they carry the flow's handle but
+/// are not its data, so they are counted as a flow of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey(u64);
 
@@ -33,8 +33,8 @@ struct Slot<T> {
 /// A table of flows with a fixed number of slots, four to a set, as a switch would build it in SRAM. A lookup
 /// reads one set.
 ///
-/// A flow that finds its set full takes the place of the one that was silent for longest, which starts anew when it comes
-/// back: with too small a table elephants look like mice now and then, never the other way round.
+/// A flow that finds its set full takes the place of the one that was silent for longest, which starts anew when it
+/// comes back: with too small a table elephants look like mice now and then, never the other way round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTable<T> {
     slots: Vec<Slot<T>>,
@@ -43,16 +43,16 @@ pub struct FlowTable<T> {
 }
 
 impl<T: Copy + Default> FlowTable<T> {
-    /// Room for `flows` flows (rounded up to a power of two, at least four), each forgotten after being silent for longer than
-    /// `idle`.
+    /// Room for `flows` flows (rounded up to a power of two, at least four), each forgotten after being silent for
+    /// longer than `idle`.
     #[must_use]
     pub fn new(flows: usize, idle: Time) -> Self {
         let slots = flows.next_power_of_two().max(WAYS);
         Self { slots: vec![Slot::default(); slots], set_mask: (slots / WAYS - 1) as u64, idle }
     }
 
-    /// A packet of the flow `key` arrives: what is known of the flow, to be updated. The default, if the flow is new, was silent
-    /// for too long, or was displaced.
+    /// A packet of the flow `key` arrives: what is known of the flow, to be updated. The default, if the flow is new,
+    /// was silent for too long, or was displaced.
     #[inline]
     pub fn touch(&mut self, now: Time, key: FlowKey) -> &mut T {
         let first = self.first_slot(key);

@@ -1,7 +1,8 @@
 //! What a chip does otherwise than the papers' ideal switch; the default is the ideal.
 //!
-//! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies need not know. (Memory in slices is not
-//! here: a slice is a [`crate::Switch`] of its own. Cut-through is the driver's, which knows when a packet's first bits arrive.)
+//! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies need not know.
+//! (Memory in slices is not here: a slice is a [`crate::Switch`] of its own. Cut-through is the driver's, which knows
+//! when a packet's first bits arrive.)
 
 use crate::shared_pool::Reserves;
 use crate::weight::Weight;
@@ -12,10 +13,11 @@ use bufferlab_units::Time;
 /// Deviations of a chip from the ideal of bytes, one pool and instant thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Memory is allocated in cells of this many bytes, and a packet occupies whole cells (Trident+: 208 B). 1: bytes. Schedulers that count
-    /// bytes count cells, too.
+    /// Memory is allocated in cells of this many bytes, and a packet occupies whole cells (Trident+: 208 B). 1: bytes.
+    /// Schedulers that count bytes count cells, too.
     pub cell_bytes: u32,
-    /// Space that is set aside for each queue and port. Its packets are stored without asking the policy, which divides the rest.
+    /// Space that is set aside for each queue and port. Its packets are stored without asking the policy, which divides
+    /// the rest.
     pub reserves: Reserves,
     /// Most bytes that a port's queues may hold together, reserves included; `None`: no limit.
     pub port_limit: Option<u64>,

@@ -62,10 +62,11 @@ pub struct MarkerConfig {
 
 /// Buffer-aware marking: mark on departure when the length that remains exceeds `max(floor, factor · (B − Q))`.
 ///
-/// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, senders are notified before the queue meets its threshold, however
-/// little of the buffer is left: the condition on the length alone knows only an empty buffer.
+/// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, senders are notified before the queue meets its
+/// threshold, however little of the buffer is left: the condition on the length alone knows only an empty buffer.
 ///
-/// Source: BCC (Bai, Hu, Chen, Tan, Xiong, APNet 2017; ToN 2021), as its public precursor does it: h = 0.375, floor 18 KB.
+/// Source: BCC (Bai, Hu, Chen, Tan, Xiong, APNet 2017; ToN 2021), as its public precursor does it: h = 0.375, floor
+/// 18 KB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedBufferCondition {
     /// No mark by this condition up to this length (bytes): it keeps the link busy when the buffer is nearly full.

@@ -1,8 +1,8 @@
 //! What every other policy would have said: the registered policies as bystanders of one switch.
 //!
-//! A member of the panel is shown each arrival before the switch decides, and afterwards what really happened. So its internal
-//! state (congested queues, drain rates, port states, flow tables) has the history of *this* run, and its verdict is about *this*
-//! buffer; it never sees what its own verdicts would have led to.
+//! A member of the panel is shown each arrival before the switch decides, and afterwards what really happened. So its
+//! internal state (congested queues, drain rates, port states, flow tables) has the history of *this* run, and its
+//! verdict is about *this* buffer; it never sees what its own verdicts would have led to.
 
 use crate::buffer::{Buffer, QueueId, Stored};
 use crate::policy::policies;
@@ -37,8 +37,8 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The members for a switch of this shape, the one that is named in `own` with these parameters and all others with their defaults.
-    /// Policies that refuse the shape (a buffer too small to partition, say) are absent.
+    /// The members for a switch of this shape, the one that is named in `own` with these parameters and all others with
+    /// their defaults. Policies that refuse the shape (a buffer too small to partition, say) are absent.
     #[must_use]
     pub fn new(shape: &SwitchShape, own: (&str, &[(String, ParamValue)])) -> Self {
         let member = |info: &'static crate::policy::PolicyInfo| {

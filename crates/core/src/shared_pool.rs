@@ -1,7 +1,7 @@
 //! What a memory with reserves, or with stale thresholds, keeps beyond its plain ledger: the pool that policies divide.
 //!
-//! A queue uses its own reserve first, then its port's, then the pool, and gives back in the opposite order. So what a queue or port holds of the pool
-//! follows from its length alone, and no packet needs to know where its bytes are.
+//! A queue uses its own reserve first, then its port's, then the pool, and gives back in the opposite order. So what a
+//! queue or port holds of the pool follows from its length alone, and no packet needs to know where its bytes are.
 
 /// Bytes set aside, the same for every queue and for every port of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -56,7 +56,8 @@ pub struct Transmission {
     pub size: u32,
     /// The queue that it left.
     pub queue: QueueId,
-    /// Marked on departure: set its congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on arrival.
+    /// Marked on departure: set its congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on
+    /// arrival.
     pub marked: bool,
 }
 
@@ -133,7 +134,8 @@ pub struct SwitchConfig {
     pub seed: u64,
     /// Where it deviates from the ideal.
     pub hardware: Hardware,
-    /// Ports that packets may come from beyond [`Self::port_rates`]: where this is one of several memories of a chip, the ports of the others.
+    /// Ports that packets may come from beyond [`Self::port_rates`]: where this is one of several memories of a chip,
+    /// the ports of the others.
     pub foreign_ports: usize,
     /// Bit p: priority p is lossless; policies that know of PFC pause its senders.
     pub lossless: u32,
@@ -186,8 +188,8 @@ impl SwitchConfig {
     /// A switch with the registered policy `name` and the given parameters.
     ///
     /// # Errors
-    /// If the policy is unknown, a parameter is unknown, out of its domain or unfit for this switch, or more is set aside for queues
-    /// and ports than there is.
+    /// If the policy is unknown, a parameter is unknown, out of its domain or unfit for this switch, or more is set
+    /// aside for queues and ports than there is.
     pub fn build(
         &self,
         name: &str,
@@ -262,7 +264,8 @@ impl<P: Policy> Switch<P> {
     /// A switch with this policy.
     ///
     /// # Panics
-    /// If a queue is in no group of the scheduler: its packets would never leave. If more is set aside than the memory has.
+    /// If a queue is in no group of the scheduler: its packets would never leave. If more is set aside than the memory
+    /// has.
     #[must_use]
     pub fn new(config: &SwitchConfig, mut policy: P) -> Self {
         assert!(
@@ -395,9 +398,10 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// What is wrong with the policy, once: an error inside it, or the first demand that could not be met. A packet that was refused with
-    /// [`DropReason::PolicyFault`] says that there is something; hooks and timers fail silently, so a driver also asks after
-    /// [`Self::handle_timeout`] and at the end. The switch itself goes on: it refused, and its accounts are right.
+    /// What is wrong with the policy, once: an error inside it, or the first demand that could not be met. A packet
+    /// that was refused with [`DropReason::PolicyFault`] says that there is something; hooks and timers fail silently,
+    /// so a driver also asks after [`Self::handle_timeout`] and at the end. The switch itself goes on: it refused, and
+    /// its accounts are right.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.policy.take_failure().or_else(|| self.impossible.take().map(|failure| *failure))
@@ -418,8 +422,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Shows policies the pool as it was at the last multiple of the refresh interval: nothing has changed since then, because this is
-    /// called before every change.
+    /// Shows policies the pool as it was at the last multiple of the refresh interval: nothing has changed since then,
+    /// because this is called before every change.
     fn refresh(&mut self, now: Time) {
         if let Some(interval) = self.hardware.threshold_refresh
             && now >= self.next_refresh
@@ -660,8 +664,9 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// From now on (`true`) packets of `priority` are discarded that come from `port` or are to leave through it, whatever the policy says: what
-    /// a PFC watchdog with action *drop* does to a queue that is stormed by pauses. What is stored stays; see [`Self::flush`].
+    /// From now on (`true`) packets of `priority` are discarded that come from `port` or are to leave through it,
+    /// whatever the policy says: what a PFC watchdog with action *drop* does to a queue that is stormed by pauses. What
+    /// is stored stays; see [`Self::flush`].
     pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
         let mask = &mut self.ports[usize::from(port)].discarding;
         if discarding {
@@ -681,7 +686,8 @@ impl<P: Policy> Switch<P> {
         (to | from) >> arrival.priority & 1 != 0
     }
 
-    /// Removes all packets of `queue` without sending them. The observer hears of each eviction, and of senders that may go on because of it.
+    /// Removes all packets of `queue` without sending them. The observer hears of each eviction, and of senders that
+    /// may go on because of it.
     pub fn flush<O: Observer>(&mut self, now: Time, queue: QueueId, reason: DropReason, observer: &mut O) {
         self.refresh(now);
         while self.remove(now, queue, End::Head, reason, observer) {}

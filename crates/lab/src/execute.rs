@@ -38,8 +38,8 @@ pub trait Watcher: Sync {
     fn update(&self, index: usize, progress: &Progress);
     /// Job `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
-    /// Does the work of a job on its thread: calls `work` once. A policy in another language does here what it needs around
-    /// a whole run.
+    /// Does the work of a job on its thread: calls `work` once. A policy in another language does here what it needs
+    /// around a whole run.
     fn around(&self, _index: usize, work: &mut dyn FnMut()) {
         work();
     }
@@ -99,8 +99,9 @@ pub fn execute(
     execute_then(jobs, how, watcher, |_, result| result)
 }
 
-/// Does all jobs as [`execute`] does. After each job, and before the next one on the same thread, `then` is called with the
-/// index of the job and its outcome; its results are returned. So a front end that keeps little of a run frees memory early.
+/// Does all jobs as [`execute`] does. After each job, and before the next one on the same thread, `then` is called with
+/// the index of the job and its outcome; its results are returned. So a front end that keeps little of a run frees
+/// memory early.
 ///
 /// # Errors
 /// If threads cannot be started.
@@ -127,14 +128,16 @@ pub fn execute_then<R: Send>(
         Ok(finished)
     };
     let work = |(index, job)| then(index, run((index, job)));
-    // One at a time: the next job goes to an idle thread, so that a long one at the end of a thread's share delays no other.
+    // One at a time: the next job goes to an idle thread, so that a long one at the end of a thread's share delays no
+    // other.
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
 
 /// Does one job on this thread; `go_on` receives its progress, and ends it by returning `false`.
 ///
 /// # Errors
-/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`; then the folder is as it was before.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`; then the folder is as it was
+/// before.
 pub fn execute_one(
     job: &Job,
     verify: bool,

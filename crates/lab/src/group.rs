@@ -1,8 +1,8 @@
 //! Folders that hold several runs: what may already lie there, so that one table never mixes two experiments.
 //!
-//! A comparison keeps its runs in `<policy>/seed-<n>/`, a run with several seeds in `seed-<n>/`. Runs that are there already
-//! and are not made again stay, and are shown together with the new ones; so they must be runs of the same scenario, which is
-//! checked by what they have stored: it must be what this command line would have stored.
+//! A comparison keeps its runs in `<policy>/seed-<n>/`, a run with several seeds in `seed-<n>/`. Runs that are there
+//! already and are not made again stay, and are shown together with the new ones; so they must be runs of the same
+//! scenario, which is checked by what they have stored: it must be what this command line would have stored.
 
 use crate::PlanError;
 use crate::execute::has_stored;
@@ -42,7 +42,8 @@ struct Present {
 
 /// Checks that runs may be added to `out`; answers the finished runs there that stay.
 ///
-/// `new` are the folders that will be replaced; `load` loads the scenario for a policy (the scenario's own if `None`) and a seed.
+/// `new` are the folders that will be replaced; `load` loads the scenario for a policy (the scenario's own if `None`)
+/// and a seed.
 ///
 /// # Errors
 /// If `out` holds anything else than such runs and their report, or runs of another scenario.

@@ -1,4 +1,5 @@
-//! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and into which folders they go.
+//! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and into which folders
+//! they go.
 
 use crate::group::{self, Layout};
 use crate::{Job, PlanError};
@@ -10,7 +11,8 @@ use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Loads the scenario with what the user has changed and then these overrides, as [`bufferlab_scenario::load`] takes them.
+/// Loads the scenario with what the user has changed and then these overrides, as [`bufferlab_scenario::load`] takes
+/// them.
 pub type Load<'a> = dyn Fn(&[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
 /// A policy to be compared, or all of them.
@@ -18,7 +20,8 @@ pub type Load<'a> = dyn Fn(&[(String, String)]) -> Result<Loaded, LoadError> + '
 pub enum PolicyChoice {
     /// One policy of the registry.
     One(&'static PolicyInfo),
-    /// Every built-in policy: what a program brings along must be named, so that the word means the same in every process.
+    /// Every built-in policy: what a program brings along must be named, so that the word means the same in every
+    /// process.
     All,
 }
 
@@ -49,7 +52,8 @@ pub struct Plan {
     pub left_out: Vec<(String, String)>,
 }
 
-/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in `out`, or `seed-<n>` below it.
+/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in `out`, or `seed-<n>`
+/// below it.
 ///
 /// # Errors
 /// If the scenario does not load, or something else lies in `out`.
@@ -132,8 +136,8 @@ pub(crate) fn own_policy(scenario: &Scenario) -> String {
     scenario.switches.first().map(|switch| switch.policy.clone()).unwrap_or_default()
 }
 
-/// The policies that are asked for, and whether that is all of them: then the scenario's own is the baseline, which keeps the
-/// parameters that the scenario gives it.
+/// The policies that are asked for, and whether that is all of them: then the scenario's own is the baseline, which
+/// keeps the parameters that the scenario gives it.
 pub(crate) fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<String>, bool) {
     if !choices.iter().any(|choice| matches!(choice, PolicyChoice::All)) {
         let one = |choice: &PolicyChoice| match choice {

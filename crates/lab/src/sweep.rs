@@ -113,7 +113,8 @@ impl SweepPlan {
         job.dir.strip_prefix(&self.request.out).unwrap_or(&job.dir).display().to_string()
     }
 
-    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_HTML`]; answers the headline metrics as text.
+    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_HTML`]; answers the headline metrics
+    /// as text.
     ///
     /// # Errors
     /// If a result cannot be read or a file not be written.
@@ -163,8 +164,8 @@ fn in_a_name(value: &str) -> String {
     value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
 }
 
-/// What makes two sweeps the same, so that one may continue the other: the scenario's file and the varied keys; values, policies and seeds may be
-/// added.
+/// What makes two sweeps the same, so that one may continue the other: the scenario's file and the varied keys; values,
+/// policies and seeds may be added.
 fn description(request: &SweepRequest) -> String {
     let mut text = String::from("# The sweep that fills this folder.\n");
     let _ = writeln!(text, "scenario = {:?}", request.scenario_file);

@@ -103,7 +103,8 @@ impl Params {
         Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
-    /// Whether the value of `name` is the default: a default that does not suit an unusual switch is no mistake of the user, a chosen value is.
+    /// Whether the value of `name` is the default: a default that does not suit an unusual switch is no mistake of the
+    /// user, a chosen value is.
     ///
     /// # Panics
     /// If no such parameter is declared.

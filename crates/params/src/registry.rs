@@ -34,7 +34,8 @@ use std::sync::{PoisonError, RwLock};
 /// Longest name (bytes): names are columns and folders.
 const LONGEST_NAME: usize = 40;
 
-/// Words with another meaning where a name is expected: on the command line, in a scenario's table, for "no congestion control".
+/// Words with another meaning where a name is expected: on the command line, in a scenario's table, for "no congestion
+/// control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Folders of results are called so.
 const RESERVED_PREFIX: &str = "seed-";
@@ -158,12 +159,14 @@ impl<E: Entry> Registry<E> {
     /// Register before anything runs: a scenario is read with the entries that are known then.
     ///
     /// # Errors
-    /// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its domain.
+    /// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its
+    /// domain.
     pub fn register(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, false)
     }
 
-    /// Like [`Self::register`], for entries that share a table with keys that all of them have: no parameter may be called like one.
+    /// Like [`Self::register`], for entries that share a table with keys that all of them have: no parameter may be
+    /// called like one.
     ///
     /// # Errors
     /// As [`Self::register`]; if a parameter is called like one of `common`.
@@ -181,8 +184,9 @@ impl<E: Entry> Registry<E> {
         self.add(entry, true)
     }
 
-    /// Like [`Self::register`], but takes the place of an own entry of the same name: for interactive work in which an entry
-    /// is written, tried and written again. Built-in entries cannot be replaced. What was built of the old one goes on.
+    /// Like [`Self::register`], but takes the place of an own entry of the same name: for interactive work in which an
+    /// entry is written, tried and written again. Built-in entries cannot be replaced. What was built of the old one
+    /// goes on.
     ///
     /// # Errors
     /// As [`Self::register`]; if one of the names belongs to another entry.

@@ -11,7 +11,8 @@ use std::fmt;
 pub enum ParamValue {
     /// As a default only: the value must be given; here is an example, as a scenario file would write it.
     Required(&'static str),
-    /// As a default only: nothing was given, and a rule decides, here in words. What it depends on is known where the entry is built.
+    /// As a default only: nothing was given, and a rule decides, here in words. What it depends on is known where the
+    /// entry is built.
     Computed(&'static str),
     /// As a default only: the same with an example, as a scenario file would write it.
     Derived(&'static str, &'static str),

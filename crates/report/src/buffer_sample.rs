@@ -31,8 +31,9 @@ impl BufferSample {
     }
 }
 
-/// Calls `each` with every sample of the arrival phase, in the order of time. A sample that does not show every byte of its switch, because the
-/// scenario chose the ports (`sample_ports`), tells nothing of a priority and is left out, as is a switch whose buffer is not known.
+/// Calls `each` with every sample of the arrival phase, in the order of time. A sample that does not show every byte of
+/// its switch, because the scenario chose the ports (`sample_ports`), tells nothing of a priority and is left out, as
+/// is a switch whose buffer is not known.
 ///
 /// # Errors
 /// If the table cannot be read.
@@ -80,7 +81,8 @@ pub fn visit_buffer_samples(
     Ok(())
 }
 
-/// What a priority holds of the sampled switch's buffer, over the samples of the arrival phase (% of the buffer, headroom included).
+/// What a priority holds of the sampled switch's buffer, over the samples of the arrival phase (% of the buffer,
+/// headroom included).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PriorityOccupancy {
     /// The switch.

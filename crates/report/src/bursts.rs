@@ -1,4 +1,5 @@
-//! The fate of open-loop traffic: which bursts came through whole, how long packets waited, and who got which share of its port.
+//! The fate of open-loop traffic: which bursts came through whole, how long packets waited, and who got which share of
+//! its port.
 
 use crate::error::ReportError;
 use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow};
@@ -120,7 +121,8 @@ impl PortShare {
     }
 }
 
-/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything. `None` without values, or if all are zero.
+/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything. `None` without values, or if
+/// all are zero.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
@@ -185,7 +187,8 @@ impl Bursts {
     }
 }
 
-/// The length L, of those that occur (or 0), with the fewest exceptions from "up to L absorbed, beyond it not". The least of several.
+/// The length L, of those that occur (or 0), with the fewest exceptions from "up to L absorbed, beyond it not". The
+/// least of several.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     // With a cut at 0 every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;

@@ -53,7 +53,8 @@ impl CurveLine {
     }
 }
 
-/// Where a number that comes from elsewhere would lie in a chart: a hollow marker in the colour of the line that it is about.
+/// Where a number that comes from elsewhere would lie in a chart: a hollow marker in the colour of the line that it is
+/// about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveMark {
     /// Name of the line.

@@ -1,6 +1,8 @@
-//! How does a reader look at a grid of results from another side? The numbers of a page, and a script that draws any metric over any axis.
+//! How does a reader look at a grid of results from another side? The numbers of a page, and a script that draws any
+//! metric over any axis.
 //!
-//! The page holds all numbers as JSON, and the script as text: one file, no network. Without JavaScript the explorer is not there, and the page's fixed charts are.
+//! The page holds all numbers as JSON, and the script as text: one file, no network. Without JavaScript the explorer is
+//! not there, and the page's fixed charts are.
 
 use crate::statistics::Estimate;
 use maud::{Markup, PreEscaped, html};
@@ -102,7 +104,8 @@ impl Explorer {
     }
 }
 
-/// Places of values along an axis: numbers, or sizes, times and rates with their units (`"50 KB"`, `"1 MB"`), in the unit of the first.
+/// Places of values along an axis: numbers, or sizes, times and rates with their units (`"50 KB"`, `"1 MB"`), in the
+/// unit of the first.
 ///
 /// `None` if one of them is neither, or if they are of different kinds.
 ///

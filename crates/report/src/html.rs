@@ -1,4 +1,5 @@
-//! The page: its order, what was run, caveats, and the scenario. Everything that comes from outside is escaped by `maud`.
+//! The page: its order, what was run, caveats, and the scenario. Everything that comes from outside is escaped by
+//! `maud`.
 
 mod bursts;
 mod charts;
@@ -73,7 +74,8 @@ pub(crate) fn document(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// The style sheet's rules for charts as they are in light, for a file that stands alone: programs other than browsers know no variables.
+/// The style sheet's rules for charts as they are in light, for a file that stands alone: programs other than browsers
+/// know no variables.
 pub(crate) fn file_style() -> String {
     let root =
         STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(root, _)| root);

@@ -53,7 +53,8 @@ pub(crate) struct PausedLink {
     pub(crate) depth: usize,
 }
 
-/// The paused links as trees: below each link those that mostly were paused while it was, the longest paused first; roots likewise.
+/// The paused links as trees: below each link those that mostly were paused while it was, the longest paused first;
+/// roots likewise.
 pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLink> {
     type Key = (String, String, u16, u8);
     let mut by_link: BTreeMap<Key, Vec<(u64, u64)>> = BTreeMap::new();
@@ -94,7 +95,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     order.into_iter().map(link).collect()
 }
 
-/// The link whose pauses were most often in force when those of link `at` began, if at more than half of them one was; and how often.
+/// The link whose pauses were most often in force when those of link `at` began, if at more than half of them one was;
+/// and how often.
 fn parent(links: &[PausedLink], at: usize) -> Option<(usize, u64)> {
     let own = &links[at];
     let above = |other: &PausedLink| other.paused == own.by && other.priority == own.priority;

@@ -109,8 +109,8 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Not finished when the run ended; they are in none of the distributions.
     pub unfinished: u64,
-    /// Flows without congestion control. They count for the distributions of their class, but not for those of all flows or of
-    /// the short ones.
+    /// Flows without congestion control. They count for the distributions of their class, but not for those of all
+    /// flows or of the short ones.
     pub open_loop: u64,
     /// Open-loop flows that lost packets: they end, but never complete.
     pub lossy: u64,

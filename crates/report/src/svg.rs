@@ -215,7 +215,8 @@ impl Chart {
 }
 
 impl Chart {
-    /// The chart with its caption, a legend (class, style and text) and a note as an SVG file of its own: no references, no variables, light colours.
+    /// The chart with its caption, a legend (class, style and text) and a note as an SVG file of its own: no
+    /// references, no variables, light colours.
     pub(crate) fn file(&self, legend: &[(String, Mark, String)], note: &str) -> String {
         const LINE: f64 = 18.0;
         let lines = wrapped(note, ((WIDTH - 24.0) / CHARACTER) as usize);
@@ -323,7 +324,8 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
 /// How much larger than others a hollow marker is.
 const HOLLOW: f64 = 1.9;
 
-/// The outline of a series' marker: circle, square, triangle, diamond in turn; `size` times as large as that of a point.
+/// The outline of a series' marker: circle, square, triangle, diamond in turn; `size` times as large as that of a
+/// point.
 fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
     let number = class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
     let [three, radius, four, across] = [3.0, 3.5, 4.0, 7.0].map(|length| length * size);

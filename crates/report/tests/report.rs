@@ -1,4 +1,5 @@
-//! What a report promises: it works on a folder alone, says its caveats first, needs no network, and escapes everything.
+//! What a report promises: it works on a folder alone, says its caveats first, needs no network, and escapes
+//! everything.
 
 mod synthetic;
 

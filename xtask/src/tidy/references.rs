@@ -2,10 +2,12 @@
 //!
 //! References are recognised by their form, in every tracked text file, code and CSV included:
 //!
-//! * a path whose first folder is one of the repository's (`docs/theory.md`, `crates/sim/src/*.rs`), or a bare `NAME.md`;
+//! * a path whose first folder is one of the repository's (`docs/theory.md`, `crates/sim/src/*.rs`), or a bare
+//!   `NAME.md`;
 //! * `docs/x.md section 3.2`: a heading of that page begins with the number;
 //! * `E-ABM-1`: an erratum with a heading in `docs/errata.md`; `ABM-F6a-1`: a row of `claims/claims.csv`;
-//! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares; `testdata/….toml::name`: a case of that file.
+//! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares; `testdata/….toml::name`: a case
+//!   of that file.
 
 use std::collections::BTreeSet;
 
@@ -106,8 +108,8 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The file that `word` means in the file `path`: from the root, from the folder of `path`, or from its crate; pages also
-    /// by their bare name. Of a pattern with a `*` any file that fits.
+    /// The file that `word` means in the file `path`: from the root, from the folder of `path`, or from its crate;
+    /// pages also by their bare name. Of a pattern with a `*` any file that fits.
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
@@ -157,7 +159,8 @@ fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     path.rsplit("::").next().filter(|name| !name.is_empty())
 }
 
-/// Whether `text`, of `file`, declares `name`: a function, an entry of `claims!` (`Holds "ID" name (`), a case of vectors.
+/// Whether `text`, of `file`, declares `name`: a function, an entry of `claims!` (`Holds "ID" name (`), a case of
+/// vectors.
 fn declares(file: &str, text: &str, name: &str) -> bool {
     if file.ends_with(".toml") {
         return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));

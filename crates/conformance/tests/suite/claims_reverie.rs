@@ -18,7 +18,8 @@ const LAG: u64 = 4;
 const HEADROOM: u64 = (LAG + 2) * MTU;
 const EVENTS: u64 = 1_000_000;
 
-/// Books kept beside the switch, of what it tells: bytes by ingress and by egress queue, and what of an ingress queue is headroom.
+/// Books kept beside the switch, of what it tells: bytes by ingress and by egress queue, and what of an ingress queue
+/// is headroom.
 #[derive(Default)]
 struct Books {
     ingress: [u64; QUEUES],

@@ -1,4 +1,5 @@
-//! TDT (ToN 2022): what it says of thresholds, states and single bursts, packet by packet on one switch: 16 ports of 1 Gb/s, 1 MB, packets of 1500 B.
+//! TDT (ToN 2022): what it says of thresholds, states and single bursts, packet by packet on one switch: 16 ports of
+//! 1 Gb/s, 1 MB, packets of 1500 B.
 //!
 //! What needs random traffic is in `crates/sim/tests/suite/claims_tdt.rs`.
 
@@ -154,7 +155,8 @@ fn first_in(state: f64, params: &[(&str, ParamValue)], mbps: u64) -> Option<Time
     None
 }
 
-/// Fig. 8: 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms into one port: delay of the second flow's first packet and the mean (ms).
+/// Fig. 8: 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms into one port: delay of the second flow's first packet and the
+/// mean (ms).
 fn second_flow(policy: &str) -> (f64, f64) {
     let second = source(0, 800, Time::from_ms(200), Time::from_ms(210));
     let mut bench = bench(policy, &[], &[overload(0, 2_000), second]);
@@ -206,7 +208,8 @@ claims! {
     }
 
     Holds "TDT-C1-1" tdt_c1_1_the_boundary_between_slow_and_fast_bursts_is_where_the_papers_three_schemes_put_it ("R <= C (1 + (1 + aN)/(aM)) is case 1") {
-        // ABM Eq. 28 and Plasticine Eq. 33 for N queues of weight a and M new ones of the same: gamma + (1 + S) gamma / (omega n).
+        // ABM Eq. 28 and Plasticine Eq. 33 for N queues of weight a and M new ones of the same: gamma + (1 + S) gamma /
+        // (omega n).
         let mut stream = RandomStream::new(1, "claims/c1", 0);
         let mut same = true;
         for _ in 0..100_000 {
@@ -442,7 +445,8 @@ claims! {
     }
 
     Holds "TDT-F6-1" tdt_f6_1_a_burst_and_an_overload_pass_through_all_states_once ("normal, absorption, normal, evacuation, normal") {
-        // Rates are not stated: 2.2 Gb/s from 0 to 5 ms, 1.5 Gb/s from 10 to 30 ms. A slower overload has too few losses in 20 ms.
+        // Rates are not stated: 2.2 Gb/s from 0 to 5 ms, 1.5 Gb/s from 10 to 30 ms. A slower overload has too few
+        // losses in 20 ms.
         let sources = [source(0, 2_200, Time::ZERO, Time::from_ms(5)), source(0, 1_500, Time::from_ms(10), Time::from_ms(30))];
         let mut bench = bench("tdt", TDT, &sources);
         let states = states(&mut bench, Time::from_ms(60));
@@ -462,7 +466,8 @@ fn with_dec_as_printed_tdt_is_no_better_than_edt() {
     assert!(near(first.as_secs_f64(), first_loss("edt", 2, 1, 8_000).0, 1e-9), "{first}");
 }
 
-/// A rate of exactly k times the line is on the edge: the order of simultaneous packets decides when it is called a burst.
+/// A rate of exactly k times the line is on the edge: the order of simultaneous packets decides when it is called a
+/// burst.
 #[test]
 fn at_exactly_twice_the_line_the_order_of_simultaneous_packets_decides() {
     let at = |first| {

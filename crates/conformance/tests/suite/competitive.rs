@@ -1,4 +1,5 @@
-//! Policies against an optimum that knows the future, on tiny instances of unit packets, and against Longest Queue Drop.
+//! Policies against an optimum that knows the future, on tiny instances of unit packets, and against Longest Queue
+//! Drop.
 
 use bufferlab_conformance::competitive::{Arrivals, Fates, Slotted, Timed, TimedPacket, standings};
 use bufferlab_conformance::{Device, SwitchDevice};

@@ -1,7 +1,7 @@
 //! Does the walk-through "Add a policy" in CONTRIBUTING.md work, followed to the letter?
 //!
-//! Three instructions, each a bold line of its own with a fenced block below it, are what a reader sees and what this test
-//! does, in a copy of the repository:
+//! Three instructions, each a bold line of its own with a fenced block below it, are what a reader sees and what this
+//! test does, in a copy of the repository:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -115,7 +115,8 @@ fn repository() -> Files {
     files
 }
 
-/// Makes `folder` hold exactly `files`. What is equal already stays untouched, so that cargo builds little the next time.
+/// Makes `folder` hold exactly `files`. What is equal already stays untouched, so that cargo builds little the next
+/// time.
 fn synchronise(folder: &Path, files: &Files) {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {

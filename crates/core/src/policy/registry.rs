@@ -59,7 +59,8 @@ pub fn find_policy(name: &str) -> Option<&'static PolicyInfo> {
 /// Adds a policy from outside of this crate ([`Registry::register`](bufferlab_params::Registry::register)).
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its domain.
+/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its
+/// domain.
 pub fn register_policy(info: PolicyInfo) -> Result<&'static PolicyInfo, RegisterError> {
     REGISTRY.register(info)
 }

@@ -144,7 +144,8 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     let pool = 3_000 * MTU;
     for load in few_loads() {
         let (n, m) = (load.lossless as f64, load.lossy as f64);
-        // As equations 10 and 11 with alpha / n per queue: gamma is taken out by `computed` on ports with one queue of each direction.
+        // As equations 10 and 11 with alpha / n per queue: gamma is taken out by `computed` on ports with one queue of
+        // each direction.
         let (b_in, b_eo) = (pool as f64, 0.8 * pool as f64);
         let lossy = b_eo / 2.0;
         let expected = ((b_in - lossy) / 2.0 / n, lossy / m);
@@ -186,8 +187,9 @@ fn reverie_settles_where_equations_13_to_15_say() {
 
 #[test]
 fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_settles() {
-    // Ten lossless queues, of which one shares its port with the only lossy one and so drains half as fast. The filter needs 400 slots of
-    // 2.5 packets for what a threshold of 100 packets grants: lengths swing, and what swings up fast and down slowly is long on average.
+    // Ten lossless queues, of which one shares its port with the only lossy one and so drains half as fast. The filter
+    // needs 400 slots of 2.5 packets for what a threshold of 100 packets grants: lengths swing, and what swings up fast
+    // and down slowly is long on average.
     let pool = 3_000 * MTU;
     let load = Load { lossless: 10, lossy: 1 };
     let found = load.settle("reverie", pool, &[gamma(0.999)], 24_000);
@@ -198,8 +200,8 @@ fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_
 
 #[test]
 fn one_class_alone_holds_alpha_of_one_plus_alpha() {
-    // While a queue is paused its filter moves with departures only: the lag is longer than on the way up, and with 0.9 a threshold of 23
-    // packets is exceeded by 8 on average.
+    // While a queue is paused its filter moves with departures only: the lag is longer than on the way up, and with 0.9
+    // a threshold of 23 packets is exceeded by 8 on average.
     let pool = 3_000 * MTU;
     for count in 1..=20 {
         let each = pool as f64 / 2.0 / count as f64;
@@ -474,7 +476,8 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // Static: half of 400 - 320, and one more. Dynamic: half of 400 - 40 less what is free for headroom: q = (360 - q) - 10.
+    // Static: half of 400 - 320, and one more. Dynamic: half of 400 - 40 less what is free for headroom: q = (360 - q)
+    // - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((41, 1), (176, 1)));
 }
 

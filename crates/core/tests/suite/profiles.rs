@@ -123,7 +123,8 @@ fn a_paused_queue_resumes_its_own_offset_below_its_own_threshold() {
         switch.handle_arrival(Time::ZERO, &packet(0, 0, 3), &mut told);
     }
     assert_eq!(told.0, [(IngressId(3), true)]);
-    // With j packets left j - 1 are in the pool: resume at 1248 (j - 1) + 2288 <= (10,875,072 - 1248 (j - 1)) / 8, so j - 1 <= 966.6.
+    // With j packets left j - 1 are in the pool: resume at 1248 (j - 1) + 2288 <= (10,875,072 - 1248 (j - 1)) / 8, so j
+    // - 1 <= 966.6.
     for left in (0..970).rev() {
         switch.poll_transmit(Time::ZERO, 0, &mut told).expect("it has packets");
         if told.0.len() > 1 {

@@ -68,8 +68,8 @@ impl Overload {
 
     /// Time-averaged length of every congested queue (bytes).
     ///
-    /// In every slot each port sends one packet and gets two, for its congested queues in turn: each receives twice what
-    /// it drains.
+    /// In every slot each port sends one packet and gets two, for its congested queues in turn: each receives twice
+    /// what it drains.
     fn average_lengths(&self, policy: &str, capacity: u64, params: &[(&str, ParamValue)]) -> Vec<f64> {
         let ports = self.congested.len();
         let config =

@@ -1,4 +1,5 @@
-//! What does the page of a sweep show? Every number, from whichever side the reader looks; and fixed charts for who has no JavaScript.
+//! What does the page of a sweep show? Every number, from whichever side the reader looks; and fixed charts for who has
+//! no JavaScript.
 
 use super::{Point, Vary, short};
 use bufferlab_report::{
@@ -75,7 +76,8 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
     Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells, marks: Vec::new() }
 }
 
-/// A chart per headline metric over the first key, for every combination of the others; none if its values are no numbers.
+/// A chart per headline metric over the first key, for every combination of the others; none if its values are no
+/// numbers.
 fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<CurvePanel> {
     let mut panels = Vec::new();
     let Some((over, places)) = axes.first().and_then(|axis| Some((axis, axis.positions.as_ref()?))) else {

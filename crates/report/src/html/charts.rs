@@ -229,8 +229,8 @@ fn curve(sorted: &[f64]) -> Vec<Point> {
     points
 }
 
-/// Where an axis of slowdowns starts: at the ideal, or below it where a flow beat it (the ideal holds a whole round-trip
-/// time, but the last byte may arrive after half of one).
+/// Where an axis of slowdowns starts: at the ideal, or below it where a flow beat it (the ideal holds a whole
+/// round-trip time, but the last byte may arrive after half of one).
 fn lowest(series: &[Series], get: fn(&Point) -> f64) -> f64 {
     series.iter().flat_map(|series| &series.points).map(get).fold(1.0, f64::min)
 }

@@ -1,10 +1,13 @@
-//! Enhanced Dynamic Threshold (reconstructed): a port whose queue begins to grow is freed of the dynamic threshold for a while.
+//! Enhanced Dynamic Threshold (reconstructed): a port whose queue begins to grow is freed of the dynamic threshold for
+//! a while.
 //!
-//! A *controlled* port may hold `α (B − Q)`, an *uncontrolled* one `B / (uncontrolled ports)`. A port becomes uncontrolled when
-//! `c2` net packets are stored within `tm1` and none is dropped, and controlled again when `c1` packets leave in a row, when `tm2` is over,
-//! or when the buffer overflows. Helps short bursts; does nothing about the space that overloaded ports hold.
+//! A *controlled* port may hold `α (B − Q)`, an *uncontrolled* one `B / (uncontrolled ports)`. A port becomes
+//! uncontrolled when `c2` net packets are stored within `tm1` and none is dropped, and controlled again when `c1`
+//! packets leave in a row, when `tm2` is over, or when the buffer overflows. Helps short bursts; does nothing about the
+//! space that overloaded ports hold.
 //!
-//! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are reconstructed from what TDT says of it.
+//! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are reconstructed from
+//! what TDT says of it.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -23,7 +26,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &["enhanced-dynamic-threshold"],
     title: "Enhanced Dynamic Threshold (reconstructed)",
     summary: "Dynamic Thresholds per port that let a port with a starting burst use the whole buffer (reconstructed).",
-    source: "Shan, Jiang, Ren, INFOCOM 2015, as far as TDT (ToN 2022, sections II, III and VI) describes it: reconstructed.",
+    source: "Shan, Jiang, Ren, INFOCOM 2015, as far as TDT (ToN 2022, sections II, III and VI) describes it: \
+             reconstructed.",
     cost: "O(1)",
     params: PARAMS,
     build: &build,
@@ -55,8 +59,9 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Time { min: Time::ZERO },
         default: ParamValue::Time(Time::ZERO),
         artifact_default: None,
-        doc: "TM1: the window in which the growth is counted; a new one starts with the first packet stored after its end. 0: \
-              the time in which the fastest port sends 262500 B, which is TDT's 2.1 ms at 1 Gb/s (no paper says how it scales).",
+        doc: "TM1: the window in which the growth is counted; a new one starts with the first packet stored after its \
+              end. 0: the time in which the fastest port sends 262500 B, which is TDT's 2.1 ms at 1 Gb/s (no paper \
+              says how it scales).",
     },
     ParamInfo {
         name: "tm2",

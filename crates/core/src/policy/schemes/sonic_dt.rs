@@ -1,7 +1,7 @@
 //! Dynamic Thresholds on SONiC's buffer model: four pools, lossless traffic limited at ingress, lossy at egress.
 //!
-//! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom; a lossy egress queue drops beyond
-//! `α (b_eo − q_eo)`. Every packet is counted in an ingress pool, or headroom, and in an egress pool.
+//! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom; a lossy egress queue
+//! drops beyond `α (b_eo − q_eo)`. Every packet is counted in an ingress pool, or headroom, and in an egress pool.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
@@ -21,7 +21,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "sonic-dt",
     aliases: &["sonic"],
     title: "Dynamic Thresholds on SONiC",
-    summary: "SONiC's four pools: lossless ingress queues pause, lossy egress queues drop at dynamic or static thresholds.",
+    summary: "SONiC's four pools: lossless ingress queues pause, lossy egress queues drop at dynamic or static \
+              thresholds.",
     source: "SONiC; Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 2.2, Eq. 1.",
     cost: "O(1)",
     params: PARAMS,

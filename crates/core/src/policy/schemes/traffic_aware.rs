@@ -1,10 +1,10 @@
 //! Traffic-aware Dynamic Thresholds: every port decides from its own packets whether it carries a burst or a long-lived
 //! overload, and changes its limit.
 //!
-//! A port is in one of three states. *Normal*: its limit is `α (B − Q)`. *Absorption*, when its queue grew by `nec` packets
-//! without a drop: `B / (ports in absorption)`, so that one burst may take everything. *Evacuation*, after `dc` drops: `B / n`, so
-//! that an overload that no buffer can absorb leaves the space to others. Helps where short bursts meet ports that are
-//! overloaded for long. No timers: counters of packets stored, sent and dropped.
+//! A port is in one of three states. *Normal*: its limit is `α (B − Q)`. *Absorption*, when its queue grew by `nec`
+//! packets without a drop: `B / (ports in absorption)`, so that one burst may take everything. *Evacuation*, after `dc`
+//! drops: `B / n`, so that an overload that no buffer can absorb leaves the space to others. Helps where short bursts
+//! meet ports that are overloaded for long. No timers: counters of packets stored, sent and dropped.
 //!
 //! Source: TDT, Huang, Wang, Cui, ToN 2022, section V; DEC as corrected by erratum E-TDT-1 ([`TrafficAware`]).
 
@@ -23,7 +23,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tdt",
     aliases: &["traffic-aware-dynamic-threshold"],
     title: "Traffic-aware Dynamic Threshold",
-    summary: "Dynamic Thresholds per port, raised while a port absorbs a burst and lowered while it is overloaded for long.",
+    summary: "Dynamic Thresholds per port, raised while a port absorbs a burst and lowered while it is overloaded for \
+              long.",
     source: "Huang, Wang, Cui, ToN 2022, section V; DEC corrected (erratum E-TDT-1).",
     cost: "O(1)",
     params: PARAMS,
@@ -53,16 +54,16 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 1 },
         default: ParamValue::Bytes(1_500),
         artifact_default: None,
-        doc: "Size of a usual packet: the counters count packets, and their derived limits are the buffer in such packets \
-              (rounded to nearest).",
+        doc: "Size of a usual packet: the counters count packets, and their derived limits are the buffer in such \
+              packets (rounded to nearest).",
     },
     ParamInfo {
         name: "burst_rate",
         kind: ParamKind::Ratio { min: 1.001, max: 1_000.0 },
         default: ParamValue::Ratio(2.0),
         artifact_default: None,
-        doc: "k: what arrives at k times the port's rate or faster is a burst. Only used to derive `oc1`. A rate of exactly \
-              k is on the edge: the order of simultaneous packets decides.",
+        doc: "k: what arrives at k times the port's rate or faster is a burst. Only used to derive `oc1`. A rate of \
+              exactly k is on the edge: the order of simultaneous packets decides.",
     },
     limit(
         "nec",
@@ -82,8 +83,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(3),
         artifact_default: None,
-        doc: "DEC: packets sent in a row, without an arrival between them, that end absorption or evacuation and clear the \
-              count of drops. 3 to 5; more for TCP (TDT section VI-F gives no value).",
+        doc: "DEC: packets sent in a row, without an arrival between them, that end absorption or evacuation and clear \
+              the count of drops. 3 to 5; more for TCP (TDT section VI-F gives no value).",
     },
     limit("dc", "DC: drops in the normal state that start evacuation. 0: B / 2 packets."),
     ParamInfo {
@@ -91,31 +92,32 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Evacuation ends when the port holds less than this, and does not start there. 0: B / (2 n). At 1 B only an \
-              empty port ends it.",
+        doc: "Evacuation ends when the port holds less than this, and does not start there. 0: B / (2 n). At 1 B only \
+              an empty port ends it.",
     },
     ParamInfo {
         name: "literal_dec",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "DEC as printed: only a stored packet interrupts the row, not a dropped one. Evacuation then ends itself at \
-              once (erratum E-TDT-1); to show the difference.",
+        doc: "DEC as printed: only a stored packet interrupts the row, not a dropped one. Evacuation then ends itself \
+              at once (erratum E-TDT-1); to show the difference.",
     },
     ParamInfo {
         name: "any_drop_ends_absorption",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "Whether a drop over the port's own limit ends absorption too. The paper names only the overflow of the buffer.",
+        doc: "Whether a drop over the port's own limit ends absorption too. The paper names only the overflow of the \
+              buffer.",
     },
     ParamInfo {
         name: "keep_drop_count",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "Whether the count of drops survives absorption. The paper does not say; by default all counters start at 0 in \
-              every state.",
+        doc: "Whether the count of drops survives absorption. The paper does not say; by default all counters start at \
+              0 in every state.",
     },
 ];
 
@@ -209,9 +211,9 @@ struct Port {
 
 /// TDT's thresholds: `α (B − Q)`, `B / n_A` or `B / n` by the port's state, for all queues of the port together.
 ///
-/// DEC is said to count packets sent "between two enqueued packets". An evacuating port is above its limit and drops every
-/// arrival, so that nothing is enqueued between three departures, and evacuation ends before it has begun. Here a dropped arrival
-/// interrupts the row as well, unless `literal_dec` is set.
+/// DEC is said to count packets sent "between two enqueued packets". An evacuating port is above its limit and drops
+/// every arrival, so that nothing is enqueued between three departures, and evacuation ends before it has begun. Here a
+/// dropped arrival interrupts the row as well, unless `literal_dec` is set.
 #[derive(Clone, Debug)]
 pub struct TrafficAware {
     alpha: Weight,
