@@ -29,7 +29,8 @@ pub enum Account {
     Shared,
     /// Space set aside for the packet's egress port or queue.
     Reserved,
-    /// Headroom of the packet's ingress queue (lossless classes). It is given back first, whichever packet of that ingress queue leaves.
+    /// Headroom of the packet's ingress queue (lossless classes). It is given back first, whichever packet of that
+    /// ingress queue leaves.
     Headroom,
     /// What the switch itself sets aside for every queue and port ([`crate::Reserves`]): the policy was not asked.
     Minimum,

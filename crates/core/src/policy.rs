@@ -4,8 +4,8 @@
 //! source or a packet's bytes: everything that it may use is in the arguments, so the simulator, the
 //! theory checks and a real switch run the same code.
 //!
-//! The interface imports no scheme, a scheme imports the interface and the parts that several schemes share, and only the registry
-//! imports the list of schemes.
+//! The interface imports no scheme, a scheme imports the interface and the parts that several schemes share, and only
+//! the registry imports the list of schemes.
 
 pub mod interface;
 pub(crate) mod parts;

@@ -96,7 +96,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why an entry could not be built: one fault or several. None: something that it needs is missing, which has been reported.
+/// Why an entry could not be built: one fault or several. None: something that it needs is missing, which has been
+/// reported.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);

@@ -327,7 +327,8 @@ impl Params {
         }
     }
 
-    /// What `get`, one of the other getters, reads of `name`; `None` if its default is [`ParamValue::Computed`] and it was not given.
+    /// What `get`, one of the other getters, reads of `name`; `None` if its default is [`ParamValue::Computed`] and it
+    /// was not given.
     ///
     /// # Panics
     /// As the other getters.

@@ -812,7 +812,7 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     "to",
                     Kind::Texts,
                     "[\"h40\", \"h41\"]",
-                    "The hosts that receive, each with the same probability; nobody sends to itself.",
+                    "The hosts that receive, each with the same probability; no host sends to itself.",
                 ),
             ],
         },
@@ -873,7 +873,7 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     Kind::Texts,
                     "every host but the clients",
                     "[\"h1\", \"h2\", \"h3\", \"h4\"]",
-                    "Hosts that answer. Nobody asks itself.",
+                    "Hosts that answer. No client queries itself.",
                 ),
                 default("threads", count(1, 65_535), "1", "Closed loops of every client."),
                 computed(
@@ -1007,7 +1007,7 @@ pub(crate) static WORKLOAD: TableSpec = TableSpec {
                     ]),
                     "`refuse` with `addresses`, else `round_robin`",
                     "\"round_robin\"",
-                    "What becomes of an address that is mapped to no host.",
+                    "What happens to an address that is mapped to no host.",
                 ),
                 default("start", SPAN_OR_ZERO, "\"0 s\"", "When the first packet is sent."),
                 default(

@@ -7,7 +7,8 @@ use std::fmt;
 
 bufferlab_params::entry!(PolicyInfo, "policy");
 
-/// Builds a policy for a switch. It may hold state of its own: what a program brings along is not always a plain function.
+/// Builds a policy for a switch. It may hold state of its own: what a program brings along is not always a plain
+/// function.
 pub type PolicyConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
 

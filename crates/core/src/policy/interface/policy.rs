@@ -19,8 +19,9 @@ use std::fmt;
 /// from other crates. `benches/policies.rs` in `bufferlab-conformance` measures the price against the statically
 /// dispatched form ([`crate::Switch`] is generic).
 pub trait Policy: fmt::Debug + Send {
-    /// Decides on one arrival. Called again after each eviction that it asked for ([`Arrival::evictions`]); nothing may be remembered for that
-    /// from one call to the next, because [`crate::Panel`] asks policies whose evictions never happen.
+    /// Decides on one arrival. Called again after each eviction that it asked for ([`Arrival::evictions`]); nothing may
+    /// be remembered for that from one call to the next, because [`crate::Panel`] asks policies whose evictions never
+    /// happen.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
 
     /// The optional hooks that this policy needs.
@@ -60,14 +61,14 @@ pub trait Policy: fmt::Debug + Send {
         None
     }
 
-    /// What the sender behind `ingress` shall do. Polled after a packet of that ingress queue was
+    /// What the sender behind `ingress` must do. Polled after a packet of that ingress queue was
     /// stored or left.
     fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {
         PauseDemand::Keep
     }
 
-    /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows. `None`: priority p joins queue p.
-    /// Taken once, when the switch is built; [`crate::Switch::set_classifier`] replaces it.
+    /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows. `None`: priority p
+    /// joins queue p. Taken once, when the switch is built; [`crate::Switch::set_classifier`] replaces it.
     fn take_classifier(&mut self) -> Option<Classifier> {
         None
     }
@@ -79,8 +80,9 @@ pub trait Policy: fmt::Debug + Send {
         None
     }
 
-    /// An error inside the policy, once: what makes every later verdict meaningless. A policy that has one says so by refusing with
-    /// [`DropReason::PolicyFault`]; whoever drives the switch then asks, and asks again when the run ends, because hooks can fail, too.
+    /// An error inside the policy, once: what makes every later verdict meaningless. A policy that has one says so by
+    /// refusing with [`DropReason::PolicyFault`]; whoever drives the switch then asks, and asks again when the run
+    /// ends, because hooks can fail, too.
     fn take_failure(&mut self) -> Option<PolicyFailure> {
         None
     }

@@ -20,7 +20,8 @@ pub struct SwitchShape {
     pub seed: u64,
     /// Bit p: priority p is lossless (PFC).
     pub lossless: u32,
-    /// The same by port, where ports differ: what of `lossless` holds for packets that arrive there. Empty: all of it everywhere.
+    /// The same by port, where ports differ: what of `lossless` holds for packets that arrive there. Empty: all of it
+    /// everywhere.
     pub lossless_by_port: Vec<u32>,
 }
 

@@ -61,7 +61,8 @@ drop_reasons! {
     Expelled = "expelled",
     /// Arrived for a link that is down, or was on it.
     LinkDown = "link-down",
-    /// The policy failed or asked for something impossible: a defect of the policy, see [`crate::Switch::take_failure`].
+    /// The policy failed or asked for something impossible: a defect of the policy, see
+    /// [`crate::Switch::take_failure`].
     PolicyFault = "policy-fault",
     /// Discarded by the PFC watchdog while its queue was stormed by pauses.
     Watchdog = "pfc-watchdog",

@@ -112,7 +112,7 @@ impl DrainRate {
         }
     }
 
-    /// What it must be told of.
+    /// The events that it needs.
     pub(crate) fn hooks(self) -> Hooks {
         match self {
             Self::One | Self::Computed => Hooks::NONE,
@@ -122,7 +122,7 @@ impl DrainRate {
     }
 }
 
-/// What a [`Tracker`] shall do.
+/// How a [`Tracker`] works.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// α by priority. Congestion is judged by this threshold.

@@ -13,8 +13,9 @@ pub(crate) const HEADROOM: ParamInfo = ParamInfo {
     kind: ParamKind::BytesPerPort { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), taken out of the buffer: at \
-          least what its sender puts on the wire before a pause takes effect. Required where there are lossless priorities; without those it has no effect.",
+    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), \
+          taken out of the buffer: at least what its sender puts on the wire before a pause takes effect. Required \
+          where there are lossless priorities; without those it has no effect.",
 };
 
 /// The pool that all headroom comes from.
@@ -23,8 +24,8 @@ pub(crate) const HEADROOM_POOL: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Bytes of headroom of all ingress queues together (SONiC's shared headroom pool). 0: `headroom` for every lossless priority of \
-          every port.",
+    doc: "Bytes of headroom of all ingress queues together (SONiC's shared headroom pool). 0: `headroom` for every \
+          lossless priority of every port.",
 };
 
 /// Below this a paused queue resumes at any threshold.
@@ -33,8 +34,8 @@ pub(crate) const XON: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: Some(ParamValue::Bytes(1_248)),
-    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than this, whatever its threshold. An empty one \
-          always resumes.",
+    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than this, whatever its threshold. \
+          An empty one always resumes.",
 };
 
 /// The hysteresis.
@@ -156,13 +157,13 @@ impl Lossless {
         self.gates[usize::from(ingress.0)].lossless
     }
 
-    /// Whether the sender behind `ingress` shall be silent.
+    /// Whether the sender behind `ingress` is paused.
     pub(crate) fn is_paused(&self, ingress: IngressId) -> bool {
         self.gates[usize::from(ingress.0)].paused
     }
 
-    /// Where a lossless arrival goes that its threshold lets into the pool (`within`), or not. A queue with headroom in use, and a paused one,
-    /// use headroom only.
+    /// Where a lossless arrival goes that its threshold lets into the pool (`within`), or not. A queue with headroom in
+    /// use, and a paused one, use headroom only.
     pub(crate) fn admit(&mut self, arrival: &Arrival, within: bool, buffer: &Buffer) -> Verdict {
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
         let held = buffer.ingress_headroom_bytes(arrival.ingress);
@@ -180,7 +181,7 @@ impl Lossless {
         Verdict::Admit(Account::Headroom)
     }
 
-    /// What the sender behind `ingress` shall do: `length` is what its threshold `limit` is compared with.
+    /// What the sender behind `ingress` must do: `length` is what its threshold `limit` is compared with.
     pub(crate) fn demand(
         &mut self,
         ingress: IngressId,

@@ -41,8 +41,8 @@ pub(crate) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
     kind: ParamKind::at_least(0),
     default: ParamValue::Count(15),
     artifact_default: Some(ParamValue::Count(14)),
-    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter. The artifact's limit is 15 too, but it \
-          counts the packet itself before it compares.",
+    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter. The \
+          artifact's limit is 15 too, but it counts the packet itself before it compares.",
 };
 
 /// Bytes up to which a flow is short.
@@ -69,8 +69,8 @@ pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo {
     kind: ParamKind::at_least(4),
     default: ParamValue::Count(16_384),
     artifact_default: None,
-    doc: "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full displaces the one \
-          that was silent for longest, which then counts from zero again.",
+    doc: "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full \
+          displaces the one that was silent for longest, which then counts from zero again.",
 };
 
 /// `flow_entries`, if it is a reasonable size.

@@ -20,8 +20,8 @@ pub(crate) const ALPHA: ParamInfo = ParamInfo {
     kind: ParamKind::RatioPerPriority { min: 1e-6, max: UNLIMITED },
     default: ParamValue::ratios(&[1.0]),
     artifact_default: None,
-    doc: "Factor of what is left of the pool, by priority: of the ingress pool for lossless priorities (where they pause), of the egress lossy \
-          pool for lossy ones (where they drop). SONiC writes dynamic_th = log2 alpha.",
+    doc: "Factor of what is left of the pool, by priority: of the ingress pool for lossless priorities (where they \
+          pause), of the egress lossy pool for lossy ones (where they drop). SONiC writes dynamic_th = log2 alpha.",
 };
 
 /// b_eo.
@@ -48,7 +48,8 @@ pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
     default: ParamValue::Ratio(UNLIMITED),
     artifact_default: None,
-    doc: "Factor of a lossless egress queue, whose pool is the whole buffer: large, so that it never binds (heuristic 2). A packet beyond it is lost.",
+    doc: "Factor of a lossless egress queue, whose pool is the whole buffer: large, so that it never binds (heuristic \
+          2). A packet beyond it is lost.",
 };
 
 /// A PG's `size`.
@@ -57,7 +58,8 @@ pub(crate) const RESERVED: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Bytes of the buffer that each lossless ingress queue has for itself, below its threshold (SONiC's `size` of a priority group).",
+    doc: "Bytes of the buffer that each lossless ingress queue has for itself, below its threshold (SONiC's `size` of \
+          a priority group).",
 };
 
 /// Pools, headroom and who holds what of them.
@@ -267,7 +269,7 @@ impl Pools {
         self.lossless.admit(arrival, within && buffer.fits(arrival.size), buffer)
     }
 
-    /// What the sender behind `ingress` shall do, whose queue may hold `limit` bytes of the pool.
+    /// What the sender behind `ingress` must do, whose queue may hold `limit` bytes of the pool.
     pub(crate) fn demand(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) -> PauseDemand {
         if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
@@ -330,7 +332,8 @@ impl Pools {
         self.reserved_bytes = self.reserved_bytes + bytes - before;
     }
 
-    /// A packet of `evicted` was removed without being sent (another policy's doing): whose ingress queue it was is not known.
+    /// A packet of `evicted` was removed without being sent (another policy's doing): whose ingress queue it was is not
+    /// known.
     pub(crate) fn recount_all(&mut self, evicted: QueueId, buffer: &Buffer) {
         for queue in buffer.queue_ids() {
             let egress = if self.mixed.is_some() { evicted } else { queue };
@@ -338,7 +341,7 @@ impl Pools {
         }
     }
 
-    /// Whether the sender behind `ingress` is told to be silent.
+    /// Whether the sender behind `ingress` is paused.
     fn is_pausing(&self, ingress: IngressId) -> bool {
         self.dynamic
             .as_ref()
@@ -371,7 +374,8 @@ impl Pools {
     }
 }
 
-/// Who holds what where a priority is lossless from some ports only, and egress queues may hold packets of both classes.
+/// Who holds what where a priority is lossless from some ports only, and egress queues may hold packets of both
+/// classes.
 #[derive(Clone, Debug)]
 struct Mixed {
     /// By ingress queue: its length when it was counted last.

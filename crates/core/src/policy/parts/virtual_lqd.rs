@@ -1,7 +1,7 @@
 //! The queue lengths that Longest Queue Drop would have on the same arrivals, followed by counters alone.
 //!
-//! A counter per queue: an arrival adds its bytes to its queue's, and what exceeds the buffer is taken from the largest. Packets
-//! are not followed, so that the state is O(queues).
+//! A counter per queue: an arrival adds its bytes to its queue's, and what exceeds the buffer is taken from the
+//! largest. Packets are not followed, so that the state is O(queues).
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Arrival, Departure, SwitchShape};
@@ -135,8 +135,9 @@ impl VirtualLqd {
         self.idle_ports.push(port);
     }
 
-    /// Lets the ports that have no real packet work on their virtual queues, in the order of priority. A packet leaves the
-    /// buffer when its transmission starts; its virtual bytes leave evenly while the packet before it is on the wire.
+    /// Lets the ports that have no real packet work on their virtual queues, in the order of priority. A packet leaves
+    /// the buffer when its transmission starts; its virtual bytes leave evenly while the packet before it is on the
+    /// wire.
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];

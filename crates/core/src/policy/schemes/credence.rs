@@ -1,8 +1,9 @@
 //! Credence: FollowLQD with a predictor that says which packets Longest Queue Drop would lose.
 //!
-//! Never evicts. A packet within its threshold is stored unless the predictor says that Longest Queue Drop would drop it; while all
-//! queues are short it is stored in any case, so that a bad predictor costs little. With perfect predictions the policy
-//! has the guarantee of Longest Queue Drop against the worst case, and with bad ones still that of Complete Sharing.
+//! Never evicts. A packet within its threshold is stored unless the predictor says that Longest Queue Drop would drop
+//! it; while all queues are short it is stored in any case, so that a bad predictor costs little. With perfect
+//! predictions the policy has the guarantee of Longest Queue Drop against the worst case, and with bad ones still that
+//! of Complete Sharing.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -32,7 +33,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Predictor::WORDS),
         default: ParamValue::word(Predictor::Lqd.word()),
         artifact_default: None,
-        doc: "What predicts. A table of predictions, one per arrival, is given through the programming interface and takes the place of this.",
+        doc: "What predicts. A table of predictions, one per arrival, is given through the programming interface and \
+              takes the place of this.",
     },
     ParamInfo {
         name: "error_rate",
@@ -103,8 +105,9 @@ impl Credence {
         }
     }
 
-    /// Predicts `drops[k]` for the k-th packet that arrives, whether it is stored or not; beyond the list, that it is kept. With the
-    /// fates of a run of Longest Queue Drop on the same arrivals that is the perfect oracle of the paper.
+    /// Predicts `drops[k]` for the k-th packet that arrives, whether it is stored or not; beyond the list, that it is
+    /// kept. With the fates of a run of Longest Queue Drop on the same arrivals that is the perfect oracle of the
+    /// paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {
         Self { oracle: Oracle::Table(drops, 0), ..self }

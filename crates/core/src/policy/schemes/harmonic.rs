@@ -1,7 +1,7 @@
 //! Harmonic: the i-th longest queue gets a share of the buffer in proportion to 1/i.
 //!
-//! A few queues may be long, many may not, and whatever the mix a newly active queue finds space. It never evicts, and its guarantee
-//! against the worst case, (2 + ln n), is the best known for such policies. H_n = 1 + 1/2 + … + 1/n.
+//! A few queues may be long, many may not, and whatever the mix a newly active queue finds space. It never evicts, and
+//! its guarantee against the worst case, (2 + ln n), is the best known for such policies. H_n = 1 + 1/2 + … + 1/n.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -61,8 +61,8 @@ impl Harmonic {
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let n = shape.queues();
         let harmonic_number: f64 = (1..=n).map(|i| 1.0 / i as f64).sum();
-        // Sums and quotients of IEEE numbers are the same on every machine. A billionth of a byte keeps an exact quotient
-        // from being rounded to the byte below.
+        // Sums and quotients of IEEE numbers are the same on every machine. A billionth of a byte keeps an exact
+        // quotient from being rounded to the byte below.
         let share = |i: usize| (shape.capacity as f64 / (i as f64 * harmonic_number) + 1e-9) as u64;
         Self {
             limit: params.choice("limit"),

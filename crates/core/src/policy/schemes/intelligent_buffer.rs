@@ -1,13 +1,14 @@
-//! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds, fair early drops for elephants, a fast lane for the first packets.
+//! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds, fair early drops for elephants, a fast lane for the
+//! first packets.
 //!
-//! Three parts beside Dynamic Thresholds. *ETRAP* tells elephants from mice by the bytes that a flow has sent. *AFD* (approximate fair
-//! dropping) drops elephants early, each with the probability by which it exceeds a fair share that a controller adjusts so that queues
-//! stay near a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every flow to queue 0, which the
-//! scheduler should serve with strict priority. Helps mice against elephants within a queue; knows nothing of the rest of the buffer
-//! beyond Dynamic Thresholds.
+//! Three parts beside Dynamic Thresholds. *ETRAP* tells elephants from mice by the bytes that a flow has sent. *AFD*
+//! (approximate fair dropping) drops elephants early, each with the probability by which it exceeds a fair share that a
+//! controller adjusts so that queues stay near a reference length. *DPP* (dynamic packet prioritization) sends the
+//! first packets of every flow to queue 0, which the scheduler should serve with strict priority. Helps mice against
+//! elephants within a queue; knows nothing of the rest of the buffer beyond Dynamic Thresholds.
 //!
-//! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003; Cisco white paper c11-738488; constants also from ABM's public artifact. A
-//! loose baseline.
+//! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003; Cisco white paper c11-738488; constants also from ABM's
+//! public artifact. A loose baseline.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -28,8 +29,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "ib",
     aliases: &["intelligent-buffer", "cisco-ib"],
     title: "Intelligent Buffer (reconstructed)",
-    summary: "Dynamic Thresholds with approximate fair dropping of elephants and, if wanted, a priority queue for the first packets of flows.",
-    source: "Cisco white paper c11-738488; Pan, Breslau, Prabhakar, Shenker, CCR 2003 (AFD); details from ABM's public artifact.",
+    summary: "Dynamic Thresholds with approximate fair dropping of elephants and, if wanted, a priority queue for the \
+              first packets of flows.",
+    source: "Cisco white paper c11-738488; Pan, Breslau, Prabhakar, Shenker, CCR 2003 (AFD); details from ABM's public \
+             artifact.",
     cost: "O(1) per packet (one set of four flows), O(queues) per AFD interval",
     params: PARAMS,
     build: &build,
@@ -49,14 +52,16 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Time { min: Time::from_ns(1) },
         default: ParamValue::Time(Time::from_us(50)),
         artifact_default: None,
-        doc: "How often arrivals are summed up and the fair share is adjusted. The product has profiles of 10, 25 and 50 us.",
+        doc: "How often arrivals are summed up and the fair share is adjusted. The product has profiles of 10, 25 and \
+              50 us.",
     },
     ParamInfo {
         name: "reference_queue",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(150_000),
         artifact_default: Some(ParamValue::Bytes(100_000)),
-        doc: "Q_ref, the length at which the controller keeps a queue: the white paper's 150 KB at 10 Gb/s, in the artifact one BDP.",
+        doc: "Q_ref, the length at which the controller keeps a queue: the white paper's 150 KB at 10 Gb/s, in the \
+              artifact one BDP.",
     },
     ParamInfo {
         name: "gain",
@@ -77,30 +82,33 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Largest m_fair (bytes per interval): an idle queue raises it by (a1 - a2) Q_ref in every interval, without end. 0: derived, for `per_flow` what the port sends in an interval, \
-              else none, as in the artifact. The share starts at the cap, at most 4 MB.",
+        doc: "Largest m_fair (bytes per interval): an idle queue raises it by (a1 - a2) Q_ref in every interval, \
+              without end. 0: derived, for `per_flow` what the port sends in an interval, else none, as in the \
+              artifact. The share starts at the cap, at most 4 MB.",
     },
     ParamInfo {
         name: "arrival_factor",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(1),
         artifact_default: Some(ParamValue::Count(15)),
-        doc: "Arrivals are multiplied by this before they are compared with the fair share. The artifact has 15, for a sampling that it does not do.",
+        doc: "Arrivals are multiplied by this before they are compared with the fair share. The artifact has 15, for a \
+              sampling that it does not do.",
     },
     ParamInfo {
         name: "drop_above",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: Some(ParamValue::Bytes(150 * 1_024)),
-        doc: "AFD drops only where the queue is longer than this. The artifact has 150 KiB, beyond its reference: by then its fair share has fallen to 0 and \
-              everything is dropped.",
+        doc: "AFD drops only where the queue is longer than this. The artifact has 150 KiB, beyond its reference: by \
+              then its fair share has fallen to 0 and everything is dropped.",
     },
     ParamInfo {
         name: "elephant_bytes",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(1_000_000),
         artifact_default: Some(ParamValue::Bytes(0)),
-        doc: "ETRAP: a flow that has sent this many bytes is an elephant; only elephants are dropped early. 0: every flow is one, as in the artifact.",
+        doc: "ETRAP: a flow that has sent this many bytes is an elephant; only elephants are dropped early. 0: every \
+              flow is one, as in the artifact.",
     },
     FLOW_IDLE,
     FLOW_ENTRIES,
@@ -109,23 +117,24 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "DPP: the first packets of every flow join queue 0 of their port, whatever their priority, and are never dropped early. Serve queue 0 with strict priority. \
-              Off in the artifact's scripts.",
+        doc: "DPP: the first packets of every flow join queue 0 of their port, whatever their priority, and are never \
+              dropped early. Serve queue 0 with strict priority. Off in the artifact's scripts.",
     },
     ParamInfo {
         name: "dpp_packets",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(120),
         artifact_default: Some(ParamValue::Count(71)),
-        doc: "DPP: this many packets of a flow are its first ones. The artifact counts the packet itself and compares with one base RTT's 72.",
+        doc: "DPP: this many packets of a flow are its first ones. The artifact counts the packet itself and compares \
+              with one base RTT's 72.",
     },
     ParamInfo {
         name: "short_headroom",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Bytes of the buffer that only mice may use, when the threshold refuses them; taken out of the shared pool. Plasticine's evaluation has such a headroom without saying its \
-              size.",
+        doc: "Bytes of the buffer that only mice may use, when the threshold refuses them; taken out of the shared \
+              pool. Plasticine's evaluation has such a headroom without saying its size.",
     },
 ];
 

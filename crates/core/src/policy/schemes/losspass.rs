@@ -1,9 +1,9 @@
 //! LossPass: a microburst's packet takes the place of a stored packet of a large flow.
 //!
-//! A port keeps small and large flows in different queues. When its buffer is full and a packet of a small flow arrives, the
-//! newest packet of the large-flow queue is evicted for it, provided that it is at least as large (so that one eviction
-//! suffices and the decision is O(1)) and that the large flows keep their reserve. Large flows can wait for a
-//! retransmission; a burst of small ones would lose its tail and wait for a timeout.
+//! A port keeps small and large flows in different queues. When its buffer is full and a packet of a small flow
+//! arrives, the newest packet of the large-flow queue is evicted for it, provided that it is at least as large (so that
+//! one eviction suffices and the decision is O(1)) and that the large flows keep their reserve. Large flows can wait
+//! for a retransmission; a burst of small ones would lose its tail and wait for a timeout.
 
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::policy::interface::{
@@ -52,7 +52,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "B_l: bytes of the port buffer that evictions leave to the large-flow queue. 0 in all experiments but Fig. 8.",
+        doc: "B_l: bytes of the port buffer that evictions leave to the large-flow queue. 0 in all experiments but \
+              Fig. 8.",
     },
     ParamInfo {
         name: "reserve",
@@ -94,7 +95,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "Tests line 4 as it is printed, `>=` in place of `<=` (erratum E-LP-1): then nothing is evicted. To show the erratum.",
+        doc: "Tests line 4 as it is printed, `>=` in place of `<=` (erratum E-LP-1): then nothing is evicted. To show \
+              the erratum.",
     },
 ];
 

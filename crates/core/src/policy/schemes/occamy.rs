@@ -1,9 +1,10 @@
 //! Occamy: generous Dynamic Thresholds for admission, and packets of over-allocated queues are expelled afterwards.
 //!
-//! Dynamic Thresholds must keep space free for queues that are not there yet, for they can only wait until a long queue drains. Occamy
-//! admits with a large α, so that little is kept free, and takes space back actively: whenever the memory has bandwidth to spare, the head of a queue that
-//! is longer than its threshold is dropped, queue after queue in turn. A token bucket in cell operations says what is spare.
-//! Helps bursts beside long queues at high utilisation; costs packets that had been admitted.
+//! Dynamic Thresholds must keep space free for queues that are not there yet, for they can only wait until a long queue
+//! drains. Occamy admits with a large α, so that little is kept free, and takes space back actively: whenever the
+//! memory has bandwidth to spare, the head of a queue that is longer than its threshold is dropped, queue after queue
+//! in turn. A token bucket in cell operations says what is spare. Helps bursts beside long queues at high utilisation;
+//! costs packets that had been admitted.
 //!
 //! Source: Occamy, EuroSys 2025, as its public artifact does it.
 
@@ -22,9 +23,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "occamy",
     aliases: &["preemptive-buffer-management"],
     title: "Occamy",
-    summary: "Dynamic Thresholds with a large alpha; the heads of queues above their threshold are expelled when the memory has time.",
+    summary: "Dynamic Thresholds with a large alpha; the heads of queues above their threshold are expelled when the \
+              memory has time.",
     source: "Occamy, EuroSys 2025, and its public artifact (token bucket, round robin, head drop).",
-    cost: "O(1) per decision; O(queues) to find a queue to expel from, only while some queue may be above its threshold",
+    cost: "O(1) per decision; O(queues) to find a queue to expel from, only while some queue may be above its \
+           threshold",
     params: PARAMS,
     build: &build,
 };
@@ -48,9 +51,9 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(0),
         artifact_default: None,
-        doc: "Cell operations per second that the memory can do; what departures leave of them pays for expulsions. 0: 1.1 times \
-              what all ports together send (55 million for 8 ports of 10 Gb/s, the artifact's prototype), and twice that for \
-              `traffic = \"reads-and-writes\"`.",
+        doc: "Cell operations per second that the memory can do; what departures leave of them pays for expulsions. 0: \
+              1.1 times what all ports together send (55 million for 8 ports of 10 Gb/s, the artifact's prototype), \
+              and twice that for `traffic = \"reads-and-writes\"`.",
     },
     ParamInfo {
         name: "bucket_cells",
@@ -95,8 +98,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 /// Admits like Dynamic Thresholds; expels the heads of queues above `α_p (B − Q)` in turn, as far as the bucket pays.
 ///
-/// As in the artifact the bucket may go below zero: a departure always takes its operations, and an expulsion is begun whenever the bucket is
-/// not below zero.
+/// As in the artifact the bucket may go below zero: a departure always takes its operations, and an expulsion is begun
+/// whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
     /// By priority.

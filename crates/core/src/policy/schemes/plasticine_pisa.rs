@@ -1,17 +1,18 @@
-//! Plasticine as its paper builds it on a programmable (PISA) switch: thresholds by shifts, from register arrays that SYNC packets
-//! refresh.
+//! Plasticine as its paper builds it on a programmable (PISA) switch: thresholds by shifts, from register arrays that
+//! SYNC packets refresh.
 //!
-//! The ingress pipeline decides before a packet is stored but cannot see queues; only the egress pipeline learns a queue's length, from
-//! the packets that leave it. SYNC packets carry lengths from egress to ingress, one register entry per pass. An ingress decision
-//! reads one entry of each array and shifts:
+//! The ingress pipeline decides before a packet is stored but cannot see queues; only the egress pipeline learns a
+//! queue's length, from the packets that leave it. SYNC packets carry lengths from egress to ingress, one register
+//! entry per pass. An ingress decision reads one entry of each array and shifts:
 //!
 //! ```text
 //! s = Shift[alpha, N_Priority, N_Port] = round(-log2(alpha / (N_Priority * N_Port)))
 //! T = s >= 0 ? Remaining >> s : Remaining << -s          admit iff T > Qlength[queue]
 //! ```
 //!
-//! So thresholds are within a factor of √2 of Plasticine's even with fresh registers, and everything that is read is old: by the time
-//! that a packet waits in its queue, and by a whole round of SYNC passes. Use it to see what that costs.
+//! So thresholds are within a factor of √2 of Plasticine's even with fresh registers, and everything that is read is
+//! old: by the time that a packet waits in its queue, and by a whole round of SYNC passes. Use it to see what that
+//! costs.
 //!
 //! Source: Plasticine, section 5.
 
@@ -30,7 +31,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "plasticine-pisa",
     aliases: &["plasticine-hardware"],
     title: "Plasticine on a programmable switch",
-    summary: "Plasticine by shifts and registers that recirculating packets refresh: thresholds within a factor of 1.41, and stale.",
+    summary: "Plasticine by shifts and registers that recirculating packets refresh: thresholds within a factor of \
+              1.41, and stale.",
     source: "Plasticine, section 5 and Figure 7.",
     cost: "O(1) per packet, O(1) per SYNC pass",
     params: PARAMS,
@@ -44,39 +46,40 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
-        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; the others form \
-              one group, the low priority.",
+        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; \
+              the others form one group, the low priority.",
     },
     ParamInfo {
         name: "pass_period",
         kind: ParamKind::Time { min: Time::from_ns(1) },
         default: ParamValue::Time(Time::from_us(1)),
         artifact_default: None,
-        doc: "P, the time of one pass of a SYNC packet through egress, recirculation and ingress. A register is as old as the number of queues times P. \
-              Not stated in the paper.",
+        doc: "P, the time of one pass of a SYNC packet through egress, recirculation and ingress. A register is as old \
+              as the number of queues times P. Not stated in the paper.",
     },
     ParamInfo {
         name: "congested_above",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Length above which SYNC counts a queue as congested for its priority. 0: derived, B / (2 x queues), at least two of the largest \
-              packets. Not stated in the paper.",
+        doc: "Length above which SYNC counts a queue as congested for its priority. 0: derived, B / (2 x queues), at \
+              least two of the largest packets. Not stated in the paper.",
     },
     ParamInfo {
         name: "active_above",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Length above which SYNC counts a queue as active for its port, which stands for the drain rate. 0: derived, the same as \
-              `congested_above`. Not stated in the paper.",
+        doc: "Length above which SYNC counts a queue as active for its port, which stands for the drain rate. 0: \
+              derived, the same as `congested_above`. Not stated in the paper.",
     },
     ParamInfo {
         name: "counted_queues",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(64),
         artifact_default: None,
-        doc: "Largest N_Priority that the Shift table has entries for; more congested queues count as this many. The paper says a few tens.",
+        doc: "Largest N_Priority that the Shift table has entries for; more congested queues count as this many. The \
+              paper says a few tens.",
     },
     ParamInfo {
         name: "egress_length",
@@ -90,8 +93,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(true),
         artifact_default: None,
-        doc: "Whether a packet that leaves its queue empty writes 0. Without it a drained queue keeps its last length, and counts as congested and as stored bytes, \
-              until its next packet. The paper does not treat the case.",
+        doc: "Whether a packet that leaves its queue empty writes 0. Without it a drained queue keeps its last length, \
+              and counts as congested and as stored bytes, until its next packet. The paper does not treat the case.",
     },
 ];
 
@@ -131,9 +134,9 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 /// The entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two that is nearest by ratio.
 ///
-/// The logarithm is not needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o / α, that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products,
-/// quotients and comparisons of floats are the same on every machine; logarithms need not be. `n_p` and `n_o` count as at
-/// least one.
+/// The logarithm is not needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o / α, that is 2^(2s − 1)
+/// ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are the same on every machine; logarithms need not
+/// be. `n_p` and `n_o` count as at least one.
 #[must_use]
 pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
     let ratio = congested.max(1) as f64 * active.max(1) as f64 / alpha;
@@ -189,7 +192,8 @@ pub struct PlasticinePisa {
     n_priority: Vec<u16>,
     /// Egress registers: what the last packet of each queue wrote.
     egress: Vec<u64>,
-    /// By queue: the lengths that its packets met when they were stored, oldest first; what the packets carry as metadata.
+    /// By queue: the lengths that its packets met when they were stored, oldest first; what the packets carry as
+    /// metadata.
     met: Vec<VecDeque<u64>>,
     /// The queue that the SYNC packet for lengths reads next, and the sum in its header.
     sync_length: (usize, u64),
@@ -257,7 +261,8 @@ impl PlasticinePisa {
         shifted(self.remaining, self.shift_table[row * (self.queues_per_port + 1) + active])
     }
 
-    /// One pass of every SYNC packet: each reads one egress register and writes at most one ingress register of each array.
+    /// One pass of every SYNC packet: each reads one egress register and writes at most one ingress register of each
+    /// array.
     fn pass(&mut self) {
         let (queue, sum) = self.sync_length;
         let length = self.egress[queue];

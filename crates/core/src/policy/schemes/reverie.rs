@@ -1,7 +1,8 @@
 //! Reverie: one pool for lossless and lossy traffic, and thresholds that are compared with low-pass filtered lengths.
 //!
-//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is admitted iff its queue's filtered length
-//! `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond it is lost, a lossless one pauses its sender and goes to headroom.
+//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is admitted iff its
+//! queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond it is lost, a lossless one pauses its
+//! sender and goes to headroom.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
@@ -36,7 +37,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: Some(ParamValue::Flag(true)),
-        doc: "Whether lossy packets tagged `unscheduled` have an alpha of their own (the artifact; the paper has no such rule).",
+        doc: "Whether lossy packets tagged `unscheduled` have an alpha of their own (the artifact; the paper has no \
+              such rule).",
     },
     factor("unscheduled_alpha", 1_024.0, None, "With `unscheduled`: takes the place of alpha for those."),
     ParamInfo {

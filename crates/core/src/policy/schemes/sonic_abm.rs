@@ -1,6 +1,8 @@
-//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for lossless queues and at egress for lossy ones.
+//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for lossless queues and at
+//! egress for lossy ones.
 //!
-//! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends on the packet that asks (Reverie's issue 3).
+//! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends on the packet that
+//! asks (Reverie's issue 3).
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
