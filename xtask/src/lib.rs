@@ -2,6 +2,7 @@
 //!
 //! * [`ci`]: what must pass before a change lands, as a whole or step by step;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
+//! * [`mutants`]: whether the tests notice when the code is wrong;
 //! * [`python`]: whether the Python package builds, installs and passes;
 //! * [`tidy`]: what no compiler checks: links, references, sizes, words, the arrows between crates.
 //!
@@ -9,6 +10,7 @@
 
 pub mod ci;
 pub mod generate;
+pub mod mutants;
 pub mod python;
 pub mod tidy;
 

@@ -1,13 +1,17 @@
 //! `cargo xtask`: see [`USAGE`].
 
 use std::process::ExitCode;
-use xtask::{ci, generate, python, tidy};
+use xtask::{ci, generate, mutants, python, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, python
+cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, mutants-sample, python
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
+cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure crates' sources (docs/vectors.md):
+    --sample N [--seed S]        N mutants chosen by a seed (20, 1)     --all      every mutant
+    --package NAME               of this crate only; may repeat         --resume   what an earlier run has not done
+    --timeout S                  a test that runs longer hangs (300)    --list     print them only
 cargo xtask tidy                 links, references, sizes, words, pages and vectors, the arrows between crates
 ";
 
@@ -18,6 +22,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::all(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["mutants", ref options @ ..] => mutants::Options::parse(options).and_then(|o| mutants::run(&o)),
         ["tidy"] => tidy::check(),
         ["python", "--release"] => python::check(python::Build::Release),
         [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),

@@ -1,0 +1,178 @@
+//! cargo-mutants: where it is, how it is called, what it found.
+
+use super::list::Mutant;
+use super::{Outcome, Outcomes, folder};
+use crate::{output, root, run};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The version that is installed where there is none.
+const VERSION: &str = "27.1.0";
+
+/// Tests that build whole programs or look at documents notice no mutant that others miss.
+const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
+/// Those that try every short script notice more, and take longer than all others together: survivors only.
+const THOROUGH: &[&str] = &["registry::", "report::"];
+
+/// Which tests run on mutants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tests<'a> {
+    /// Of these packages.
+    pub(super) packages: &'a [&'a str],
+    /// The slow ones, too.
+    pub(super) thorough: bool,
+    /// On the code as it is first.
+    pub(super) baseline: bool,
+    /// Seconds after which they hang.
+    pub(super) timeout: u64,
+}
+
+/// The program.
+#[derive(Clone, Debug)]
+pub(super) struct Tool {
+    program: PathBuf,
+}
+
+impl Tool {
+    /// The one in the path or below `target/tools`; installed there if there is none.
+    pub(super) fn find_or_install() -> Result<Self, String> {
+        let own = root().join("target/tools");
+        let built = own.join("bin").join(format!("cargo-mutants{}", std::env::consts::EXE_SUFFIX));
+        for program in [PathBuf::from("cargo-mutants"), built.clone()] {
+            let asked = Command::new(&program).args(["mutants", "--version"]).output();
+            if asked.is_ok_and(|answer| answer.status.success()) {
+                return Ok(Self { program });
+            }
+        }
+        eprintln!("cargo-mutants {VERSION} is missing and gets installed below target/tools");
+        // Unoptimised it is built in a third of the time; it waits for compilers and tests anyway.
+        let mut install =
+            crate::cargo(&["install", "cargo-mutants", "--locked", "--debug", "--version", VERSION]);
+        install.arg("--root").arg(&own).env("CARGO_TARGET_DIR", own.join("build"));
+        run(&mut install).map_err(|why| {
+            format!("{why}\nhint: install it by hand with `cargo install cargo-mutants --locked`")
+        })?;
+        // What was needed to build it is of no more use.
+        let _ = std::fs::remove_dir_all(own.join("build"));
+        Ok(Self { program: built })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("mutants").args(arguments).current_dir(root());
+        command
+    }
+
+    /// Every mutant of the packages, as JSON.
+    pub(super) fn list(&self, packages: &[&str]) -> Result<Vec<u8>, String> {
+        let mut command = self.command(&["--list", "--json"]);
+        packages.iter().for_each(|package| {
+            command.args(["--package", package]);
+        });
+        output(&mut command)
+    }
+
+    /// Runs tests on the mutants, which are of `package`.
+    pub(super) fn test(
+        &self,
+        package: &str,
+        mutants: &[&Mutant],
+        tests: Tests<'_>,
+    ) -> Result<Outcomes, String> {
+        let out = folder();
+        std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        let timeout = tests.timeout.to_string();
+        let baseline = if tests.baseline { "run" } else { "skip" };
+        let mut command =
+            self.command(&["--package", package, "--baseline", baseline, "--profile", "mutants"]);
+        command.args(["--cap-lints", "true", "--colors", "never", "--no-shuffle", "--timeout", &timeout]);
+        command.arg("--output").arg(&out);
+        for mutant in mutants {
+            command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
+        }
+        for test in tests.packages {
+            command.args(["--test-package", test]);
+        }
+        command.args(["--", "--tests", "--"]);
+        let slow = if tests.thorough { &[][..] } else { THOROUGH };
+        for name in SKIPPED.iter().chain(slow) {
+            command.args(["--skip", name]);
+        }
+        // The copies of the tree share what does not change between them.
+        command.env("CARGO_TARGET_DIR", out.join("build"));
+        let status = command.status().map_err(|error| format!("cargo-mutants cannot start: {error}"))?;
+        // 0: all caught, 2: some missed, 3: some timed out; others are failures of the tool, or of the tests without any mutant.
+        if !matches!(status.code(), Some(0 | 2 | 3)) {
+            return Err(format!("cargo-mutants failed: {status}"));
+        }
+        let path = out.join("mutants.out/outcomes.json");
+        let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let json: Value = serde_json::from_slice(&text).map_err(|error| format!("outcomes.json: {error}"))?;
+        Ok(outcomes(&json, mutants))
+    }
+}
+
+/// What cargo-mutants found of these mutants.
+fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
+    let outcome = |entry: &Value| {
+        let name = entry["scenario"]["Mutant"]["name"].as_str()?;
+        let key = &mutants.iter().find(|mutant| mutant.name == name)?.key;
+        let outcome = match entry["summary"].as_str()? {
+            "CaughtMutant" => Outcome::Killed,
+            "Timeout" => Outcome::Hung,
+            "MissedMutant" => Outcome::Survived,
+            "Unviable" => Outcome::Unviable,
+            _ => return None,
+        };
+        Some((key.clone(), outcome))
+    };
+    json["outcomes"].as_array().into_iter().flatten().filter_map(outcome).collect()
+}
+
+/// A text as a regular expression that matches it and nothing else.
+fn escaped(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for character in text.chars() {
+        if r"\.+*?()|[]{}^$".contains(character) {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_literally() {
+        assert_eq!(
+            escaped("a.rs:3:5: replace + with * in F<T>::g"),
+            r"a\.rs:3:5: replace \+ with \* in F<T>::g"
+        );
+    }
+
+    #[test]
+    fn outcomes_are_read_and_those_of_other_mutants_are_not() {
+        let mutant = |name: &str| Mutant {
+            name: name.to_owned(),
+            package: "p".to_owned(),
+            key: format!("key of {name}"),
+            line: String::new(),
+        };
+        let mutants = ["a", "b", "c", "d"].map(mutant);
+        let entry = |name: &str, summary: &str| serde_json::json!({ "scenario": { "Mutant": { "name": name } }, "summary": summary });
+        let json = serde_json::json!({ "outcomes": [
+            { "scenario": "Baseline", "summary": "Success" },
+            entry("a", "CaughtMutant"), entry("b", "MissedMutant"), entry("c", "Timeout"), entry("e", "Unviable"),
+        ] });
+        let found = outcomes(&json, &mutants.iter().collect::<Vec<_>>());
+        let found: Vec<_> = found.iter().map(|(key, outcome)| (key.as_str(), *outcome)).collect();
+        assert_eq!(
+            found,
+            [("key of a", Outcome::Killed), ("key of b", Outcome::Survived), ("key of c", Outcome::Hung)]
+        );
+    }
+}
