@@ -52,6 +52,7 @@
 //! | `tolerance` | Accepted deviation of lengths, occupancy and thresholds, in bytes (default 0). |
 
 pub mod acks;
+pub mod congestion;
 mod file;
 mod marker;
 mod profiles;

@@ -80,7 +80,7 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
 }
 
 /// A whole number and its unit: `"10 Gb/s"`.
-fn parse_rate(text: &str) -> Option<BitRate> {
+pub(super) fn parse_rate(text: &str) -> Option<BitRate> {
     let (number, unit) = text.split_once(' ')?;
     let scale = match unit {
         "b/s" => 1,

@@ -6,6 +6,7 @@ mod claims_plasticine;
 mod claims_reverie;
 mod claims_tdt;
 mod competitive;
+mod congestion;
 mod docs;
 mod marking;
 mod newcomer;
