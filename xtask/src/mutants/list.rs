@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn equivalents_have_a_reason_and_exist() {
-        let text = "[[equivalent]]\nmutant = 'crates/core/src/a.rs: x | y'\nreason = \"r\"\n";
+        let text = "[[equivalent]]\nmutant = 'crates/core/src/mark.rs: x | y'\nreason = \"r\"\n";
         let known = equivalents(text).expect("well formed");
-        let there = mutant("crates/core/src/a.rs: x | y");
+        let there = mutant("crates/core/src/mark.rs: x | y");
         assert!(known[0].is(&there));
         let packages = ["bufferlab-core"];
         assert_eq!(stale(&known, std::slice::from_ref(&there), &packages), [""; 0]);
