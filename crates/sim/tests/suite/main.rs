@@ -15,6 +15,7 @@ mod host_queues;
 mod multipath;
 mod offload;
 mod open_loop;
+mod own_controls;
 mod pfc;
 mod pfc_faults;
 mod policy_failures;
