@@ -72,7 +72,7 @@ fn smoke() -> Result<(), String> {
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let program = built()?;
+    let program = release_binary()?;
     let bufferlab = |arguments: &[&str]| {
         let printed = output(Command::new(&program).args(arguments).current_dir(root()))?;
         if printed.is_empty() { Err(format!("bufferlab {arguments:?} printed nothing")) } else { Ok(()) }
@@ -100,8 +100,11 @@ fn smoke() -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-/// The release build, made once: the steps of the smoke run use one and the same program.
-fn built() -> Result<PathBuf, String> {
+/// The program as people use it, built if need be.
+///
+/// # Errors
+/// If the build fails.
+pub fn release_binary() -> Result<PathBuf, String> {
     spawn(&mut cargo(&["build", "--release", "--locked", "--package", "bufferlab-cli"]))?;
     let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
     let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;

@@ -4,6 +4,7 @@
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
 //! * [`mutants`]: whether the tests notice when the code is wrong;
 //! * [`python`]: whether the Python package builds, installs and passes;
+//! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
 //! * [`tidy`]: what no compiler checks: links, references, sizes, words, the arrows between crates.
 //!
 //! Errors are sentences for the person at the terminal: nothing else reads them.
@@ -12,6 +13,7 @@ pub mod ci;
 pub mod generate;
 pub mod mutants;
 pub mod python;
+pub mod same_tables;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

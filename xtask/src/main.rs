@@ -1,7 +1,8 @@
 //! `cargo xtask`: see [`USAGE`].
 
 use std::process::ExitCode;
-use xtask::{ci, generate, mutants, python, tidy};
+use std::path::Path;
+use xtask::{ci, generate, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
@@ -12,6 +13,8 @@ cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure cr
     --sample N [--seed S]        N mutants chosen by a seed (20, 1)     --all      every mutant
     --package NAME               of this crate only; may repeat         --resume   what an earlier run has not done
     --timeout S                  a test that runs longer hangs (300)    --list     print them only
+cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
+                                 run the scenarios here and there, and compare their tables byte for byte
 cargo xtask tidy                 links, references, sizes, words, pages and vectors, the arrows between crates
 ";
 
@@ -23,6 +26,8 @@ fn main() -> ExitCode {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["mutants", ref options @ ..] => mutants::Options::parse(options).and_then(|o| mutants::run(&o)),
+        ["same-tables", "--quick", old, ref only @ ..] => same_tables::check(Path::new(old), only, true),
+        ["same-tables", old, ref only @ ..] => same_tables::check(Path::new(old), only, false),
         ["tidy"] => tidy::check(),
         ["python", "--release"] => python::check(python::Build::Release),
         [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),

@@ -1,5 +1,6 @@
 //! How long does a full segment and its ACK take on an empty network?
 
+use crate::ids::{HostId, Id, LinkId};
 use crate::link::{End, Link};
 use crate::routing::Routes;
 use bufferlab_units::Time;
@@ -12,7 +13,7 @@ const LONGEST_PATH: u32 = 1_000;
 pub(crate) struct Paths<'a> {
     pub(crate) links: &'a [Link],
     /// By switch: the link of its port 0.
-    pub(crate) first_links: &'a [u32],
+    pub(crate) first_links: &'a [LinkId],
     pub(crate) routes: &'a Routes,
     pub(crate) hosts: u32,
 }
@@ -22,10 +23,10 @@ impl Paths<'_> {
     /// paths. `None` if no host reaches another.
     pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
         // Hosts of one switch with one kind of cable are alike: one of each kind is enough.
-        let mut kinds: Vec<u32> = Vec::new();
-        for host in 0..self.hosts {
-            let alike = |&&other: &&u32| {
-                let (a, b) = (&self.links[host as usize], &self.links[other as usize]);
+        let mut kinds: Vec<HostId> = Vec::new();
+        for host in (0..self.hosts).map(HostId::new) {
+            let alike = |&&other: &&HostId| {
+                let (a, b) = (&self.links[host.index()], &self.links[other.index()]);
                 let (End::Switch(one, _), End::Switch(two, _)) = (a.to, b.to) else { return false };
                 (one, a.rate, a.delay) == (two, b.rate, b.delay)
             };
@@ -47,16 +48,16 @@ impl Paths<'_> {
     }
 
     /// Serialization and propagation of a packet that never waits; `None` if there is no path.
-    fn one_way(&self, src: u32, dst: u32, bytes: u32) -> Option<Time> {
-        let mut link = &self.links[src as usize];
+    fn one_way(&self, src: HostId, dst: HostId, bytes: u32) -> Option<Time> {
+        let mut link = &self.links[src.uplink().index()];
         let mut time = Time::ZERO;
         for _ in 0..LONGEST_PATH {
             time += link.serializer.time(bytes) + link.delay;
             match link.to {
                 End::Host(_) => return Some(time),
                 End::Switch(switch, _) => {
-                    let port = self.routes.port(switch, dst as u16, &mut 0, false)?;
-                    link = &self.links[(self.first_links[switch as usize] + u32::from(port)) as usize];
+                    let port = self.routes.port(switch, dst, &mut 0, false)?;
+                    link = &self.links[self.first_links[switch.index()].at_port(port).index()];
                 }
             }
         }

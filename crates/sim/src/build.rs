@@ -7,6 +7,7 @@ use crate::closed_loops::ClosedLoops;
 use crate::connections::Connections;
 use crate::explain::ExplainRequest;
 use crate::flow::Flows;
+use crate::ids::{CableId, HostId, Id, LinkId, SwitchId, Table};
 use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::packet::Slab;
@@ -34,9 +35,9 @@ impl Simulation {
     pub fn new(scenario: &Scenario) -> Result<Self, SimError> {
         let topology = scenario.topology.clone();
         check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;
-        check_size("cables", topology.links.len(), Calendar::MAX_ID as usize / 2)?;
+        check_size("cables", topology.links.len(), Calendar::MAX_LINK as usize / 2)?;
         let (mut links, cables, first_links) = build_links(&topology);
-        for link in &mut links {
+        for link in links.iter_mut() {
             if let End::Switch(switch, _) = link.to {
                 link.header_bytes = cut_through(scenario, switch, link.rate);
             }
@@ -47,15 +48,15 @@ impl Simulation {
             reach.unwrap_or_default().0 as usize,
             Calendar::MAX_REACH.0 as usize,
         )?;
-        let mut switches = Vec::with_capacity(topology.switches.len());
+        let mut switches = Table::<SwitchId, _>::default();
         for (index, spec) in scenario.switches.iter().enumerate() {
             switches.push(build_switch(scenario, index, spec, first_links[index])?);
         }
         let mut timers = Timers::default();
-        for (index, node) in switches.iter().enumerate() {
+        for (switch, node) in switches.entries() {
             // Policies without a timer yet may set one with their first packet: they are asked again then.
             if let Some(first) = node.poll_timeout() {
-                timers.push(first, Timer::Policy(index as u32));
+                timers.push(first, Timer::Policy(switch));
             }
         }
         let mut down_now = vec![false; topology.links.len()];
@@ -64,10 +65,10 @@ impl Simulation {
                 if from == Time::ZERO {
                     down_now[index] = true;
                 } else {
-                    timers.push(from, Timer::LinkChange(index as u32));
+                    timers.push(from, Timer::LinkChange(CableId::from_index(index)));
                 }
                 if until != Time::MAX {
-                    timers.push(until, Timer::LinkChange(index as u32));
+                    timers.push(until, Timer::LinkChange(CableId::from_index(index)));
                 }
             }
         }
@@ -80,19 +81,19 @@ impl Simulation {
         let routes = Routes::new(&topology, scenario.seed, |index| !down_now[index]);
         routes.check(&topology)?;
         let hosts = topology.hosts.len() as u32;
-        let paths = Paths { links: &links, first_links: &first_links, routes: &routes, hosts };
+        let paths = Paths { links: links.as_slice(), first_links: &first_links, routes: &routes, hosts };
         let (transports, host_kinds, kinds) = build_transports(scenario, &traffic.replayed, &paths)?;
         let classes = traffic.classes.len();
         if scenario.output.delays {
-            for node in &mut switches {
+            for node in switches.iter_mut() {
                 let queues = node.record.queues.len();
                 node.record.delays = vec![DelayHistogram::default(); queues * classes];
             }
         }
-        let mut downlinks = vec![0; topology.hosts.len()];
-        for (index, link) in links.iter().enumerate() {
+        let mut downlinks: Table<HostId, LinkId> = vec![LinkId(0); topology.hosts.len()].into();
+        for (id, link) in links.entries() {
             if let End::Host(host) = link.to {
-                downlinks[host as usize] = index as u32;
+                downlinks[host] = id;
             }
         }
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
@@ -105,8 +106,8 @@ impl Simulation {
             flows: Flows::default(),
             routes,
             timers,
-            transports,
-            host_kinds,
+            transports: transports.into(),
+            host_kinds: host_kinds.into(),
             kinds,
             nic_queueing: scenario.host.nic,
             spray: (topology.multipath == Multipath::Spray)
@@ -149,9 +150,9 @@ impl Simulation {
             simulation.explain(ExplainRequest::losses(count));
         }
         for (index, down) in down_now.into_iter().enumerate() {
-            let (ab, ba) = simulation.cables[index];
-            simulation.links[ab as usize].down = down;
-            simulation.links[ba as usize].down = down;
+            let (ab, ba) = simulation.cables[CableId::from_index(index)];
+            simulation.links[ab].down = down;
+            simulation.links[ba].down = down;
         }
         Ok(simulation)
     }
@@ -159,9 +160,9 @@ impl Simulation {
 
 /// Bytes after which a packet on a link of this rate counts as arrived at the switch, if it forwards before it has all of it. A port that is
 /// faster than the link would run dry in the middle of a packet: then the whole packet is awaited.
-fn cut_through(scenario: &Scenario, switch: u32, rate: BitRate) -> Option<u32> {
-    let fastest = scenario.topology.switch_port_rates(switch).into_iter().max()?;
-    scenario.switches[switch as usize].hardware.cut_through_bytes.filter(|_| fastest <= rate)
+fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate) -> Option<u32> {
+    let fastest = scenario.topology.switch_port_rates(switch.0).into_iter().max()?;
+    scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
 
 pub(crate) fn check_size(what: &'static str, found: usize, limit: usize) -> Result<(), SimError> {
@@ -173,34 +174,34 @@ pub(crate) fn check_size(what: &'static str, found: usize, limit: usize) -> Resu
 }
 
 /// Links in the engine's order, the two links of every cable, and the first link of every switch.
-fn build_links(topology: &Topology) -> (Vec<Link>, Vec<(u32, u32)>, Vec<u32>) {
+fn build_links(topology: &Topology) -> (Table<LinkId, Link>, Table<CableId, (LinkId, LinkId)>, Vec<LinkId>) {
     let mut next_port = vec![0_u16; topology.switches.len()];
     // Ends with port numbers: a switch's ports follow the order of its cables.
     let mut end_of = |node: Node| match node {
-        Node::Host(host) => End::Host(host),
+        Node::Host(host) => End::Host(HostId::new(host)),
         Node::Switch(switch) => {
             let port = &mut next_port[switch as usize];
             *port += 1;
-            End::Switch(switch, *port - 1)
+            End::Switch(SwitchId(switch), *port - 1)
         }
     };
     let ends: Vec<_> = topology.links.iter().map(|cable| (end_of(cable.a), end_of(cable.b))).collect();
     let mut first_links = Vec::with_capacity(next_port.len());
     let mut count = topology.hosts.len() as u32;
     for ports in &next_port {
-        first_links.push(count);
+        first_links.push(LinkId(count));
         count += u32::from(*ports);
     }
     let number = |end: End| match end {
-        End::Host(host) => host,
-        End::Switch(switch, port) => first_links[switch as usize] + u32::from(port),
+        End::Host(host) => host.uplink(),
+        End::Switch(switch, port) => first_links[switch.index()].at_port(port),
     };
     let mut links: Vec<Option<Link>> = (0..count).map(|_| None).collect();
-    let mut cables = Vec::with_capacity(ends.len());
+    let mut cables = Table::default();
     for (cable, (a, b)) in topology.links.iter().zip(ends) {
         let (ab, ba) = (number(a), number(b));
-        links[ab as usize] = Some(Link::new(a, b, cable.rate_ab, cable.delay));
-        links[ba as usize] = Some(Link::new(b, a, cable.rate_ba, cable.delay));
+        links[ab.index()] = Some(Link::new(a, b, cable.rate_ab, cable.delay));
+        links[ba.index()] = Some(Link::new(b, a, cable.rate_ba, cable.delay));
         cables.push((ab, ba));
     }
     let links = links.into_iter().map(|link| link.expect("every port and host has its cable")).collect();
@@ -211,7 +212,7 @@ fn build_switch(
     scenario: &Scenario,
     index: usize,
     spec: &SwitchSpec,
-    first_link: u32,
+    first_link: LinkId,
 ) -> Result<SwitchNode, SimError> {
     let name = || scenario.topology.switches[index].clone();
     let queues_per_port = usize::from(spec.queues_per_port);
@@ -297,7 +298,7 @@ fn build_marker(spec: &EcnSpec) -> MarkerConfig {
 
 /// Chooses the calendar's buckets from the network: about two events each when half of all capacity is used, and a ring that
 /// reaches beyond the longest transmission and propagation.
-fn build_calendar(seed: u64, links: &[Link]) -> Calendar {
+fn build_calendar(seed: u64, links: &Table<LinkId, Link>) -> Calendar {
     const FRAME_BYTES: u64 = 1_500;
     let per_second: f64 = links.iter().map(|link| link.rate.0 as f64 / (8.0 * FRAME_BYTES as f64)).sum();
     let width_ps = (2e12 / per_second).clamp(256.0, 1e9);

@@ -10,6 +10,7 @@
 //! order of any set of components is equally frequent over many instants, and no port is favoured by its number. (A number
 //! XORed with noise would not do: of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay for the hash.
 
+use crate::ids::LinkId;
 use bufferlab_units::{Time, mix};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -48,8 +49,8 @@ pub(crate) struct Calendar {
 }
 
 impl Calendar {
-    /// At most this many components.
-    pub(crate) const MAX_ID: u32 = ID_MASK as u32;
+    /// At most this many links.
+    pub(crate) const MAX_LINK: u32 = ID_MASK as u32;
     /// An event may lie at most this far ahead (4.4 s) of the time at which it is scheduled.
     pub(crate) const MAX_REACH: Time = Time(1 << 42);
 
@@ -82,9 +83,9 @@ impl Calendar {
         mix(instant ^ (a & ID_MASK)).cmp(&mix(instant ^ (b & ID_MASK)))
     }
 
-    /// Schedules `kind` of component `id` at `time`, which is not before the last popped event.
+    /// Schedules `kind` of `link` at `time`, which is not before the last popped event.
     #[inline]
-    pub(crate) fn push(&mut self, time: Time, kind: Kind, id: u32) {
+    pub(crate) fn push(&mut self, time: Time, kind: Kind, link: LinkId) {
         let class = match kind {
             Kind::TransmissionComplete => 0,
             Kind::Delivery => 1 << ID_BITS,
@@ -92,7 +93,7 @@ impl Calendar {
         if time.0 - self.epoch >= TIME_LIMIT {
             self.skip_to(time);
         }
-        let event = (time.0 - self.epoch) << KEY_BITS | class | u64::from(id);
+        let event = (time.0 - self.epoch) << KEY_BITS | class | u64::from(link.0);
         let bucket = event >> self.width_bits;
         if bucket <= self.open {
             let at = self.current.partition_point(|&other| self.order(other, event) == Ordering::Greater);
@@ -123,11 +124,11 @@ impl Calendar {
 
     /// Takes the next event. [`Self::next_time`] has said that there is one.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (Time, Kind, u32) {
+    pub(crate) fn pop(&mut self) -> (Time, Kind, LinkId) {
         let event = self.current.pop().expect("next_time was asked before");
         let time = (event >> KEY_BITS) + self.epoch;
         let kind = if event & (1 << ID_BITS) == 0 { Kind::TransmissionComplete } else { Kind::Delivery };
-        (Time(time), kind, (event & ID_MASK) as u32)
+        (Time(time), kind, LinkId((event & ID_MASK) as u32))
     }
 
     /// Opens the next bucket that holds an event; false if there is none.
@@ -240,13 +241,13 @@ mod tests {
             for _ in 0..stream.below(3) {
                 let far = [1_000, 1_000_000, 40_000_000_000, 3_000_000_000_000][stream.below(4) as usize];
                 let time = now + stream.below(far);
-                calendar.push(Time(time), Kind::Delivery, stream.below(1000) as u32);
+                calendar.push(Time(time), Kind::Delivery, LinkId(stream.below(1000) as u32));
                 expected.push(Reverse(time));
             }
             if calendar.next_time() != Time::MAX {
                 let (time, kind, id) = calendar.pop();
                 assert_eq!(Some(Reverse(time.0)), expected.pop());
-                assert!(time.0 >= now && id < 1000 && kind == Kind::Delivery);
+                assert!(time.0 >= now && id.0 < 1000 && kind == Kind::Delivery);
                 now = time.0;
                 popped += 1;
             }
@@ -257,12 +258,12 @@ mod tests {
     #[test]
     fn completed_transmissions_go_before_deliveries() {
         let mut calendar = Calendar::new(1, 12, 8);
-        calendar.push(Time(500), Kind::Delivery, 1);
-        calendar.push(Time(500), Kind::TransmissionComplete, 2);
+        calendar.push(Time(500), Kind::Delivery, LinkId(1));
+        calendar.push(Time(500), Kind::TransmissionComplete, LinkId(2));
         assert_eq!(calendar.next_time(), Time(500));
-        assert_eq!(calendar.pop(), (Time(500), Kind::TransmissionComplete, 2));
+        assert_eq!(calendar.pop(), (Time(500), Kind::TransmissionComplete, LinkId(2)));
         assert_eq!(calendar.next_time(), Time(500));
-        assert_eq!(calendar.pop(), (Time(500), Kind::Delivery, 1));
+        assert_eq!(calendar.pop(), (Time(500), Kind::Delivery, LinkId(1)));
         assert_eq!(calendar.next_time(), Time::MAX);
     }
 
@@ -271,12 +272,12 @@ mod tests {
         let order = |seed: u64, instant: u64| -> Vec<u32> {
             let mut calendar = Calendar::new(seed, 12, 8);
             for id in 0..8 {
-                calendar.push(Time(instant), Kind::Delivery, id);
+                calendar.push(Time(instant), Kind::Delivery, LinkId(id));
             }
             (0..8)
                 .map(|_| {
                     calendar.next_time();
-                    calendar.pop().2
+                    calendar.pop().2.0
                 })
                 .collect()
         };
@@ -301,8 +302,8 @@ mod tests {
         let mut calendar = Calendar::new(1, 12, 8);
         for now in [0, 20, 37, 3_600] {
             let (late, early) = (Time(now * second + 4 * second), Time(now * second + 17));
-            calendar.push(late, Kind::Delivery, 1);
-            calendar.push(early, Kind::Delivery, 2);
+            calendar.push(late, Kind::Delivery, LinkId(1));
+            calendar.push(early, Kind::Delivery, LinkId(2));
             for expected in [early, late] {
                 assert_eq!(calendar.next_time(), expected);
                 assert_eq!(calendar.pop().0, expected);

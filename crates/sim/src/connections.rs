@@ -5,17 +5,17 @@
 //! the freshest. Messages that may not open another one wait in the order of their arrival; they are flows already (their FCT counts) but
 //! have sent nothing.
 
-use crate::flow::Slot;
+use crate::ids::{FlowSlot, HostId, PoolId, TransportId};
 use crate::simulation::Simulation;
 use crate::timers::Timer;
 use bufferlab_transport::Connection;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The pool of messages that no closed loop sends.
-pub(crate) const COMMON: u32 = 0;
+pub(crate) const COMMON: PoolId = PoolId(0);
 
 /// Whose connections: transport, source, destination, pool between the two.
-type Key = (u8, u16, u16, u32);
+type Key = (TransportId, HostId, HostId, PoolId);
 
 /// A connection that carries nothing now, and the paths that its packets and ACKs take.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Pool {
     /// The last one was used last.
     idle: Vec<Idle>,
     busy: u32,
-    waiting: VecDeque<Slot>,
+    waiting: VecDeque<FlowSlot>,
 }
 
 /// All pools that were ever needed.
@@ -38,12 +38,12 @@ struct Pool {
 pub(crate) struct Connections {
     pools: BTreeMap<Key, Pool>,
     /// Messages whose turn has come; each has a timer at this very instant.
-    due: VecDeque<(Slot, Idle)>,
+    due: VecDeque<(FlowSlot, Idle)>,
 }
 
 impl Simulation {
     /// A new flow of a transport with persistent connections takes one, or waits for one.
-    pub(crate) fn take_connection(&mut self, slot: Slot) {
+    pub(crate) fn take_connection(&mut self, slot: FlowSlot) {
         let key = self.pool_of(slot);
         // A thread of a closed loop has one connection for each of its answers.
         let most = if key.3 == COMMON { self.connections_per_pair(key.0) } else { 1 };
@@ -59,27 +59,27 @@ impl Simulation {
         }
     }
 
-    fn connections_per_pair(&self, transport: u8) -> u32 {
-        let persistent = self.transports[usize::from(transport)].persistent;
+    fn connections_per_pair(&self, transport: TransportId) -> u32 {
+        let persistent = self.transports[transport].persistent;
         persistent.and_then(|spec| spec.connections_per_pair).unwrap_or(u32::MAX)
     }
 
-    fn pool_of(&self, slot: Slot) -> Key {
-        let flow = &self.flows.senders[slot as usize];
-        let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+    fn pool_of(&self, slot: FlowSlot) -> Key {
+        let flow = &self.flows.senders[slot];
+        let info = self.flows.info(slot);
         (flow.transport, flow.src, flow.dst, info.pool)
     }
 
-    fn use_connection(&mut self, slot: Slot, idle: Idle) {
-        let flow = &mut self.flows.senders[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
+    fn use_connection(&mut self, slot: FlowSlot, idle: Idle) {
+        let flow = &mut self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
         let Some(sender) = flow.sender.tcp() else { return };
         sender.resume(&transport.tcp, idle.connection, self.now);
         // A message with explicit paths keeps them.
         if !flow.explicit_path {
             flow.path = idle.path;
         }
-        let receiver = &mut self.flows.receivers[slot as usize];
+        let receiver = &mut self.flows.receivers[slot];
         if !receiver.explicit_path {
             receiver.path = idle.ack_path;
         }
@@ -88,13 +88,13 @@ impl Simulation {
 
     /// A flow that ends leaves its connection behind, to the message that waits longest if there is one. That one starts by a timer, for
     /// this may be in the middle of the host's turn order.
-    pub(crate) fn leave_connection(&mut self, slot: Slot) {
+    pub(crate) fn leave_connection(&mut self, slot: FlowSlot) {
         let key = self.pool_of(slot);
-        let flow = &mut self.flows.senders[slot as usize];
+        let flow = &mut self.flows.senders[slot];
         let path = flow.path;
         let Some(sender) = flow.sender.tcp() else { return };
         let connection = sender.connection(self.now);
-        let idle = Idle { connection, path, ack_path: self.flows.receivers[slot as usize].path };
+        let idle = Idle { connection, path, ack_path: self.flows.receivers[slot].path };
         let pool = self.connections.pools.get_mut(&key).expect("it took its connection from there");
         match pool.waiting.pop_front() {
             Some(next) => {
@@ -109,7 +109,7 @@ impl Simulation {
     }
 
     /// The turn of a message that waited has come.
-    pub(crate) fn handle_connection_timer(&mut self, slot: Slot) {
+    pub(crate) fn handle_connection_timer(&mut self, slot: FlowSlot) {
         let place = self.connections.due.iter().position(|(waiting, _)| *waiting == slot);
         let (_, idle) = place.and_then(|at| self.connections.due.remove(at)).expect("its turn was noted");
         self.use_connection(slot, idle);
@@ -117,21 +117,18 @@ impl Simulation {
 
     /// Flows stop arriving: those without a size of their own end with what they have sent.
     pub(crate) fn close_unlimited(&mut self) {
-        let open: Vec<Slot> = self
-            .flows
-            .live_slots()
-            .filter(|&slot| self.flows.infos[slot as usize].as_ref().is_some_and(|info| info.is_unlimited()))
-            .collect();
+        let open: Vec<FlowSlot> =
+            self.flows.live_slots().filter(|&slot| self.flows.info(slot).is_unlimited()).collect();
         for slot in open {
-            let flow = &mut self.flows.senders[slot as usize];
-            let segment = self.transports[usize::from(flow.transport)].segment;
+            let flow = &mut self.flows.senders[slot];
+            let segment = self.transports[flow.transport].segment;
             let Some(sender) = flow.sender.tcp() else { continue };
             let total = sender.close();
             let is_acknowledged = sender.is_done();
             (flow.total, flow.last_payload) = (total, segment);
-            let info = self.flows.infos[slot as usize].as_mut().expect("the flow is alive");
+            let info = self.flows.info_mut(slot);
             info.spec.size = u64::from(total) * u64::from(segment);
-            let receiver = &mut self.flows.receivers[slot as usize];
+            let receiver = &mut self.flows.receivers[slot];
             if receiver.close(total) {
                 receiver.completed = self.now;
             }

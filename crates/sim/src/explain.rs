@@ -1,7 +1,6 @@
 //! Explanations of single events: which limit bound, who held the buffer, what other policies would have decided.
 
-use crate::flow::slot_of;
-use crate::packet::PacketId;
+use crate::ids::{FlowHandle, PacketId, SwitchId};
 use crate::simulation::Simulation;
 use crate::switch_node::Slice;
 use bufferlab_core::{Account, IngressId, Opinion, QueueId, Tags, Verdict};
@@ -92,7 +91,7 @@ impl Explainer {
 /// An event as the engine meets it.
 pub(crate) struct Sighting {
     pub(crate) event: ExplainedEvent,
-    pub(crate) switch: u32,
+    pub(crate) switch: SwitchId,
     pub(crate) queue: QueueId,
     pub(crate) packet: PacketId,
     pub(crate) size: u32,
@@ -105,9 +104,9 @@ impl Simulation {
     /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`] gets them at the end of the run.
     /// Every registered policy watches the switches from now on, which costs time.
     pub fn explain(&mut self, request: ExplainRequest) {
-        for (index, node) in self.switches.iter_mut().enumerate() {
-            if request.switch.is_none_or(|wanted| wanted == index as u32) {
-                node.watch();
+        for switch in self.switches.ids() {
+            if request.switch.is_none_or(|wanted| wanted == switch.0) {
+                self.switches[switch].watch();
             }
         }
         self.explainer = Some(Explainer { request, passed: 0, found: Vec::new() });
@@ -119,7 +118,7 @@ impl Simulation {
     pub(crate) fn witness(&mut self, sighting: &Sighting) {
         let Some(explainer) = &mut self.explainer else { return };
         let request = &explainer.request;
-        let node = &self.switches[sighting.switch as usize];
+        let node = &self.switches[sighting.switch];
         let (slice, queue) = node.at(sighting.queue);
         let (core, buffer) = (&slice.core, slice.core.buffer());
         let (port, priority) = match sighting.ingress {
@@ -130,7 +129,7 @@ impl Simulation {
             }
         };
         let wanted = request.event.covers(sighting.event)
-            && request.switch.is_none_or(|switch| switch == sighting.switch)
+            && request.switch.is_none_or(|switch| switch == sighting.switch.0)
             && request.port.is_none_or(|wanted| wanted == port)
             && request.from <= self.now
             && (explainer.found.len() as u64) < request.count;
@@ -158,19 +157,19 @@ impl Simulation {
                 inputs.iter().find(|(name, _)| *name == "pause_threshold").map(|(_, bytes)| *bytes as u64)
             }
         };
-        let info = self.flows.infos[slot_of(packet.flow)].as_ref();
+        let info = self.flows.info(packet.flow.slot());
         let opinions = node.opinions(sighting.queue);
         let explanation = Explanation {
             time_ns: self.now.as_ns(),
-            switch: sighting.switch,
+            switch: sighting.switch.0,
             port,
             priority,
             event: sighting.event.name(),
             reason: sighting.reason,
             policy: slice.policy.0.clone(),
             params: slice.policy.1.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
-            class: info.map_or(0, |info| info.spec.class),
-            flow_id: info.map_or(0, |info| info.number),
+            class: info.spec.class,
+            flow_id: info.number,
             size_bytes: u64::from(sighting.size),
             tags: Tags::names(tags).collect(),
             queue_bytes: match sighting.ingress {
@@ -194,10 +193,10 @@ impl Simulation {
         for queue in buffer.queue_ids() {
             let (port, priority) = slice.port_and_priority(queue);
             for stored in buffer.packets(queue) {
-                let info = self.flows.infos[slot_of(stored.flow)].as_ref();
-                let class = info.map_or("?", |info| self.classes[usize::from(info.spec.class)].as_str());
-                let flow = info.map_or_else(|| "?".to_owned(), |info| info.number.to_string());
-                let names = [port.to_string(), format!("{port}.{priority}"), class.to_owned(), flow];
+                let info = self.flows.info(FlowHandle(stored.flow).slot());
+                let class = self.classes[usize::from(info.spec.class)].clone();
+                let flow = info.number.to_string();
+                let names = [port.to_string(), format!("{port}.{priority}"), class, flow];
                 for (share, name) in shares.iter_mut().zip(names) {
                     let entry = share.entry(name).or_default();
                     entry.0 += u64::from(stored.size);

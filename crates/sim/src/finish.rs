@@ -1,7 +1,8 @@
 //! From state to rows: flows and queries as they end, samples as they are due, everything else at the end.
 
 use crate::SimError;
-use crate::flow::{FlowReceiver, Slot};
+use crate::flow::FlowReceiver;
+use crate::ids::{FlowSlot, HostId, Id, LinkId, SwitchId};
 use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::simulation::{Control, Query, Simulation};
@@ -17,28 +18,29 @@ use bufferlab_workload::FlowSpec;
 
 impl Simulation {
     /// Ends a flow and gives its slot back.
-    pub(crate) fn retire(&mut self, slot: Slot) {
+    pub(crate) fn retire(&mut self, slot: FlowSlot) {
         let row = self.flow_row(slot);
-        let transport = self.flows.senders[slot as usize].transport;
-        if self.transports[usize::from(transport)].persistent.is_some() {
+        let transport = self.flows.senders[slot].transport;
+        if self.transports[transport].persistent.is_some() {
             self.leave_connection(slot);
         }
         let info = self.flows.remove(slot);
         self.flows_finished += 1;
         if info.spec.query != FlowSpec::NO_QUERY {
-            self.count_query_flow(&info.spec, &row, self.flows.receivers[slot as usize].completed());
+            self.count_query_flow(&info.spec, &row, self.flows.receivers[slot].completed());
         }
         self.finished_flows.push(row);
     }
 
-    fn flow_row(&self, slot: Slot) -> FlowRow {
-        let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
-        let receiver = &self.flows.receivers[slot as usize];
-        let counters = self.flows.senders[slot as usize].sender.counters();
+    fn flow_row(&self, slot: FlowSlot) -> FlowRow {
+        let info = self.flows.info(slot);
+        let receiver = &self.flows.receivers[slot];
+        let counters = self.flows.senders[slot].sender.counters();
         let spec = &info.spec;
-        let sender = &self.flows.senders[slot as usize];
-        let rate = self.links[spec.src as usize].rate.min(self.receive_rate(spec.dst));
-        let transport = &self.transports[usize::from(sender.transport)];
+        let sender = &self.flows.senders[slot];
+        let (src, dst) = (HostId::new(spec.src), HostId::new(spec.dst));
+        let rate = self.links[src.uplink()].rate.min(self.receive_rate(dst));
+        let transport = &self.transports[sender.transport];
         let sending = match transport.control {
             Control::Window(_) | Control::QueuePair(_) => None,
             Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
@@ -52,7 +54,7 @@ impl Simulation {
         };
         let segments = size.div_ceil(u64::from(transport.segment));
         let ideal_bytes = size + segments * u64::from(transport.ideal_header);
-        let (base_ns, payload_ns) = self.ideal_parts_ns(spec.src, spec.dst, ideal_bytes, rate);
+        let (base_ns, payload_ns) = self.ideal_parts_ns(src, dst, ideal_bytes, rate);
         let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
         let fct = receiver.completed().map(|at| at - spec.start);
         let state = match fct {
@@ -84,12 +86,12 @@ impl Simulation {
     }
 
     /// The rate at which a host can receive.
-    fn receive_rate(&self, host: u32) -> BitRate {
-        self.links[self.downlinks[host as usize] as usize].rate
+    fn receive_rate(&self, host: HostId) -> BitRate {
+        self.links[self.downlinks[host]].rate
     }
 
     /// Base round-trip time, and the payload at the slower access link: the parts of the slowdown's denominator (ns).
-    fn ideal_parts_ns(&self, src: u32, dst: u32, bytes: u64, rate: BitRate) -> (f64, f64) {
+    fn ideal_parts_ns(&self, src: HostId, dst: HostId, bytes: u64, rate: BitRate) -> (f64, f64) {
         let base = self.output.base_rtt.unwrap_or_else(|| self.routes.base_rtt(src, dst));
         (base.0 as f64 / 1e3, bytes as f64 * 8e9 / rate.0 as f64)
     }
@@ -108,9 +110,10 @@ impl Simulation {
     }
 
     fn query_row(&self, number: u32, query: &Query, complete: bool) -> QueryRow {
-        let rate = self.receive_rate(query.client);
+        let client = HostId::new(query.client);
+        let rate = self.receive_rate(client);
         // Which servers answer is not kept: the client's longest base round trip stands for theirs.
-        let base = self.output.base_rtt.unwrap_or_else(|| self.routes.longest_base_rtt(query.client));
+        let base = self.output.base_rtt.unwrap_or_else(|| self.routes.longest_base_rtt(client));
         let ideal_ns = base.0 as f64 / 1e3 + query.bytes as f64 * 8e9 / rate.0 as f64;
         let qct = complete.then(|| query.last - query.start);
         QueryRow {
@@ -145,7 +148,7 @@ impl Simulation {
     /// Samples the chosen switch: its total, and for its queues length, threshold and the policy's probes.
     pub(crate) fn sample(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let switch = self.output.sample_switch;
-        let node = &self.switches[switch as usize];
+        let node = &self.switches[SwitchId(switch)];
         let time_ns = self.now.as_ns();
         sink.series(&SeriesRow {
             time_ns,
@@ -198,14 +201,14 @@ impl Simulation {
     /// Samples every live flow: what has been delivered of it.
     fn sample_flows(&self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         for slot in self.flows.live_slots() {
-            let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
-            let sender = &self.flows.senders[slot as usize];
-            let segments = match &self.flows.receivers[slot as usize].receiver {
+            let info = self.flows.info(slot);
+            let sender = &self.flows.senders[slot];
+            let segments = match &self.flows.receivers[slot].receiver {
                 FlowReceiver::Tcp(receiver) => receiver.delivered(),
                 FlowReceiver::Rdma(receiver) => receiver.delivered(),
                 FlowReceiver::Counting { missing } => sender.total - missing,
             };
-            let segment = u64::from(self.transports[usize::from(sender.transport)].segment);
+            let segment = u64::from(self.transports[sender.transport].segment);
             sink.progress(&ProgressRow {
                 time_ns: self.now.as_ns(),
                 flow_id: info.number,
@@ -218,14 +221,14 @@ impl Simulation {
 
     /// Flows no longer start: notes what every link has carried, and what asked for it.
     pub(crate) fn close_arrival_phase(&mut self) {
-        for link in &mut self.links {
+        for link in self.links.iter_mut() {
             link.phase_bytes = link.tx_bytes;
         }
-        for node in &self.switches {
+        for node in self.switches.iter() {
             for QueuePlace { slice, local, port, .. } in node.queues() {
                 let counters = slice.core.counters(local);
                 let charged = counters.enqueued_bytes + counters.dropped_bytes;
-                let link = &mut self.links[(node.first_link + u32::from(port)) as usize];
+                let link = &mut self.links[node.first_link.at_port(port)];
                 *link.phase_offered.get_or_insert(0) +=
                     charged + counters.arrived * u64::from(node.uncharged);
             }
@@ -240,24 +243,24 @@ impl Simulation {
         }
         let end = self.now;
         self.flush_rows(sink)?;
-        for switch in 0..self.switches.len() as u32 {
+        for switch in self.switches.ids() {
             self.check_policy(switch)?;
             self.verify_switch(switch)?;
         }
         self.verify_packets()?;
-        let unfinished: Vec<Slot> = self.flows.live_slots().collect();
+        let unfinished: Vec<FlowSlot> = self.flows.live_slots().collect();
         for slot in unfinished {
             sink.flow(&self.flow_row(slot))?;
         }
         for (number, query) in &self.queries {
             sink.query(&self.query_row(*number, query, false))?;
         }
-        for switch in 0..self.switches.len() as u32 {
+        for switch in self.switches.ids() {
             self.finish_switch(switch, sink)?;
         }
         self.finish_pauses(sink)?;
-        for index in 0..self.links.len() {
-            sink.link(&self.link_row(index))?;
+        for link in self.links.ids() {
+            sink.link(&self.link_row(link))?;
         }
         if let Some(explainer) = &self.explainer {
             for explanation in &explainer.found {
@@ -293,9 +296,9 @@ impl Simulation {
         if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
     }
 
-    fn finish_switch(&mut self, switch: u32, sink: &mut dyn RunSink) -> Result<(), SimError> {
+    fn finish_switch(&mut self, switch: SwitchId, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let end = self.now.0;
-        let node = &mut self.switches[switch as usize];
+        let node = &mut self.switches[switch];
         node.record.total.close(end);
         node.record.ports.iter_mut().for_each(|histogram| histogram.close(end));
         node.record.queues.iter_mut().for_each(|histogram| histogram.close(end));
@@ -309,7 +312,7 @@ impl Simulation {
             write_histogram(sink, histogram, (Scope::Queue, switch, Some(port), Some(priority)))?;
             let counters = slice.core.counters(local);
             sink.queue(&QueueRow {
-                switch,
+                switch: switch.0,
                 port,
                 priority,
                 arrived_packets: counters.arrived,
@@ -328,7 +331,7 @@ impl Simulation {
             let (port, priority) = node.port_and_priority(queue);
             for bin in histogram.bins() {
                 sink.delay(&DelayRow {
-                    switch,
+                    switch: switch.0,
                     port,
                     priority,
                     class: (at % classes) as u16,
@@ -342,23 +345,23 @@ impl Simulation {
         for (&(queue, class, reason), &(packets, bytes)) in &record.drops {
             let (port, priority) = node.port_and_priority(queue);
             let reason = DropReason::ALL[usize::from(reason)].name();
-            sink.drops(&DropRow { switch, port, priority, class, reason, packets, bytes })?;
+            sink.drops(&DropRow { switch: switch.0, port, priority, class, reason, packets, bytes })?;
         }
         Ok(())
     }
 
-    fn link_row(&self, index: usize) -> LinkRow {
-        let link = &self.links[index];
+    fn link_row(&self, id: LinkId) -> LinkRow {
+        let link = &self.links[id];
         let name = |end: End| match end {
-            End::Host(host) => self.topology.hosts[host as usize].clone(),
-            End::Switch(switch, _) => self.topology.switches[switch as usize].clone(),
+            End::Host(host) => self.topology.hosts[host.index()].clone(),
+            End::Switch(switch, _) => self.topology.switches[switch.index()].clone(),
         };
         let same_ends = |other: &&Link| same_node(other.from, link.from) && same_node(other.to, link.to);
         let capacity_bits = link.rate.0 as f64 * self.duration.as_secs_f64();
         LinkRow {
             from: name(link.from),
             to: name(link.to),
-            parallel: self.links[..index].iter().filter(same_ends).count() as u16,
+            parallel: self.links.as_slice()[..id.index()].iter().filter(same_ends).count() as u16,
             role: self.role(link),
             rate_bps: link.rate.0,
             tx_packets: link.tx_packets,
@@ -371,7 +374,7 @@ impl Simulation {
     }
 
     fn role(&self, link: &Link) -> &'static str {
-        let tier = |switch: u32| self.topology.tiers[switch as usize];
+        let tier = |switch: SwitchId| self.topology.tiers[switch.index()];
         match (link.from, link.to) {
             (End::Host(_), _) => "host-up",
             (_, End::Host(_)) => "host-down",
@@ -384,7 +387,8 @@ impl Simulation {
 
 fn same_node(one: End, other: End) -> bool {
     match (one, other) {
-        (End::Host(a), End::Host(b)) | (End::Switch(a, _), End::Switch(b, _)) => a == b,
+        (End::Host(a), End::Host(b)) => a == b,
+        (End::Switch(a, _), End::Switch(b, _)) => a == b,
         _ => false,
     }
 }
@@ -392,7 +396,7 @@ fn same_node(one: End, other: End) -> bool {
 fn write_histogram(
     sink: &mut dyn RunSink,
     histogram: &OccupancyHistogram,
-    (scope, switch, port, priority): (Scope, u32, Option<u16>, Option<u8>),
+    (scope, switch, port, priority): (Scope, SwitchId, Option<u16>, Option<u8>),
 ) -> std::io::Result<()> {
     // An empty queue's only bin says nothing that its absence does not say.
     if histogram.max() == 0 && scope != Scope::Switch {
@@ -400,7 +404,15 @@ fn write_histogram(
     }
     for bin in histogram.bins() {
         let (from_bytes, to_bytes, time_ns) = (bin.from, bin.to, Time(bin.time).as_ns());
-        sink.histogram(&HistogramRow { scope, switch, port, priority, from_bytes, to_bytes, time_ns })?;
+        sink.histogram(&HistogramRow {
+            scope,
+            switch: switch.0,
+            port,
+            priority,
+            from_bytes,
+            to_bytes,
+            time_ns,
+        })?;
     }
     Ok(())
 }

@@ -1,27 +1,13 @@
 //! Live flows: senders, receivers and what is recorded about them, in three parallel slabs.
 //!
-//! A flow's *handle* is its slot with a generation above it, so that a policy which remembers flows does not take a new
-//! flow for an old one that had the same slot. A slot is reused once the sender is done, no packet of the flow is left
-//! in the network and the flow has left its host's turn order.
+//! A slot is reused once the sender is done, no packet of the flow is left in the network and the flow has left its host's
+//! turn order.
 
+use crate::ids::{FlowHandle, FlowSlot, HostId, PoolId, Table, TransportId};
 use bufferlab_transport::rdma::{QueuePair, Responder};
 use bufferlab_transport::{PacedSender, Receiver, Segment, Sender, SenderCounters, TcpConfig};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
-
-const SLOT_BITS: u32 = 20;
-
-/// A slot number.
-pub(crate) type Slot = u32;
-
-/// The slot of a handle.
-#[inline]
-pub(crate) fn slot_of(handle: u32) -> usize {
-    (handle & ((1 << SLOT_BITS) - 1)) as usize
-}
-
-/// The end of a list of slots.
-pub(crate) const NO_SLOT: Slot = u32::MAX;
 
 /// The sending end of a flow. An enum, so that the hot path branches instead of calling through a pointer.
 #[derive(Debug)]
@@ -130,16 +116,16 @@ pub(crate) struct SenderSlot {
     pub(crate) armed: Time,
     /// The same for its pace.
     pub(crate) pace_armed: Time,
-    pub(crate) handle: u32,
+    pub(crate) handle: FlowHandle,
     /// Next flow in the host's turn order.
-    pub(crate) next_ready: Slot,
+    pub(crate) next_ready: FlowSlot,
     pub(crate) is_ready: bool,
-    pub(crate) transport: u8,
+    pub(crate) transport: TransportId,
     /// Priority of its first data.
     pub(crate) priority: u8,
     pub(crate) explicit_path: bool,
-    pub(crate) src: u16,
-    pub(crate) dst: u16,
+    pub(crate) src: HostId,
+    pub(crate) dst: HostId,
     /// Payload of the last segment (bytes).
     pub(crate) last_payload: u32,
     pub(crate) total: u32,
@@ -156,9 +142,9 @@ pub(crate) struct ReceiverSlot {
     pub(crate) marked_packets: u64,
     /// When the last byte was delivered, or acknowledged where a message ends at its sender; [`Time::MAX`] before.
     pub(crate) completed: Time,
-    pub(crate) src: u16,
-    pub(crate) dst: u16,
-    pub(crate) transport: u8,
+    pub(crate) src: HostId,
+    pub(crate) dst: HostId,
+    pub(crate) transport: TransportId,
     pub(crate) explicit_path: bool,
     pub(crate) path: u32,
 }
@@ -188,7 +174,7 @@ pub(crate) struct FlowInfo {
     pub(crate) number: u64,
     pub(crate) dropped_packets: u32,
     /// Its pool of connections; see `connections.rs`.
-    pub(crate) pool: u32,
+    pub(crate) pool: PoolId,
 }
 
 impl FlowInfo {
@@ -201,11 +187,11 @@ impl FlowInfo {
 /// All live flows.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
-    pub(crate) senders: Vec<SenderSlot>,
-    pub(crate) receivers: Vec<ReceiverSlot>,
-    pub(crate) infos: Vec<Option<FlowInfo>>,
-    free: Vec<Slot>,
-    generations: Vec<u32>,
+    pub(crate) senders: Table<FlowSlot, SenderSlot>,
+    pub(crate) receivers: Table<FlowSlot, ReceiverSlot>,
+    pub(crate) infos: Table<FlowSlot, Option<FlowInfo>>,
+    free: Vec<FlowSlot>,
+    generations: Table<FlowSlot, u32>,
     started: u64,
 }
 
@@ -225,47 +211,55 @@ impl Flows {
         self.started
     }
 
-    /// Takes a slot for a new flow. `None` if a million flows are alive.
+    /// Takes a slot for a new flow. `None` if all [`FlowSlot::COUNT`] are taken.
     pub(crate) fn insert(
         &mut self,
         spec: FlowSpec,
-        pool: u32,
-        make: impl FnOnce(u32) -> (SenderSlot, ReceiverSlot),
-    ) -> Option<Slot> {
+        pool: PoolId,
+        make: impl FnOnce(FlowHandle) -> (SenderSlot, ReceiverSlot),
+    ) -> Option<FlowSlot> {
+        if self.free.is_empty() && self.infos.len() == FlowSlot::COUNT {
+            return None;
+        }
         let info = Some(FlowInfo { spec, number: self.started, dropped_packets: 0, pool });
         self.started += 1;
         match self.free.pop() {
             Some(slot) => {
-                let index = slot as usize;
-                self.generations[index] = self.generations[index].wrapping_add(1);
-                let handle = slot | self.generations[index] << SLOT_BITS;
-                (self.senders[index], self.receivers[index]) = make(handle);
-                self.infos[index] = info;
+                self.generations[slot] = self.generations[slot].wrapping_add(1);
+                let handle = FlowHandle::new(slot, self.generations[slot]);
+                (self.senders[slot], self.receivers[slot]) = make(handle);
+                self.infos[slot] = info;
                 Some(slot)
             }
             None => {
-                let slot = self.senders.len() as Slot;
-                if slot >> SLOT_BITS != 0 {
-                    return None;
-                }
-                let (sender, receiver) = make(slot);
+                let slot = self.infos.push(info);
+                let (sender, receiver) = make(FlowHandle::new(slot, 0));
                 self.senders.push(sender);
                 self.receivers.push(receiver);
-                self.infos.push(info);
                 self.generations.push(0);
                 Some(slot)
             }
         }
     }
 
+    /// Information on a flow of which something is left: a packet, a place at a card, an unfinished transfer.
+    pub(crate) fn info(&self, slot: FlowSlot) -> &FlowInfo {
+        self.infos[slot].as_ref().expect("a flow is alive as long as anything is left of it")
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn info_mut(&mut self, slot: FlowSlot) -> &mut FlowInfo {
+        self.infos[slot].as_mut().expect("a flow is alive as long as anything is left of it")
+    }
+
     /// Gives a slot back.
-    pub(crate) fn remove(&mut self, slot: Slot) -> FlowInfo {
+    pub(crate) fn remove(&mut self, slot: FlowSlot) -> FlowInfo {
         self.free.push(slot);
-        self.infos[slot as usize].take().expect("a live flow has its information")
+        self.infos[slot].take().expect("a flow ends once")
     }
 
     /// Slots of flows that are alive, in order.
-    pub(crate) fn live_slots(&self) -> impl Iterator<Item = Slot> + '_ {
-        (0..self.infos.len() as Slot).filter(|&slot| self.infos[slot as usize].is_some())
+    pub(crate) fn live_slots(&self) -> impl Iterator<Item = FlowSlot> + '_ {
+        self.infos.ids().filter(|&slot| self.infos[slot].is_some())
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::SimError;
 use crate::connections::COMMON;
-use crate::flow::{FlowReceiver, FlowSender, ReceiverSlot, SenderSlot, Slot, slot_of};
-use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::flow::{FlowReceiver, FlowSender, ReceiverSlot, SenderSlot};
+use crate::ids::{FlowSlot, HostId, Id, PacketId, PoolId, TransportId};
+use crate::packet::{Flags, Kind, Packet};
 use crate::simulation::{Control, Query, Simulation, Transport};
 use crate::timers::Timer;
 use bufferlab_scenario::NicQueueing;
@@ -30,9 +31,9 @@ impl Simulation {
     }
 
     /// The same, over a connection of this pool where the transport keeps connections.
-    pub(crate) fn start_message(&mut self, spec: FlowSpec, pool: u32) -> Result<(), SimError> {
+    pub(crate) fn start_message(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
         let transport_index = self.transport_of(&spec);
-        let transport = &self.transports[usize::from(transport_index)];
+        let transport = &self.transports[transport_index];
         let segment = u64::from(transport.segment);
         let (total, last_payload) = if spec.size == FlowSpec::UNLIMITED {
             (u32::MAX, transport.segment)
@@ -75,7 +76,7 @@ impl Simulation {
         if spec.query != FlowSpec::NO_QUERY {
             self.start_query_flow(&spec);
         }
-        let (src, dst) = (spec.src as u16, spec.dst as u16);
+        let (src, dst) = (HostId::new(spec.src), HostId::new(spec.dst));
         let (explicit, ack_explicit) = (spec.data_path.is_some(), spec.ack_path.is_some());
         let make = |handle| {
             let sender = SenderSlot {
@@ -83,7 +84,7 @@ impl Simulation {
                 armed: Time::MAX,
                 pace_armed: Time::MAX,
                 handle,
-                next_ready: crate::flow::NO_SLOT,
+                next_ready: FlowSlot::NONE,
                 is_ready: false,
                 transport: transport_index,
                 priority,
@@ -110,8 +111,8 @@ impl Simulation {
         };
         let slot = self.flows.insert(spec, pool, make).ok_or(SimError::TooLarge {
             what: "flows alive at once",
-            found: 1 << 20,
-            limit: (1 << 20) - 1,
+            found: FlowSlot::COUNT as u64 + 1,
+            limit: FlowSlot::COUNT as u64,
         })?;
         if keeps_connections {
             self.take_connection(slot);
@@ -122,9 +123,10 @@ impl Simulation {
     }
 
     /// The transport of a flow's class, for hosts such as its source.
-    fn transport_of(&self, spec: &FlowSpec) -> u8 {
+    fn transport_of(&self, spec: &FlowSpec) -> TransportId {
         let transport = self.class_transport[usize::from(spec.class)] as usize;
-        (transport * self.kinds + usize::from(self.host_kinds[spec.src as usize])) as u8
+        let kind = usize::from(self.host_kinds[HostId::new(spec.src)]);
+        TransportId::from_index(transport * self.kinds + kind)
     }
 
     fn start_query_flow(&mut self, spec: &FlowSpec) {
@@ -148,18 +150,18 @@ impl Simulation {
 
     /// The flow may have something to send, and its timer may have changed.
     #[inline]
-    pub(crate) fn offer(&mut self, slot: Slot) {
-        let flow = &mut self.flows.senders[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
-        let host = u32::from(flow.src);
+    pub(crate) fn offer(&mut self, slot: FlowSlot) {
+        let flow = &mut self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
+        let host = flow.src;
         if flow.sender.wants_to_send(&transport.tcp, self.now) {
             match self.nic_queueing {
                 NicQueueing::Fifo if !self.is_queue_pair(slot) => {
                     while let Some(packet) = self.next_packet(slot) {
-                        self.nics[host as usize].queue.push_back(packet);
+                        self.nics[host].queue.push_back(packet);
                     }
                 }
-                _ => self.nics[host as usize].make_ready(&mut self.flows, slot),
+                _ => self.nics[host].make_ready(&mut self.flows, slot),
             }
             self.kick_host(host);
         }
@@ -169,9 +171,9 @@ impl Simulation {
     /// Makes sure that a timer entry exists at or before the sender's deadline. Entries are lazy: a deadline that moves back costs
     /// nothing until the old entry fires.
     #[inline]
-    fn arm_sender(&mut self, slot: Slot) {
-        let flow = &mut self.flows.senders[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
+    fn arm_sender(&mut self, slot: FlowSlot) {
+        let flow = &mut self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
         let wake = flow.sender.wake_at(&transport.tcp, self.now);
         if wake < flow.pace_armed {
             flow.pace_armed = wake;
@@ -184,16 +186,16 @@ impl Simulation {
         }
     }
 
-    pub(crate) fn handle_sender_timer(&mut self, time: Time, slot: Slot) {
-        let flow = &mut self.flows.senders[slot as usize];
+    pub(crate) fn handle_sender_timer(&mut self, time: Time, slot: FlowSlot) {
+        let flow = &mut self.flows.senders[slot];
         if flow.armed != time {
             return;
         }
         flow.armed = Time::MAX;
-        if self.flows.infos[slot as usize].is_none() {
+        if self.flows.infos[slot].is_none() {
             return;
         }
-        let transport = &self.transports[usize::from(flow.transport)];
+        let transport = &self.transports[flow.transport];
         let may_send = match &mut flow.sender {
             FlowSender::Tcp(sender) => sender.handle_timeout(&transport.tcp, self.now),
             FlowSender::Rdma(sender) => sender.handle_timeout(&transport.tcp, self.now),
@@ -207,19 +209,19 @@ impl Simulation {
     }
 
     /// A paced sender may send again.
-    pub(crate) fn handle_pace_timer(&mut self, time: Time, slot: Slot) {
-        let flow = &mut self.flows.senders[slot as usize];
+    pub(crate) fn handle_pace_timer(&mut self, time: Time, slot: FlowSlot) {
+        let flow = &mut self.flows.senders[slot];
         if flow.pace_armed != time {
             return;
         }
         flow.pace_armed = Time::MAX;
-        if self.flows.infos[slot as usize].is_some() {
+        if self.flows.infos[slot].is_some() {
             self.offer(slot);
         }
     }
 
-    pub(crate) fn handle_delayed_ack_timer(&mut self, time: Time, slot: Slot) -> Result<(), SimError> {
-        let flow = &mut self.flows.receivers[slot as usize];
+    pub(crate) fn handle_delayed_ack_timer(&mut self, time: Time, slot: FlowSlot) -> Result<(), SimError> {
+        let flow = &mut self.flows.receivers[slot];
         if flow.armed != time {
             return Ok(());
         }
@@ -235,19 +237,19 @@ impl Simulation {
         };
         let template = Packet {
             sent: Time::ZERO,
-            flow: self.flows.senders[slot as usize].handle,
+            flow: self.flows.senders[slot].handle,
             seq: 0,
             sack_first: 0,
             path: 0,
             wire: 0,
             sack_count: 0,
-            dst: 0,
+            dst: self.flows.receivers[slot].src,
             flags: Flags::default(),
             priority: 0,
         };
         let id = self.packets.insert(template);
         self.telemetry.begin(id);
-        self.flows.senders[slot as usize].in_network += 1;
+        self.flows.senders[slot].in_network += 1;
         match ack {
             DelayedAck::Tcp(ack) => self.send_ack(slot, id, &ack),
             DelayedAck::Rdma(ack) => self.send_rdma_ack(slot, id, &ack),
@@ -255,8 +257,8 @@ impl Simulation {
         Ok(())
     }
 
-    pub(crate) fn arm_receiver(&mut self, slot: Slot) {
-        let flow = &mut self.flows.receivers[slot as usize];
+    pub(crate) fn arm_receiver(&mut self, slot: FlowSlot) {
+        let flow = &mut self.flows.receivers[slot];
         let deadline = match &flow.receiver {
             FlowReceiver::Tcp(receiver) => receiver.deadline(),
             FlowReceiver::Rdma(receiver) => receiver.deadline(),
@@ -270,33 +272,33 @@ impl Simulation {
 
     /// Something waits at a host's card.
     #[inline]
-    pub(crate) fn kick_host(&mut self, host: u32) {
-        if self.claim(host) {
+    pub(crate) fn kick_host(&mut self, host: HostId) {
+        if self.claim(host.uplink()) {
             self.send_from_host(host);
         }
     }
 
     /// The host's uplink is idle: sends an ACK that waits, or a packet of the flow whose turn it is.
     #[inline]
-    pub(crate) fn send_from_host(&mut self, host: u32) {
-        let packet = if self.nics[host as usize].paused != 0 {
-            let is_shared = self.nics[host as usize].shared.is_some();
+    pub(crate) fn send_from_host(&mut self, host: HostId) {
+        let packet = if self.nics[host].paused != 0 {
+            let is_shared = self.nics[host].shared.is_some();
             let next = if is_shared { self.next_shared(host) } else { self.next_unpaused(host) };
             let Some(packet) = next else { return };
             packet
         } else {
-            let nic = &mut self.nics[host as usize];
+            let nic = &mut self.nics[host];
             match if nic.in_burst { None } else { nic.queue.pop_front() } {
                 Some(packet) => packet,
                 None => loop {
-                    let Some(slot) = self.nics[host as usize].next_ready(&mut self.flows) else { return };
+                    let Some(slot) = self.nics[host].next_ready(&mut self.flows) else { return };
                     if let Some(packet) = self.next_packet(slot) {
-                        let flow = &self.flows.senders[slot as usize];
-                        let transport = &self.transports[usize::from(flow.transport)];
+                        let flow = &self.flows.senders[slot];
+                        let transport = &self.transports[flow.transport];
                         if flow.sender.in_burst() {
-                            self.nics[host as usize].keep_turn(&mut self.flows, slot);
+                            self.nics[host].keep_turn(&mut self.flows, slot);
                         } else if flow.sender.wants_to_send(&transport.tcp, self.now) {
-                            self.nics[host as usize].make_ready(&mut self.flows, slot);
+                            self.nics[host].make_ready(&mut self.flows, slot);
                         }
                         break packet;
                     }
@@ -311,15 +313,15 @@ impl Simulation {
                 meta.path = stream.next_u64() as u32;
             }
         }
-        let more = self.nics[host as usize].has_work();
-        self.transmit(host, packet, more);
+        let more = self.nics[host].has_work();
+        self.transmit(host.uplink(), packet, more);
     }
 
     /// Makes the flow's next packet, if its window allows one.
     #[inline]
-    pub(crate) fn next_packet(&mut self, slot: Slot) -> Option<PacketId> {
-        let flow = &mut self.flows.senders[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
+    pub(crate) fn next_packet(&mut self, slot: FlowSlot) -> Option<PacketId> {
+        let flow = &mut self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
         let sent_before = u64::from(flow.sender.counters().sent);
         let segment = flow.sender.poll_transmit(&transport.tcp, self.now)?;
         let packet = data_packet(flow, transport, segment, sent_before, self.now);
@@ -332,14 +334,14 @@ impl Simulation {
 
     /// A packet's last bit has reached a host.
     #[inline]
-    pub(crate) fn receive_at_host(&mut self, host: u32, id: PacketId) -> Result<(), SimError> {
+    pub(crate) fn receive_at_host(&mut self, host: HostId, id: PacketId) -> Result<(), SimError> {
         let packet = self.packets[id];
-        let slot = slot_of(packet.flow) as Slot;
-        debug_assert_eq!(u32::from(packet.dst), host, "packets are delivered where they go");
+        let slot = packet.flow.slot();
+        debug_assert_eq!(packet.dst, host, "packets are delivered where they go");
         match packet.flags.kind() {
             Kind::Data => {
-                let flow = &mut self.flows.receivers[slot as usize];
-                let transport = &self.transports[usize::from(flow.transport)];
+                let flow = &mut self.flows.receivers[slot];
+                let transport = &self.transports[flow.transport];
                 let marked = packet.flags.has(Flags::MARKED);
                 flow.marked_packets += u64::from(marked);
                 let receiver = match &mut flow.receiver {
@@ -354,7 +356,7 @@ impl Simulation {
                             flow.completed = self.now;
                         }
                         self.packets.remove(id);
-                        self.leave_network(slot as usize);
+                        self.leave_network(slot);
                         return Ok(());
                     }
                 };
@@ -363,7 +365,7 @@ impl Simulation {
                 if receiver.is_complete() && flow.completed == Time::MAX {
                     flow.completed = self.now;
                     if !self.closed_loops.are_over() {
-                        let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+                        let info = self.flows.info(slot);
                         self.note_answer(info.spec.query);
                     }
                 }
@@ -371,7 +373,7 @@ impl Simulation {
                     Some(ack) => self.send_ack(slot, id, &ack),
                     None => {
                         self.packets.remove(id);
-                        self.leave_network(slot as usize);
+                        self.leave_network(slot);
                     }
                 }
                 if waits {
@@ -379,7 +381,7 @@ impl Simulation {
                 }
             }
             Kind::Ack => {
-                let flow = &mut self.flows.senders[slot as usize];
+                let flow = &mut self.flows.senders[slot];
                 let FlowSender::Tcp(sender) = &mut flow.sender else {
                     self.receive_rdma_ack(slot, id);
                     return Ok(());
@@ -393,7 +395,7 @@ impl Simulation {
                         echo: packet.sent,
                         marked: packet.flags.has(Flags::ECHO),
                     };
-                    let transport = &self.transports[usize::from(flow.transport)];
+                    let transport = &self.transports[flow.transport];
                     let reports = self.telemetry.of(id);
                     sender.handle_ack_with_telemetry(&transport.tcp, self.now, &ack, reports);
                     if !sender.is_done() {
@@ -406,7 +408,7 @@ impl Simulation {
             Kind::Syn => self.answer_syn(slot, id),
             Kind::SynAck => {
                 self.packets.remove(id);
-                let flow = &mut self.flows.senders[slot as usize];
+                let flow = &mut self.flows.senders[slot];
                 flow.in_network -= 1;
                 tcp(&mut flow.sender).handle_syn_ack(self.now, packet.sent);
                 self.offer(slot);
@@ -418,9 +420,9 @@ impl Simulation {
 
     /// Turns packet `id` into the ACK that a receiver wants to send.
     #[inline]
-    fn send_ack(&mut self, slot: Slot, id: PacketId, ack: &Ack) {
-        let flow = &self.flows.receivers[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
+    fn send_ack(&mut self, slot: FlowSlot, id: PacketId, ack: &Ack) {
+        let flow = &self.flows.receivers[slot];
+        let transport = &self.transports[flow.transport];
         let count = (ack.sack.1 - ack.sack.0).min(u32::from(u16::MAX));
         let packet = &mut self.packets[id];
         packet.sent = ack.echo;
@@ -434,36 +436,36 @@ impl Simulation {
         packet.priority = transport.control_priority;
         packet.path = flow.path;
         packet.dst = flow.src;
-        let host = u32::from(flow.dst);
-        self.nics[host as usize].queue.push_back(id);
+        let host = flow.dst;
+        self.nics[host].queue.push_back(id);
         self.kick_host(host);
     }
 
-    fn answer_syn(&mut self, slot: Slot, id: PacketId) {
-        let flow = &self.flows.receivers[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
+    fn answer_syn(&mut self, slot: FlowSlot, id: PacketId) {
+        let flow = &self.flows.receivers[slot];
+        let transport = &self.transports[flow.transport];
         let packet = &mut self.packets[id];
         packet.flags = control_flags(Kind::SynAck, transport, flow.explicit_path);
         packet.path = flow.path;
         packet.dst = flow.src;
-        let host = u32::from(flow.dst);
-        self.nics[host as usize].queue.push_back(id);
+        let host = flow.dst;
+        self.nics[host].queue.push_back(id);
         self.kick_host(host);
     }
 
     /// A packet of the flow has ceased to exist.
     #[inline]
-    pub(crate) fn leave_network(&mut self, slot: usize) {
+    pub(crate) fn leave_network(&mut self, slot: FlowSlot) {
         self.flows.senders[slot].in_network -= 1;
         if self.flows.senders[slot].sender.is_done() {
-            self.retire_if_done(slot as Slot);
+            self.retire_if_done(slot);
         }
     }
 
     /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no packet, and no place in its
     /// host's turn order, which is a list through the slots.
-    pub(crate) fn retire_if_done(&mut self, slot: Slot) {
-        let flow = &self.flows.senders[slot as usize];
+    pub(crate) fn retire_if_done(&mut self, slot: FlowSlot) {
+        let flow = &self.flows.senders[slot];
         if flow.sender.is_done() && flow.in_network == 0 && !flow.is_ready {
             self.retire(slot);
         }

@@ -26,6 +26,7 @@ mod explain;
 mod finish;
 mod flow;
 mod hosts;
+mod ids;
 mod link;
 mod nic;
 mod packet;
@@ -47,11 +48,11 @@ pub use simulation::{Progress, Simulation};
 /// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots exist as packets were alive at
 /// once. On a link, its entry in the link's pipe comes on top (16 B); in a switch, the buffer's record
 /// (`bufferlab_core::Stored`).
-pub const BYTES_PER_PACKET: usize = size_of::<packet::Packet>() + size_of::<packet::PacketId>();
+pub const BYTES_PER_PACKET: usize = size_of::<packet::Packet>() + size_of::<ids::PacketId>();
 
 /// Bytes of a live flow: sender, receiver, what is needed when it ends, and the slot's bookkeeping. What the transport holds
 /// elsewhere (the state of its congestion control, gaps of a receiver) comes on top.
 pub const BYTES_PER_FLOW: usize = size_of::<flow::SenderSlot>()
     + size_of::<flow::ReceiverSlot>()
     + size_of::<Option<flow::FlowInfo>>()
-    + 2 * size_of::<flow::Slot>();
+    + 2 * size_of::<ids::FlowSlot>();

@@ -1,15 +1,15 @@
 //! Links: one direction of a cable, with exact serialization and a pipe of packets on their way.
 
-use crate::packet::PacketId;
+use crate::ids::{HostId, PacketId, SwitchId};
 use bufferlab_units::{BitRate, Serializer, Time};
 use std::collections::VecDeque;
 
 /// Where a link ends, packed for the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    Host(u32),
+    Host(HostId),
     /// Switch and its port.
-    Switch(u32, u16),
+    Switch(SwitchId, u16),
 }
 
 /// One direction of a cable. Only the head of the pipe is in the calendar.

@@ -1,7 +1,7 @@
 //! A host's network card: in which order its flows and its ACKs are sent.
 
-use crate::flow::{Flows, NO_SLOT, Slot};
-use crate::packet::PacketId;
+use crate::flow::Flows;
+use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
 /// The queues of a host's uplink. Memory is unlimited, as in the artifacts: no host drops were ever seen there.
@@ -11,14 +11,14 @@ pub(crate) struct Nic {
     pub(crate) queue: VecDeque<PacketId>,
     /// Flows with something to send, in turn order. Their packets come into being when they are sent, so a large window
     /// costs no memory.
-    head: Slot,
-    tail: Slot,
+    head: FlowSlot,
+    tail: FlowSlot,
     /// Bit p: priority p must not send (PFC). [`Self::SHARED`]: see `shared`. Zero: nothing of that sort.
     pub(crate) paused: u64,
     /// What a card has that queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,
     /// Flows whose turn came while their priority was paused. They still count as ready.
-    parked: Vec<Slot>,
+    parked: Vec<FlowSlot>,
     /// The flow at the head is in the middle of a burst, which nothing interrupts.
     pub(crate) in_burst: bool,
 }
@@ -50,8 +50,8 @@ impl Nic {
     pub(crate) fn new() -> Self {
         Self {
             queue: VecDeque::new(),
-            head: NO_SLOT,
-            tail: NO_SLOT,
+            head: FlowSlot::NONE,
+            tail: FlowSlot::NONE,
             paused: 0,
             shared: None,
             parked: Vec::new(),
@@ -61,29 +61,29 @@ impl Nic {
 
     /// Puts a flow at the end of the turn order, unless it is in it.
     #[inline]
-    pub(crate) fn make_ready(&mut self, flows: &mut Flows, slot: Slot) {
-        let flow = &mut flows.senders[slot as usize];
+    pub(crate) fn make_ready(&mut self, flows: &mut Flows, slot: FlowSlot) {
+        let flow = &mut flows.senders[slot];
         if flow.is_ready {
             return;
         }
         flow.is_ready = true;
-        flow.next_ready = NO_SLOT;
-        if self.tail == NO_SLOT {
+        flow.next_ready = FlowSlot::NONE;
+        if self.tail == FlowSlot::NONE {
             self.head = slot;
         } else {
-            flows.senders[self.tail as usize].next_ready = slot;
+            flows.senders[self.tail].next_ready = slot;
         }
         self.tail = slot;
     }
 
     /// The flow whose turn it was goes on with its burst.
     #[cold]
-    pub(crate) fn keep_turn(&mut self, flows: &mut Flows, slot: Slot) {
-        let flow = &mut flows.senders[slot as usize];
+    pub(crate) fn keep_turn(&mut self, flows: &mut Flows, slot: FlowSlot) {
+        let flow = &mut flows.senders[slot];
         debug_assert!(!flow.is_ready, "its turn has just been taken");
         flow.is_ready = true;
         flow.next_ready = self.head;
-        if self.tail == NO_SLOT {
+        if self.tail == FlowSlot::NONE {
             self.tail = slot;
         }
         self.head = slot;
@@ -92,17 +92,17 @@ impl Nic {
 
     /// Takes the flow whose turn it is out of the turn order.
     #[inline]
-    pub(crate) fn next_ready(&mut self, flows: &mut Flows) -> Option<Slot> {
-        if self.head == NO_SLOT {
+    pub(crate) fn next_ready(&mut self, flows: &mut Flows) -> Option<FlowSlot> {
+        if self.head == FlowSlot::NONE {
             return None;
         }
         let slot = self.head;
         self.in_burst = false;
-        let flow = &mut flows.senders[slot as usize];
+        let flow = &mut flows.senders[slot];
         flow.is_ready = false;
         self.head = flow.next_ready;
-        if self.head == NO_SLOT {
-            self.tail = NO_SLOT;
+        if self.head == FlowSlot::NONE {
+            self.tail = FlowSlot::NONE;
         }
         Some(slot)
     }
@@ -117,19 +117,21 @@ impl Nic {
     pub(crate) fn resume(&mut self, priority: u8, flows: &mut Flows) {
         self.paused &= !(1 << priority);
         for slot in std::mem::take(&mut self.parked) {
-            flows.senders[slot as usize].is_ready = false;
+            flows.senders[slot].is_ready = false;
             self.make_ready(flows, slot);
         }
     }
 
     /// The priority of this flow, whose turn it is, is paused.
-    pub(crate) fn park(&mut self, slot: Slot, flows: &mut Flows) {
-        flows.senders[slot as usize].is_ready = true;
+    pub(crate) fn park(&mut self, slot: FlowSlot, flows: &mut Flows) {
+        flows.senders[slot].is_ready = true;
         self.parked.push(slot);
     }
 
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
-        !self.queue.is_empty() || self.head != NO_SLOT || self.paused != 0 && self.waiting_packets() > 0
+        !self.queue.is_empty()
+            || self.head != FlowSlot::NONE
+            || self.paused != 0 && self.waiting_packets() > 0
     }
 }

@@ -1,10 +1,8 @@
 //! Packets in flight: 32 bytes each, in a slab with a free list.
 
+use crate::ids::{FlowHandle, HostId, PacketId, Table};
 use bufferlab_core::Tags;
 use bufferlab_units::Time;
-
-/// Names a packet in the slab.
-pub(crate) type PacketId = u32;
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +84,7 @@ impl Flags {
 pub(crate) struct Packet {
     /// When the data it stands for was sent; an ACK echoes it.
     pub(crate) sent: Time,
-    /// Slot of its flow.
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowHandle,
     /// Data: segment. ACK: cumulative acknowledgement.
     pub(crate) seq: u32,
     /// ACK: first segment of the SACK block.
@@ -99,7 +96,7 @@ pub(crate) struct Packet {
     /// ACK: segments in the SACK block; of a queue pair also what kind of ACK. Data: notes, the flags that found no place in `flags`.
     pub(crate) sack_count: u16,
     /// Host it goes to.
-    pub(crate) dst: u16,
+    pub(crate) dst: HostId,
     pub(crate) flags: Flags,
     pub(crate) priority: u8,
 }
@@ -136,7 +133,7 @@ const _: () = assert!(size_of::<Packet>() == 32, "two packets per cache line");
 /// All live packets.
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
-    packets: Vec<Packet>,
+    packets: Table<PacketId, Packet>,
     free: Vec<PacketId>,
 }
 
@@ -145,13 +142,10 @@ impl Slab {
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
         match self.free.pop() {
             Some(id) => {
-                self.packets[id as usize] = packet;
+                self.packets[id] = packet;
                 id
             }
-            None => {
-                self.packets.push(packet);
-                (self.packets.len() - 1) as PacketId
-            }
+            None => self.packets.push(packet),
         }
     }
 
@@ -175,13 +169,13 @@ impl std::ops::Index<PacketId> for Slab {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
-        &self.packets[id as usize]
+        &self.packets[id]
     }
 }
 
 impl std::ops::IndexMut<PacketId> for Slab {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id as usize]
+        &mut self.packets[id]
     }
 }

@@ -11,6 +11,7 @@ mod storm;
 mod watchdog;
 
 use crate::SimError;
+use crate::ids::{CableId, Id, LinkId, StormId, SwitchId, Table};
 use crate::link::{End, Link};
 use crate::simulation::Simulation;
 use crate::timers::{Timer, Timers};
@@ -58,18 +59,16 @@ struct PauseState {
 /// Flow control of the whole network.
 #[derive(Debug)]
 pub(crate) struct Pfc {
-    /// By switch.
-    specs: Vec<Option<PfcSpec>>,
-    /// By link: the other direction of its cable.
-    reverse: Vec<u32>,
-    /// By link.
-    names: Vec<Names>,
+    specs: Table<SwitchId, Option<PfcSpec>>,
+    /// The other direction of each link's cable.
+    reverse: Table<LinkId, LinkId>,
+    names: Table<LinkId, Names>,
     /// Priorities per link in `states`.
     width: usize,
     states: Vec<PauseState>,
     /// As `states`; empty where no switch has a watchdog.
     watches: Vec<Watch>,
-    storms: Vec<Storm>,
+    storms: Table<StormId, Storm>,
     cycles: Vec<Cycle>,
     /// Pauses and storms that have ended since rows were last handed over.
     spans: Vec<PauseSpanRow>,
@@ -79,19 +78,25 @@ pub(crate) struct Pfc {
 /// A priority of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Target {
-    link: u32,
+    link: LinkId,
     priority: u8,
 }
 
 impl Target {
-    fn of(key: u32) -> Self {
-        let link = (key & ((1 << TARGET_BITS) - 1)) >> PRIORITY_BITS;
-        Self { link, priority: (key & ((1 << PRIORITY_BITS) - 1)) as u8 }
-    }
-
     /// As timers name it.
-    fn key(self, generation: u32) -> u32 {
-        generation << TARGET_BITS | self.link << PRIORITY_BITS | u32::from(self.priority)
+    fn key(self, generation: u32) -> PauseKey {
+        PauseKey(generation << TARGET_BITS | self.link.0 << PRIORITY_BITS | u32::from(self.priority))
+    }
+}
+
+/// A priority of a link since the link went down last, as timers name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PauseKey(u32);
+
+impl PauseKey {
+    fn target(self) -> Target {
+        let link = LinkId((self.0 & ((1 << TARGET_BITS) - 1)) >> PRIORITY_BITS);
+        Target { link, priority: (self.0 & ((1 << PRIORITY_BITS) - 1)) as u8 }
     }
 }
 
@@ -99,8 +104,8 @@ impl Pfc {
     /// `None`: no switch has lossless priorities. Timers of watchdogs and storms are set.
     pub(crate) fn new(
         scenario: &Scenario,
-        links: &[Link],
-        cables: &[(u32, u32)],
+        links: &Table<LinkId, Link>,
+        cables: &Table<CableId, (LinkId, LinkId)>,
         timers: &mut Timers,
     ) -> Option<Box<Self>> {
         let lossless = scenario.switches.iter().fold(0, |mask, spec| mask | spec.lossless());
@@ -108,24 +113,24 @@ impl Pfc {
             return None;
         }
         let width = (u32::BITS - lossless.leading_zeros()) as usize;
-        let mut reverse = vec![0; links.len()];
-        for &(ab, ba) in cables {
-            reverse[ab as usize] = ba;
-            reverse[ba as usize] = ab;
+        let mut reverse: Table<LinkId, LinkId> = links.ids().collect();
+        for &(ab, ba) in cables.iter() {
+            reverse[ab] = ba;
+            reverse[ba] = ab;
         }
-        let specs: Vec<_> = scenario.switches.iter().map(|spec| spec.pfc.clone()).collect();
+        let specs: Table<SwitchId, _> = scenario.switches.iter().map(|spec| spec.pfc.clone()).collect();
         let mut states = vec![PauseState::default(); links.len() * width];
         for (link, states) in links.iter().zip(states.chunks_mut(width)) {
             if let End::Switch(switch, _) = link.to {
-                let quanta = specs[switch as usize].as_ref().and_then(|spec| spec.quanta);
+                let quanta = specs[switch].as_ref().and_then(|spec| spec.quanta);
                 states.iter_mut().for_each(|state| state.duration = pause_duration(quanta, link));
             }
         }
         let mut watches = Vec::new();
-        for (switch, spec) in specs.iter().enumerate() {
+        for (switch, spec) in specs.entries() {
             if let Some(watchdog) = spec.as_ref().and_then(|spec| spec.watchdog) {
                 watches.resize(states.len(), Watch::default());
-                timers.push(watchdog.poll, Timer::Watchdog(switch as u32));
+                timers.push(watchdog.poll, Timer::Watchdog(switch));
             }
         }
         Some(Box::new(Self {
@@ -142,14 +147,26 @@ impl Pfc {
         }))
     }
 
+    /// How many priorities of a link have a state.
+    fn priorities(&self) -> u8 {
+        u8::try_from(self.width).expect("a mask of 32 bits names the lossless priorities")
+    }
+
     fn at(&self, target: Target) -> usize {
-        target.link as usize * self.width + usize::from(target.priority)
+        target.link.index() * self.width + usize::from(target.priority)
+    }
+
+    /// The priority of a link whose state is at this place.
+    fn target_at(&self, at: usize) -> Target {
+        let priority =
+            u8::try_from(at % self.width).expect("a mask of 32 bits names the lossless priorities");
+        Target { link: LinkId::from_index(at / self.width), priority }
     }
 
     /// Whether the sender of the link, a switch, has the priority lossless on other ports only, and takes no notice of frames here.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
-        let spec = self.specs[switch as usize].as_ref();
+        let spec = self.specs[switch].as_ref();
         spec.is_some_and(|spec| !spec.ports.is_empty() && spec.mask_at(port) >> target.priority & 1 == 0)
     }
 
@@ -164,15 +181,15 @@ impl Pfc {
     }
 
     /// The state that a timer is for; `None` if the link went down after it was set.
-    fn state_of(&mut self, key: u32) -> Option<&mut PauseState> {
-        let target = Target::of(key);
+    fn state_of(&mut self, key: PauseKey) -> Option<&mut PauseState> {
+        let target = key.target();
         let state = self.state(target);
         (target.key(state.generation) == key).then_some(state)
     }
 
     /// Whether a pause keeps the packets of `priority` from `link`.
     #[inline]
-    pub(crate) fn is_held(&self, link: u32, priority: u8) -> bool {
+    pub(crate) fn is_held(&self, link: LinkId, priority: u8) -> bool {
         if usize::from(priority) >= self.width {
             return false;
         }
@@ -184,19 +201,19 @@ impl Pfc {
 impl Simulation {
     /// Sends what the policy of `switch` demands of its neighbours since it was last looked at.
     #[cold]
-    pub(crate) fn send_pauses(&mut self, switch: u32) {
-        let demands = std::mem::take(&mut self.switches[switch as usize].record.pauses);
+    pub(crate) fn send_pauses(&mut self, switch: SwitchId) {
+        let demands = std::mem::take(&mut self.switches[switch].record.pauses);
         for (ingress, paused) in demands {
             self.demand(switch, ingress, paused);
         }
     }
 
-    fn demand(&mut self, switch: u32, ingress: IngressId, paused: bool) {
-        let node = &self.switches[switch as usize];
+    fn demand(&mut self, switch: SwitchId, ingress: IngressId, paused: bool) {
+        let node = &self.switches[switch];
         let (port, priority) = node.port_and_priority(QueueId(ingress.0));
-        let back = node.first_link + u32::from(port);
+        let back = node.first_link.at_port(port);
         let Some(pfc) = &mut self.pfc else { return };
-        let target = Target { link: pfc.reverse[back as usize], priority };
+        let target = Target { link: pfc.reverse[back], priority };
         let now = self.now;
         let state = pfc.state(target);
         if paused {
@@ -207,13 +224,12 @@ impl Simulation {
         self.send_frame(switch, target, paused);
     }
 
-    fn send_frame(&mut self, switch: u32, target: Target, pause: bool) {
+    fn send_frame(&mut self, switch: SwitchId, target: Target, pause: bool) {
         let now = self.now;
         let Some(pfc) = &mut self.pfc else { return };
-        let spec =
-            pfc.specs[switch as usize].as_ref().expect("only a switch with lossless priorities demands");
+        let spec = pfc.specs[switch].as_ref().expect("only a switch with lossless priorities demands");
         let reaction = spec.reaction;
-        let back = pfc.reverse[target.link as usize];
+        let back = pfc.reverse[target.link];
         let state = pfc.state(target);
         if pause {
             state.sent_pauses += 1;
@@ -229,9 +245,9 @@ impl Simulation {
     }
 
     /// Sends one frame for all of `targets` over the link `back`.
-    fn put_frame_on(&mut self, back: u32, reaction: Time, targets: &[Target], pause: bool) {
+    fn put_frame_on(&mut self, back: LinkId, reaction: Time, targets: &[Target], pause: bool) {
         let Some(pfc) = &mut self.pfc else { return };
-        let link = &mut self.links[back as usize];
+        let link = &mut self.links[back];
         if link.down {
             return;
         }
@@ -244,22 +260,22 @@ impl Simulation {
     }
 
     /// A pause is still wanted when half of its time is over.
-    pub(crate) fn handle_pause_refresh(&mut self, key: u32) {
-        let (target, now) = (Target::of(key), self.now);
+    pub(crate) fn handle_pause_refresh(&mut self, key: PauseKey) {
+        let (target, now) = (key.target(), self.now);
         let Some(state) = self.pfc.as_mut().and_then(|pfc| pfc.state_of(key)) else { return };
         if state.refresh == now
             && state.demanded.is_some()
-            && let End::Switch(switch, _) = self.links[target.link as usize].to
+            && let End::Switch(switch, _) = self.links[target.link].to
         {
             self.send_frame(switch, target, true);
         }
     }
 
     /// The sender of a link obeys a pause from now on.
-    pub(crate) fn handle_pause_obeyed(&mut self, key: u32) {
-        let (target, now) = (Target::of(key), self.now);
+    pub(crate) fn handle_pause_obeyed(&mut self, key: PauseKey) {
+        let (target, now) = (key.target(), self.now);
         let Some(pfc) = &mut self.pfc else { return };
-        let is_ignored = pfc.is_ignored(target, self.links[target.link as usize].from);
+        let is_ignored = pfc.is_ignored(target, self.links[target.link].from);
         let Some(state) = pfc.state_of(key) else { return };
         state.received_pauses += 1;
         if is_ignored {
@@ -277,27 +293,27 @@ impl Simulation {
             // A watchdog ignores it.
             return;
         }
-        match self.links[target.link as usize].from {
+        match self.links[target.link].from {
             End::Switch(upstream, port) => {
-                self.switches[upstream as usize].handle_pause(port, target.priority, true);
+                self.switches[upstream].handle_pause(port, target.priority, true);
             }
-            End::Host(host) => self.nics[host as usize].pause(target.priority),
+            End::Host(host) => self.nics[host].pause(target.priority),
         }
         self.look_for_cycle(target);
     }
 
     /// The sender of a link obeys a resume frame from now on.
-    pub(crate) fn handle_resume_obeyed(&mut self, key: u32) -> Result<(), SimError> {
+    pub(crate) fn handle_resume_obeyed(&mut self, key: PauseKey) -> Result<(), SimError> {
         let Some(state) = self.pfc.as_mut().and_then(|pfc| pfc.state_of(key)) else { return Ok(()) };
         state.received_resumes += 1;
-        self.end_pause(Target::of(key))
+        self.end_pause(key.target())
     }
 
     /// A pause may be over because it was not repeated.
-    pub(crate) fn handle_pause_expiry(&mut self, key: u32) -> Result<(), SimError> {
+    pub(crate) fn handle_pause_expiry(&mut self, key: PauseKey) -> Result<(), SimError> {
         let now = self.now;
         let Some(state) = self.pfc.as_mut().and_then(|pfc| pfc.state_of(key)) else { return Ok(()) };
-        if state.expires == now { self.end_pause(Target::of(key)) } else { Ok(()) }
+        if state.expires == now { self.end_pause(key.target()) } else { Ok(()) }
     }
 
     /// The sender of a link is free, and sends if it has something.
@@ -305,7 +321,7 @@ impl Simulation {
         if !self.release(target) {
             return Ok(());
         }
-        match self.links[target.link as usize].from {
+        match self.links[target.link].from {
             End::Switch(upstream, port) => {
                 if self.claim(target.link) {
                     self.send_from_switch(target.link, upstream, port)?;
@@ -327,19 +343,19 @@ impl Simulation {
         let span = pfc.span(target, since, Some(now));
         pfc.spans.push(span);
         pfc.open_cycles(target, now);
-        match self.links[target.link as usize].from {
+        match self.links[target.link].from {
             End::Switch(upstream, port) => {
-                self.switches[upstream as usize].handle_pause(port, target.priority, false);
+                self.switches[upstream].handle_pause(port, target.priority, false);
             }
-            End::Host(host) => self.nics[host as usize].resume(target.priority, &mut self.flows),
+            End::Host(host) => self.nics[host].resume(target.priority, &mut self.flows),
         }
         true
     }
 
     /// `link` has gone down: its pauses are over, frames about it on the way are lost, and its storms with them.
     #[cold]
-    pub(crate) fn reset_pauses(&mut self, link: u32) -> Result<(), SimError> {
-        for priority in 0..self.pfc.as_ref().map_or(0, |pfc| pfc.width) as u8 {
+    pub(crate) fn reset_pauses(&mut self, link: LinkId) -> Result<(), SimError> {
+        for priority in 0..self.pfc.as_ref().map_or(0, |pfc| pfc.priorities()) {
             let target = Target { link, priority };
             self.release(target);
             self.restore(target)?;
@@ -353,9 +369,9 @@ impl Simulation {
 
     /// `link` is up again: its receiver repeats what it wants.
     #[cold]
-    pub(crate) fn repeat_pauses(&mut self, link: u32) {
-        let End::Switch(switch, _) = self.links[link as usize].to else { return };
-        for priority in 0..self.pfc.as_ref().map_or(0, |pfc| pfc.width) as u8 {
+    pub(crate) fn repeat_pauses(&mut self, link: LinkId) {
+        let End::Switch(switch, _) = self.links[link].to else { return };
+        for priority in 0..self.pfc.as_ref().map_or(0, |pfc| pfc.priorities()) {
             let target = Target { link, priority };
             if self.pfc.as_mut().is_some_and(|pfc| pfc.state(target).demanded.is_some()) {
                 self.send_frame(switch, target, true);

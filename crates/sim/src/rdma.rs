@@ -1,8 +1,9 @@
 //! What happens at hosts that speak RDMA: segments turn into ACKs and notifications, and queue pairs share a card with TCP.
 
-use crate::flow::{FlowReceiver, FlowSender, Slot};
+use crate::flow::{FlowReceiver, FlowSender};
 use crate::hosts::control_flags;
-use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::ids::{FlowSlot, HostId, PacketId};
+use crate::packet::{Flags, Kind, Packet};
 use crate::simulation::{Control, Simulation};
 use bufferlab_scenario::NicQueueing;
 use bufferlab_transport::rdma::RdmaAck;
@@ -15,8 +16,8 @@ impl Simulation {
     /// Whether this flow's packets come into being when the card takes them, whatever the order at the card: a queue pair has no window that could
     /// wait in a queue as a whole.
     #[inline]
-    pub(crate) fn is_queue_pair(&self, slot: Slot) -> bool {
-        matches!(self.flows.senders[slot as usize].sender, FlowSender::Rdma(_))
+    pub(crate) fn is_queue_pair(&self, slot: FlowSlot) -> bool {
+        matches!(self.flows.senders[slot].sender, FlowSender::Rdma(_))
     }
 
     /// Whether cards hold TCP's packets in a queue and make those of queue pairs when they send them.
@@ -27,10 +28,10 @@ impl Simulation {
 
     /// A segment of a message has arrived.
     #[inline(never)]
-    pub(crate) fn receive_rdma_data(&mut self, slot: Slot, id: PacketId) {
+    pub(crate) fn receive_rdma_data(&mut self, slot: FlowSlot, id: PacketId) {
         let packet = self.packets[id];
-        let flow = &mut self.flows.receivers[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
+        let flow = &mut self.flows.receivers[slot];
+        let transport = &self.transports[flow.transport];
         let FlowReceiver::Rdma(responder) = &mut flow.receiver else {
             unreachable!("only queue pairs come here")
         };
@@ -43,21 +44,21 @@ impl Simulation {
                 flow.completed = self.now;
             }
             if !self.closed_loops.are_over() {
-                let info = self.flows.infos[slot as usize].as_ref().expect("the flow is alive");
+                let info = self.flows.info(slot);
                 self.note_answer(info.spec.query);
             }
         }
         if response.notify {
             let id = self.packets.insert(packet);
             self.telemetry.begin(id);
-            self.flows.senders[slot as usize].in_network += 1;
+            self.flows.senders[slot].in_network += 1;
             self.send_control(slot, id, Packet::NOTIFICATION, NOTIFICATION_EXTRA_BYTES, false);
         }
         match response.ack {
             Some(ack) => self.send_rdma_ack(slot, id, &ack),
             None => {
                 self.packets.remove(id);
-                self.leave_network(slot as usize);
+                self.leave_network(slot);
             }
         }
         if waits {
@@ -66,7 +67,7 @@ impl Simulation {
     }
 
     /// Turns packet `id` into an acknowledgement of the message.
-    pub(crate) fn send_rdma_ack(&mut self, slot: Slot, id: PacketId, ack: &RdmaAck) {
+    pub(crate) fn send_rdma_ack(&mut self, slot: FlowSlot, id: PacketId, ack: &RdmaAck) {
         let count = (ack.sack.1 - ack.sack.0).min(u32::from(Packet::MOST_SACKED));
         let packet = &mut self.packets[id];
         packet.sent = ack.echo;
@@ -78,9 +79,9 @@ impl Simulation {
     }
 
     /// Sends `id` back to the flow's sender.
-    fn send_control(&mut self, slot: Slot, id: PacketId, kind: u16, extra_bytes: u16, notified: bool) {
-        let flow = &self.flows.receivers[slot as usize];
-        let transport = &self.transports[usize::from(flow.transport)];
+    fn send_control(&mut self, slot: FlowSlot, id: PacketId, kind: u16, extra_bytes: u16, notified: bool) {
+        let flow = &self.flows.receivers[slot];
+        let transport = &self.transports[flow.transport];
         let packet = &mut self.packets[id];
         packet.sack_count = kind;
         packet.wire = transport.ack + extra_bytes;
@@ -88,8 +89,8 @@ impl Simulation {
         packet.priority = transport.control_priority;
         packet.path = flow.path;
         packet.dst = flow.src;
-        let host = u32::from(flow.dst);
-        let nic = &mut self.nics[host as usize];
+        let host = flow.dst;
+        let nic = &mut self.nics[host];
         match &mut nic.shared {
             Some(shared) => shared.express.push_back(id),
             None => nic.queue.push_back(id),
@@ -99,14 +100,14 @@ impl Simulation {
 
     /// An acknowledgement or notification has come back.
     #[inline(never)]
-    pub(crate) fn receive_rdma_ack(&mut self, slot: Slot, id: PacketId) {
+    pub(crate) fn receive_rdma_ack(&mut self, slot: FlowSlot, id: PacketId) {
         let packet = self.packets[id];
         self.packets.remove(id);
-        let flow = &mut self.flows.senders[slot as usize];
+        let flow = &mut self.flows.senders[slot];
         flow.in_network -= 1;
         let FlowSender::Rdma(sender) = &mut flow.sender else { unreachable!("only queue pairs come here") };
         if !sender.is_done() {
-            let config = &self.transports[usize::from(flow.transport)].tcp;
+            let config = &self.transports[flow.transport].tcp;
             if packet.sack_count & Packet::NOTIFICATION != 0 {
                 sender.handle_notification(config, self.now);
             } else {
@@ -124,7 +125,7 @@ impl Simulation {
                 self.offer(slot);
                 return;
             }
-            let receiver = &mut self.flows.receivers[slot as usize];
+            let receiver = &mut self.flows.receivers[slot];
             receiver.completed = receiver.completed.min(self.now);
         }
         self.retire_if_done(slot);
@@ -133,18 +134,17 @@ impl Simulation {
     /// What an idle card sends that queue pairs share with TCP: their ACKs first, then TCP's queue and queue pairs in turn, as hosts of Reverie's
     /// public code do. What is paused is left out.
     #[inline(never)]
-    pub(crate) fn next_shared(&mut self, host: u32) -> Option<PacketId> {
-        let at = host as usize;
-        let paused = self.nics[at].paused;
+    pub(crate) fn next_shared(&mut self, host: HostId) -> Option<PacketId> {
+        let paused = self.nics[host].paused;
         let is_paused = |priority: u8| paused >> priority & 1 != 0;
-        let shared = self.nics[at].shared.as_mut()?;
+        let shared = self.nics[host].shared.as_mut()?;
         if let Some(&id) = shared.express.front()
             && !is_paused(self.packets[id].priority)
         {
             return shared.express.pop_front();
         }
         for _ in 0..2 {
-            let shared = self.nics[at].shared.as_mut()?;
+            let shared = self.nics[host].shared.as_mut()?;
             shared.queue_had_turn = !shared.queue_had_turn;
             if !shared.queue_had_turn {
                 if let Some(packet) = self.next_of_queue_pairs(host) {
@@ -152,28 +152,27 @@ impl Simulation {
                 }
                 continue;
             }
-            let waits = self.nics[at].queue.iter().position(|&id| !is_paused(self.packets[id].priority));
+            let waits = self.nics[host].queue.iter().position(|&id| !is_paused(self.packets[id].priority));
             if let Some(position) = waits {
-                return self.nics[at].queue.remove(position);
+                return self.nics[host].queue.remove(position);
             }
         }
         None
     }
 
-    fn next_of_queue_pairs(&mut self, host: u32) -> Option<PacketId> {
-        let at = host as usize;
+    fn next_of_queue_pairs(&mut self, host: HostId) -> Option<PacketId> {
         loop {
-            let slot = self.nics[at].next_ready(&mut self.flows)?;
-            let priority = self.flows.senders[slot as usize].priority;
-            if self.nics[at].paused >> priority & 1 != 0 {
-                self.nics[at].park(slot, &mut self.flows);
+            let slot = self.nics[host].next_ready(&mut self.flows)?;
+            let priority = self.flows.senders[slot].priority;
+            if self.nics[host].paused >> priority & 1 != 0 {
+                self.nics[host].park(slot, &mut self.flows);
                 continue;
             }
             if let Some(packet) = self.next_packet(slot) {
-                let flow = &self.flows.senders[slot as usize];
-                let transport = &self.transports[usize::from(flow.transport)];
+                let flow = &self.flows.senders[slot];
+                let transport = &self.transports[flow.transport];
                 if flow.sender.wants_to_send(&transport.tcp, self.now) {
-                    self.nics[at].make_ready(&mut self.flows, slot);
+                    self.nics[host].make_ready(&mut self.flows, slot);
                 }
                 return Some(packet);
             }

@@ -1,6 +1,7 @@
 //! Shortest paths, and what the scenario puts in their place: for every switch and destination host, the ports that lead there.
 
 use crate::SimError;
+use crate::ids::{HostId, Id, SwitchId};
 use bufferlab_scenario::{Node, Topology};
 use bufferlab_units::{RandomStream, Time};
 
@@ -232,8 +233,8 @@ impl Routes {
     }
 
     /// Twice the propagation delay between two hosts; zero if there is no path.
-    pub(crate) fn base_rtt(&self, src: u32, dst: u32) -> Time {
-        let (Some((a, up)), Some((b, down))) = (self.attachment[src as usize], self.attachment[dst as usize])
+    pub(crate) fn base_rtt(&self, src: HostId, dst: HostId) -> Time {
+        let (Some((a, up)), Some((b, down))) = (self.attachment[src.index()], self.attachment[dst.index()])
         else {
             return Time::ZERO;
         };
@@ -244,15 +245,18 @@ impl Routes {
     }
 
     /// The largest [`Self::base_rtt`] of a host.
-    pub(crate) fn longest_base_rtt(&self, host: u32) -> Time {
-        (0..self.attachment.len() as u32).map(|other| self.base_rtt(other, host)).max().unwrap_or(Time::ZERO)
+    pub(crate) fn longest_base_rtt(&self, host: HostId) -> Time {
+        (0..self.attachment.len())
+            .map(|other| self.base_rtt(HostId::from_index(other), host))
+            .max()
+            .unwrap_or(Time::ZERO)
     }
 
     /// The port through which `switch` sends towards `dst`. `path` is entropy, or explicit choices of which the lowest
     /// byte is consumed here.
     #[inline]
-    pub(crate) fn port(&self, switch: u32, dst: u16, path: &mut u32, explicit: bool) -> Option<u16> {
-        let entry = self.table[switch as usize * self.hosts + usize::from(dst)];
+    pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
+        let entry = self.table[switch.index() * self.hosts + dst.index()];
         if entry & GROUP == 0 {
             return (entry != NONE).then_some(entry as u16);
         }
@@ -264,7 +268,7 @@ impl Routes {
         } else {
             // Multiply-shift: the high half of a product of entropy and salt, scaled to the number of ports.
             let hash =
-                (u64::from(*path) ^ self.salt[switch as usize]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                (u64::from(*path) ^ self.salt[switch.index()]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             ((hash * u64::from(count)) >> 32) as u32
         };
         Some(self.ports[(first + choice) as usize])

@@ -6,6 +6,7 @@ use crate::closed_loops::ClosedLoops;
 use crate::connections::Connections;
 use crate::explain::Explainer;
 use crate::flow::Flows;
+use crate::ids::{CableId, HostId, LinkId, PacketId, SwitchId, Table, TransportId};
 use crate::link::{End, Link};
 use crate::nic::Nic;
 use crate::packet::Slab;
@@ -111,17 +112,16 @@ pub struct Simulation {
     pub(crate) calendar: Calendar,
     pub(crate) packets: Slab,
     pub(crate) telemetry: Telemetry,
-    /// Host h's uplink is link h; then the ports of switch 0, of switch 1 …
-    pub(crate) links: Vec<Link>,
-    pub(crate) switches: Vec<SwitchNode>,
-    pub(crate) nics: Vec<Nic>,
+    pub(crate) links: Table<LinkId, Link>,
+    pub(crate) switches: Table<SwitchId, SwitchNode>,
+    pub(crate) nics: Table<HostId, Nic>,
     pub(crate) flows: Flows,
     pub(crate) routes: Routes,
     pub(crate) timers: Timers,
     /// By transport of the scenario and kind of host: `transport * kinds + kind`.
-    pub(crate) transports: Vec<Transport>,
-    /// By host: its kind. Hosts whose links have one rate are of a kind.
-    pub(crate) host_kinds: Vec<u8>,
+    pub(crate) transports: Table<TransportId, Transport>,
+    /// Hosts whose links have one rate are of a kind.
+    pub(crate) host_kinds: Table<HostId, u8>,
     pub(crate) kinds: usize,
     pub(crate) nic_queueing: NicQueueing,
     /// `Some`: every packet draws its path.
@@ -142,10 +142,10 @@ pub struct Simulation {
     pub(crate) duration: Time,
     pub(crate) end: Time,
     pub(crate) topology: Topology,
-    /// By cable: its two link numbers.
-    pub(crate) cables: Vec<(u32, u32)>,
-    /// By host: the link that leads to it.
-    pub(crate) downlinks: Vec<u32>,
+    /// The two links of each.
+    pub(crate) cables: Table<CableId, (LinkId, LinkId)>,
+    /// The link that leads to each host.
+    pub(crate) downlinks: Table<HostId, LinkId>,
     pub(crate) output: OutputSpec,
     pub(crate) source: MergeSource,
     pub(crate) next_flow: Option<FlowSpec>,
@@ -297,16 +297,16 @@ impl Simulation {
         self.flush_rows(sink)
     }
 
-    fn handle_policy_timer(&mut self, switch: u32) -> Result<(), SimError> {
-        let node = &mut self.switches[switch as usize];
+    fn handle_policy_timer(&mut self, switch: SwitchId) -> Result<(), SimError> {
+        let node = &mut self.switches[switch];
         node.handle_timeout(self.now);
         node.timer_set = false;
         self.check_policy(switch)?;
         self.set_policy_timer(switch);
-        if !self.switches[switch as usize].record.pauses.is_empty() {
+        if !self.switches[switch].record.pauses.is_empty() {
             self.send_pauses(switch);
         }
-        if !self.switches[switch as usize].record.evicted.is_empty() {
+        if !self.switches[switch].record.evicted.is_empty() {
             self.collect_evicted(switch);
             if self.verify {
                 self.verify_switch(switch)?;
@@ -317,8 +317,8 @@ impl Simulation {
 
     /// Sets a timer for the policy's next timeout, if it has one and no timer is set.
     #[inline]
-    pub(crate) fn set_policy_timer(&mut self, switch: u32) {
-        let node = &mut self.switches[switch as usize];
+    pub(crate) fn set_policy_timer(&mut self, switch: SwitchId) {
+        let node = &mut self.switches[switch];
         if node.timer_set {
             return;
         }
@@ -330,8 +330,8 @@ impl Simulation {
 
     /// The first packet in a link's pipe has arrived.
     #[inline]
-    fn handle_delivery(&mut self, id: u32) -> Result<(), SimError> {
-        let link = &mut self.links[id as usize];
+    fn handle_delivery(&mut self, id: LinkId) -> Result<(), SimError> {
+        let link = &mut self.links[id];
         let (_, packet) = link.pipe.pop_front().expect("a delivery has its packet");
         let to = link.to;
         if let Some(&(next, _)) = link.pipe.front() {
@@ -350,8 +350,8 @@ impl Simulation {
     }
 
     #[inline]
-    fn handle_transmission_complete(&mut self, id: u32) -> Result<(), SimError> {
-        let link = &mut self.links[id as usize];
+    fn handle_transmission_complete(&mut self, id: LinkId) -> Result<(), SimError> {
+        let link = &mut self.links[id];
         if link.busy_until > self.now {
             // A pause frame went first.
             self.calendar.push(link.busy_until, Kind::TransmissionComplete, id);
@@ -373,8 +373,8 @@ impl Simulation {
     /// Something waits for link `id`: true if it is idle and may send now; otherwise it will be polled when its transmission is
     /// complete.
     #[inline]
-    pub(crate) fn claim(&mut self, id: u32) -> bool {
-        let link = &mut self.links[id as usize];
+    pub(crate) fn claim(&mut self, id: LinkId) -> bool {
+        let link = &mut self.links[id];
         if link.waiting || link.down {
             return false;
         }
@@ -389,10 +389,10 @@ impl Simulation {
 
     /// Puts a packet on link `id`, which is idle. `more`: something waits behind it.
     #[inline]
-    pub(crate) fn transmit(&mut self, id: u32, packet: u32, more: bool) {
+    pub(crate) fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let meta = &self.packets[packet];
         let marked = meta.flags.has(crate::packet::Flags::MARKED);
-        let link = &mut self.links[id as usize];
+        let link = &mut self.links[id];
         let (arrival, alone) = link.transmit(self.now, packet, meta.wire, marked);
         let done = link.busy_until;
         link.waiting = more;

@@ -1,6 +1,7 @@
 //! A switch of the network: the core's pipeline, its links, and what is recorded of it.
 
 use crate::FailedPolicy;
+use crate::ids::{LinkId, PacketId};
 use bufferlab_core::{
     Admission, Arrival, Buffer, Departure, DropReason, IngressId, Observer, Opinion, Packet, Panel,
     ParamValue, Policy, QueueId, Stored, Switch, SwitchShape, Transmission,
@@ -50,7 +51,7 @@ pub(crate) struct SwitchNode {
     /// Ports of each slice; the last one may have fewer.
     pub(crate) ports_per_slice: u16,
     /// Link of port 0; the ports' links follow each other.
-    pub(crate) first_link: u32,
+    pub(crate) first_link: LinkId,
     /// Bytes of a frame that are not charged.
     pub(crate) uncharged: u32,
     /// A timer for the policy's next timeout is set. If not, an arrival may bring one.
@@ -60,7 +61,7 @@ pub(crate) struct SwitchNode {
 
 impl SwitchNode {
     /// A switch of these memories, in the order of their ports.
-    pub(crate) fn new(slices: Vec<Slice>, ports_per_slice: u16, first_link: u32, uncharged: u32) -> Self {
+    pub(crate) fn new(slices: Vec<Slice>, ports_per_slice: u16, first_link: LinkId, uncharged: u32) -> Self {
         let queues: usize = slices.iter().map(|slice| slice.core.buffer().queue_ids().count()).sum();
         let ports: u16 = slices.iter().map(|slice| slice.core.buffer().ports()).sum();
         let mut slices = slices.into_iter();
@@ -124,6 +125,11 @@ impl SwitchNode {
                 QueuePlace { slice, local, queue: QueueId(slice.first_queue + local.0), port, priority }
             })
         })
+    }
+
+    /// How many ports it has.
+    pub(crate) fn ports(&self) -> u16 {
+        self.slices().map(|slice| slice.core.buffer().ports()).sum()
     }
 
     /// Bytes stored in all slices.
@@ -257,7 +263,7 @@ pub(crate) struct QueuePlace<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evicted {
     pub(crate) queue: QueueId,
-    pub(crate) packet: u32,
+    pub(crate) packet: PacketId,
     pub(crate) size: u32,
     pub(crate) reason: DropReason,
 }
@@ -346,7 +352,7 @@ impl Observer for SwitchRecord {
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
-        let Stored { packet, size, .. } = *stored;
+        let (packet, size) = (PacketId(stored.packet), stored.size);
         self.note_eviction(now, Evicted { queue, packet, size, reason }, buffer, Place::default());
     }
 
@@ -400,7 +406,7 @@ impl Observer for Listener<'_> {
         if let Some(panel) = &mut self.panel {
             panel.evicted(now, queue, stored, reason, buffer);
         }
-        let Stored { packet, size, .. } = *stored;
+        let (packet, size) = (PacketId(stored.packet), stored.size);
         self.record.note_eviction(now, Evicted { queue, packet, size, reason }, buffer, self.place);
     }
 

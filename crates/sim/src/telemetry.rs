@@ -3,7 +3,7 @@
 //! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet stays small and runs without
 //! telemetry have no table at all. Data turns into its ACK in place, and so do the reports.
 
-use crate::packet::PacketId;
+use crate::ids::{Id, PacketId};
 use bufferlab_transport::{HopReport, MAX_HOPS};
 
 /// The reports that live packets carry.
@@ -34,7 +34,7 @@ impl Telemetry {
     #[inline]
     pub(crate) fn begin(&mut self, packet: PacketId) {
         if self.is_wanted {
-            self.clear(packet as usize);
+            self.clear(packet.index());
         }
     }
 
@@ -47,7 +47,7 @@ impl Telemetry {
 
     /// Adds a report; beyond the limit of a packet's header, nothing.
     pub(crate) fn add(&mut self, packet: PacketId, report: HopReport) {
-        let row = &mut self.rows[packet as usize];
+        let row = &mut self.rows[packet.index()];
         if let Some(place) = row.hops.get_mut(usize::from(row.count)) {
             *place = report;
             row.count += 1;
@@ -60,7 +60,7 @@ impl Telemetry {
         if !self.is_wanted {
             return &[];
         }
-        let row = &self.rows[packet as usize];
+        let row = &self.rows[packet.index()];
         &row.hops[..usize::from(row.count)]
     }
 }

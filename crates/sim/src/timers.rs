@@ -1,5 +1,7 @@
 //! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap, because there are few.
 
+use crate::ids::{CableId, FlowSlot, StormId, SwitchId, ThreadId};
+use crate::pfc::PauseKey;
 use bufferlab_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,33 +10,33 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// A cable goes down or comes up.
-    LinkChange(u32),
-    /// A neighbour obeys a pause frame (link and priority, see `pfc.rs`).
-    PauseObeyed(u32),
+    LinkChange(CableId),
+    /// A neighbour obeys a pause frame.
+    PauseObeyed(PauseKey),
     /// A neighbour obeys a resume frame.
-    ResumeObeyed(u32),
+    ResumeObeyed(PauseKey),
     /// A pause is over unless it was repeated.
-    PauseExpiry(u32),
+    PauseExpiry(PauseKey),
     /// A pause is repeated unless it was taken back.
-    PauseRefresh(u32),
+    PauseRefresh(PauseKey),
     /// A host that storms sends its next pause frame.
-    Storm(u32),
+    Storm(StormId),
     /// A switch's PFC watchdog looks.
-    Watchdog(u32),
+    Watchdog(SwitchId),
     /// A switch's policy.
-    Policy(u32),
+    Policy(SwitchId),
     /// A sender's timer: retransmission, or the next segment of a paced flow.
-    Sender(u32),
+    Sender(FlowSlot),
     /// A receiver's delayed ACK.
-    DelayedAck(u32),
+    DelayedAck(FlowSlot),
     /// A paced sender may send again.
-    Pace(u32),
+    Pace(FlowSlot),
     /// A message that waited for a connection has one.
-    Connection(u32),
+    Connection(FlowSlot),
     /// A thread of a closed loop asks.
-    Ask(u32),
+    Ask(ThreadId),
     /// A thread's request reaches servers.
-    Request(u32),
+    Request(ThreadId),
     /// The arrival phase is over.
     PhaseEnd,
     /// Time to sample the chosen switch.

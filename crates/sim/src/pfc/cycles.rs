@@ -5,6 +5,7 @@
 //! ends, or a watchdog intervenes: as long as all its queues are held no packet leaves them.
 
 use super::{Pfc, Target};
+use crate::ids::{LinkId, SwitchId};
 use crate::link::End;
 use crate::simulation::Simulation;
 use bufferlab_core::IngressId;
@@ -16,7 +17,7 @@ use bufferlab_units::Time;
 pub(super) struct Cycle {
     priority: u8,
     /// In the direction of the traffic; the first is the smallest.
-    links: Vec<u32>,
+    links: Vec<LinkId>,
     first: Time,
     times: u64,
     /// When it closed last; it is closed since then.
@@ -51,11 +52,11 @@ impl Cycle {
 impl Simulation {
     /// A packet that came through the first of `ports` of `switch` was stored for the second, whose link is held.
     #[cold]
-    pub(crate) fn look_for_cycle_through(&mut self, switch: u32, ports: (u16, u16), priority: u8) {
+    pub(crate) fn look_for_cycle_through(&mut self, switch: SwitchId, ports: (u16, u16), priority: u8) {
         let Some(pfc) = &self.pfc else { return };
-        let node = &self.switches[switch as usize];
-        let back = node.first_link + u32::from(ports.0);
-        let target = Target { link: pfc.reverse[back as usize], priority };
+        let node = &self.switches[switch];
+        let back = node.first_link.at_port(ports.0);
+        let target = Target { link: pfc.reverse[back], priority };
         if !pfc.is_held(target.link, priority) {
             return;
         }
@@ -94,7 +95,7 @@ impl Simulation {
     }
 
     /// A circle of held links through `target`, each with packets that wait for the next, smallest link first.
-    fn circle_through(&self, target: Target) -> Option<Vec<u32>> {
+    fn circle_through(&self, target: Target) -> Option<Vec<LinkId>> {
         let mut path = vec![target.link];
         let mut visited = vec![target.link];
         let mut choices = vec![self.waits_for(target.link, target.priority)];
@@ -121,19 +122,19 @@ impl Simulation {
     }
 
     /// The held links that packets wait for which came over `link`.
-    fn waits_for(&self, link: u32, priority: u8) -> Vec<u32> {
-        let (Some(pfc), End::Switch(switch, ingress_port)) = (&self.pfc, self.links[link as usize].to) else {
+    fn waits_for(&self, link: LinkId, priority: u8) -> Vec<LinkId> {
+        let (Some(pfc), End::Switch(switch, ingress_port)) = (&self.pfc, self.links[link].to) else {
             return Vec::new();
         };
-        let node = &self.switches[switch as usize];
+        let node = &self.switches[switch];
         let buffer = node.first.core.buffer();
         let ingress = IngressId(buffer.queue_of(ingress_port, priority).0);
         let waits = |port: &u16| {
             let queue = buffer.queue_of(*port, priority);
-            pfc.is_held(node.first_link + u32::from(*port), priority)
+            pfc.is_held(node.first_link.at_port(*port), priority)
                 && buffer.packets(queue).any(|stored| stored.ingress == ingress)
         };
-        (0..buffer.ports()).filter(waits).map(|port| node.first_link + u32::from(port)).collect()
+        (0..buffer.ports()).filter(waits).map(|port| node.first_link.at_port(port)).collect()
     }
 
     /// Rows of all circles, in the order in which they closed for the first time, at the end of the run.
@@ -155,7 +156,7 @@ impl Simulation {
             PauseCycleRow {
                 time_ns: cycle.first.as_ns(),
                 priority: cycle.priority,
-                members: cycle.links.iter().map(|&link| pfc.names[link as usize].sender.clone()).collect(),
+                members: cycle.links.iter().map(|&link| pfc.names[link].sender.clone()).collect(),
                 times: cycle.times,
                 last_ns: cycle.last.as_ns(),
                 total_ns: cycle.total.as_ns(),

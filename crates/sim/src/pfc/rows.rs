@@ -2,6 +2,7 @@
 
 use super::{Pfc, Target};
 use crate::SimError;
+use crate::ids::{Id, LinkId, Table};
 use crate::link::{End, Link};
 use crate::simulation::Simulation;
 use bufferlab_metrics::{PauseRow, PauseSpanRow, RunSink};
@@ -19,10 +20,10 @@ pub(super) struct Names {
 }
 
 /// The names of all links.
-pub(super) fn names(topology: &Topology, links: &[Link]) -> Vec<Names> {
+pub(super) fn names(topology: &Topology, links: &Table<LinkId, Link>) -> Table<LinkId, Names> {
     let name = |end: End| match end {
-        End::Switch(switch, _) => topology.switches[switch as usize].clone(),
-        End::Host(host) => topology.hosts[host as usize].clone(),
+        End::Switch(switch, _) => topology.switches[switch.index()].clone(),
+        End::Host(host) => topology.hosts[host.index()].clone(),
     };
     let mut counts: BTreeMap<(String, String), u16> = BTreeMap::new();
     let of = |link: &Link| {
@@ -37,7 +38,7 @@ pub(super) fn names(topology: &Topology, links: &[Link]) -> Vec<Names> {
 impl Pfc {
     /// A pause of `target` began at `start`.
     pub(super) fn span(&self, target: Target, start: Time, end: Option<Time>) -> PauseSpanRow {
-        let Names { sender, receiver, parallel } = &self.names[target.link as usize];
+        let Names { sender, receiver, parallel } = &self.names[target.link];
         PauseSpanRow {
             by: receiver.clone(),
             paused: sender.clone(),
@@ -76,7 +77,7 @@ impl Simulation {
         let Some(pfc) = &mut self.pfc else { return Ok(()) };
         for at in 0..pfc.states.len() {
             if let Some(start) = pfc.states[at].paused {
-                let target = Target { link: (at / pfc.width) as u32, priority: (at % pfc.width) as u8 };
+                let target = pfc.target_at(at);
                 sink.pause_span(&pfc.span(target, start, None))?;
             }
             let state = &mut pfc.states[at];
@@ -84,16 +85,16 @@ impl Simulation {
             state.demanded_total += until_now(state.demanded);
             state.paused_total += until_now(state.paused);
         }
-        for (switch, node) in self.switches.iter().enumerate() {
-            for port in 0..node.record.ports.len() as u16 {
-                let own = node.first_link + u32::from(port);
-                for priority in 0..pfc.width {
-                    let of = |link: u32| &pfc.states[link as usize * pfc.width + priority];
-                    let (neighbours, own) = (of(pfc.reverse[own as usize]), of(own));
+        for (switch, node) in self.switches.entries() {
+            for port in 0..node.ports() {
+                let own = node.first_link.at_port(port);
+                for priority in 0..pfc.priorities() {
+                    let of = |link: LinkId| &pfc.states[pfc.at(Target { link, priority })];
+                    let (neighbours, own) = (of(pfc.reverse[own]), of(own));
                     let row = PauseRow {
-                        switch: switch as u32,
+                        switch: switch.0,
                         port,
-                        priority: priority as u8,
+                        priority,
                         sent_pauses: neighbours.sent_pauses,
                         sent_resumes: neighbours.sent_resumes,
                         demanded_ns: neighbours.demanded_total.as_ns(),

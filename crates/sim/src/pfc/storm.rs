@@ -1,6 +1,7 @@
 //! Hosts whose cards send pause frames whatever they receive.
 
 use super::Target;
+use crate::ids::{HostId, LinkId, StormId, SwitchId, Table};
 use crate::link::{End, Link};
 use crate::simulation::Simulation;
 use crate::timers::{Timer, Timers};
@@ -10,9 +11,9 @@ use bufferlab_units::Time;
 /// A storm, as it runs.
 #[derive(Clone, Debug)]
 pub(super) struct Storm {
-    host: u32,
+    host: HostId,
     /// The host's switch sends over it.
-    downlink: u32,
+    downlink: LinkId,
     priorities: Vec<u8>,
     until: Time,
     interval: Time,
@@ -26,41 +27,42 @@ pub(super) struct Storm {
 /// ignores them.
 pub(super) fn storms(
     faults: &[FaultSpec],
-    specs: &[Option<PfcSpec>],
-    links: &[Link],
+    specs: &Table<SwitchId, Option<PfcSpec>>,
+    links: &Table<LinkId, Link>,
     timers: &mut Timers,
-) -> Vec<Storm> {
-    let mut storms = Vec::new();
+) -> Table<StormId, Storm> {
+    let mut storms = Table::default();
     for FaultSpec::PauseStorm { host, priorities, from, until, interval, quanta } in faults {
-        let End::Switch(switch, port) = links[*host as usize].to else { continue };
-        let Some(spec) = &specs[switch as usize] else { continue };
-        let downlink = links.iter().position(|link| link.to == End::Host(*host));
+        let host = HostId::new(*host);
+        let End::Switch(switch, port) = links[host.uplink()].to else { continue };
+        let Some(spec) = &specs[switch] else { continue };
+        let downlink = links.ids().find(|&link| links[link].to == End::Host(host));
         let downlink = downlink.expect("a cable has two directions");
         let lossless = |priority: &&u8| spec.mask_at(port) >> **priority & 1 != 0;
-        timers.push(*from, Timer::Storm(storms.len() as u32));
-        storms.push(Storm {
-            host: *host,
-            downlink: downlink as u32,
+        let storm = storms.push(Storm {
+            host,
+            downlink,
             priorities: priorities.iter().filter(lossless).copied().collect(),
             until: *until,
             interval: *interval,
             pause: super::pause_duration(Some(*quanta), &links[downlink]).unwrap_or_default(),
             reaction: spec.reaction,
         });
+        timers.push(*from, Timer::Storm(storm));
     }
     storms
 }
 
 impl Simulation {
     /// A host sends its next frame for no reason.
-    pub(crate) fn handle_storm(&mut self, index: u32) {
+    pub(crate) fn handle_storm(&mut self, id: StormId) {
         let now = self.now;
         let Some(pfc) = &mut self.pfc else { return };
-        let storm = pfc.storms[index as usize].clone();
+        let storm = pfc.storms[id].clone();
         if now >= storm.until {
             return;
         }
-        self.timers.push(now + storm.interval, Timer::Storm(index));
+        self.timers.push(now + storm.interval, Timer::Storm(id));
         let targets: Vec<_> =
             storm.priorities.iter().map(|&priority| Target { link: storm.downlink, priority }).collect();
         for &target in &targets {
@@ -68,6 +70,6 @@ impl Simulation {
             state.duration = Some(storm.pause);
             state.sent_pauses += 1;
         }
-        self.put_frame_on(storm.host, storm.reaction, &targets, true);
+        self.put_frame_on(storm.host.uplink(), storm.reaction, &targets, true);
     }
 }

@@ -5,6 +5,7 @@
 
 use super::Target;
 use crate::SimError;
+use crate::ids::SwitchId;
 use crate::simulation::Simulation;
 use bufferlab_core::watchdog::{QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogSpec};
 use bufferlab_core::{DropReason, QueueId};
@@ -36,7 +37,7 @@ struct Storm {
 /// A queue and the link that it sends to.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    switch: u32,
+    switch: SwitchId,
     port: u16,
     queue: QueueId,
     target: Target,
@@ -44,16 +45,16 @@ struct Place {
 
 impl Simulation {
     /// A watchdog looks at all lossless queues of its switch.
-    pub(crate) fn handle_watchdog(&mut self, switch: u32) -> Result<(), SimError> {
+    pub(crate) fn handle_watchdog(&mut self, switch: SwitchId) -> Result<(), SimError> {
         let Some(pfc) = &self.pfc else { return Ok(()) };
-        let Some(spec) = &pfc.specs[switch as usize] else { return Ok(()) };
+        let Some(spec) = &pfc.specs[switch] else { return Ok(()) };
         let Some(watchdog) = spec.watchdog else { return Ok(()) };
-        let ports = self.switches[switch as usize].record.ports.len() as u16;
+        let ports = self.switches[switch].ports();
         let lossless: Vec<_> = (0..ports).map(|port| spec.mask_at(port)).collect();
         for (port, lossless) in (0..ports).zip(lossless) {
-            for priority in (0..u32::BITS as u8).filter(|priority| lossless >> priority & 1 != 0) {
-                let node = &self.switches[switch as usize];
-                let target = Target { link: node.first_link + u32::from(port), priority };
+            for priority in (0..32_u8).filter(|priority| lossless >> priority & 1 != 0) {
+                let node = &self.switches[switch];
+                let target = Target { link: node.first_link.at_port(port), priority };
                 let queue = node.first.core.buffer().queue_of(port, priority);
                 self.look_at(Place { switch, port, queue, target }, watchdog)?;
             }
@@ -64,7 +65,7 @@ impl Simulation {
 
     fn look_at(&mut self, place: Place, spec: WatchdogSpec) -> Result<(), SimError> {
         let now = self.now;
-        let core = &self.switches[place.switch as usize].first.core;
+        let core = &self.switches[place.switch].first.core;
         let is_waiting = core.buffer().queue_packets(place.queue) > 0;
         let sent_packets = core.counters(place.queue).departed;
         let Some(pfc) = &mut self.pfc else { return Ok(()) };
@@ -87,13 +88,13 @@ impl Simulation {
     fn begin_storm(&mut self, place: Place, spec: WatchdogSpec) -> Result<(), SimError> {
         let Place { switch, port, queue, target } = place;
         let now = self.now;
-        let core = &self.switches[switch as usize].first.core;
+        let core = &self.switches[switch].first.core;
         let (stored, bytes) = (core.buffer().queue_packets(queue) as u64, core.buffer().queue_bytes(queue));
         let flushed = if spec.action.discards() { (stored, bytes) } else { (0, 0) };
         let sent_packets = core.counters(queue).departed;
         let Some(pfc) = &mut self.pfc else { return Ok(()) };
         let row = WatchdogRow {
-            switch,
+            switch: switch.0,
             port,
             priority: target.priority,
             rule: spec.rule.word(),
@@ -110,13 +111,13 @@ impl Simulation {
             return Ok(());
         }
         pfc.open_cycles(target, now);
-        let node = &mut self.switches[switch as usize];
+        let node = &mut self.switches[switch];
         node.handle_pause(port, target.priority, false);
         if spec.action.discards() {
             node.first.core.set_discarding(port, target.priority, true);
             node.flush(now, queue, DropReason::Watchdog);
             self.collect_evicted(switch);
-            if !self.switches[switch as usize].record.pauses.is_empty() {
+            if !self.switches[switch].record.pauses.is_empty() {
                 self.send_pauses(switch);
             }
             if self.verify {
@@ -131,7 +132,7 @@ impl Simulation {
 
     /// A storm is over, if there is one: pauses hold again.
     pub(super) fn restore(&mut self, target: Target) -> Result<(), SimError> {
-        let crate::link::End::Switch(switch, port) = self.links[target.link as usize].from else {
+        let crate::link::End::Switch(switch, port) = self.links[target.link].from else {
             return Ok(());
         };
         let now = self.now;
@@ -143,7 +144,7 @@ impl Simulation {
         let watch = pfc.watch(target);
         watch.state.reset();
         let Some(mut storm) = watch.storm.take() else { return Ok(()) };
-        let node = &mut self.switches[switch as usize];
+        let node = &mut self.switches[switch];
         let core = &mut node.first.core;
         let queue = core.buffer().queue_of(port, target.priority);
         storm.row.sent_packets = core.counters(queue).departed - storm.row.sent_packets;
@@ -156,14 +157,14 @@ impl Simulation {
 
     /// A watchdog has discarded an arrival for `queue` that came through `ingress_port`.
     #[cold]
-    pub(crate) fn note_discard(&mut self, switch: u32, queue: QueueId, ingress_port: u16, size: u32) {
-        let node = &self.switches[switch as usize];
+    pub(crate) fn note_discard(&mut self, switch: SwitchId, queue: QueueId, ingress_port: u16, size: u32) {
+        let node = &self.switches[switch];
         let (port, priority) = node.port_and_priority(queue);
         let first_link = node.first_link;
         let Some(pfc) = &mut self.pfc else { return };
         // The queue's own storm counts it, if there is one; else that of the port from which it came.
         for port in [port, ingress_port] {
-            let target = Target { link: first_link + u32::from(port), priority };
+            let target = Target { link: first_link.at_port(port), priority };
             if let Some(storm) = &mut pfc.watch(target).storm {
                 storm.row.discarded_packets += 1;
                 storm.row.lost_bytes += u64::from(size);
@@ -176,7 +177,7 @@ impl Simulation {
     pub(super) fn lasting_storms(&self) -> Vec<WatchdogRow> {
         let Some(pfc) = &self.pfc else { return Vec::new() };
         let row = |storm: &Storm| {
-            let core = &self.switches[storm.row.switch as usize].first.core;
+            let core = &self.switches[SwitchId(storm.row.switch)].first.core;
             let queue = core.buffer().queue_of(storm.row.port, storm.row.priority);
             let sent_packets = core.counters(queue).departed - storm.row.sent_packets;
             WatchdogRow { sent_packets, ..storm.row.clone() }

@@ -1,0 +1,149 @@
+//! Do this checkout and an older one give the same tables, byte for byte?
+//!
+//! Each checkout runs its own scenario files with its own release binary, so the scenario format may change in
+//! between. Only the tables count: manifests, times and reports say when and with what a run was made.
+
+use crate::{ci, output, root};
+use bufferlab_units::Time;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// With `--quick`: this part of a scenario's duration is simulated, but not less than [`QUICK_DURATION_MIN`].
+const QUICK_PART: u64 = 50;
+const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
+/// With `--quick`: flows may take so long after that.
+const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
+
+/// Runs the scenarios of `scenarios/` whose names are in `only` (all if it is empty) in `old` and here, and compares
+/// their tables. A line per scenario goes to stdout.
+///
+/// # Errors
+/// If a table differs or exists on one side only, a run fails, or `old` has no release binary.
+pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
+    let old = old.canonicalize().map_err(|error| format!("{}: {error}", old.display()))?;
+    let before = old.join("target/release").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX));
+    if !before.is_file() {
+        return Err(format!("{} is missing\nhint: run `cargo build --release` there", before.display()));
+    }
+    let now = ci::release_binary()?;
+    let names = names(only)?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut different = 0;
+    for name in &names {
+        let shortened = if quick { shortened(name)? } else { Vec::new() };
+        let outs = [folder.path().join("before"), folder.path().join("now")];
+        for (program, checkout, out) in [(&before, &old, &outs[0]), (&now, &root(), &outs[1])] {
+            let mut command = Command::new(program);
+            command.current_dir(checkout).args(["run", &format!("scenarios/{name}.toml"), "--jobs", "1"]);
+            command.args(shortened.iter().flat_map(|key| ["--set", key])).arg("--out").arg(out);
+            output(&mut command)?;
+        }
+        let (count, found) = differences(&outs[0], &outs[1])?;
+        if found.is_empty() && count > 0 {
+            println!("same    {name}: {count} tables");
+        } else {
+            println!("DIFFERS {name}: {}", if count == 0 { "no tables".to_owned() } else { found.join(", ") });
+            different += 1;
+        }
+        for out in outs {
+            std::fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        }
+    }
+    if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
+}
+
+/// The shipped scenarios that are asked for, in order.
+fn names(only: &[&str]) -> Result<Vec<String>, String> {
+    let folder = root().join("scenarios");
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let stem = |path: PathBuf| {
+        let is_scenario = path.extension().is_some_and(|extension| extension == "toml");
+        path.file_stem().filter(|_| is_scenario).map(|stem| stem.to_string_lossy().into_owned())
+    };
+    let mut names: Vec<_> = entries.flatten().filter_map(|entry| stem(entry.path())).collect();
+    names.sort_unstable();
+    if let Some(unknown) = only.iter().find(|name| !names.iter().any(|known| known == *name)) {
+        return Err(format!("no scenario is called \"{unknown}\"; known: {}", names.join(", ")));
+    }
+    names.retain(|name| only.is_empty() || only.contains(&name.as_str()));
+    Ok(names)
+}
+
+/// The keys that make a run of a scenario short.
+fn shortened(name: &str) -> Result<Vec<String>, String> {
+    let path = root().join(format!("scenarios/{name}.toml"));
+    let loaded = bufferlab_scenario::load(&path, &[]).map_err(|error| format!("{name}: {error}"))?;
+    let scenario = loaded.scenario;
+    let least = QUICK_DURATION_MIN.min(scenario.duration);
+    let duration = Time(scenario.duration.0 / QUICK_PART).max(least);
+    let drain = scenario.drain.min(QUICK_DRAIN_MAX);
+    let key = |key: &str, time: Time| format!("{key}=\"{} ns\"", time.0 / 1_000);
+    Ok(vec![key("duration", duration), key("drain", drain)])
+}
+
+/// How many tables there are on either side, and which of them differ or stand on one side only.
+fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String> {
+    let mut tables = [tables(before)?, tables(now)?].concat();
+    tables.sort_unstable();
+    tables.dedup();
+    let differs = |table: &&PathBuf| match (std::fs::read(before.join(table)), std::fs::read(now.join(table))) {
+        (Ok(before), Ok(now)) => before != now,
+        _ => true,
+    };
+    let found = tables.iter().filter(differs).map(|table| table.display().to_string()).collect();
+    Ok((tables.len(), found))
+}
+
+/// Tables below a folder, relative to it.
+fn tables(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(inner) = open.pop() {
+        let path = folder.join(&inner);
+        let entries = std::fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| format!("{}: {error}", path.display()))?;
+            let name = inner.join(entry.file_name());
+            if entry.path().is_dir() {
+                open.push(name);
+            } else if name.extension().is_some_and(|extension| extension == "parquet") {
+                found.push(name);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_differs_or_is_missing_is_found_and_other_files_do_not_count() {
+        let folders = [tempfile::tempdir(), tempfile::tempdir()].map(|folder| folder.expect("a folder"));
+        let [before, now] = folders.each_ref().map(tempfile::TempDir::path);
+        let write = |folder: &Path, name: &str, content: &str| {
+            std::fs::create_dir_all(folder.join("seed-1")).expect("writable");
+            std::fs::write(folder.join(name), content).expect("writable");
+        };
+        for (folder, time) in [(before, "1 s"), (now, "2 s")] {
+            write(folder, "timing.json", time);
+            write(folder, "seed-1/flows.parquet", "flows");
+        }
+        assert_eq!(differences(before, now), Ok((1, Vec::new())));
+        write(now, "seed-1/flows.parquet", "other flows");
+        assert_eq!(differences(before, now), Ok((1, vec!["seed-1/flows.parquet".to_owned()])));
+        write(before, "seed-1/flows.parquet", "other flows");
+        write(before, "links.parquet", "links");
+        assert_eq!(differences(before, now), Ok((2, vec!["links.parquet".to_owned()])));
+    }
+
+    #[test]
+    fn scenarios_are_known_by_name_and_a_quick_run_is_shorter() {
+        assert_eq!(names(&["star-incast"]), Ok(vec!["star-incast".to_owned()]));
+        assert!(names(&[]).is_ok_and(|all| all.len() > 40));
+        assert!(names(&["no-such"]).is_err_and(|why| why.contains("no-such")));
+        let keys = shortened("abm-reduced").expect("it loads");
+        assert_eq!(keys, ["duration=\"20000000 ns\"", "drain=\"20000000 ns\""]);
+    }
+}
