@@ -1,7 +1,7 @@
 //! `cargo xtask`: see [`USAGE`].
 
-use std::process::ExitCode;
 use std::path::Path;
+use std::process::ExitCode;
 use xtask::{ci, generate, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\

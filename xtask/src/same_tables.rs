@@ -42,7 +42,10 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
         if found.is_empty() && count > 0 {
             println!("same    {name}: {count} tables");
         } else {
-            println!("DIFFERS {name}: {}", if count == 0 { "no tables".to_owned() } else { found.join(", ") });
+            println!(
+                "DIFFERS {name}: {}",
+                if count == 0 { "no tables".to_owned() } else { found.join(", ") }
+            );
             different += 1;
         }
         for out in outs {
@@ -86,7 +89,8 @@ fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String
     let mut tables = [tables(before)?, tables(now)?].concat();
     tables.sort_unstable();
     tables.dedup();
-    let differs = |table: &&PathBuf| match (std::fs::read(before.join(table)), std::fs::read(now.join(table))) {
+    let differs = |table: &&PathBuf| match (std::fs::read(before.join(table)), std::fs::read(now.join(table)))
+    {
         (Ok(before), Ok(now)) => before != now,
         _ => true,
     };

@@ -10,48 +10,50 @@
 //!   +---------------------+          +--------------------------+           +----------------------+
 //! ```
 //!
-//! One thread, one loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next rare event (flow
-//! start, timer). The same scenario gives the same rows, whatever the machine does meanwhile.
+//! One thread, one loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next rare
+//! event (flow start, timer). The same scenario gives the same rows, whatever the machine does meanwhile.
 //!
-//! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous events (see `calendar.rs`). A
-//! packet occupies a switch's buffer from its last bit's arrival until its transmission starts (store and forward).
+//! | part | owns | may touch beside |
+//! |---|---|---|
+//! | `engine` | the order of events | all others: it hands out events and settles what they lead to |
+//! | `world` | time, links and what is on them, packets, routes, timers | |
+//! | `host` | cards, flows, connections | its uplink, packets at it, timers of hosts (`world::Uplink`) |
+//! | `switch` | the core's pipeline, its record | links of its ports, packets at it (`world::Ports`) |
+//! | `pfc` | who is paused, watchdogs | links and timers |
+//! | `demand` | flows to come, queries, closed loops | timers |
+//! | `observe` | rows | nothing: it looks |
+//!
+//! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous events (see
+//! `world/calendar.rs`). A packet occupies a switch's buffer from its last bit's arrival until its transmission
+//! starts (store and forward).
 
-mod base_rtt;
 mod build;
-mod calendar;
-mod closed_loops;
-mod connections;
+mod demand;
+mod engine;
 mod error;
-mod explain;
-mod finish;
-mod flow;
-mod hosts;
+mod host;
 mod ids;
-mod link;
-mod nic;
-mod packet;
+mod observe;
 mod pfc;
-mod rdma;
-mod routing;
-mod simulation;
-mod switch_node;
-mod switches;
-mod telemetry;
-mod timers;
+mod switch;
 mod traffic;
 mod transports;
+mod world;
 
+pub use engine::{Progress, Simulation};
 pub use error::{FailedPolicy, SimError};
-pub use explain::{ExplainRequest, ExplainedEvent};
-pub use simulation::{Progress, Simulation};
+pub use observe::explain::{ExplainRequest, ExplainedEvent};
 
-/// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots exist as packets were alive at
-/// once. On a link, its entry in the link's pipe comes on top (16 B); in a switch, the buffer's record
+use crate::host::flow;
+use crate::world::packet;
+
+/// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots exist as packets
+/// were alive at once. On a link, its entry in the link's pipe comes on top (16 B); in a switch, the buffer's record
 /// (`bufferlab_core::Stored`).
 pub const BYTES_PER_PACKET: usize = size_of::<packet::Packet>() + size_of::<ids::PacketId>();
 
-/// Bytes of a live flow: sender, receiver, what is needed when it ends, and the slot's bookkeeping. What the transport holds
-/// elsewhere (the state of its congestion control, gaps of a receiver) comes on top.
+/// Bytes of a live flow: sender, receiver, what is needed when it ends, and the slot's bookkeeping. What the
+/// transport holds elsewhere (the state of its congestion control, gaps of a receiver) comes on top.
 pub const BYTES_PER_FLOW: usize = size_of::<flow::SenderSlot>()
     + size_of::<flow::ReceiverSlot>()
     + size_of::<Option<flow::FlowInfo>>()

@@ -1,25 +1,30 @@
 //! Priority flow control: pause and resume frames between neighbours, and who is paused for how long.
 //!
-//! A frame goes out behind the packet that its port is sending, before all that waits, and takes 64 B of the link; it is not counted among the
-//! link's packets. When it has arrived and the reaction time is over, the neighbour starts no more packets of the priority; one that it is
-//! sending goes on. State belongs to the link that is paused: its sender obeys, its receiver demands.
+//! A frame goes out behind the packet that its port is sending, before all that waits, and takes 64 B of the link; it
+//! is not counted among the link's packets. When it has arrived and the reaction time is over, the neighbour starts
+//! no more packets of the priority; one that it is sending goes on. State belongs to the link that is paused: its
+//! sender obeys, its receiver demands.
+//!
+//! This is the link layer of both ends: it knows links and timers and changes no host or switch. Its answers say who
+//! must stop or may go on, and the engine tells the node at the link's near end. Only the watchdog changes a switch:
+//! the one whose watchdog it is.
 
 mod cycles;
-mod host;
 mod rows;
 mod storm;
 mod watchdog;
 
-use crate::SimError;
 use crate::ids::{CableId, Id, LinkId, StormId, SwitchId, Table};
-use crate::link::{End, Link};
-use crate::simulation::Simulation;
-use crate::timers::{Timer, Timers};
+use crate::switch::SwitchNode;
+use crate::world::World;
+use crate::world::link::{End, Link};
+use crate::world::timers::{PauseTimer, Timer, Timers};
 use bufferlab_core::{IngressId, QueueId};
 use bufferlab_metrics::{PauseSpanRow, WatchdogRow};
 use bufferlab_scenario::{PfcSpec, Scenario};
 use bufferlab_units::Time;
 use cycles::Cycle;
+pub(crate) use cycles::Sight;
 use rows::Names;
 use storm::Storm;
 use watchdog::Watch;
@@ -77,9 +82,9 @@ pub(crate) struct Pfc {
 
 /// A priority of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Target {
-    link: LinkId,
-    priority: u8,
+pub(crate) struct Target {
+    pub(crate) link: LinkId,
+    pub(crate) priority: u8,
 }
 
 impl Target {
@@ -130,7 +135,7 @@ impl Pfc {
         for (switch, spec) in specs.entries() {
             if let Some(watchdog) = spec.as_ref().and_then(|spec| spec.watchdog) {
                 watches.resize(states.len(), Watch::default());
-                timers.push(watchdog.poll, Timer::Watchdog(switch));
+                timers.push(watchdog.poll, Timer::Pause(PauseTimer::Watchdog(switch)));
             }
         }
         Some(Box::new(Self {
@@ -163,7 +168,8 @@ impl Pfc {
         Target { link: LinkId::from_index(at / self.width), priority }
     }
 
-    /// Whether the sender of the link, a switch, has the priority lossless on other ports only, and takes no notice of frames here.
+    /// Whether the sender of the link, a switch, has the priority lossless on other ports only, and takes no notice
+    /// of frames here.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
@@ -198,39 +204,27 @@ impl Pfc {
     }
 }
 
-impl Simulation {
-    /// Sends what the policy of `switch` demands of its neighbours since it was last looked at.
-    #[cold]
-    pub(crate) fn send_pauses(&mut self, switch: SwitchId) {
-        let demands = std::mem::take(&mut self.switches[switch].record.pauses);
-        for (ingress, paused) in demands {
-            self.demand(switch, ingress, paused);
-        }
-    }
-
-    fn demand(&mut self, switch: SwitchId, ingress: IngressId, paused: bool) {
-        let node = &self.switches[switch];
+impl Pfc {
+    /// The policy of a switch demands of the neighbour behind `ingress` that it stops or goes on.
+    pub(crate) fn demand(&mut self, world: &mut World, node: &SwitchNode, ingress: IngressId, paused: bool) {
         let (port, priority) = node.port_and_priority(QueueId(ingress.0));
-        let back = node.first_link.at_port(port);
-        let Some(pfc) = &mut self.pfc else { return };
-        let target = Target { link: pfc.reverse[back], priority };
-        let now = self.now;
-        let state = pfc.state(target);
+        let target = Target { link: self.reverse[node.first_link.at_port(port)], priority };
+        let now = world.now();
+        let state = self.state(target);
         if paused {
             state.demanded = Some(now);
         } else if let Some(since) = state.demanded.take() {
             state.demanded_total += now - since;
         }
-        self.send_frame(switch, target, paused);
+        self.send_frame(world, node.id, target, paused);
     }
 
-    fn send_frame(&mut self, switch: SwitchId, target: Target, pause: bool) {
-        let now = self.now;
-        let Some(pfc) = &mut self.pfc else { return };
-        let spec = pfc.specs[switch].as_ref().expect("only a switch with lossless priorities demands");
+    fn send_frame(&mut self, world: &mut World, switch: SwitchId, target: Target, pause: bool) {
+        let now = world.now();
+        let spec = self.specs[switch].as_ref().expect("only a switch with lossless priorities demands");
         let reaction = spec.reaction;
-        let back = pfc.reverse[target.link];
-        let state = pfc.state(target);
+        let back = self.reverse[target.link];
+        let state = self.state(target);
         if pause {
             state.sent_pauses += 1;
         } else {
@@ -239,150 +233,113 @@ impl Simulation {
         state.refresh = Time::MAX;
         if let Some(duration) = state.duration.filter(|_| pause) {
             state.refresh = now + Time(duration.0 / 2);
-            self.timers.push(state.refresh, Timer::PauseRefresh(target.key(state.generation)));
+            world
+                .timers()
+                .push(state.refresh, Timer::Pause(PauseTimer::Refresh(target.key(state.generation))));
         }
-        self.put_frame_on(back, reaction, &[target], pause);
+        self.put_frame_on(world, back, reaction, &[target], pause);
     }
 
     /// Sends one frame for all of `targets` over the link `back`.
-    fn put_frame_on(&mut self, back: LinkId, reaction: Time, targets: &[Target], pause: bool) {
-        let Some(pfc) = &mut self.pfc else { return };
-        let link = &mut self.links[back];
-        if link.down {
-            return;
-        }
-        link.busy_until = link.busy_until.max(self.now) + link.serializer.time(FRAME_BYTES);
-        let obeyed = link.busy_until + link.delay + reaction;
+    fn put_frame_on(
+        &mut self,
+        world: &mut World,
+        back: LinkId,
+        reaction: Time,
+        targets: &[Target],
+        pause: bool,
+    ) {
+        let Some(arrival) = world.send_frame(back, FRAME_BYTES) else { return };
+        let obeyed = arrival + reaction;
         for &target in targets {
-            let key = target.key(pfc.state(target).generation);
-            self.timers.push(obeyed, if pause { Timer::PauseObeyed(key) } else { Timer::ResumeObeyed(key) });
+            let key = target.key(self.state(target).generation);
+            let timer = if pause { PauseTimer::Obeyed(key) } else { PauseTimer::ResumeObeyed(key) };
+            world.timers().push(obeyed, Timer::Pause(timer));
         }
     }
 
     /// A pause is still wanted when half of its time is over.
-    pub(crate) fn handle_pause_refresh(&mut self, key: PauseKey) {
-        let (target, now) = (key.target(), self.now);
-        let Some(state) = self.pfc.as_mut().and_then(|pfc| pfc.state_of(key)) else { return };
+    pub(crate) fn handle_pause_refresh(&mut self, world: &mut World, key: PauseKey) {
+        let (target, now) = (key.target(), world.now());
+        let Some(state) = self.state_of(key) else { return };
         if state.refresh == now
             && state.demanded.is_some()
-            && let End::Switch(switch, _) = self.links[target.link].to
+            && let End::Switch(switch, _) = world.links()[target.link].to
         {
-            self.send_frame(switch, target, true);
+            self.send_frame(world, switch, target, true);
         }
     }
 
-    /// The sender of a link obeys a pause from now on.
-    pub(crate) fn handle_pause_obeyed(&mut self, key: PauseKey) {
-        let (target, now) = (key.target(), self.now);
-        let Some(pfc) = &mut self.pfc else { return };
-        let is_ignored = pfc.is_ignored(target, self.links[target.link].from);
-        let Some(state) = pfc.state_of(key) else { return };
+    /// A pause frame has reached the sender of a link, and its reaction time is over. `Some`: it must stop now.
+    #[must_use]
+    pub(crate) fn handle_pause_obeyed(&mut self, world: &mut World, key: PauseKey) -> Option<Target> {
+        let (target, now) = (key.target(), world.now());
+        let is_ignored = self.is_ignored(target, world.links()[target.link].from);
+        let state = self.state_of(key)?;
         state.received_pauses += 1;
         if is_ignored {
-            return;
+            return None;
         }
         if let Some(duration) = state.duration {
             state.expires = now + duration;
-            self.timers.push(state.expires, Timer::PauseExpiry(key));
+            world.timers().push(state.expires, Timer::Pause(PauseTimer::Expiry(key)));
         }
         if state.paused.is_some() {
-            return;
+            return None;
         }
         state.paused = Some(now);
-        if !pfc.is_held(target.link, target.priority) {
-            // A watchdog ignores it.
-            return;
-        }
-        match self.links[target.link].from {
-            End::Switch(upstream, port) => {
-                self.switches[upstream].handle_pause(port, target.priority, true);
-            }
-            End::Host(host) => self.nics[host].pause(target.priority),
-        }
-        self.look_for_cycle(target);
+        // A watchdog may ignore it.
+        self.is_held(target.link, target.priority).then_some(target)
     }
 
-    /// The sender of a link obeys a resume frame from now on.
-    pub(crate) fn handle_resume_obeyed(&mut self, key: PauseKey) -> Result<(), SimError> {
-        let Some(state) = self.pfc.as_mut().and_then(|pfc| pfc.state_of(key)) else { return Ok(()) };
+    /// The sender of a link obeys a resume frame from now on. `Some`: it was paused and may go on.
+    #[must_use]
+    pub(crate) fn handle_resume_obeyed(&mut self, now: Time, key: PauseKey) -> Option<Target> {
+        let state = self.state_of(key)?;
         state.received_resumes += 1;
-        self.end_pause(key.target())
+        self.release(now, key.target())
     }
 
-    /// A pause may be over because it was not repeated.
-    pub(crate) fn handle_pause_expiry(&mut self, key: PauseKey) -> Result<(), SimError> {
-        let now = self.now;
-        let Some(state) = self.pfc.as_mut().and_then(|pfc| pfc.state_of(key)) else { return Ok(()) };
-        if state.expires == now { self.end_pause(key.target()) } else { Ok(()) }
+    /// A pause may be over because it was not repeated. `Some`: its sender may go on.
+    #[must_use]
+    pub(crate) fn handle_pause_expiry(&mut self, now: Time, key: PauseKey) -> Option<Target> {
+        let state = self.state_of(key)?;
+        if state.expires == now { self.release(now, key.target()) } else { None }
     }
 
-    /// The sender of a link is free, and sends if it has something.
-    fn end_pause(&mut self, target: Target) -> Result<(), SimError> {
-        if !self.release(target) {
-            return Ok(());
-        }
-        match self.links[target.link].from {
-            End::Switch(upstream, port) => {
-                if self.claim(target.link) {
-                    self.send_from_switch(target.link, upstream, port)?;
-                }
-            }
-            End::Host(host) => self.kick_host(host),
-        }
-        Ok(())
-    }
-
-    /// The sender of a link is free; false if it was already.
-    fn release(&mut self, target: Target) -> bool {
-        let now = self.now;
-        let Some(pfc) = &mut self.pfc else { return false };
-        let state = pfc.state(target);
-        let Some(since) = state.paused.take() else { return false };
+    /// Nothing pauses the sender of a link any more. `Some`: something did.
+    #[must_use]
+    pub(crate) fn release(&mut self, now: Time, target: Target) -> Option<Target> {
+        let state = self.state(target);
+        let since = state.paused.take()?;
         state.paused_total += now - since;
         state.ended_pauses += 1;
-        let span = pfc.span(target, since, Some(now));
-        pfc.spans.push(span);
-        pfc.open_cycles(target, now);
-        match self.links[target.link].from {
-            End::Switch(upstream, port) => {
-                self.switches[upstream].handle_pause(port, target.priority, false);
-            }
-            End::Host(host) => self.nics[host].resume(target.priority, &mut self.flows),
-        }
-        true
+        let span = self.span(target, since, Some(now));
+        self.spans.push(span);
+        self.open_cycles(target, now);
+        Some(target)
     }
 
-    /// `link` has gone down: its pauses are over, frames about it on the way are lost, and its storms with them.
-    #[cold]
-    pub(crate) fn reset_pauses(&mut self, link: LinkId) -> Result<(), SimError> {
-        for priority in 0..self.pfc.as_ref().map_or(0, |pfc| pfc.priorities()) {
-            let target = Target { link, priority };
-            self.release(target);
-            self.restore(target)?;
-            if let Some(pfc) = &mut self.pfc {
-                let state = pfc.state(target);
-                state.generation = (state.generation + 1) % (1 << (u32::BITS - TARGET_BITS));
-            }
-        }
-        Ok(())
+    /// The priorities of a link that have a state.
+    pub(crate) fn targets(&self, link: LinkId) -> impl Iterator<Item = Target> + use<> {
+        (0..self.priorities()).map(move |priority| Target { link, priority })
+    }
+
+    /// A link has gone down: frames about `target` that are on their way are lost.
+    pub(crate) fn forget_frames(&mut self, target: Target) {
+        let state = self.state(target);
+        state.generation = (state.generation + 1) % (1 << (u32::BITS - TARGET_BITS));
     }
 
     /// `link` is up again: its receiver repeats what it wants.
     #[cold]
-    pub(crate) fn repeat_pauses(&mut self, link: LinkId) {
-        let End::Switch(switch, _) = self.links[link].to else { return };
-        for priority in 0..self.pfc.as_ref().map_or(0, |pfc| pfc.priorities()) {
-            let target = Target { link, priority };
-            if self.pfc.as_mut().is_some_and(|pfc| pfc.state(target).demanded.is_some()) {
-                self.send_frame(switch, target, true);
+    pub(crate) fn repeat_pauses(&mut self, world: &mut World, link: LinkId) {
+        let End::Switch(switch, _) = world.links()[link].to else { return };
+        for target in self.targets(link) {
+            if self.state(target).demanded.is_some() {
+                self.send_frame(world, switch, target, true);
             }
         }
-    }
-
-    /// Pauses or storms have ended whose rows are not written yet.
-    #[inline]
-    pub(crate) fn has_pause_rows(&self) -> bool {
-        self.pfc.as_ref().is_some_and(|pfc| pfc.spans.len() + pfc.storm_rows.len() > 0)
     }
 }
 

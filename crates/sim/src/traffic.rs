@@ -1,7 +1,7 @@
 //! From the scenario's workloads to one stream of flows.
 
 use crate::SimError;
-use crate::closed_loops::ClosedLoop;
+use crate::demand::closed_loops::ClosedLoop;
 use bufferlab_scenario::{Between, Scenario, TrafficProcess};
 use bufferlab_workload::{
     BurstKind, Durations, FlowSource, IncastParams, IncastSource, ListSource, MergeSource, MultiGet,

@@ -1,9 +1,9 @@
 //! From a scenario's transports to what hosts use.
 
 use crate::SimError;
-use crate::base_rtt::Paths;
 use crate::build::check_size;
-use crate::simulation::{Control, Transport};
+use crate::host::transport::{Control, Transport};
+use crate::world::base_rtt::Paths;
 use bufferlab_core::Profile;
 use bufferlab_scenario::{InitialWindow, Scenario, TransportSpec};
 use bufferlab_transport::rdma::RdmaConfig;

@@ -1,13 +1,14 @@
 //! Circles of paused links that wait for each other: when they close, when they open, who is in them.
 //!
-//! A paused link waits for another if packets that came over it are in a queue that the other's pause holds. A circle closes with a pause that takes
-//! effect, or with a packet that comes over a paused link into a held queue; both are looked at when they happen. It opens when one of its pauses
-//! ends, or a watchdog intervenes: as long as all its queues are held no packet leaves them.
+//! A paused link waits for another if packets that came over it are in a queue that the other's pause holds. A circle
+//! closes with a pause that takes effect, or with a packet that comes over a paused link into a held queue; both are
+//! looked at when they happen. It opens when one of its pauses ends, or a watchdog intervenes: as long as all its
+//! queues are held no packet leaves them.
 
 use super::{Pfc, Target};
-use crate::ids::{LinkId, SwitchId};
-use crate::link::End;
-use crate::simulation::Simulation;
+use crate::ids::{LinkId, SwitchId, Table};
+use crate::switch::SwitchNode;
+use crate::world::link::{End, Link};
 use bufferlab_core::IngressId;
 use bufferlab_metrics::PauseCycleRow;
 use bufferlab_units::Time;
@@ -49,15 +50,26 @@ impl Cycle {
     }
 }
 
-impl Simulation {
-    /// A packet that came through the first of `ports` of `switch` was stored for the second, whose link is held.
+/// What a search for circles sees of the network, of which it changes nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sight<'a> {
+    pub(crate) now: Time,
+    pub(crate) links: &'a Table<LinkId, Link>,
+    pub(crate) switches: &'a Table<SwitchId, SwitchNode>,
+}
+
+impl Pfc {
+    /// A packet that came through the first of `ports` of `node` was stored for the second, whose link is held.
     #[cold]
-    pub(crate) fn look_for_cycle_through(&mut self, switch: SwitchId, ports: (u16, u16), priority: u8) {
-        let Some(pfc) = &self.pfc else { return };
-        let node = &self.switches[switch];
-        let back = node.first_link.at_port(ports.0);
-        let target = Target { link: pfc.reverse[back], priority };
-        if !pfc.is_held(target.link, priority) {
+    pub(crate) fn look_for_cycle_through(
+        &mut self,
+        sight: Sight<'_>,
+        node: &SwitchNode,
+        ports: (u16, u16),
+        priority: u8,
+    ) {
+        let target = Target { link: self.reverse[node.first_link.at_port(ports.0)], priority };
+        if !self.is_held(target.link, priority) {
             return;
         }
         // The second packet of a link that waits for another closes nothing that the first has not closed.
@@ -65,23 +77,22 @@ impl Simulation {
         let ingress = IngressId(buffer.queue_of(ports.0, priority).0);
         let queue = buffer.queue_of(ports.1, priority);
         if buffer.packets(queue).filter(|stored| stored.ingress == ingress).nth(1).is_none() {
-            self.look_for_cycle(target);
+            self.look_for_cycle(sight, target);
         }
     }
 
     /// Notes a circle through `target` that has closed just now, if there is one.
-    pub(super) fn look_for_cycle(&mut self, target: Target) {
-        let Some(links) = self.circle_through(target) else { return };
-        let now = self.now;
-        let Some(pfc) = &mut self.pfc else { return };
+    pub(crate) fn look_for_cycle(&mut self, sight: Sight<'_>, target: Target) {
+        let Some(links) = self.circle_through(sight, target) else { return };
+        let now = sight.now;
         let priority = target.priority;
-        match pfc.cycles.iter_mut().find(|cycle| cycle.links == links && cycle.priority == priority) {
+        match self.cycles.iter_mut().find(|cycle| cycle.links == links && cycle.priority == priority) {
             Some(cycle) if cycle.since.is_some() => {}
             Some(cycle) => {
                 (cycle.last, cycle.since) = (now, Some(now));
                 cycle.times += 1;
             }
-            None => pfc.cycles.push(Cycle {
+            None => self.cycles.push(Cycle {
                 priority,
                 links,
                 first: now,
@@ -95,10 +106,10 @@ impl Simulation {
     }
 
     /// A circle of held links through `target`, each with packets that wait for the next, smallest link first.
-    fn circle_through(&self, target: Target) -> Option<Vec<LinkId>> {
+    fn circle_through(&self, sight: Sight<'_>, target: Target) -> Option<Vec<LinkId>> {
         let mut path = vec![target.link];
         let mut visited = vec![target.link];
-        let mut choices = vec![self.waits_for(target.link, target.priority)];
+        let mut choices = vec![self.waits_for(sight, target.link, target.priority)];
         while let Some(open) = choices.last_mut() {
             match open.pop() {
                 None => {
@@ -114,7 +125,7 @@ impl Simulation {
                 Some(next) => {
                     visited.push(next);
                     path.push(next);
-                    choices.push(self.waits_for(next, target.priority));
+                    choices.push(self.waits_for(sight, next, target.priority));
                 }
             }
         }
@@ -122,47 +133,43 @@ impl Simulation {
     }
 
     /// The held links that packets wait for which came over `link`.
-    fn waits_for(&self, link: LinkId, priority: u8) -> Vec<LinkId> {
-        let (Some(pfc), End::Switch(switch, ingress_port)) = (&self.pfc, self.links[link].to) else {
-            return Vec::new();
-        };
-        let node = &self.switches[switch];
+    fn waits_for(&self, sight: Sight<'_>, link: LinkId, priority: u8) -> Vec<LinkId> {
+        let End::Switch(switch, ingress_port) = sight.links[link].to else { return Vec::new() };
+        let node = &sight.switches[switch];
         let buffer = node.first.core.buffer();
         let ingress = IngressId(buffer.queue_of(ingress_port, priority).0);
         let waits = |port: &u16| {
             let queue = buffer.queue_of(*port, priority);
-            pfc.is_held(node.first_link.at_port(*port), priority)
+            self.is_held(node.first_link.at_port(*port), priority)
                 && buffer.packets(queue).any(|stored| stored.ingress == ingress)
         };
         (0..buffer.ports()).filter(waits).map(|port| node.first_link.at_port(port)).collect()
     }
 
     /// Rows of all circles, in the order in which they closed for the first time, at the end of the run.
-    pub(super) fn cycle_rows(&mut self) -> Vec<PauseCycleRow> {
-        let now = self.now;
-        let Some(pfc) = &self.pfc else { return Vec::new() };
+    pub(super) fn cycle_rows(&self, sight: Sight<'_>) -> Vec<PauseCycleRow> {
         // A packet that a policy evicted may have opened a circle unseen.
         let is_closed = |cycle: &Cycle| {
             let waits = |at: usize| {
                 let next = cycle.links[(at + 1) % cycle.links.len()];
-                self.waits_for(cycle.links[at], cycle.priority).contains(&next)
+                self.waits_for(sight, cycle.links[at], cycle.priority).contains(&next)
             };
             cycle.since.is_some() && (0..cycle.links.len()).all(waits)
         };
         let row = |cycle: &Cycle| {
             let lasts = is_closed(cycle);
             let mut cycle = cycle.clone();
-            cycle.open(now);
+            cycle.open(sight.now);
             PauseCycleRow {
                 time_ns: cycle.first.as_ns(),
                 priority: cycle.priority,
-                members: cycle.links.iter().map(|&link| pfc.names[link].sender.clone()).collect(),
+                members: cycle.links.iter().map(|&link| self.names[link].sender.clone()).collect(),
                 times: cycle.times,
                 last_ns: cycle.last.as_ns(),
                 total_ns: cycle.total.as_ns(),
                 ended_ns: (!lasts).then_some(cycle.ended.as_ns()),
             }
         };
-        pfc.cycles.iter().map(row).collect()
+        self.cycles.iter().map(row).collect()
     }
 }

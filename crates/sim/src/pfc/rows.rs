@@ -1,10 +1,10 @@
 //! Rows of the tables of flow control.
 
+use super::cycles::Sight;
 use super::{Pfc, Target};
 use crate::SimError;
-use crate::ids::{Id, LinkId, Table};
-use crate::link::{End, Link};
-use crate::simulation::Simulation;
+use crate::ids::{Id, LinkId, SwitchId, Table};
+use crate::world::link::{End, Link};
 use bufferlab_metrics::{PauseRow, PauseSpanRow, RunSink};
 use bufferlab_scenario::Topology;
 use bufferlab_units::Time;
@@ -50,59 +50,47 @@ impl Pfc {
     }
 }
 
-impl Simulation {
+impl Pfc {
+    /// Pauses or storms have ended whose rows are not written yet.
+    #[inline]
+    pub(crate) fn has_rows(&self) -> bool {
+        self.spans.len() + self.storm_rows.len() > 0
+    }
+
     /// Hands over pauses and storms that have ended.
     #[cold]
-    pub(crate) fn flush_pauses(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
-        let Some(pfc) = &mut self.pfc else { return Ok(()) };
-        for row in pfc.spans.drain(..) {
+    pub(crate) fn flush(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        for row in self.spans.drain(..) {
             sink.pause_span(&row)?;
         }
-        for row in pfc.storm_rows.drain(..) {
+        for row in self.storm_rows.drain(..) {
             sink.watchdog(&row)?;
         }
         Ok(())
     }
 
     /// Writes what there was of pauses, at the end of the run.
-    pub(crate) fn finish_pauses(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
-        self.flush_pauses(sink)?;
-        for row in self.lasting_storms() {
+    pub(crate) fn finish(&mut self, sight: Sight<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        self.flush(sink)?;
+        for row in self.lasting_storms(sight.switches) {
             sink.watchdog(&row)?;
         }
-        for row in self.cycle_rows() {
+        for row in self.cycle_rows(sight) {
             sink.pause_cycle(&row)?;
         }
-        let now = self.now;
-        let Some(pfc) = &mut self.pfc else { return Ok(()) };
-        for at in 0..pfc.states.len() {
-            if let Some(start) = pfc.states[at].paused {
-                let target = pfc.target_at(at);
-                sink.pause_span(&pfc.span(target, start, None))?;
+        let until_now = |since: Option<Time>| since.map_or(Time::ZERO, |since| sight.now - since);
+        for at in 0..self.states.len() {
+            if let Some(start) = self.states[at].paused {
+                sink.pause_span(&self.span(self.target_at(at), start, None))?;
             }
-            let state = &mut pfc.states[at];
-            let until_now = |since: Option<Time>| since.map_or(Time::ZERO, |since| now - since);
+            let state = &mut self.states[at];
             state.demanded_total += until_now(state.demanded);
             state.paused_total += until_now(state.paused);
         }
-        for (switch, node) in self.switches.entries() {
+        for node in sight.switches.iter() {
             for port in 0..node.ports() {
-                let own = node.first_link.at_port(port);
-                for priority in 0..pfc.priorities() {
-                    let of = |link: LinkId| &pfc.states[pfc.at(Target { link, priority })];
-                    let (neighbours, own) = (of(pfc.reverse[own]), of(own));
-                    let row = PauseRow {
-                        switch: switch.0,
-                        port,
-                        priority,
-                        sent_pauses: neighbours.sent_pauses,
-                        sent_resumes: neighbours.sent_resumes,
-                        demanded_ns: neighbours.demanded_total.as_ns(),
-                        received_pauses: own.received_pauses,
-                        received_resumes: own.received_resumes,
-                        paused_ns: own.paused_total.as_ns(),
-                        neighbour_paused_ns: neighbours.paused_total.as_ns(),
-                    };
+                for target in self.targets(node.first_link.at_port(port)) {
+                    let row = self.pause_row(node.id, port, target);
                     if row.sent_pauses + row.received_pauses > 0 {
                         sink.pause(&row)?;
                     }
@@ -110,5 +98,23 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+
+    /// What `switch` demanded of the neighbour at `port`, and that one of it: it sends over the link of `own`.
+    fn pause_row(&self, switch: SwitchId, port: u16, own: Target) -> PauseRow {
+        let state = |link: LinkId| &self.states[self.at(Target { link, ..own })];
+        let (neighbours, obeyed) = (state(self.reverse[own.link]), state(own.link));
+        PauseRow {
+            switch: switch.0,
+            port,
+            priority: own.priority,
+            sent_pauses: neighbours.sent_pauses,
+            sent_resumes: neighbours.sent_resumes,
+            demanded_ns: neighbours.demanded_total.as_ns(),
+            received_pauses: obeyed.received_pauses,
+            received_resumes: obeyed.received_resumes,
+            paused_ns: obeyed.paused_total.as_ns(),
+            neighbour_paused_ns: neighbours.paused_total.as_ns(),
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Hosts whose cards send pause frames whatever they receive.
 
-use super::Target;
+use super::{Pfc, Target};
 use crate::ids::{HostId, LinkId, StormId, SwitchId, Table};
-use crate::link::{End, Link};
-use crate::simulation::Simulation;
-use crate::timers::{Timer, Timers};
+use crate::world::World;
+use crate::world::link::{End, Link};
+use crate::world::timers::{PauseTimer, Timer, Timers};
 use bufferlab_scenario::{FaultSpec, PfcSpec};
 use bufferlab_units::Time;
 
@@ -23,8 +23,8 @@ pub(super) struct Storm {
     reaction: Time,
 }
 
-/// The storms of a scenario, with their first frames in `timers`. Priorities that a host's switch does not know as lossless are left out: it
-/// ignores them.
+/// The storms of a scenario, with their first frames in `timers`. Priorities that a host's switch does not know as
+/// lossless are left out: it ignores them.
 pub(super) fn storms(
     faults: &[FaultSpec],
     specs: &Table<SwitchId, Option<PfcSpec>>,
@@ -48,28 +48,27 @@ pub(super) fn storms(
             pause: super::pause_duration(Some(*quanta), &links[downlink]).unwrap_or_default(),
             reaction: spec.reaction,
         });
-        timers.push(*from, Timer::Storm(storm));
+        timers.push(*from, Timer::Pause(PauseTimer::Storm(storm)));
     }
     storms
 }
 
-impl Simulation {
+impl Pfc {
     /// A host sends its next frame for no reason.
-    pub(crate) fn handle_storm(&mut self, id: StormId) {
-        let now = self.now;
-        let Some(pfc) = &mut self.pfc else { return };
-        let storm = pfc.storms[id].clone();
+    pub(crate) fn handle_storm(&mut self, world: &mut World, id: StormId) {
+        let now = world.now();
+        let storm = self.storms[id].clone();
         if now >= storm.until {
             return;
         }
-        self.timers.push(now + storm.interval, Timer::Storm(id));
+        world.timers().push(now + storm.interval, Timer::Pause(PauseTimer::Storm(id)));
         let targets: Vec<_> =
             storm.priorities.iter().map(|&priority| Target { link: storm.downlink, priority }).collect();
         for &target in &targets {
-            let state = pfc.state(target);
+            let state = self.state(target);
             state.duration = Some(storm.pause);
             state.sent_pauses += 1;
         }
-        self.put_frame_on(storm.host.uplink(), storm.reaction, &targets, true);
+        self.put_frame_on(world, storm.host.uplink(), storm.reaction, &targets, true);
     }
 }

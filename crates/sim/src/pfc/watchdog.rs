@@ -1,14 +1,14 @@
 //! The PFC watchdogs of the switches: when they poll, and what they do about a storm.
 //!
-//! What a storm is, and when it ends, is decided by [`QueueWatchdog`]. While it lasts, action *drop* discards what is stored, what comes for the queue
-//! and what comes of the priority from its port; *forward* ignores pauses; *alert* changes nothing.
+//! What a storm is, and when it ends, is decided by [`QueueWatchdog`]. While it lasts, action *drop* discards what is
+//! stored, what comes for the queue and what comes of the priority from its port; *forward* ignores pauses; *alert*
+//! changes nothing.
 
-use super::Target;
-use crate::SimError;
-use crate::ids::SwitchId;
-use crate::simulation::Simulation;
+use super::{Pfc, Target};
+use crate::ids::{SwitchId, Table};
+use crate::switch::{Refused, SwitchNode};
+use bufferlab_core::QueueId;
 use bufferlab_core::watchdog::{QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogSpec};
-use bufferlab_core::{DropReason, QueueId};
 use bufferlab_metrics::WatchdogRow;
 use bufferlab_units::Time;
 
@@ -34,42 +34,48 @@ struct Storm {
     row: WatchdogRow,
 }
 
-/// A queue and the link that it sends to.
+/// A queue of a switch, and the link that it sends to.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    switch: SwitchId,
+pub(crate) struct Place {
     port: u16,
     queue: QueueId,
     target: Target,
 }
 
-impl Simulation {
-    /// A watchdog looks at all lossless queues of its switch.
-    pub(crate) fn handle_watchdog(&mut self, switch: SwitchId) -> Result<(), SimError> {
-        let Some(pfc) = &self.pfc else { return Ok(()) };
-        let Some(spec) = &pfc.specs[switch] else { return Ok(()) };
-        let Some(watchdog) = spec.watchdog else { return Ok(()) };
-        let ports = self.switches[switch].ports();
-        let lossless: Vec<_> = (0..ports).map(|port| spec.mask_at(port)).collect();
-        for (port, lossless) in (0..ports).zip(lossless) {
-            for priority in (0..32_u8).filter(|priority| lossless >> priority & 1 != 0) {
-                let node = &self.switches[switch];
-                let target = Target { link: node.first_link.at_port(port), priority };
-                let queue = node.first.core.buffer().queue_of(port, priority);
-                self.look_at(Place { switch, port, queue, target }, watchdog)?;
-            }
-        }
-        self.timers.push(self.now + watchdog.poll, crate::timers::Timer::Watchdog(switch));
-        Ok(())
+impl Pfc {
+    /// How the watchdog of `switch` works, if it has one.
+    pub(crate) fn watchdog(&self, switch: SwitchId) -> Option<WatchdogSpec> {
+        self.specs[switch].as_ref()?.watchdog
     }
 
-    fn look_at(&mut self, place: Place, spec: WatchdogSpec) -> Result<(), SimError> {
-        let now = self.now;
-        let core = &self.switches[place.switch].first.core;
+    /// The queues that the watchdog of `node` looks at: all lossless ones.
+    pub(crate) fn watched(&self, node: &SwitchNode) -> Vec<Place> {
+        let Some(spec) = &self.specs[node.id] else { return Vec::new() };
+        let mut places = Vec::new();
+        for port in 0..node.ports() {
+            let lossless = spec.mask_at(port);
+            for priority in (0..32_u8).filter(|priority| lossless >> priority & 1 != 0) {
+                let target = Target { link: node.first_link.at_port(port), priority };
+                places.push(Place { port, queue: node.first.core.buffer().queue_of(port, priority), target });
+            }
+        }
+        places
+    }
+
+    /// A watchdog looks at a queue of its switch. `Some`: a storm has been detected, and the port may send.
+    ///
+    /// Packets that were discarded for it are in the switch's effects.
+    pub(crate) fn look_at(
+        &mut self,
+        now: Time,
+        node: &mut SwitchNode,
+        place: Place,
+        spec: WatchdogSpec,
+    ) -> Option<u16> {
+        let core = &node.first.core;
         let is_waiting = core.buffer().queue_packets(place.queue) > 0;
         let sent_packets = core.counters(place.queue).departed;
-        let Some(pfc) = &mut self.pfc else { return Ok(()) };
-        let state = *pfc.state(place.target);
+        let state = *self.state(place.target);
         let sample = QueueSample {
             is_waiting,
             is_paused: state.paused.is_some(),
@@ -78,23 +84,30 @@ impl Simulation {
             ended_pauses: state.ended_pauses,
             paused: state.paused_total + state.paused.map_or(Time::ZERO, |since| now - since),
         };
-        match pfc.watch(place.target).state.poll(&spec, sample) {
-            Some(StormChange::Begins) => self.begin_storm(place, spec),
-            Some(StormChange::Ends) => self.restore(place.target),
-            None => Ok(()),
+        match self.watch(place.target).state.poll(&spec, sample) {
+            Some(StormChange::Begins) => self.begin_storm(now, node, place, spec),
+            Some(StormChange::Ends) => {
+                self.restore(now, node, place.port, place.target);
+                None
+            }
+            None => None,
         }
     }
 
-    fn begin_storm(&mut self, place: Place, spec: WatchdogSpec) -> Result<(), SimError> {
-        let Place { switch, port, queue, target } = place;
-        let now = self.now;
-        let core = &self.switches[switch].first.core;
-        let (stored, bytes) = (core.buffer().queue_packets(queue) as u64, core.buffer().queue_bytes(queue));
-        let flushed = if spec.action.discards() { (stored, bytes) } else { (0, 0) };
-        let sent_packets = core.counters(queue).departed;
-        let Some(pfc) = &mut self.pfc else { return Ok(()) };
+    fn begin_storm(
+        &mut self,
+        now: Time,
+        node: &mut SwitchNode,
+        place: Place,
+        spec: WatchdogSpec,
+    ) -> Option<u16> {
+        let Place { port, queue, target } = place;
+        let core = &node.first.core;
+        let discards = spec.action.discards();
+        let stored = (core.buffer().queue_packets(queue) as u64, core.buffer().queue_bytes(queue));
+        let flushed = if discards { stored } else { (0, 0) };
         let row = WatchdogRow {
-            switch: switch.0,
+            switch: node.id.0,
             port,
             priority: target.priority,
             rule: spec.rule.word(),
@@ -104,84 +117,57 @@ impl Simulation {
             flushed_packets: flushed.0,
             discarded_packets: 0,
             lost_bytes: flushed.1,
-            sent_packets,
+            sent_packets: core.counters(queue).departed,
         };
-        pfc.watch(target).storm = Some(Storm { action: spec.action, row });
+        self.watch(target).storm = Some(Storm { action: spec.action, row });
         if !spec.action.overrides_pauses() {
-            return Ok(());
+            return None;
         }
-        pfc.open_cycles(target, now);
-        let node = &mut self.switches[switch];
-        node.handle_pause(port, target.priority, false);
-        if spec.action.discards() {
-            node.first.core.set_discarding(port, target.priority, true);
-            node.flush(now, queue, DropReason::Watchdog);
-            self.collect_evicted(switch);
-            if !self.switches[switch].record.pauses.is_empty() {
-                self.send_pauses(switch);
-            }
-            if self.verify {
-                self.verify_switch(switch)?;
-            }
-        }
-        if self.claim(target.link) {
-            self.send_from_switch(target.link, switch, port)?;
-        }
-        Ok(())
+        self.open_cycles(target, now);
+        node.override_pauses(now, port, target.priority, discards);
+        Some(port)
     }
 
-    /// A storm is over, if there is one: pauses hold again.
-    pub(super) fn restore(&mut self, target: Target) -> Result<(), SimError> {
-        let crate::link::End::Switch(switch, port) = self.links[target.link].from else {
-            return Ok(());
-        };
-        let now = self.now;
-        let Some(pfc) = &mut self.pfc else { return Ok(()) };
-        if pfc.watches.is_empty() {
-            return Ok(());
+    /// A storm at `port` of `node` is over, if there is one: pauses hold again.
+    pub(crate) fn restore(&mut self, now: Time, node: &mut SwitchNode, port: u16, target: Target) {
+        if self.watches.is_empty() {
+            return;
         }
-        let is_paused = pfc.state(target).paused.is_some();
-        let watch = pfc.watch(target);
+        let is_paused = self.state(target).paused.is_some();
+        let watch = self.watch(target);
         watch.state.reset();
-        let Some(mut storm) = watch.storm.take() else { return Ok(()) };
-        let node = &mut self.switches[switch];
-        let core = &mut node.first.core;
+        let Some(mut storm) = watch.storm.take() else { return };
+        let core = &node.first.core;
         let queue = core.buffer().queue_of(port, target.priority);
         storm.row.sent_packets = core.counters(queue).departed - storm.row.sent_packets;
         storm.row.restored_ns = Some(now.as_ns());
-        pfc.storm_rows.push(storm.row);
-        core.set_discarding(port, target.priority, false);
-        node.handle_pause(port, target.priority, is_paused);
-        Ok(())
+        self.storm_rows.push(storm.row);
+        node.obey_pauses(port, target.priority, is_paused);
     }
 
-    /// A watchdog has discarded an arrival for `queue` that came through `ingress_port`.
+    /// A watchdog has discarded an arrival at `node`.
     #[cold]
-    pub(crate) fn note_discard(&mut self, switch: SwitchId, queue: QueueId, ingress_port: u16, size: u32) {
-        let node = &self.switches[switch];
-        let (port, priority) = node.port_and_priority(queue);
-        let first_link = node.first_link;
-        let Some(pfc) = &mut self.pfc else { return };
+    pub(crate) fn note_discard(&mut self, node: &SwitchNode, refused: &Refused) {
+        let (port, priority) = node.port_and_priority(refused.seen.queue);
         // The queue's own storm counts it, if there is one; else that of the port from which it came.
-        for port in [port, ingress_port] {
-            let target = Target { link: first_link.at_port(port), priority };
-            if let Some(storm) = &mut pfc.watch(target).storm {
+        for port in [port, refused.ingress_port] {
+            let target = Target { link: node.first_link.at_port(port), priority };
+            if let Some(storm) = &mut self.watch(target).storm {
                 storm.row.discarded_packets += 1;
-                storm.row.lost_bytes += u64::from(size);
+                storm.row.lost_bytes += u64::from(refused.seen.size);
                 return;
             }
         }
     }
 
     /// Rows of storms that last, at the end of the run.
-    pub(super) fn lasting_storms(&self) -> Vec<WatchdogRow> {
-        let Some(pfc) = &self.pfc else { return Vec::new() };
+    pub(super) fn lasting_storms(&self, switches: &Table<SwitchId, SwitchNode>) -> Vec<WatchdogRow> {
         let row = |storm: &Storm| {
-            let core = &self.switches[SwitchId(storm.row.switch)].first.core;
+            let core = &switches[SwitchId(storm.row.switch)].first.core;
             let queue = core.buffer().queue_of(storm.row.port, storm.row.priority);
             let sent_packets = core.counters(queue).departed - storm.row.sent_packets;
             WatchdogRow { sent_packets, ..storm.row.clone() }
         };
-        pfc.watches.iter().filter_map(|watch| watch.storm.as_ref()).map(row).collect()
+        self.watches.iter().filter_map(|watch| watch.storm.as_ref()).map(row).collect()
     }
 }

@@ -93,7 +93,8 @@ pub(crate) struct Packet {
     pub(crate) path: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
-    /// ACK: segments in the SACK block; of a queue pair also what kind of ACK. Data: notes, the flags that found no place in `flags`.
+    /// ACK: segments in the SACK block; of a queue pair also what kind of ACK. Data: notes, the flags that found no
+    /// place in `flags`.
     pub(crate) sack_count: u16,
     /// Host it goes to.
     pub(crate) dst: HostId,

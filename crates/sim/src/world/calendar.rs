@@ -6,9 +6,10 @@
 //! # Simultaneous events
 //!
 //! At one instant completed transmissions go before deliveries, so that space freed at an instant can be used at that
-//! instant. Within a class the order is *fair and seeded*: a hash of seed, time and component number decides, so every
-//! order of any set of components is equally frequent over many instants, and no port is favoured by its number. (A number
-//! XORed with noise would not do: of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay for the hash.
+//! instant. Within a class the order is *fair and seeded*: a hash of seed, time and component number decides, so
+//! every order of any set of components is equally frequent over many instants, and no port is favoured by its
+//! number. (A number XORed with noise would not do: of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay
+//! for the hash.
 
 use crate::ids::LinkId;
 use bufferlab_units::{Time, mix};
@@ -69,8 +70,8 @@ impl Calendar {
         }
     }
 
-    /// Orders events by time and class, and those of one instant and class by a hash. [`mix`] is a bijection, so that two
-    /// components never have the same hash.
+    /// Orders events by time and class, and those of one instant and class by a hash. [`mix`] is a bijection, so that
+    /// two components never have the same hash.
     #[inline]
     fn order(&self, a: u64, b: u64) -> Ordering {
         let by_time = (a >> ID_BITS).cmp(&(b >> ID_BITS));
@@ -200,8 +201,8 @@ impl Calendar {
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
 
-    /// Moves relative time 0 to the start of the bucket that holds `base`, so that 44 bits always suffice. All buckets are
-    /// re-laid; happens every 8.8 s of simulated time and after long silence.
+    /// Moves relative time 0 to the start of the bucket that holds `base`, so that 44 bits always suffice. All
+    /// buckets are re-laid; happens every 8.8 s of simulated time and after long silence.
     #[cold]
     fn rebase(&mut self, base: u64) {
         let width_bits = self.width_bits - KEY_BITS;

@@ -1,9 +1,9 @@
 //! When does a client ask again? The feedback of closed loops: query complete, think, ask, request on its way, answers.
 
-use crate::SimError;
+use super::queries::Query;
 use crate::ids::{HostId, PoolId, Table, ThreadId};
-use crate::simulation::{Query, Simulation};
-use crate::timers::Timer;
+use crate::world::World;
+use crate::world::timers::{Timer, Timers};
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSpec, MultiGet};
 use std::collections::{BTreeMap, VecDeque};
@@ -44,7 +44,7 @@ pub(crate) struct ClosedLoops {
 
 impl ClosedLoops {
     pub(crate) fn new(loops: Vec<ClosedLoop>) -> Self {
-        let (mut threads, mut pool) = (Table::default(), crate::connections::COMMON.0 + 1);
+        let (mut threads, mut pool) = (Table::default(), crate::host::connections::COMMON.0 + 1);
         for (of, closed) in loops.iter().enumerate() {
             for number in 0..closed.gets.threads() {
                 threads.push(Thread {
@@ -61,35 +61,36 @@ impl ClosedLoops {
     }
 
     /// Whether every thread has ended.
-    pub(crate) fn are_over(&self) -> bool {
+    pub(super) fn are_over(&self) -> bool {
         self.active == 0
     }
-}
 
-impl Simulation {
     /// Every thread's first question.
-    pub(crate) fn start_closed_loops(&mut self) {
-        for index in self.closed_loops.threads.ids() {
-            let Thread { of, number, .. } = self.closed_loops.threads[index];
-            if let Some(first) = self.closed_loops.loops[of].gets.first(number) {
-                self.closed_loops.active += 1;
-                self.timers.push(first, Timer::Ask(index));
+    pub(super) fn start(&mut self, timers: &mut Timers) {
+        for (id, thread) in self.threads.entries() {
+            if let Some(first) = self.loops[thread.of].gets.first(thread.number) {
+                self.active += 1;
+                timers.push(first, Timer::Ask(id));
             }
         }
     }
 
-    /// A thread asks.
-    pub(crate) fn handle_ask(&mut self, index: ThreadId) {
-        let thread = &mut self.closed_loops.threads[index];
-        let closed = &mut self.closed_loops.loops[thread.of];
+    /// A thread asks. The number of its query, and the query; `None`: it has asked for the last time.
+    pub(super) fn ask(&mut self, world: &mut World, id: ThreadId) -> Option<(u32, Query)> {
+        let now = world.now();
+        let thread = &mut self.threads[id];
+        let closed = &mut self.loops[thread.of];
         let Some(query) = closed.gets.ask(thread.number) else {
-            self.closed_loops.active -= 1;
-            return;
+            self.active -= 1;
+            return None;
         };
-        thread.missing = query.answers.len() as u32;
+        let answers =
+            u32::try_from(query.answers.len()).expect("a query asks fewer servers than there are hosts");
+        thread.missing = answers;
         for answer in &query.answers {
-            let round_trip = || self.routes.base_rtt(HostId::new(answer.server), HostId::new(query.client));
-            let arrival = self.now + closed.request_delay.unwrap_or_else(|| Time(round_trip().0 / 2));
+            let ends = || (HostId::new(answer.server), HostId::new(query.client));
+            let round_trip = || world.routes().base_rtt(ends().0, ends().1);
+            let arrival = now + closed.request_delay.unwrap_or_else(|| Time(round_trip().0 / 2));
             let spec = FlowSpec {
                 start: arrival,
                 src: answer.server,
@@ -106,52 +107,36 @@ impl Simulation {
             thread.requests.insert(place, (arrival, spec, PoolId(thread.pool.0 + answer.connection)));
         }
         let first = thread.requests.front().expect("a query asks for something").0;
-        self.closed_loops.queries.insert(query.number, index);
-        let noted = Query {
-            class: closed.class,
-            client: query.client,
-            start: self.now,
-            started: 0,
-            finished: 0,
-            expected: Some(query.answers.len() as u32),
-            bytes: 0,
-            last: Time::ZERO,
-            dropped: 0,
-            timeouts: 0,
-            lossy: false,
-        };
-        self.queries.insert(query.number, noted);
-        self.timers.push(first, Timer::Request(index));
+        self.queries.insert(query.number, id);
+        world.timers().push(first, Timer::Request(id));
+        Some((query.number, Query::new(closed.class, query.client, now, Some(answers))))
     }
 
-    /// A thread's request has reached one server or several.
-    pub(crate) fn handle_request(&mut self, index: ThreadId) -> Result<(), SimError> {
-        while let Some(next) = self.closed_loops.threads[index].requests.front() {
-            if next.0 > self.now {
-                self.timers.push(next.0, Timer::Request(index));
-                break;
-            }
-            let request = self.closed_loops.threads[index].requests.pop_front();
-            let (_, spec, pool) = request.expect("it was just seen");
-            self.start_message(spec, pool)?;
+    /// The next answer to a request of a thread that has reached its server by now.
+    pub(super) fn next_answer(&mut self, world: &mut World, id: ThreadId) -> Option<(FlowSpec, PoolId)> {
+        let requests = &mut self.threads[id].requests;
+        let due = requests.front()?.0;
+        if due > world.now() {
+            world.timers().push(due, Timer::Request(id));
+            return None;
         }
-        Ok(())
+        requests.pop_front().map(|(_, spec, pool)| (spec, pool))
     }
 
     /// An answer has arrived as a whole: with the last one of its query, the thread begins to think about the next.
     #[cold]
-    pub(crate) fn note_answer(&mut self, query: u32) {
-        let Some(&index) = self.closed_loops.queries.get(&query) else { return };
-        let thread = &mut self.closed_loops.threads[index];
+    pub(super) fn note_answer(&mut self, world: &mut World, query: u32) {
+        let Some(&id) = self.queries.get(&query) else { return };
+        let thread = &mut self.threads[id];
         thread.missing -= 1;
         if thread.missing > 0 {
             return;
         }
-        let next = self.closed_loops.loops[thread.of].gets.next(thread.number, self.now);
-        self.closed_loops.queries.remove(&query);
+        let next = self.loops[thread.of].gets.next(thread.number, world.now());
+        self.queries.remove(&query);
         match next {
-            Some(at) => self.timers.push(at, Timer::Ask(index)),
-            None => self.closed_loops.active -= 1,
+            Some(at) => world.timers().push(at, Timer::Ask(id)),
+            None => self.active -= 1,
         }
     }
 }

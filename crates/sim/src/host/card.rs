@@ -1,12 +1,12 @@
 //! A host's network card: in which order its flows and its ACKs are sent.
 
-use crate::flow::Flows;
+use super::flow::Flows;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
 /// The queues of a host's uplink. Memory is unlimited, as in the artifacts: no host drops were ever seen there.
 #[derive(Debug)]
-pub(crate) struct Nic {
+pub(crate) struct Card {
     /// Packets that exist already: ACKs and handshakes; with FIFO queueing, data too.
     pub(crate) queue: VecDeque<PacketId>,
     /// Flows with something to send, in turn order. Their packets come into being when they are sent, so a large window
@@ -32,7 +32,7 @@ pub(crate) struct SharedCard {
     pub(crate) queue_had_turn: bool,
 }
 
-impl Nic {
+impl Card {
     /// Bit of `paused` that says that the card is shared, so that the common case asks once.
     const SHARED: u64 = 1 << 63;
 
@@ -105,6 +105,12 @@ impl Nic {
             self.tail = FlowSlot::NONE;
         }
         Some(slot)
+    }
+
+    /// Whether packets of `priority` must wait.
+    #[inline]
+    pub(crate) fn is_paused(&self, priority: u8) -> bool {
+        self.paused >> priority & 1 != 0
     }
 
     /// Packets of `priority` must wait.

@@ -1,7 +1,7 @@
 //! What do switches report to packets of transports that ask (in-band network telemetry)?
 //!
-//! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet stays small and runs without
-//! telemetry have no table at all. Data turns into its ACK in place, and so do the reports.
+//! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet stays small and
+//! runs without telemetry have no table at all. Data turns into its ACK in place, and so do the reports.
 
 use crate::ids::{Id, PacketId};
 use bufferlab_transport::{HopReport, MAX_HOPS};

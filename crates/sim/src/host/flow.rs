@@ -1,8 +1,9 @@
 //! Live flows: senders, receivers and what is recorded about them, in three parallel slabs.
 //!
-//! A slot is reused once the sender is done, no packet of the flow is left in the network and the flow has left its host's
-//! turn order.
+//! A slot is reused once the sender is done, no packet of the flow is left in the network and the flow has left its
+//! host's turn order.
 
+use super::transport::{Control, Transport};
 use crate::ids::{FlowHandle, FlowSlot, HostId, PoolId, Table, TransportId};
 use bufferlab_transport::rdma::{QueuePair, Responder};
 use bufferlab_transport::{PacedSender, Receiver, Segment, Sender, SenderCounters, TcpConfig};
@@ -38,8 +39,8 @@ impl FlowSender {
         }
     }
 
-    /// When the sender wants to be woken. A paced segment that is due already is none of the timer's business: the flow waits
-    /// for its turn at the card.
+    /// When the sender wants to be woken. A paced segment that is due already is none of the timer's business: the
+    /// flow waits for its turn at the card.
     #[inline]
     pub(crate) fn deadline(&self, now: Time) -> Time {
         match self {
@@ -102,7 +103,8 @@ pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Apart, so that a receiver of TCP is not larger for it.
     Rdma(Box<Responder>),
-    /// No acknowledgements: arrivals are counted. A paced flow sends every segment once, so it is complete when as many arrived.
+    /// No acknowledgements: arrivals are counted. A paced flow sends every segment once, so it is complete when as
+    /// many arrived.
     Counting {
         missing: u32,
     },
@@ -242,6 +244,11 @@ impl Flows {
         }
     }
 
+    /// Whether a flow is in this slot now: timers may come late.
+    pub(crate) fn is_live(&self, slot: FlowSlot) -> bool {
+        self.infos[slot].is_some()
+    }
+
     /// Information on a flow of which something is left: a packet, a place at a card, an unfinished transfer.
     pub(crate) fn info(&self, slot: FlowSlot) -> &FlowInfo {
         self.infos[slot].as_ref().expect("a flow is alive as long as anything is left of it")
@@ -262,4 +269,61 @@ impl Flows {
     pub(crate) fn live_slots(&self) -> impl Iterator<Item = FlowSlot> + '_ {
         self.infos.ids().filter(|&slot| self.infos[slot].is_some())
     }
+
+    /// Segments of a live flow that have arrived.
+    pub(super) fn delivered_segments(&self, slot: FlowSlot) -> u32 {
+        match &self.receivers[slot].receiver {
+            FlowReceiver::Tcp(receiver) => receiver.delivered(),
+            FlowReceiver::Rdma(receiver) => receiver.delivered(),
+            FlowReceiver::Counting { missing } => self.senders[slot].total - missing,
+        }
+    }
+
+    /// What is known of a live flow, of this transport, now.
+    pub(super) fn account(&self, slot: FlowSlot, transport: &Transport) -> FlowAccount {
+        let (info, sender, receiver) = (self.info(slot), &self.senders[slot], &self.receivers[slot]);
+        let sending = match transport.control {
+            Control::Window(_) | Control::QueuePair(_) => None,
+            Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
+        };
+        let size = match (info.spec.size, &receiver.receiver) {
+            // It is still sending: what has arrived counts.
+            (FlowSpec::UNLIMITED, FlowReceiver::Tcp(receiver)) => {
+                u64::from(receiver.delivered().max(1)) * u64::from(transport.segment)
+            }
+            (size, _) => size,
+        };
+        let segments = size.div_ceil(u64::from(transport.segment));
+        FlowAccount {
+            spec: info.spec.clone(),
+            number: info.number,
+            size_bytes: size,
+            ideal_bytes: size + segments * u64::from(transport.ideal_header),
+            sending,
+            completed: receiver.completed(),
+            is_lossy: sending.is_some() && sender.sender.is_done() && sender.in_network == 0,
+            counters: sender.sender.counters(),
+            marked_packets: receiver.marked_packets,
+            dropped_packets: info.dropped_packets,
+        }
+    }
+}
+
+/// What is known of a flow when it ends, or at the end of the run.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowAccount {
+    pub(crate) spec: FlowSpec,
+    pub(crate) number: u64,
+    /// Payload; of a flow without a size of its own what has arrived.
+    pub(crate) size_bytes: u64,
+    /// What the slowdown's ideal counts.
+    pub(crate) ideal_bytes: u64,
+    /// How long an open-loop flow sends.
+    pub(crate) sending: Option<Time>,
+    pub(crate) completed: Option<Time>,
+    /// Nothing of it will arrive any more: if it is not complete, it has lost packets that nobody repeats.
+    pub(crate) is_lossy: bool,
+    pub(crate) counters: SenderCounters,
+    pub(crate) marked_packets: u64,
+    pub(crate) dropped_packets: u32,
 }

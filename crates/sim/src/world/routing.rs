@@ -1,4 +1,5 @@
-//! Shortest paths, and what the scenario puts in their place: for every switch and destination host, the ports that lead there.
+//! Shortest paths, and what the scenario puts in their place: for every switch and destination host, the ports that
+//! lead there.
 
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
@@ -22,8 +23,8 @@ pub(crate) struct Routes {
     salt: Vec<u64>,
     /// For base round-trip times, by host: its switch and the delay of its cable.
     attachment: Vec<Option<(u32, Time)>>,
-    /// For base round-trip times, by target switch × switch: propagation delay of the shortest path (least delay among those
-    /// with fewest hops).
+    /// For base round-trip times, by target switch × switch: propagation delay of the shortest path (least delay
+    /// among those with fewest hops).
     delay: Vec<Time>,
 }
 
@@ -37,8 +38,8 @@ struct Neighbour {
 }
 
 impl Routes {
-    /// Next hops over the cables that are up (`is_up`, by cable index). Base round-trip times are those of the network without
-    /// failures: an ideal must not depend on when it is looked at.
+    /// Next hops over the cables that are up (`is_up`, by cable index). Base round-trip times are those of the
+    /// network without failures: an ideal must not depend on when it is looked at.
     pub(crate) fn new(topology: &Topology, seed: u64, is_up: impl Fn(usize) -> bool) -> Self {
         let now = Self::search(topology, seed, &is_up);
         if (0..topology.links.len()).all(is_up) {

@@ -11,18 +11,8 @@ use std::collections::BinaryHeap;
 pub(crate) enum Timer {
     /// A cable goes down or comes up.
     LinkChange(CableId),
-    /// A neighbour obeys a pause frame.
-    PauseObeyed(PauseKey),
-    /// A neighbour obeys a resume frame.
-    ResumeObeyed(PauseKey),
-    /// A pause is over unless it was repeated.
-    PauseExpiry(PauseKey),
-    /// A pause is repeated unless it was taken back.
-    PauseRefresh(PauseKey),
-    /// A host that storms sends its next pause frame.
-    Storm(StormId),
-    /// A switch's PFC watchdog looks.
-    Watchdog(SwitchId),
+    /// Flow control.
+    Pause(PauseTimer),
     /// A switch's policy.
     Policy(SwitchId),
     /// A sender's timer: retransmission, or the next segment of a paced flow.
@@ -43,6 +33,25 @@ pub(crate) enum Timer {
     Sample,
 }
 
+/// A timer of flow control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PauseTimer {
+    /// A neighbour obeys a pause frame.
+    Obeyed(PauseKey),
+    /// A neighbour obeys a resume frame.
+    ResumeObeyed(PauseKey),
+    /// A pause is over unless it was repeated.
+    Expiry(PauseKey),
+    /// A pause is repeated unless it was taken back.
+    Refresh(PauseKey),
+    /// A host that storms sends its next pause frame.
+    Storm(StormId),
+    /// A switch's PFC watchdog looks.
+    Watchdog(SwitchId),
+}
+
+const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");
+
 /// All timers.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
@@ -61,7 +70,8 @@ impl Timers {
         self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time)
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(Time, Timer)> {
-        self.heap.pop().map(|Reverse(entry)| entry)
+    /// Takes the first timer.
+    pub(crate) fn pop(&mut self) -> Option<Timer> {
+        self.heap.pop().map(|Reverse((_, timer))| timer)
     }
 }

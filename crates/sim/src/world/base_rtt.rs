@@ -1,8 +1,8 @@
 //! How long does a full segment and its ACK take on an empty network?
 
 use crate::ids::{HostId, Id, LinkId};
-use crate::link::{End, Link};
-use crate::routing::Routes;
+use crate::world::link::{End, Link};
+use crate::world::routing::Routes;
 use bufferlab_units::Time;
 
 /// No path is longer: guards against routes that run in circles.
@@ -19,8 +19,8 @@ pub(crate) struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// The longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes, along one of the shortest
-    /// paths. `None` if no host reaches another.
+    /// The longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes, along one of
+    /// the shortest paths. `None` if no host reaches another.
     pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
         // Hosts of one switch with one kind of cable are alike: one of each kind is enough.
         let mut kinds: Vec<HostId> = Vec::new();

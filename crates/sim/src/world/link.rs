@@ -63,8 +63,8 @@ impl Link {
         }
     }
 
-    /// Puts a packet of `wire` bytes on the idle link; returns when it arrives, and whether it is the only one on its way
-    /// (its delivery must then be scheduled).
+    /// Puts a packet of `wire` bytes on the idle link; returns when it arrives, and whether it is the only one on its
+    /// way (its delivery must then be scheduled).
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, packet: PacketId, wire: u16, marked: bool) -> (Time, bool) {
         debug_assert!(now >= self.busy_until, "a link sends one packet at a time");

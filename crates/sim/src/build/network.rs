@@ -1,0 +1,107 @@
+//! From a topology to links, and to the calendar of their events.
+
+use super::check_size;
+use crate::SimError;
+use crate::ids::{CableId, HostId, Id, LinkId, SwitchId, Table};
+use crate::world::calendar::Calendar;
+use crate::world::link::{End, Link};
+use bufferlab_scenario::{Node, Scenario, Topology};
+use bufferlab_units::{BitRate, Time};
+
+/// Links, and how hosts and switches hang on them.
+#[derive(Debug)]
+pub(super) struct Cabling {
+    pub(super) links: Table<LinkId, Link>,
+    /// The two links of each cable.
+    pub(super) cables: Table<CableId, (LinkId, LinkId)>,
+    /// The link of port 0 of each switch.
+    pub(super) first_links: Table<SwitchId, LinkId>,
+}
+
+/// Bytes after which a packet on a link of this rate counts as arrived at the switch, if it forwards before it has
+/// all of it. A port that is faster than the link would run dry in the middle of a packet: then the whole packet is
+/// awaited.
+fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate) -> Option<u32> {
+    let fastest = scenario.topology.switch_port_rates(switch.0).into_iter().max()?;
+    scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
+}
+
+/// Links in the engine's order.
+///
+/// # Errors
+/// If the network exceeds the engine's limits.
+pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
+    let topology = &scenario.topology;
+    check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;
+    check_size("cables", topology.links.len(), Calendar::MAX_LINK as usize / 2)?;
+    let mut cabling = cabling(topology);
+    for link in cabling.links.iter_mut() {
+        if let End::Switch(switch, _) = link.to {
+            link.header_bytes = cut_through(scenario, switch, link.rate);
+        }
+    }
+    let longest = |link: &Link| link.delay + link.rate.serialization(u64::from(u16::MAX));
+    let reach = cabling.links.iter().map(longest).max().unwrap_or_default();
+    let limit = Calendar::MAX_REACH.0 as usize;
+    check_size("picoseconds that a packet is on a link", reach.0 as usize, limit)?;
+    Ok(cabling)
+}
+
+/// The link that leads to each host.
+pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<HostId, LinkId> {
+    let mut downlinks: Table<HostId, LinkId> = vec![LinkId(0); hosts].into();
+    for (id, link) in links.entries() {
+        if let End::Host(host) = link.to {
+            downlinks[host] = id;
+        }
+    }
+    downlinks
+}
+
+/// The links of every cable, in its order.
+fn cabling(topology: &Topology) -> Cabling {
+    let mut next_port = vec![0_u16; topology.switches.len()];
+    // Ends with port numbers: a switch's ports follow the order of its cables.
+    let mut end_of = |node: Node| match node {
+        Node::Host(host) => End::Host(HostId::new(host)),
+        Node::Switch(switch) => {
+            let port = &mut next_port[switch as usize];
+            *port += 1;
+            End::Switch(SwitchId(switch), *port - 1)
+        }
+    };
+    let ends: Vec<_> = topology.links.iter().map(|cable| (end_of(cable.a), end_of(cable.b))).collect();
+    let mut first_links = Table::<SwitchId, LinkId>::default();
+    let mut count = topology.hosts.len();
+    for ports in &next_port {
+        first_links.push(LinkId::from_index(count));
+        count += usize::from(*ports);
+    }
+    let number = |end: End| match end {
+        End::Host(host) => host.uplink(),
+        End::Switch(switch, port) => first_links[switch].at_port(port),
+    };
+    let mut links: Vec<Option<Link>> = (0..count).map(|_| None).collect();
+    let mut cables = Table::default();
+    for (cable, (a, b)) in topology.links.iter().zip(ends) {
+        let (ab, ba) = (number(a), number(b));
+        links[ab.index()] = Some(Link::new(a, b, cable.rate_ab, cable.delay));
+        links[ba.index()] = Some(Link::new(b, a, cable.rate_ba, cable.delay));
+        cables.push((ab, ba));
+    }
+    let links = links.into_iter().map(|link| link.expect("every port and host has its cable")).collect();
+    Cabling { links, cables, first_links }
+}
+
+/// Chooses the calendar's buckets from the network: about two events each when half of all capacity is used, and a
+/// ring that reaches beyond the longest transmission and propagation.
+pub(super) fn build_calendar(seed: u64, links: &Table<LinkId, Link>) -> Calendar {
+    const FRAME_BYTES: u64 = 1_500;
+    let per_second: f64 = links.iter().map(|link| link.rate.0 as f64 / (8.0 * FRAME_BYTES as f64)).sum();
+    let width_ps = (2e12 / per_second).clamp(256.0, 1e9);
+    let width_bits = width_ps.log2().round() as u32;
+    let reach = links.iter().map(|link| link.delay + link.rate.serialization(FRAME_BYTES)).max();
+    let buckets = (reach.unwrap_or(Time::from_us(10)).0 >> width_bits) * 2;
+    let bucket_bits = buckets.max(1).ilog2() + 1;
+    Calendar::new(seed, width_bits, bucket_bits.clamp(9, 15))
+}

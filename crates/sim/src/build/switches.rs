@@ -1,0 +1,107 @@
+//! From a scenario's switches to those of the engine.
+
+use crate::SimError;
+use crate::ids::{Id, LinkId, SwitchId, Table};
+use crate::switch::{PortLinks, Slice, SwitchNode};
+use bufferlab_core::{Group, MarkerConfig, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
+use bufferlab_scenario::{Discipline, EcnSpec, Scenario, SwitchSpec};
+use bufferlab_units::mix;
+
+/// All switches of a scenario; `first_links`: the link of each one's port 0.
+pub(super) fn build_switches(
+    scenario: &Scenario,
+    first_links: &Table<SwitchId, LinkId>,
+) -> Result<Table<SwitchId, SwitchNode>, SimError> {
+    let build = |(id, &first): (SwitchId, &LinkId)| build_switch(scenario, id, first);
+    first_links.entries().map(build).collect::<Result<Vec<_>, _>>().map(Table::from)
+}
+
+fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result<SwitchNode, SimError> {
+    let (index, spec) = (id.index(), &scenario.switches[id.index()]);
+    let name = || scenario.topology.switches[index].clone();
+    let queues_per_port = usize::from(spec.queues_per_port);
+    let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
+    let port_rates = scenario.topology.switch_port_rates(id.0);
+    let ports = port_rates.len();
+    let ports_per_slice = ports.div_ceil(usize::from(spec.hardware.slices)).max(1);
+    let mut slices = Vec::with_capacity(usize::from(spec.hardware.slices));
+    for (number, rates) in port_rates.chunks(ports_per_slice).enumerate() {
+        let config = SwitchConfig {
+            capacity: spec.buffer_bytes / u64::from(spec.hardware.slices),
+            port_rates: rates.to_vec(),
+            queues_per_port,
+            max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
+            scheduler: build_scheduler(spec)
+                .map_err(|source| SimError::Scheduler { switch: name(), source })?,
+            marker: spec.ecn.as_ref().map(build_marker),
+            profile: scenario.profile,
+            seed: mix(scenario.seed ^ mix(index as u64 + 1) ^ mix_slice(number)),
+            hardware: spec.hardware.switch,
+            foreign_ports: ports - rates.len(),
+            lossless: spec.lossless(),
+            lossless_by_port: spec.pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(rates.len())),
+        };
+        let core = config
+            .build(&spec.policy, &spec.policy_params)
+            .map_err(|source| SimError::Policy { switch: name(), source })?;
+        let first_port = number * ports_per_slice;
+        slices.push(Slice {
+            core,
+            first_port: number_of(first_port),
+            first_queue: number_of(first_port * queues_per_port),
+            shape: config.shape(),
+            policy: (spec.policy.clone(), spec.policy_params.clone()),
+        });
+    }
+    let links = PortLinks { first: first_link, uncharged: spec.uncharged_bytes };
+    Ok(SwitchNode::new(id, slices, number_of(ports_per_slice), links))
+}
+
+/// A port or a queue, as the core numbers them.
+fn number_of(index: usize) -> u16 {
+    u16::try_from(index).expect("the scenario's limit on queues was checked")
+}
+
+/// The first slice draws like the only one of a switch.
+fn mix_slice(number: usize) -> u64 {
+    if number == 0 { 0 } else { mix(number as u64) }
+}
+
+fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::ScheduleError> {
+    let discipline = |discipline: &Discipline| match discipline {
+        Discipline::Fifo => bufferlab_core::Discipline::Fifo,
+        Discipline::RoundRobin => bufferlab_core::Discipline::RoundRobin,
+        Discipline::WeightedRoundRobin { weights } => {
+            bufferlab_core::Discipline::WeightedRoundRobin(weights.clone())
+        }
+        Discipline::DeficitRoundRobin { quanta } => {
+            bufferlab_core::Discipline::DeficitRoundRobin(quanta.clone())
+        }
+    };
+    let groups: Vec<_> = spec
+        .scheduler
+        .groups
+        .iter()
+        .map(|group| Group { queues: group.queues.clone(), discipline: discipline(&group.discipline) })
+        .collect();
+    Scheduler::new(&groups, usize::from(spec.queues_per_port))
+}
+
+fn build_marker(spec: &EcnSpec) -> MarkerConfig {
+    MarkerConfig {
+        kmin: spec.kmin_bytes,
+        kmax: spec.kmax_bytes,
+        pmax: spec.pmax,
+        scope: spec.scope,
+        at: spec.at,
+        priorities: match &spec.priorities {
+            None => u32::MAX,
+            Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
+        },
+        shared: spec.shared.map(|shared| SharedBufferCondition {
+            floor: shared.floor_bytes,
+            factor: Weight::from_f64(shared.share * shared.alpha),
+        }),
+        by_priority: spec.by_priority_bytes.iter().map(|&k| (k, k)).collect(),
+    }
+}

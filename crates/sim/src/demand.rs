@@ -1,0 +1,66 @@
+//! What is asked of the network: flows as they are due, queries in progress, clients that ask again.
+
+pub(crate) mod closed_loops;
+pub(crate) mod queries;
+
+use crate::ids::{PoolId, ThreadId};
+use crate::world::World;
+use bufferlab_units::Time;
+use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
+use closed_loops::ClosedLoops;
+use queries::Queries;
+
+/// All traffic of a run.
+pub(crate) struct Demand {
+    source: MergeSource,
+    next_flow: Option<FlowSpec>,
+    pub(crate) queries: Queries,
+    closed_loops: ClosedLoops,
+}
+
+impl Demand {
+    pub(crate) fn new(mut source: MergeSource, queries: Queries, closed_loops: ClosedLoops) -> Self {
+        let next_flow = source.next_flow();
+        Self { source, next_flow, queries, closed_loops }
+    }
+
+    /// When the next flow of an open workload starts; [`Time::MAX`] if there is none.
+    #[inline]
+    pub(crate) fn next_start(&self) -> Time {
+        self.next_flow.as_ref().map_or(Time::MAX, |flow| flow.start)
+    }
+
+    /// Takes the flow that is due.
+    pub(crate) fn take_flow(&mut self) -> FlowSpec {
+        let flow = self.next_flow.take().expect("a flow is due");
+        self.next_flow = self.source.next_flow();
+        flow
+    }
+
+    /// Nobody will ask for anything any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.next_flow.is_none() && self.closed_loops.are_over()
+    }
+
+    /// Threads of closed loops ask for the first time.
+    pub(crate) fn start_closed_loops(&mut self, world: &mut World) {
+        self.closed_loops.start(world.timers());
+    }
+
+    /// A thread of a closed loop asks.
+    pub(crate) fn handle_ask(&mut self, world: &mut World, thread: ThreadId) {
+        if let Some((number, query)) = self.closed_loops.ask(world, thread) {
+            self.queries.open(number, query);
+        }
+    }
+
+    /// The next answer to a request of a thread that has reached its server by now, and the pool of its connection.
+    pub(crate) fn next_answer(&mut self, world: &mut World, thread: ThreadId) -> Option<(FlowSpec, PoolId)> {
+        self.closed_loops.next_answer(world, thread)
+    }
+
+    /// An answer has arrived as a whole.
+    pub(crate) fn note_answer(&mut self, world: &mut World, query: u32) {
+        self.closed_loops.note_answer(world, query);
+    }
+}

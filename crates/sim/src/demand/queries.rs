@@ -1,0 +1,91 @@
+//! Queries: flows that belong together and are complete together.
+
+use crate::host::FlowAccount;
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+use std::collections::BTreeMap;
+
+/// A query in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    pub(crate) class: u16,
+    pub(crate) client: u32,
+    pub(crate) start: Time,
+    pub(crate) started: u32,
+    pub(crate) finished: u32,
+    /// How many flows it will have, where that is known beforehand.
+    pub(crate) expected: Option<u32>,
+    pub(crate) bytes: u64,
+    pub(crate) last: Time,
+    pub(crate) dropped: u64,
+    pub(crate) timeouts: u32,
+    /// An answer will never be complete: packets of an open-loop flow were lost.
+    pub(crate) lossy: bool,
+}
+
+impl Query {
+    /// A query of which no flow has started. `expected`: see there.
+    pub(super) fn new(class: u16, client: u32, start: Time, expected: Option<u32>) -> Self {
+        let (started, finished, bytes, dropped, timeouts) = (0, 0, 0, 0, 0);
+        let (last, lossy) = (Time::ZERO, false);
+        Self { class, client, start, started, finished, expected, bytes, last, dropped, timeouts, lossy }
+    }
+}
+
+/// All queries of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Queries {
+    /// Flows per query of the flow lists, where a query's flows need not start together.
+    listed: BTreeMap<u32, u32>,
+    open: BTreeMap<u32, Query>,
+    finished: Vec<(u32, Query)>,
+}
+
+impl Queries {
+    /// `listed`: how many flows queries of flow lists have.
+    pub(crate) fn new(listed: BTreeMap<u32, u32>) -> Self {
+        Self { listed, ..Self::default() }
+    }
+
+    /// A query is asked.
+    pub(super) fn open(&mut self, number: u32, query: Query) {
+        self.open.insert(number, query);
+    }
+
+    /// A flow has started, of a query or of none.
+    pub(crate) fn note_start(&mut self, spec: &FlowSpec) {
+        if spec.query == FlowSpec::NO_QUERY {
+            return;
+        }
+        let expected = self.listed.get(&spec.query).copied();
+        let new = || Query::new(spec.class, spec.dst, spec.start, expected);
+        let query = self.open.entry(spec.query).or_insert_with(new);
+        query.started += 1;
+        query.bytes += spec.size;
+    }
+
+    /// A flow has ended, of a query or of none.
+    pub(crate) fn note_end(&mut self, account: &FlowAccount) {
+        let number = account.spec.query;
+        let Some(query) = self.open.get_mut(&number) else { return };
+        query.finished += 1;
+        query.last = query.last.max(account.completed.unwrap_or(Time::ZERO));
+        query.dropped += u64::from(account.dropped_packets);
+        query.timeouts += account.counters.timeouts;
+        query.lossy |= account.completed.is_none();
+        if query.finished == query.expected.unwrap_or(query.started) {
+            let query = self.open.remove(&number).expect("it was just found");
+            self.finished.push((number, query));
+        }
+    }
+
+    /// Queries that have ended since this was asked last.
+    pub(crate) fn take_finished(&mut self) -> Vec<(u32, Query)> {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// Queries in progress, with their numbers.
+    pub(crate) fn in_progress(&self) -> impl Iterator<Item = (u32, &Query)> {
+        self.open.iter().map(|(&number, query)| (number, query))
+    }
+}

@@ -1,0 +1,278 @@
+//! The run: takes events in the order of time, hands each to the host or switch that it concerns, and settles what it
+//! leads to.
+//!
+//! Only this part sees all others. A host or switch gets an event together with what it may touch
+//! ([`crate::world::Uplink`], [`crate::world::Ports`]) and leaves effects; nothing else happens before they are
+//! settled.
+
+mod ending;
+mod pauses;
+mod settle;
+mod switching;
+
+use crate::SimError;
+use crate::demand::Demand;
+use crate::host::Hosts;
+use crate::host::connections::COMMON;
+use crate::ids::{CableId, FlowSlot, HostId, LinkId, PoolId, SwitchId, Table};
+use crate::observe::explain::{ExplainRequest, Explainer};
+use crate::observe::{Records, View};
+use crate::pfc::Pfc;
+use crate::switch::SwitchNode;
+use crate::world::link::End;
+use crate::world::timers::Timer;
+use crate::world::{LinkEvent, Uplink, World};
+use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_scenario::Topology;
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// When flows stop arriving.
+    pub duration: Time,
+    /// When the run ends at the latest.
+    pub end: Time,
+    /// Packets that crossed a link so far.
+    pub packet_hops: u64,
+    /// Flows started.
+    pub flows_started: u64,
+    /// Flows alive.
+    pub flows_live: u64,
+}
+
+/// A network and its traffic, ready to run.
+pub struct Simulation {
+    pub(crate) world: World,
+    pub(crate) hosts: Hosts,
+    pub(crate) switches: Table<SwitchId, SwitchNode>,
+    /// Flow control, where a switch has lossless priorities.
+    pub(crate) pfc: Option<Box<Pfc>>,
+    pub(crate) demand: Demand,
+    pub(crate) records: Records,
+    pub(crate) plan: Plan,
+    pub(crate) verify: bool,
+    pub(crate) events: u64,
+}
+
+/// What is known of a run beforehand.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    /// When flows stop arriving.
+    pub(crate) duration: Time,
+    /// When the run ends at the latest.
+    pub(crate) end: Time,
+    pub(crate) topology: Topology,
+    /// The two links of each.
+    pub(crate) cables: Table<CableId, (LinkId, LinkId)>,
+}
+
+impl Simulation {
+    /// Checks every identity after every switch event (slow), instead of at the end only.
+    pub fn set_verify(&mut self, verify: bool) {
+        self.verify = verify;
+    }
+
+    /// Names of the flow classes, in the order of their indices in rows.
+    #[must_use]
+    pub fn classes(&self) -> &[String] {
+        &self.records.classes
+    }
+
+    /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`] gets them at the end
+    /// of the run. Every registered policy watches the switches from now on, which costs time.
+    pub fn explain(&mut self, request: ExplainRequest) {
+        for node in self.switches.iter_mut() {
+            if request.switch.is_none_or(|wanted| wanted == node.id.0) {
+                node.watch();
+            }
+        }
+        self.records.explainer = Some(Explainer::new(request));
+    }
+
+    /// Runs to the end, writing rows to `sink`; `progress` is called from time to time.
+    ///
+    /// The run ends when all flows are done, not before `duration`, and at the latest at `duration + drain`.
+    ///
+    /// # Errors
+    /// If the sink fails, or an identity is broken.
+    pub fn run(
+        self,
+        sink: &mut dyn RunSink,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<RunTotals, SimError> {
+        self.run_while(sink, &mut |at| {
+            progress(at);
+            true
+        })
+    }
+
+    /// [`Self::run`], given up when `go_on`, which is asked from time to time (every 262,144 events), says no.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; [`SimError::Interrupted`] if it was given up.
+    pub fn run_while(
+        mut self,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<RunTotals, SimError> {
+        const EVENTS_PER_REPORT: u64 = 1 << 18;
+        let mut next_report = EVENTS_PER_REPORT;
+        loop {
+            let link_event = self.world.next_link_event();
+            let rare_event = self.demand.next_start().min(self.world.timers().next_time());
+            // At one instant links go first: the events of a packet before the timers that look at them.
+            if rare_event < link_event {
+                if rare_event > self.plan.end || self.is_over() {
+                    break;
+                }
+                self.world.advance_to(rare_event);
+                self.handle_rare_event(sink)?;
+                continue;
+            }
+            if link_event > self.plan.end {
+                break;
+            }
+            let event = self.world.take_link_event();
+            self.events += 1;
+            self.handle_link_event(event)?;
+            if self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied) {
+                self.plan.end = self.world.now();
+                break;
+            }
+            if self.events >= next_report {
+                next_report = self.events + EVENTS_PER_REPORT;
+                if !go_on(&self.progress()) {
+                    return Err(SimError::Interrupted);
+                }
+            }
+        }
+        self.finish(sink)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.world.now(),
+            duration: self.plan.duration,
+            end: self.plan.end,
+            packet_hops: self.world.packet_hops(),
+            flows_started: self.hosts.flows().started(),
+            flows_live: self.hosts.flows().live() as u64,
+        }
+    }
+
+    /// Nothing is left to do.
+    fn is_over(&self) -> bool {
+        self.world.now() >= self.plan.duration && self.hosts.flows().live() == 0 && self.demand.is_over()
+    }
+
+    #[inline]
+    fn handle_link_event(&mut self, event: LinkEvent) -> Result<(), SimError> {
+        match event {
+            LinkEvent::Delivery(link) => match self.world.deliver(link) {
+                Ok((End::Switch(switch, port), packet)) => self.receive_at_switch(switch, port, packet),
+                Ok((End::Host(host), packet)) => {
+                    self.at_host(host, |hosts, uplink| hosts.receive(uplink, packet));
+                    Ok(())
+                }
+                Err(packet) => {
+                    self.lose(packet);
+                    Ok(())
+                }
+            },
+            LinkEvent::TransmissionComplete(link) => match self.world.complete_transmission(link) {
+                Some(End::Switch(switch, port)) => self.send_from_switch(switch, port),
+                Some(End::Host(host)) => {
+                    self.at_host(host, Hosts::send);
+                    Ok(())
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn handle_rare_event(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        self.events += 1;
+        if self.world.timers().next_time() <= self.world.now() {
+            let timer = self.world.timers().pop().expect("a timer is due");
+            self.handle_timer(timer, sink)?;
+        } else {
+            let flow = self.demand.take_flow();
+            self.start_flow(flow, COMMON)?;
+        }
+        self.flush_rows(sink)
+    }
+
+    /// Hands finished rows to the sink.
+    fn flush_rows(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        self.records.flush(&self.world, &mut self.demand.queries, sink)?;
+        match &mut self.pfc {
+            Some(pfc) if pfc.has_rows() => pfc.flush(sink),
+            _ => Ok(()),
+        }
+    }
+
+    fn handle_timer(&mut self, timer: Timer, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        match timer {
+            Timer::Sender(slot) => self.at_source(slot, Hosts::handle_sender_timer),
+            Timer::Pace(slot) => self.at_source(slot, Hosts::handle_pace_timer),
+            Timer::Connection(slot) => self.at_source(slot, Hosts::handle_connection_timer),
+            Timer::DelayedAck(slot) => {
+                let host = self.hosts.destination(slot);
+                self.at_host(host, |hosts, uplink| hosts.handle_delayed_ack_timer(uplink, slot));
+            }
+            Timer::Policy(switch) => self.handle_policy_timer(switch)?,
+            Timer::LinkChange(cable) => self.handle_link_change(cable)?,
+            Timer::Pause(timer) => self.handle_pause_timer(timer)?,
+            Timer::Ask(thread) => self.demand.handle_ask(&mut self.world, thread),
+            Timer::Request(thread) => {
+                while let Some((spec, pool)) = self.demand.next_answer(&mut self.world, thread) {
+                    self.start_flow(spec, pool)?;
+                }
+            }
+            Timer::PhaseEnd => self.close_arrival_phase(),
+            Timer::Sample => {
+                if let Some(next) = self.records.sample(self.view(), sink)? {
+                    self.world.timers().push(next, Timer::Sample);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands a flow's data to its source, for a connection of `pool` where its transport keeps connections.
+    fn start_flow(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
+        self.demand.queries.note_start(&spec);
+        let source = HostId::new(spec.src);
+        self.hosts.start_flow(&mut self.world.uplink(source), spec, pool)?;
+        self.settle_hosts();
+        Ok(())
+    }
+
+    /// Something happens to a flow at its source.
+    fn at_source(&mut self, slot: FlowSlot, handle: impl FnOnce(&mut Hosts, &mut Uplink<'_>, FlowSlot)) {
+        let host = self.hosts.source(slot);
+        self.at_host(host, |hosts, uplink| handle(hosts, uplink, slot));
+    }
+
+    /// Something happens at a host.
+    #[inline]
+    fn at_host(&mut self, host: HostId, handle: impl FnOnce(&mut Hosts, &mut Uplink<'_>)) {
+        handle(&mut self.hosts, &mut self.world.uplink(host));
+        self.settle_hosts();
+    }
+
+    /// The network, to look at.
+    fn view(&self) -> View<'_> {
+        View {
+            world: &self.world,
+            hosts: &self.hosts,
+            switches: &self.switches,
+            topology: &self.plan.topology,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The ends of a run: flows stop arriving, and everything stops.
+
+use super::Simulation;
+use crate::SimError;
+use crate::host::Hosts;
+use crate::pfc::Sight;
+use crate::switch::{QueuePlace, SwitchNode};
+use bufferlab_metrics::{RunSink, RunTotals};
+
+impl Simulation {
+    /// Flows no longer start: notes what every link has carried and what asked for it, and ends flows that have no
+    /// size of their own.
+    pub(super) fn close_arrival_phase(&mut self) {
+        let links = self.world.links_mut();
+        for link in links.iter_mut() {
+            link.phase_bytes = link.tx_bytes;
+        }
+        for node in self.switches.iter() {
+            for QueuePlace { slice, local, port, .. } in node.queues() {
+                let counters = slice.core.counters(local);
+                let charged = counters.enqueued_bytes + counters.dropped_bytes;
+                let offered = links[node.first_link.at_port(port)].phase_offered.get_or_insert(0);
+                *offered += charged + counters.arrived * u64::from(node.uncharged);
+            }
+        }
+        for slot in self.hosts.unlimited_flows() {
+            self.at_source(slot, Hosts::close_unlimited);
+        }
+    }
+
+    /// Closes all measures at the end of the run.
+    pub(super) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
+        // What is unfinished was watched until the end, even if nothing has happened for long.
+        if !self.is_over() {
+            self.world.advance_to(self.plan.end);
+        }
+        let end = self.world.now();
+        self.flush_rows(sink)?;
+        for switch in self.switches.ids() {
+            self.check_policy(switch)?;
+            self.verify_switch(switch)?;
+        }
+        self.verify_packets()?;
+        self.records.write_unfinished(self.view(), &self.demand.queries, sink)?;
+        self.switches.iter_mut().for_each(|node| node.record.close(end));
+        for node in self.switches.iter() {
+            self.records.write_switch(node, sink)?;
+        }
+        if let Some(pfc) = &mut self.pfc {
+            pfc.finish(Sight { now: end, links: self.world.links(), switches: &self.switches }, sink)?;
+        }
+        self.records.write_links(self.view(), sink)?;
+        if let Some(explainer) = &self.records.explainer {
+            for explanation in &explainer.found {
+                sink.explanation(explanation)?;
+            }
+        }
+        Ok(RunTotals {
+            buffer_bytes: self.switches.iter().map(SwitchNode::capacity).collect(),
+            switches: self.plan.topology.switches,
+            hosts: self.plan.topology.hosts,
+            end_ns: end.as_ns(),
+            packet_hops: self.world.packet_hops(),
+            events: self.events,
+            flows: self.hosts.flows().started(),
+            flows_finished: self.records.flows_finished(),
+            peak_packets: self.world.packets().peak() as u64,
+            peak_flows: self.hosts.flows().peak() as u64,
+            classes: self.records.classes,
+        })
+    }
+
+    /// Every packet that is alive is in a queue, on a link or at a network card.
+    fn verify_packets(&self) -> Result<(), SimError> {
+        let stored: usize = self
+            .switches
+            .iter()
+            .flat_map(SwitchNode::queues)
+            .map(|place| place.slice.core.buffer().queue_packets(place.local))
+            .sum();
+        let flying: usize = self.world.links().iter().map(|link| link.pipe.len()).sum();
+        let (alive, found) = (self.world.packets().len(), stored + flying + self.hosts.waiting_packets());
+        if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
+    }
+}

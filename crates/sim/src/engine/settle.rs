@@ -1,0 +1,123 @@
+//! What an event at a host or a switch leads to elsewhere: packets are lost, flows are over, neighbours are paused,
+//! timers are set, events are explained.
+
+use super::Simulation;
+use crate::SimError;
+use crate::host::Effect;
+use crate::ids::{PacketId, SwitchId};
+use crate::observe::View;
+use crate::observe::explain::{ExplainedEvent, Sighting};
+use crate::switch::{Evicted, Refused, Seen};
+use crate::world::timers::Timer;
+use bufferlab_core::{DropReason, IngressId};
+
+impl Simulation {
+    /// Passes on what an event at a host has led to.
+    #[inline]
+    pub(super) fn settle_hosts(&mut self) {
+        if !self.hosts.effects.is_empty() {
+            self.settle_host_effects();
+        }
+    }
+
+    #[cold]
+    fn settle_host_effects(&mut self) {
+        for effect in self.hosts.effects.drain(..) {
+            match effect {
+                Effect::Answered(query) => self.demand.note_answer(&mut self.world, query),
+                Effect::Ended(account) => {
+                    self.demand.queries.note_end(&account);
+                    self.records.note_end(&self.world, &account);
+                }
+            }
+        }
+    }
+
+    /// Passes on what an event at a switch has led to: its effects, in the order that [`crate::switch`] describes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle(&mut self, switch: SwitchId) -> Result<(), SimError> {
+        let effects = std::mem::take(&mut self.switches[switch].record.effects);
+        if let Some((packet, port)) = effects.unroutable {
+            let link = self.switches[switch].first_link.at_port(port);
+            self.world.links_mut()[link].lost_packets += 1;
+            self.lose(packet);
+        }
+        if let Some(refused) = effects.refused {
+            self.settle_refusal(switch, refused)?;
+        }
+        if let Some(seen) = effects.stored.filter(|_| effects.marked) {
+            self.witness(ExplainedEvent::Mark, switch, seen, "ecn", None);
+        }
+        for evicted in effects.evicted.iter().rev() {
+            self.settle_eviction(switch, evicted);
+        }
+        for &(ingress, paused) in &effects.pauses {
+            if let Some(seen) = effects.stored.filter(|_| paused) {
+                self.witness(ExplainedEvent::Pause, switch, seen, "pause", Some(ingress));
+            }
+            if let Some(pfc) = &mut self.pfc {
+                pfc.demand(&mut self.world, &self.switches[switch], ingress, paused);
+            }
+        }
+        if let Some(at) = effects.timer {
+            self.world.timers().push(at, Timer::Policy(switch));
+        }
+        self.switches[switch].record.effects = effects.cleared();
+        if self.verify { self.verify_switch(switch) } else { Ok(()) }
+    }
+
+    fn settle_refusal(&mut self, switch: SwitchId, refused: Refused) -> Result<(), SimError> {
+        let Refused { seen, reason, .. } = refused;
+        if reason == DropReason::PolicyFault {
+            self.check_policy(switch)?;
+        }
+        self.count_drop(switch, seen, reason);
+        if let Some(pfc) = self.pfc.as_mut().filter(|_| reason == DropReason::Watchdog) {
+            pfc.note_discard(&self.switches[switch], &refused);
+        }
+        self.witness(ExplainedEvent::Drop, switch, seen, reason.name(), None);
+        self.lose(seen.packet);
+        Ok(())
+    }
+
+    fn settle_eviction(&mut self, switch: SwitchId, evicted: &Evicted) {
+        let Evicted { queue, packet, size, reason } = *evicted;
+        let seen = Seen { packet, queue, size };
+        self.count_drop(switch, seen, reason);
+        self.witness(ExplainedEvent::Eviction, switch, seen, reason.name(), None);
+        self.lose(packet);
+    }
+
+    fn count_drop(&mut self, switch: SwitchId, seen: Seen, reason: DropReason) {
+        let class = self.class_of(seen.packet);
+        self.switches[switch].record.count_drop(seen.queue, class, reason, seen.size);
+    }
+
+    /// The class of a packet that exists.
+    pub(super) fn class_of(&self, packet: PacketId) -> u16 {
+        self.hosts.flow(self.world.packets()[packet].flow).spec.class
+    }
+
+    /// Explains an event, if events are to be explained.
+    fn witness(
+        &mut self,
+        event: ExplainedEvent,
+        switch: SwitchId,
+        seen: Seen,
+        reason: &'static str,
+        ingress: Option<IngressId>,
+    ) {
+        let Some(explainer) = &mut self.records.explainer else { return };
+        let (world, hosts, switches) = (&self.world, &self.hosts, &self.switches);
+        let view = View { world, hosts, switches, topology: &self.plan.topology };
+        let sighting = Sighting { event, switch, seen, reason, ingress };
+        explainer.witness(view, &self.records.classes, &sighting);
+    }
+
+    /// Ends a packet's life in the network.
+    pub(super) fn lose(&mut self, id: PacketId) {
+        let source = self.hosts.source(self.world.packets()[id].flow.slot());
+        self.at_host(source, |hosts, uplink| hosts.handle_loss(uplink, id));
+    }
+}

@@ -1,0 +1,142 @@
+//! Events at switches and on their links: arrivals, departures, timers of policies, links that go down or come up.
+
+use super::Simulation;
+use crate::SimError;
+use crate::host::Hosts;
+use crate::ids::{CableId, Id, LinkId, PacketId, SwitchId};
+use crate::pfc::Sight;
+use crate::world::link::End;
+use crate::world::routing::Routes;
+
+impl Simulation {
+    /// A packet's last bit has reached `port` of a switch.
+    #[inline]
+    pub(super) fn receive_at_switch(
+        &mut self,
+        switch: SwitchId,
+        port: u16,
+        packet: PacketId,
+    ) -> Result<(), SimError> {
+        let node = &mut self.switches[switch];
+        let first = node.first_link;
+        let egress = node.receive(&mut self.world.ports(first), port, packet);
+        if !node.record.effects.is_empty() || self.verify {
+            self.settle(switch)?;
+        }
+        let Some(egress) = egress else { return Ok(()) };
+        if self.pfc.is_some() {
+            self.look_for_cycle_through(switch, (port, egress), packet);
+        }
+        if self.world.claim(first.at_port(egress)) { self.send_from_switch(switch, egress) } else { Ok(()) }
+    }
+
+    /// The link of `port` is idle: the switch sends what its scheduler chooses.
+    #[inline]
+    pub(super) fn send_from_switch(&mut self, switch: SwitchId, port: u16) -> Result<(), SimError> {
+        let node = &mut self.switches[switch];
+        let Some(sent) = node.send(&mut self.world.ports(node.first_link), port) else { return Ok(()) };
+        if self.records.measures_delays() {
+            let class = self.hosts.flow(self.world.packets()[sent.packet].flow).spec.class;
+            self.records.note_delay(node, sent, class);
+        }
+        // A pause frame goes behind the packet, if it goes the same way.
+        if !node.record.effects.is_empty() || self.verify { self.settle(switch) } else { Ok(()) }
+    }
+
+    /// Something may wait for `port` of a switch.
+    pub(super) fn serve(&mut self, switch: SwitchId, port: u16) -> Result<(), SimError> {
+        if self.world.claim(self.switches[switch].first_link.at_port(port)) {
+            self.send_from_switch(switch, port)
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn look_for_cycle_through(&mut self, switch: SwitchId, ports: (u16, u16), packet: PacketId) {
+        let node = &self.switches[switch];
+        let (link, priority) = (node.first_link.at_port(ports.1), self.world.packets()[packet].priority);
+        let Some(pfc) = self.pfc.as_mut().filter(|pfc| pfc.is_held(link, priority)) else { return };
+        let sight = Sight { now: self.world.now(), links: self.world.links(), switches: &self.switches };
+        pfc.look_for_cycle_through(sight, node, ports, priority);
+    }
+
+    pub(super) fn handle_policy_timer(&mut self, switch: SwitchId) -> Result<(), SimError> {
+        self.switches[switch].handle_policy_timer(self.world.now());
+        self.check_policy(switch)?;
+        self.settle(switch)
+    }
+
+    /// A cable goes down or comes up: routes are computed anew at once; what waits for a dead link, or is on it, is
+    /// lost.
+    pub(super) fn handle_link_change(&mut self, cable: CableId) -> Result<(), SimError> {
+        let (now, topology) = (self.world.now(), &self.plan.topology);
+        let is_down =
+            |index: usize| topology.links[index].down.iter().any(|&(from, until)| from <= now && now < until);
+        let down = is_down(cable.index());
+        let routes = Routes::new(topology, self.plan.seed, |index| !is_down(index));
+        routes.check(topology)?;
+        self.world.reroute(routes);
+        let (ab, ba) = self.plan.cables[cable];
+        for id in [ab, ba] {
+            self.world.links_mut()[id].down = down;
+        }
+        for id in [ab, ba] {
+            if down {
+                // What was paused is lost, too.
+                self.reset_pauses(id);
+                self.empty_link(id)?;
+            } else if let Some(pfc) = &mut self.pfc {
+                pfc.repeat_pauses(&mut self.world, id);
+            }
+        }
+        for id in [ab, ba].into_iter().filter(|_| !down) {
+            match self.world.links()[id].from {
+                End::Switch(switch, port) => self.serve(switch, port)?,
+                End::Host(host) => self.at_host(host, Hosts::kick),
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops what is on a link and what a switch has queued for it.
+    fn empty_link(&mut self, id: LinkId) -> Result<(), SimError> {
+        // The head's delivery is in the calendar and must find its packet: it is lost when it would arrive.
+        let link = &mut self.world.links_mut()[id];
+        link.head_is_lost = !link.pipe.is_empty();
+        while self.world.links()[id].pipe.len() > 1 {
+            let (_, packet) = self.world.links_mut()[id].pipe.pop_back().expect("more than one");
+            self.lose_on(id, packet);
+        }
+        let End::Switch(switch, port) = self.world.links()[id].from else { return Ok(()) };
+        while let Some(packet) = self.switches[switch].discard_next(self.world.now(), port) {
+            self.lose_on(id, packet);
+        }
+        self.settle(switch)
+    }
+
+    fn lose_on(&mut self, link: LinkId, packet: PacketId) {
+        self.world.links_mut()[link].lost_packets += 1;
+        self.lose(packet);
+    }
+
+    /// A policy that has failed ends the run.
+    #[cold]
+    pub(super) fn check_policy(&mut self, switch: SwitchId) -> Result<(), SimError> {
+        let name = &self.plan.topology.switches[switch.index()];
+        match self.switches[switch].take_failure(name) {
+            Some(failed) => Err(SimError::PolicyFailed(Box::new(failed))),
+            None => Ok(()),
+        }
+    }
+
+    #[cold]
+    pub(super) fn verify_switch(&self, switch: SwitchId) -> Result<(), SimError> {
+        let verified = self.switches[switch].slices().try_for_each(|slice| slice.core.verify());
+        verified.map_err(|source| SimError::Broken {
+            time: self.world.now(),
+            switch: self.plan.topology.switches[switch.index()].clone(),
+            source,
+        })
+    }
+}

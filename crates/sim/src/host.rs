@@ -1,0 +1,198 @@
+//! Hosts: cards, flows with their senders and receivers, connections that stay open.
+//!
+//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle) and reaches nothing but
+//! what is here and its [`Uplink`]. What else an event leads to it leaves in [`Hosts::effects`]. The two ends of a
+//! flow lie in one table, because a slot is the flow's name for policies.
+
+pub(crate) mod card;
+pub(crate) mod connections;
+pub(crate) mod flow;
+mod message;
+mod rdma;
+mod receive;
+mod send;
+pub(crate) mod transport;
+
+pub(crate) use flow::FlowAccount;
+
+use crate::ids::{FlowHandle, FlowSlot, HostId, PacketId, Table, TransportId};
+use crate::world::Uplink;
+use bufferlab_scenario::NicQueueing;
+use bufferlab_units::RandomStream;
+use card::Card;
+use connections::Connections;
+use flow::{FlowInfo, FlowSender, Flows};
+use message::Pacing;
+use transport::{Control, Transport};
+
+/// All hosts of a network.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    cards: Table<HostId, Card>,
+    flows: Flows,
+    /// By transport of the scenario and kind of host: `transport * kinds + kind`.
+    transports: Table<TransportId, Transport>,
+    /// Hosts whose links have one rate are of a kind.
+    host_kinds: Table<HostId, u8>,
+    kinds: usize,
+    /// By class of flows: index of its transport.
+    class_transports: Vec<u32>,
+    nic_queueing: NicQueueing,
+    /// `Some`: every packet draws its path.
+    spray: Option<RandomStream>,
+    path_stream: RandomStream,
+    /// Draws queues for flows of transports that have several.
+    queue_stream: RandomStream,
+    pacing: Pacing,
+    connections: Connections,
+    pub(crate) effects: Vec<Effect>,
+}
+
+/// What an event at a host leads to beyond the hosts.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// A flow has arrived as a whole, and answers this query.
+    Answered(u32),
+    /// A flow is over, and its slot is free.
+    Ended(FlowAccount),
+}
+
+/// What hosts are made of.
+#[derive(Debug)]
+pub(crate) struct HostsConfig {
+    pub(crate) seed: u64,
+    /// See [`Hosts`].
+    pub(crate) transports: Table<TransportId, Transport>,
+    /// The kind of every host.
+    pub(crate) host_kinds: Table<HostId, u8>,
+    /// How many kinds there are.
+    pub(crate) kinds: usize,
+    /// Names of the classes of flows.
+    pub(crate) classes: Vec<String>,
+    /// See [`Hosts`].
+    pub(crate) class_transports: Vec<u32>,
+    pub(crate) nic_queueing: NicQueueing,
+    /// Every packet draws its path.
+    pub(crate) spray: bool,
+}
+
+impl Hosts {
+    pub(crate) fn new(config: HostsConfig) -> Self {
+        let HostsConfig { seed, transports, host_kinds, kinds, classes, class_transports, .. } = config;
+        let mut cards: Table<HostId, _> = host_kinds.iter().map(|_| Card::new()).collect();
+        // Cards that hold TCP's packets in a queue make those of queue pairs when they send them.
+        let is_rdma = |transport: &Transport| matches!(transport.control, Control::QueuePair(_));
+        if config.nic_queueing == NicQueueing::Fifo && transports.iter().any(is_rdma) {
+            cards.iter_mut().for_each(Card::share);
+        }
+        Self {
+            cards,
+            flows: Flows::default(),
+            transports,
+            host_kinds,
+            kinds,
+            class_transports,
+            nic_queueing: config.nic_queueing,
+            spray: config.spray.then(|| RandomStream::new(seed, "sim/spray", 0)),
+            path_stream: RandomStream::new(seed, "sim/paths", 0),
+            queue_stream: RandomStream::new(seed, "sim/queues", 0),
+            pacing: Pacing::new(seed, classes),
+            connections: Connections::default(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// All flows, to look at.
+    pub(crate) fn flows(&self) -> &Flows {
+        &self.flows
+    }
+
+    /// The flow of a packet that exists.
+    pub(crate) fn flow(&self, flow: FlowHandle) -> &FlowInfo {
+        self.flows.info(flow.slot())
+    }
+
+    /// The host that sends a flow.
+    #[inline]
+    pub(crate) fn source(&self, slot: FlowSlot) -> HostId {
+        self.flows.senders[slot].src
+    }
+
+    /// The host that receives a flow.
+    #[inline]
+    pub(crate) fn destination(&self, slot: FlowSlot) -> HostId {
+        self.flows.receivers[slot].dst
+    }
+
+    /// Packets that exist and wait at cards.
+    pub(crate) fn waiting_packets(&self) -> usize {
+        self.cards.iter().map(Card::waiting_packets).sum()
+    }
+
+    /// What is known of a flow now.
+    pub(crate) fn account(&self, slot: FlowSlot) -> FlowAccount {
+        let transport = &self.transports[self.flows.senders[slot].transport];
+        self.flows.account(slot, transport)
+    }
+
+    /// Bytes of a flow that have arrived.
+    pub(crate) fn delivered_bytes(&self, slot: FlowSlot) -> u64 {
+        let segment = self.transports[self.flows.senders[slot].transport].segment;
+        let bytes = u64::from(self.flows.delivered_segments(slot)) * u64::from(segment);
+        bytes.min(self.flows.info(slot).spec.size)
+    }
+
+    /// Packets of `priority` must wait at the card of `host` (PFC).
+    pub(crate) fn pause(&mut self, host: HostId, priority: u8) {
+        self.cards[host].pause(priority);
+    }
+
+    /// Packets of `priority` may go.
+    pub(crate) fn resume(&mut self, host: HostId, priority: u8) {
+        self.cards[host].resume(priority, &mut self.flows);
+    }
+
+    /// The network has lost a packet. `uplink`: of the host that sends its flow.
+    pub(crate) fn handle_loss(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
+        let slot = uplink.packet(id).flow.slot();
+        uplink.remove(id);
+        self.flows.info_mut(slot).dropped_packets += 1;
+        self.leave_network(uplink, slot);
+    }
+
+    /// A packet of the flow has ceased to exist.
+    #[inline]
+    fn leave_network(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let flow = &mut self.flows.senders[slot];
+        flow.in_network -= 1;
+        if flow.sender.is_done() {
+            self.retire_if_done(uplink, slot);
+        }
+    }
+
+    /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no packet, and no place
+    /// in its host's turn order, which is a list through the slots.
+    fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let flow = &self.flows.senders[slot];
+        if flow.sender.is_done() && flow.in_network == 0 && !flow.is_ready {
+            self.retire(uplink, slot);
+        }
+    }
+
+    /// Ends a flow and gives its slot back.
+    fn retire(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let account = self.account(slot);
+        if self.transports[self.flows.senders[slot].transport].persistent.is_some() {
+            self.leave_connection(uplink, slot);
+        }
+        self.flows.remove(slot);
+        self.effects.push(Effect::Ended(account));
+    }
+
+    /// Whether this flow's packets come into being when the card takes them, whatever the order at the card: a queue
+    /// pair has no window that could wait in a queue as a whole.
+    #[inline]
+    fn is_queue_pair(&self, slot: FlowSlot) -> bool {
+        matches!(self.flows.senders[slot].sender, FlowSender::Rdma(_))
+    }
+}

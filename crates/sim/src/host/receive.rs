@@ -1,0 +1,198 @@
+//! What a host does with packets that arrive: data turns into ACKs, ACKs let more data go.
+
+use super::flow::{FlowReceiver, FlowSender};
+use super::send::control_flags;
+use super::{Effect, Hosts};
+use crate::ids::{FlowSlot, PacketId};
+use crate::world::Uplink;
+use crate::world::packet::{Flags, Kind, Packet};
+use bufferlab_transport::rdma::RdmaAck;
+use bufferlab_transport::{Ack, Sender};
+use bufferlab_units::Time;
+
+/// A SACK option with one block: 2 bytes of padding, kind, length, two edges.
+const SACK_OPTION_BYTES: u16 = 12;
+
+/// What a receiver's timer has sent.
+enum DelayedAck {
+    Tcp(Ack),
+    Rdma(RdmaAck),
+}
+
+impl Hosts {
+    /// A packet's last bit has reached a host.
+    #[inline]
+    pub(crate) fn receive(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
+        let packet = *uplink.packet(id);
+        debug_assert_eq!(packet.dst, uplink.host(), "packets are delivered where they go");
+        match packet.flags.kind() {
+            Kind::Data => self.receive_data(uplink, id, &packet),
+            Kind::Ack => self.receive_ack(uplink, id, &packet),
+            Kind::Syn => self.answer_syn(uplink, id),
+            Kind::SynAck => {
+                let slot = packet.flow.slot();
+                uplink.remove(id);
+                let flow = &mut self.flows.senders[slot];
+                flow.in_network -= 1;
+                tcp(&mut flow.sender).handle_syn_ack(uplink.now(), packet.sent);
+                self.offer(uplink, slot);
+                self.retire_if_done(uplink, slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn receive_data(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
+        let (slot, now) = (packet.flow.slot(), uplink.now());
+        let flow = &mut self.flows.receivers[slot];
+        let transport = &self.transports[flow.transport];
+        let marked = packet.flags.has(Flags::MARKED);
+        flow.marked_packets += u64::from(marked);
+        let receiver = match &mut flow.receiver {
+            FlowReceiver::Tcp(receiver) => receiver,
+            FlowReceiver::Rdma(_) => return self.receive_rdma_data(uplink, slot, id),
+            FlowReceiver::Counting { missing } => {
+                *missing -= 1;
+                if *missing == 0 {
+                    flow.completed = now;
+                }
+                uplink.remove(id);
+                return self.leave_network(uplink, slot);
+            }
+        };
+        let ack = receiver.handle_data(&transport.tcp, now, packet.seq, packet.sent, marked);
+        let waits = receiver.deadline() != Time::MAX;
+        if receiver.is_complete() && flow.completed == Time::MAX {
+            flow.completed = now;
+            self.note_answer(slot);
+        }
+        match ack {
+            Some(ack) => self.send_ack(uplink, slot, id, &ack),
+            None => {
+                uplink.remove(id);
+                self.leave_network(uplink, slot);
+            }
+        }
+        if waits {
+            self.arm_receiver(uplink, slot);
+        }
+    }
+
+    #[inline]
+    fn receive_ack(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
+        let slot = packet.flow.slot();
+        let flow = &mut self.flows.senders[slot];
+        let FlowSender::Tcp(sender) = &mut flow.sender else {
+            return self.receive_rdma_ack(uplink, slot, id);
+        };
+        uplink.remove(id);
+        flow.in_network -= 1;
+        if !sender.is_done() {
+            let ack = Ack {
+                cumulative: packet.seq,
+                sack: (packet.sack_first, packet.sack_first + u32::from(packet.sack_count)),
+                echo: packet.sent,
+                marked: packet.flags.has(Flags::ECHO),
+            };
+            let transport = &self.transports[flow.transport];
+            sender.handle_ack_with_telemetry(&transport.tcp, uplink.now(), &ack, uplink.reports(id));
+            if !sender.is_done() {
+                return self.offer(uplink, slot);
+            }
+        }
+        self.retire_if_done(uplink, slot);
+    }
+
+    /// A flow has arrived as a whole: whoever asked for it hears of it.
+    #[cold]
+    pub(super) fn note_answer(&mut self, slot: FlowSlot) {
+        self.effects.push(Effect::Answered(self.flows.info(slot).spec.query));
+    }
+
+    /// Turns packet `id` into the ACK that a receiver wants to send.
+    #[inline]
+    fn send_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId, ack: &Ack) {
+        let flow = &self.flows.receivers[slot];
+        let transport = &self.transports[flow.transport];
+        // A block beyond 65,535 segments is reported by its end, which is what is new.
+        let count = u16::try_from(ack.sack.1 - ack.sack.0).unwrap_or(u16::MAX);
+        let packet = uplink.packet_mut(id);
+        packet.sent = ack.echo;
+        packet.seq = ack.cumulative;
+        packet.sack_first = ack.sack.1 - u32::from(count);
+        packet.sack_count = count;
+        packet.wire = transport.ack + if count > 0 { SACK_OPTION_BYTES } else { 0 };
+        packet.flags =
+            control_flags(Kind::Ack, transport, flow.explicit_path).with_if(ack.marked, Flags::ECHO);
+        packet.priority = transport.control_priority;
+        packet.path = flow.path;
+        packet.dst = flow.src;
+        self.cards[uplink.host()].queue.push_back(id);
+        self.kick(uplink);
+    }
+
+    fn answer_syn(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
+        let packet = uplink.packet_mut(id);
+        let flow = &self.flows.receivers[packet.flow.slot()];
+        packet.flags = control_flags(Kind::SynAck, &self.transports[flow.transport], flow.explicit_path);
+        packet.path = flow.path;
+        packet.dst = flow.src;
+        self.cards[uplink.host()].queue.push_back(id);
+        self.kick(uplink);
+    }
+
+    pub(crate) fn handle_delayed_ack_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let now = uplink.now();
+        let flow = &mut self.flows.receivers[slot];
+        if flow.armed != now {
+            return;
+        }
+        flow.armed = Time::MAX;
+        let due = match &mut flow.receiver {
+            FlowReceiver::Tcp(receiver) => receiver.handle_timeout(now).map(DelayedAck::Tcp),
+            FlowReceiver::Rdma(receiver) => receiver.handle_timeout(now).map(DelayedAck::Rdma),
+            FlowReceiver::Counting { .. } => None,
+        };
+        let Some(ack) = due else { return self.arm_receiver(uplink, slot) };
+        let template = Packet {
+            sent: Time::ZERO,
+            flow: self.flows.senders[slot].handle,
+            seq: 0,
+            sack_first: 0,
+            path: 0,
+            wire: 0,
+            sack_count: 0,
+            dst: flow.src,
+            flags: Flags::default(),
+            priority: 0,
+        };
+        let id = uplink.create(template);
+        self.flows.senders[slot].in_network += 1;
+        match ack {
+            DelayedAck::Tcp(ack) => self.send_ack(uplink, slot, id, &ack),
+            DelayedAck::Rdma(ack) => self.send_rdma_ack(uplink, slot, id, &ack),
+        }
+    }
+
+    pub(super) fn arm_receiver(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let flow = &mut self.flows.receivers[slot];
+        let deadline = match &flow.receiver {
+            FlowReceiver::Tcp(receiver) => receiver.deadline(),
+            FlowReceiver::Rdma(receiver) => receiver.deadline(),
+            FlowReceiver::Counting { .. } => return,
+        };
+        if deadline < flow.armed {
+            flow.armed = deadline;
+            uplink.set_delayed_ack_timer(deadline, slot);
+        }
+    }
+}
+
+/// The sender of a TCP flow.
+#[inline]
+fn tcp(sender: &mut FlowSender) -> &mut Sender {
+    match sender {
+        FlowSender::Tcp(sender) => sender,
+        FlowSender::Rdma(_) | FlowSender::Paced(_) => unreachable!("only TCP hears of this kind of packet"),
+    }
+}

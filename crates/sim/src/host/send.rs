@@ -1,0 +1,251 @@
+//! What does a host send, and when? Flows offer segments, the card takes them in turn, timers bring what is due.
+
+use super::Hosts;
+use super::flow::{FlowSender, SenderSlot};
+use super::transport::Transport;
+use crate::ids::{FlowSlot, PacketId};
+use crate::world::Uplink;
+use crate::world::packet::{Flags, Kind, Packet};
+use bufferlab_scenario::NicQueueing;
+use bufferlab_transport::Segment;
+use bufferlab_units::Time;
+
+/// A SYN carries 4 bytes more than a pure ACK: the maximum segment size option (frame of 58 B in the public ns-3 code).
+const SYN_EXTRA_BYTES: u16 = 4;
+
+impl Hosts {
+    /// The flow may have something to send, and its timer may have changed.
+    #[inline]
+    pub(super) fn offer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let flow = &self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
+        debug_assert_eq!(flow.src, uplink.host(), "a flow is sent by its source");
+        if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
+            match self.nic_queueing {
+                NicQueueing::Fifo if !self.is_queue_pair(slot) => {
+                    while let Some(packet) = self.next_packet(uplink, slot) {
+                        self.cards[uplink.host()].queue.push_back(packet);
+                    }
+                }
+                _ => self.cards[uplink.host()].make_ready(&mut self.flows, slot),
+            }
+            self.kick(uplink);
+        }
+        self.arm_sender(uplink, slot);
+    }
+
+    /// Makes sure that a timer entry exists at or before the sender's deadline. Entries are lazy: a deadline that
+    /// moves back costs nothing until the old entry fires.
+    #[inline]
+    fn arm_sender(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let flow = &mut self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
+        let wake = flow.sender.wake_at(&transport.tcp, uplink.now());
+        if wake < flow.pace_armed {
+            flow.pace_armed = wake;
+            uplink.set_pace_timer(wake, slot);
+        }
+        let deadline = flow.sender.deadline(uplink.now());
+        if deadline < flow.armed {
+            flow.armed = deadline;
+            uplink.set_sender_timer(deadline, slot);
+        }
+    }
+
+    pub(crate) fn handle_sender_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let now = uplink.now();
+        let flow = &mut self.flows.senders[slot];
+        if flow.armed != now {
+            return;
+        }
+        flow.armed = Time::MAX;
+        if !self.flows.is_live(slot) {
+            return;
+        }
+        let flow = &mut self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
+        let may_send = match &mut flow.sender {
+            FlowSender::Tcp(sender) => sender.handle_timeout(&transport.tcp, now),
+            FlowSender::Rdma(sender) => sender.handle_timeout(&transport.tcp, now),
+            FlowSender::Paced(_) => true,
+        };
+        if may_send {
+            self.offer(uplink, slot);
+        } else {
+            self.arm_sender(uplink, slot);
+        }
+    }
+
+    /// A paced sender may send again.
+    pub(crate) fn handle_pace_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let flow = &mut self.flows.senders[slot];
+        if flow.pace_armed != uplink.now() {
+            return;
+        }
+        flow.pace_armed = Time::MAX;
+        if self.flows.is_live(slot) {
+            self.offer(uplink, slot);
+        }
+    }
+
+    /// Something may wait at the card.
+    #[inline]
+    pub(crate) fn kick(&mut self, uplink: &mut Uplink<'_>) {
+        if uplink.claim() {
+            self.send(uplink);
+        }
+    }
+
+    /// The uplink is idle: sends an ACK that waits, or a packet of the flow whose turn it is.
+    #[inline]
+    pub(crate) fn send(&mut self, uplink: &mut Uplink<'_>) {
+        let card = &mut self.cards[uplink.host()];
+        let next = if card.paused != 0 {
+            if card.shared.is_some() { self.next_shared(uplink) } else { self.next_unpaused(uplink) }
+        } else {
+            match if card.in_burst { None } else { card.queue.pop_front() } {
+                Some(packet) => Some(packet),
+                None => self.next_in_turn(uplink),
+            }
+        };
+        let Some(packet) = next else { return };
+        if let Some(stream) = &mut self.spray {
+            let meta = uplink.packet_mut(packet);
+            if !meta.flags.has(Flags::EXPLICIT_PATH) {
+                meta.path = stream.next_u64() as u32;
+            }
+        }
+        let more = self.cards[uplink.host()].has_work();
+        uplink.transmit(packet, more);
+    }
+
+    /// A packet of the flow whose turn it is.
+    #[inline]
+    fn next_in_turn(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
+        loop {
+            let slot = self.cards[uplink.host()].next_ready(&mut self.flows)?;
+            if let Some(packet) = self.next_packet(uplink, slot) {
+                let flow = &self.flows.senders[slot];
+                let transport = &self.transports[flow.transport];
+                if flow.sender.in_burst() {
+                    self.cards[uplink.host()].keep_turn(&mut self.flows, slot);
+                } else if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
+                    self.cards[uplink.host()].make_ready(&mut self.flows, slot);
+                }
+                return Some(packet);
+            }
+            // Its last acknowledgement came while it waited for another turn.
+            self.retire_if_done(uplink, slot);
+        }
+    }
+
+    /// What an idle card sends of the priorities that are not paused.
+    #[cold]
+    fn next_unpaused(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
+        let card = &mut self.cards[uplink.host()];
+        let waiting = card.queue.iter().position(|&id| !card.is_paused(uplink.packet(id).priority));
+        if let Some(position) = waiting {
+            return card.queue.remove(position);
+        }
+        loop {
+            let card = &mut self.cards[uplink.host()];
+            let slot = card.next_ready(&mut self.flows)?;
+            // A flow that PIAS has moved to another queue is judged by its first one, its packets below by theirs.
+            if card.is_paused(self.flows.senders[slot].priority) {
+                card.park(slot, &mut self.flows);
+                continue;
+            }
+            let Some(packet) = self.next_packet(uplink, slot) else {
+                self.retire_if_done(uplink, slot);
+                continue;
+            };
+            let flow = &self.flows.senders[slot];
+            let transport = &self.transports[flow.transport];
+            let card = &mut self.cards[uplink.host()];
+            if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
+                card.make_ready(&mut self.flows, slot);
+            }
+            if !card.is_paused(uplink.packet(packet).priority) {
+                return Some(packet);
+            }
+            card.queue.push_back(packet);
+        }
+    }
+
+    /// Makes the flow's next packet, if its window allows one.
+    #[inline]
+    pub(super) fn next_packet(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) -> Option<PacketId> {
+        let flow = &mut self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
+        let sent_before = u64::from(flow.sender.counters().sent);
+        let segment = flow.sender.poll_transmit(&transport.tcp, uplink.now())?;
+        let packet = data_packet(flow, transport, segment, sent_before, uplink.now());
+        flow.in_network += 1;
+        let id = uplink.create(packet);
+        self.arm_sender(uplink, slot);
+        Some(id)
+    }
+}
+
+#[inline]
+fn data_packet(
+    flow: &SenderSlot,
+    transport: &Transport,
+    segment: Segment,
+    sent_before: u64,
+    now: Time,
+) -> Packet {
+    let (wire, kind, tiny) = if segment.syn {
+        (transport.ack + SYN_EXTRA_BYTES, Kind::Syn, true)
+    } else {
+        let last = segment.seq + 1 == flow.total;
+        let payload = if last { flow.last_payload } else { transport.segment };
+        (frame_bytes(payload, transport), Kind::Data, payload <= transport.control_max_payload)
+    };
+    // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the public ns-3 code do).
+    let bytes_before = sent_before * u64::from(transport.segment);
+    let flags = if segment.syn {
+        control_flags(kind, transport, flow.explicit_path)
+    } else {
+        Flags::of_kind(kind)
+            .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
+            .with_if(flow.explicit_path, Flags::EXPLICIT_PATH)
+            .with_if(bytes_before < transport.unscheduled_bytes, Flags::UNSCHEDULED)
+            .with_if(segment.retransmission, Flags::RETRANSMISSION)
+    };
+    let mut notes = 0;
+    if transport.wants_telemetry && !segment.syn {
+        notes |= Packet::WANTS_TELEMETRY;
+    }
+    if bytes_before < transport.small_bytes && !segment.syn {
+        notes |= Packet::SMALL;
+    }
+    let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
+    let passed = u8::try_from(passed).expect("a port has at most 32 queues");
+    Packet {
+        sent: now,
+        flow: flow.handle,
+        seq: segment.seq,
+        sack_first: 0,
+        path: flow.path,
+        wire,
+        sack_count: notes,
+        dst: flow.dst,
+        flags,
+        priority: if tiny { transport.control_priority } else { flow.priority + passed },
+    }
+}
+
+/// Bytes on the wire of a segment with this payload.
+#[inline]
+fn frame_bytes(payload: u32, transport: &Transport) -> u16 {
+    u16::try_from(payload).expect("the scenario's limit on segments was checked") + transport.header
+}
+
+#[inline]
+pub(super) fn control_flags(kind: Kind, transport: &Transport, explicit_path: bool) -> Flags {
+    Flags::of_kind(kind)
+        .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
+        .with_if(transport.control_unscheduled, Flags::UNSCHEDULED)
+        .with_if(explicit_path, Flags::EXPLICIT_PATH)
+}

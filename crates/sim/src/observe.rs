@@ -1,0 +1,192 @@
+//! From state to rows: flows and queries as they end, samples as they are due, everything else at the end.
+//!
+//! What is recorded here changes nothing in the network, and sees it through a [`View`] that cannot.
+
+pub(crate) mod explain;
+mod links;
+mod switches;
+
+use crate::SimError;
+use crate::demand::queries::{Queries, Query};
+use crate::host::{FlowAccount, Hosts};
+use crate::ids::{HostId, LinkId, SwitchId, Table};
+use crate::switch::{Sent, SwitchNode};
+use crate::world::World;
+use bufferlab_metrics::{DelayHistogram, FlowRow, FlowState, ProgressRow, QueryRow, RunSink};
+use bufferlab_scenario::{OutputSpec, Topology};
+use bufferlab_units::{BitRate, Time};
+use bufferlab_workload::FlowSpec;
+use explain::Explainer;
+
+/// A network, to look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) hosts: &'a Hosts,
+    pub(crate) switches: &'a Table<SwitchId, SwitchNode>,
+    pub(crate) topology: &'a Topology,
+}
+
+/// What a run records beyond what a switch records of itself.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub(crate) output: OutputSpec,
+    /// Names of the classes of flows.
+    pub(crate) classes: Vec<String>,
+    /// When flows stop arriving.
+    duration: Time,
+    /// The link that leads to each host.
+    downlinks: Table<HostId, LinkId>,
+    /// By queue and class (`queue * classes + class`); empty where delays are not measured.
+    delays: Table<SwitchId, Vec<DelayHistogram>>,
+    /// Rows of flows that have ended since rows were last handed over.
+    ended: Vec<FlowRow>,
+    flows_finished: u64,
+    /// Explains events, where that was asked for.
+    pub(crate) explainer: Option<Explainer>,
+}
+
+impl Records {
+    pub(crate) fn new(
+        output: OutputSpec,
+        classes: Vec<String>,
+        duration: Time,
+        downlinks: Table<HostId, LinkId>,
+        switches: &Table<SwitchId, SwitchNode>,
+    ) -> Self {
+        let cells =
+            |node: &SwitchNode| vec![DelayHistogram::default(); node.record.queues.len() * classes.len()];
+        let delays = if output.delays { switches.iter().map(cells).collect() } else { Table::default() };
+        let (ended, flows_finished, explainer) = (Vec::new(), 0, None);
+        Self { output, classes, duration, downlinks, delays, ended, flows_finished, explainer }
+    }
+
+    /// Flows that have ended.
+    pub(crate) fn flows_finished(&self) -> u64 {
+        self.flows_finished
+    }
+
+    /// Whether queueing delays are recorded.
+    #[inline]
+    pub(crate) fn measures_delays(&self) -> bool {
+        self.output.delays
+    }
+
+    /// Counts how long a packet of this class that leaves a switch now was stored.
+    pub(crate) fn note_delay(&mut self, node: &SwitchNode, sent: Sent, class: u16) {
+        let at = usize::from(sent.queue.0) * self.classes.len() + usize::from(class);
+        self.delays[node.id][at].add(node.record.last_sojourn.as_ns());
+    }
+
+    /// A flow has ended.
+    pub(crate) fn note_end(&mut self, world: &World, account: &FlowAccount) {
+        self.flows_finished += 1;
+        self.ended.push(self.flow_row(world, account));
+    }
+
+    /// Hands rows of what has ended to the sink.
+    pub(crate) fn flush(
+        &mut self,
+        world: &World,
+        queries: &mut Queries,
+        sink: &mut dyn RunSink,
+    ) -> Result<(), SimError> {
+        for row in self.ended.drain(..) {
+            sink.flow(&row)?;
+        }
+        for (number, query) in queries.take_finished() {
+            sink.query(&self.query_row(world, number, &query, !query.lossy))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what has not ended by the end of the run.
+    pub(crate) fn write_unfinished(
+        &self,
+        view: View<'_>,
+        queries: &Queries,
+        sink: &mut dyn RunSink,
+    ) -> Result<(), SimError> {
+        for slot in view.hosts.flows().live_slots() {
+            sink.flow(&self.flow_row(view.world, &view.hosts.account(slot)))?;
+        }
+        for (number, query) in queries.in_progress() {
+            sink.query(&self.query_row(view.world, number, query, false))?;
+        }
+        Ok(())
+    }
+
+    /// Samples every live flow: what has been delivered of it.
+    fn sample_flows(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        for slot in view.hosts.flows().live_slots() {
+            let info = view.hosts.flows().info(slot);
+            sink.progress(&ProgressRow {
+                time_ns: view.world.now().as_ns(),
+                flow_id: info.number,
+                class: info.spec.class,
+                delivered_bytes: view.hosts.delivered_bytes(slot),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn flow_row(&self, world: &World, account: &FlowAccount) -> FlowRow {
+        let (spec, sending) = (&account.spec, account.sending);
+        let (src, dst) = (HostId::new(spec.src), HostId::new(spec.dst));
+        let rate = world.links()[src.uplink()].rate.min(self.receive_rate(world, dst));
+        let base = self.output.base_rtt.unwrap_or_else(|| world.routes().base_rtt(src, dst));
+        let (base_ns, payload_ns) = (base.0 as f64 / 1e3, account.ideal_bytes as f64 * 8e9 / rate.0 as f64);
+        let ideal_ns = base_ns + sending.map_or(payload_ns, |sending| payload_ns.max(sending.0 as f64 / 1e3));
+        let fct = account.completed.map(|at| at - spec.start);
+        FlowRow {
+            flow_id: account.number,
+            class: spec.class,
+            query_id: (spec.query != FlowSpec::NO_QUERY).then_some(spec.query),
+            src_host: spec.src,
+            dst_host: spec.dst,
+            size_bytes: account.size_bytes,
+            start_ns: spec.start.as_ns(),
+            sending_ns: sending.map(Time::as_ns),
+            state: match fct {
+                Some(_) => FlowState::Finished,
+                None if account.is_lossy => FlowState::Lossy,
+                None => FlowState::Unfinished,
+            },
+            fct_ns: fct.map(Time::as_ns),
+            ideal_ns,
+            slowdown: fct.map(|fct| fct.0 as f64 / 1e3 / ideal_ns),
+            sent_packets: u64::from(account.counters.sent),
+            retransmitted_packets: u64::from(account.counters.retransmitted),
+            timeouts: account.counters.timeouts,
+            marked_packets: account.marked_packets,
+            dropped_packets: u64::from(account.dropped_packets),
+        }
+    }
+
+    fn query_row(&self, world: &World, number: u32, query: &Query, complete: bool) -> QueryRow {
+        let client = HostId::new(query.client);
+        let rate = self.receive_rate(world, client);
+        // Which servers answer is not kept: the client's longest base round trip stands for theirs.
+        let base = self.output.base_rtt.unwrap_or_else(|| world.routes().longest_base_rtt(client));
+        let ideal_ns = base.0 as f64 / 1e3 + query.bytes as f64 * 8e9 / rate.0 as f64;
+        let qct = complete.then(|| query.last - query.start);
+        QueryRow {
+            query_id: number,
+            class: query.class,
+            client_host: query.client,
+            fan_in: query.expected.unwrap_or(query.started),
+            request_bytes: query.bytes,
+            start_ns: query.start.as_ns(),
+            qct_ns: qct.map(Time::as_ns),
+            ideal_ns,
+            slowdown: qct.map(|qct| qct.0 as f64 / 1e3 / ideal_ns),
+            dropped_packets: query.dropped,
+            timeouts: query.timeouts,
+        }
+    }
+
+    /// The rate at which a host can receive.
+    fn receive_rate(&self, world: &World, host: HostId) -> BitRate {
+        world.links()[self.downlinks[host]].rate
+    }
+}

@@ -1,0 +1,233 @@
+//! Explanations of single events: which limit bound, who held the buffer, what other policies would have decided.
+
+use super::View;
+use crate::ids::{FlowHandle, SwitchId};
+use crate::switch::{Seen, Slice};
+use bufferlab_core::{Account, IngressId, Opinion, QueueId, Tags, Verdict};
+use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
+use bufferlab_units::Time;
+use std::collections::BTreeMap;
+
+/// Largest holders of each kind that an explanation names.
+const HOLDERS: usize = 5;
+
+/// What kind of event is to be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainedEvent {
+    /// A packet was refused on arrival.
+    Drop,
+    /// A packet was marked on arrival.
+    Mark,
+    /// A stored packet was removed.
+    Eviction,
+    /// Either kind of loss: refused or removed.
+    Loss,
+    /// A switch paused the sender behind an ingress queue.
+    Pause,
+}
+
+impl ExplainedEvent {
+    /// The name in tables and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Mark => "mark",
+            Self::Eviction => "eviction",
+            Self::Loss => "loss",
+            Self::Pause => "pause",
+        }
+    }
+
+    /// Whether this kind takes in `event`.
+    fn covers(self, event: Self) -> bool {
+        self == event || (self == Self::Loss && matches!(event, Self::Drop | Self::Eviction))
+    }
+}
+
+/// Which events of a run are to be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainRequest {
+    /// Of this kind.
+    pub event: ExplainedEvent,
+    /// At this switch (index); `None`: at any.
+    pub switch: Option<u32>,
+    /// At this port; `None`: at any.
+    pub port: Option<u16>,
+    /// Not before.
+    pub from: Time,
+    /// Pass over so many of them first.
+    pub skip: u64,
+    /// Explain so many.
+    pub count: u64,
+    /// End the run after the last one.
+    pub then_stop: bool,
+}
+
+impl ExplainRequest {
+    /// The first `count` losses anywhere; the run goes on.
+    #[must_use]
+    pub fn losses(count: u64) -> Self {
+        let event = ExplainedEvent::Loss;
+        Self { event, switch: None, port: None, from: Time::ZERO, skip: 0, count, then_stop: false }
+    }
+}
+
+/// Collects the explanations of a run.
+#[derive(Debug)]
+pub(crate) struct Explainer {
+    request: ExplainRequest,
+    passed: u64,
+    pub(crate) found: Vec<Explanation>,
+}
+
+/// An event as the engine meets it.
+pub(crate) struct Sighting {
+    pub(crate) event: ExplainedEvent,
+    pub(crate) switch: SwitchId,
+    pub(crate) seen: Seen,
+    pub(crate) reason: &'static str,
+    /// For a pause: the ingress queue whose sender must stop.
+    pub(crate) ingress: Option<IngressId>,
+}
+
+impl Explainer {
+    pub(crate) fn new(request: ExplainRequest) -> Self {
+        Self { request, passed: 0, found: Vec::new() }
+    }
+
+    /// Every wanted event has been explained, and the run is to end with that.
+    pub(crate) fn is_satisfied(&self) -> bool {
+        self.request.then_stop && self.found.len() as u64 >= self.request.count
+    }
+
+    /// Explains an event if it is among the wanted ones. The buffer is as it was when the decision was made, for an
+    /// eviction as it is after it. `classes`: names of the classes of flows.
+    #[cold]
+    pub(crate) fn witness(&mut self, view: View<'_>, classes: &[String], sighting: &Sighting) {
+        let node = &view.switches[sighting.switch];
+        let (slice, queue) = node.at(sighting.seen.queue);
+        let buffer = slice.core.buffer();
+        let (port, priority) = match sighting.ingress {
+            None => node.port_and_priority(sighting.seen.queue),
+            Some(ingress) => buffer.port_and_priority(QueueId(ingress.0)),
+        };
+        if !self.wants(view, sighting, port) {
+            return;
+        }
+        let packet = &view.world.packets()[sighting.seen.packet];
+        let tags = packet.tags();
+        // A marked packet is already stored; what was compared is the length before it.
+        let size_bytes = u64::from(sighting.seen.size);
+        let own = if sighting.event == ExplainedEvent::Mark { size_bytes } else { 0 };
+        let inputs = inputs(slice, queue, sighting.ingress);
+        let info = view.hosts.flow(packet.flow);
+        let opinions = node.opinions(sighting.seen.queue);
+        self.found.push(Explanation {
+            time_ns: view.world.now().as_ns(),
+            switch: sighting.switch.0,
+            port,
+            priority,
+            event: sighting.event.name(),
+            reason: sighting.reason,
+            policy: slice.policy.0.clone(),
+            params: slice.policy.1.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
+            class: info.spec.class,
+            flow_id: info.number,
+            size_bytes,
+            tags: Tags::names(tags).collect(),
+            queue_bytes: match sighting.ingress {
+                None => buffer.queue_bytes(queue) - own,
+                Some(ingress) => buffer.ingress_bytes(ingress),
+            },
+            limit_bytes: limit(slice, sighting.event, queue, tags, &inputs),
+            occupancy_bytes: buffer.occupancy() - own,
+            buffer_bytes: buffer.capacity(),
+            inputs,
+            holders: holders(view, classes, slice),
+            opinions: opinions.iter().map(|opinion| describe(opinion, slice)).collect(),
+        });
+    }
+
+    /// Whether an event at `port` is among the wanted ones; those to be passed over are counted.
+    fn wants(&mut self, view: View<'_>, sighting: &Sighting, port: u16) -> bool {
+        let request = &self.request;
+        let is_wanted = request.event.covers(sighting.event)
+            && request.switch.is_none_or(|switch| switch == sighting.switch.0)
+            && request.port.is_none_or(|wanted| wanted == port)
+            && request.from <= view.world.now()
+            && (self.found.len() as u64) < request.count;
+        self.passed += u64::from(is_wanted);
+        is_wanted && self.passed > request.skip
+    }
+}
+
+/// What the policy looked at. Policies with lossless classes report the ingress queue of that number.
+fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'static str, f64)> {
+    let mut inputs = Vec::new();
+    let probed = ingress.map_or(queue, |ingress| QueueId(ingress.0));
+    slice.core.policy().probe(probed, slice.core.buffer(), &mut |name, value| inputs.push((name, value)));
+    inputs
+}
+
+/// The limit that was compared with (bytes).
+fn limit(
+    slice: &Slice,
+    event: ExplainedEvent,
+    queue: QueueId,
+    tags: Tags,
+    inputs: &[(&'static str, f64)],
+) -> Option<u64> {
+    match event {
+        ExplainedEvent::Mark => slice.core.marker().map(|marker| marker.config().kmin),
+        ExplainedEvent::Drop | ExplainedEvent::Eviction | ExplainedEvent::Loss => {
+            slice.core.threshold(queue, tags)
+        }
+        ExplainedEvent::Pause => {
+            inputs.iter().find(|(name, _)| *name == "pause_threshold").map(|(_, bytes)| *bytes as u64)
+        }
+    }
+}
+
+/// The largest holders of a buffer by port, queue, class and flow.
+fn holders(view: View<'_>, classes: &[String], slice: &Slice) -> Vec<Holder> {
+    let buffer = slice.core.buffer();
+    let mut shares: [BTreeMap<String, (u64, u64)>; 4] = Default::default();
+    for queue in buffer.queue_ids() {
+        let (port, priority) = slice.port_and_priority(queue);
+        for stored in buffer.packets(queue) {
+            let info = view.hosts.flow(FlowHandle(stored.flow));
+            let class = classes[usize::from(info.spec.class)].clone();
+            let flow = info.number.to_string();
+            let names = [port.to_string(), format!("{port}.{priority}"), class, flow];
+            for (share, name) in shares.iter_mut().zip(names) {
+                let entry = share.entry(name).or_default();
+                entry.0 += u64::from(stored.size);
+                entry.1 += 1;
+            }
+        }
+    }
+    let kinds = ["port", "queue", "class", "flow"];
+    let mut holders = Vec::new();
+    for (kind, share) in kinds.into_iter().zip(shares) {
+        let mut list: Vec<_> = share.into_iter().collect();
+        list.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+        let largest = list.into_iter().take(HOLDERS);
+        holders.extend(largest.map(|(name, (bytes, packets))| Holder { kind, name, bytes, packets }));
+    }
+    holders
+}
+
+fn describe(opinion: &Opinion, slice: &Slice) -> PolicyOpinion {
+    let verdict = match opinion.verdict {
+        Verdict::Admit(Account::Shared | Account::Minimum) => "admit".to_owned(),
+        Verdict::Admit(Account::Reserved) => "admit (reserved space)".to_owned(),
+        Verdict::Admit(Account::Headroom) => "admit (headroom)".to_owned(),
+        Verdict::Drop(reason) => reason.name().to_owned(),
+        Verdict::Evict { victim, .. } => {
+            let (port, priority) = slice.port_and_priority(victim);
+            format!("evict from {port}.{priority}")
+        }
+    };
+    PolicyOpinion { policy: opinion.policy, verdict, threshold_bytes: opinion.threshold }
+}

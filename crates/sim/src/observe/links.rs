@@ -1,0 +1,61 @@
+//! Rows of links.
+
+use super::{Records, View};
+use crate::SimError;
+use crate::ids::{Id, LinkId, SwitchId};
+use crate::world::link::{End, Link};
+use bufferlab_metrics::{LinkRow, RunSink};
+use bufferlab_scenario::Topology;
+
+impl Records {
+    pub(crate) fn write_links(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        for link in view.world.links().ids() {
+            sink.link(&self.link_row(view, link))?;
+        }
+        Ok(())
+    }
+
+    fn link_row(&self, view: View<'_>, id: LinkId) -> LinkRow {
+        let (links, topology) = (view.world.links(), view.topology);
+        let link = &links[id];
+        let name = |end: End| match end {
+            End::Host(host) => topology.hosts[host.index()].clone(),
+            End::Switch(switch, _) => topology.switches[switch.index()].clone(),
+        };
+        let same_ends = |other: &&Link| same_node(other.from, link.from) && same_node(other.to, link.to);
+        let parallel = links.as_slice()[..id.index()].iter().filter(same_ends).count();
+        let capacity_bits = link.rate.0 as f64 * self.duration.as_secs_f64();
+        LinkRow {
+            from: name(link.from),
+            to: name(link.to),
+            parallel: u16::try_from(parallel).expect("a switch has at most 65,535 ports"),
+            role: role(topology, link),
+            rate_bps: link.rate.0,
+            tx_packets: link.tx_packets,
+            tx_bytes: link.tx_bytes,
+            marked_packets: link.marked_packets,
+            utilisation: link.phase_bytes as f64 * 8.0 / capacity_bits,
+            offered_bytes: link.phase_offered,
+            lost_packets: link.lost_packets,
+        }
+    }
+}
+
+fn role(topology: &Topology, link: &Link) -> &'static str {
+    let tier = |switch: SwitchId| topology.tiers[switch.index()];
+    match (link.from, link.to) {
+        (End::Host(_), _) => "host-up",
+        (_, End::Host(_)) => "host-down",
+        (End::Switch(a, _), End::Switch(b, _)) if tier(a) < tier(b) => "up",
+        (End::Switch(a, _), End::Switch(b, _)) if tier(a) > tier(b) => "down",
+        _ => "peer",
+    }
+}
+
+fn same_node(one: End, other: End) -> bool {
+    match (one, other) {
+        (End::Host(a), End::Host(b)) => a == b,
+        (End::Switch(a, _), End::Switch(b, _)) => a == b,
+        _ => false,
+    }
+}

@@ -1,0 +1,367 @@
+//! A switch of the network: the core's pipeline, the links of its ports, and what is recorded of it.
+//!
+//! A switch handles one event at a time and reaches nothing but itself and its [`Ports`]. What else an event leads to
+//! (packets that are lost, pauses, a timer) it leaves in its [`Effects`].
+
+mod effects;
+mod record;
+mod slice;
+
+pub(crate) use effects::{Evicted, Refused, Seen};
+pub(crate) use slice::{QueuePlace, Slice};
+
+use crate::FailedPolicy;
+use crate::ids::{LinkId, PacketId, SwitchId};
+use crate::world::Ports;
+use crate::world::packet::{self, Flags};
+use bufferlab_core::{Admission, DropReason, Ecn, Opinion, Packet, Panel, QueueId, Transmission};
+use bufferlab_transport::HopReport;
+use bufferlab_units::Time;
+use record::{Listener, Place, SwitchRecord};
+
+/// How a switch's ports hang on links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PortLinks {
+    /// Link of port 0; the ports' links follow each other.
+    pub(crate) first: LinkId,
+    /// Bytes of a frame that are not charged.
+    pub(crate) uncharged: u32,
+}
+
+/// A packet that has just left a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) packet: PacketId,
+    pub(crate) queue: QueueId,
+}
+
+/// One switch.
+#[derive(Debug)]
+pub(crate) struct SwitchNode {
+    pub(crate) id: SwitchId,
+    /// Its first memory: nearly always the only one. In every memory ports and queues are counted from zero; all
+    /// others count over the switch.
+    pub(crate) first: Slice,
+    /// The other memories.
+    more: Vec<Slice>,
+    /// Bystanders of each slice, where events are to be explained.
+    panels: Vec<Panel>,
+    /// One memory and no bystanders: the record listens directly.
+    plain: bool,
+    /// Ports of each slice; the last one may have fewer.
+    ports_per_slice: u16,
+    /// Link of port 0; the ports' links follow each other.
+    pub(crate) first_link: LinkId,
+    /// Bytes of a frame that are not charged.
+    pub(crate) uncharged: u32,
+    /// A timer for the policy's next timeout is set. If not, an arrival may bring one.
+    timer_set: bool,
+    pub(crate) record: SwitchRecord,
+}
+
+impl SwitchNode {
+    /// A switch of these memories, in the order of their ports.
+    pub(crate) fn new(id: SwitchId, slices: Vec<Slice>, ports_per_slice: u16, links: PortLinks) -> Self {
+        let queues: usize = slices.iter().map(|slice| slice.core.buffer().queue_ids().count()).sum();
+        let ports: u16 = slices.iter().map(|slice| slice.core.buffer().ports()).sum();
+        let mut slices = slices.into_iter();
+        let first = slices.next().expect("a switch has a memory");
+        let more: Vec<_> = slices.collect();
+        let mut node = Self {
+            id,
+            first,
+            plain: more.is_empty(),
+            more,
+            panels: Vec::new(),
+            ports_per_slice,
+            first_link: links.first,
+            uncharged: links.uncharged,
+            timer_set: false,
+            record: SwitchRecord::new(usize::from(ports), queues),
+        };
+        node.timer_set = node.poll_timeout().is_some();
+        node
+    }
+
+    /// From now on all registered policies watch every slice.
+    pub(crate) fn watch(&mut self) {
+        let panel = |slice: &Slice| Panel::new(&slice.shape, (&slice.policy.0, &slice.policy.1));
+        self.panels = self.slices().map(panel).collect();
+        self.plain = false;
+    }
+
+    /// What bystanders think of the arrival that the slice of `queue` was shown last.
+    pub(crate) fn opinions(&self, queue: QueueId) -> &[Opinion] {
+        let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;
+        self.panels.get(index).map_or(&[], Panel::opinions)
+    }
+
+    /// All memories.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &Slice> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// The slice of `queue`, and the queue's number there.
+    pub(crate) fn at(&self, queue: QueueId) -> (&Slice, QueueId) {
+        let slice = self.slices().take_while(|slice| slice.first_queue <= queue.0).last();
+        let slice = slice.expect("the first begins at 0");
+        (slice, QueueId(queue.0 - slice.first_queue))
+    }
+
+    /// Port and priority of a queue, both counted over the switch.
+    pub(crate) fn port_and_priority(&self, queue: QueueId) -> (u16, u8) {
+        let (slice, local) = self.at(queue);
+        slice.port_and_priority(local)
+    }
+
+    /// All queues of the switch with their slices, ports and priorities.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = QueuePlace<'_>> {
+        self.slices().flat_map(|slice| {
+            let buffer = slice.core.buffer();
+            buffer.queue_ids().map(move |local| {
+                let (port, priority) = slice.port_and_priority(local);
+                QueuePlace { slice, local, queue: QueueId(slice.first_queue + local.0), port, priority }
+            })
+        })
+    }
+
+    /// How many ports it has.
+    pub(crate) fn ports(&self) -> u16 {
+        self.slices().map(|slice| slice.core.buffer().ports()).sum()
+    }
+
+    /// Bytes stored in all slices.
+    pub(crate) fn occupancy(&self) -> u64 {
+        self.slices().map(|slice| slice.core.buffer().occupancy()).sum()
+    }
+
+    /// Bytes of memory in all slices.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.slices().map(|slice| slice.core.buffer().capacity()).sum()
+    }
+
+    /// Slice `index`, and who listens to it, where that is not the record alone.
+    #[cold]
+    fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
+        let everywhere_bytes = self.occupancy();
+        let slice = if index == 0 { &mut self.first } else { &mut self.more[index - 1] };
+        let place = Place {
+            first_port: slice.first_port,
+            first_queue: slice.first_queue,
+            elsewhere_bytes: everywhere_bytes - slice.core.buffer().occupancy(),
+        };
+        let listener = Listener { record: &mut self.record, panel: self.panels.get_mut(index), place };
+        (slice, listener)
+    }
+
+    /// A packet's last bit has reached `ingress_port`. The port that it is stored for, if it is.
+    #[inline]
+    pub(crate) fn receive(&mut self, ports: &mut Ports<'_>, ingress_port: u16, id: PacketId) -> Option<u16> {
+        let now = ports.now();
+        let Some((egress_port, packet)) = ports.route(self.id, id) else {
+            self.record.effects.lose_way(id, ingress_port);
+            return None;
+        };
+        let wanted = Packet {
+            id: id.0,
+            size: u32::from(packet.wire) - self.uncharged,
+            flow: packet.flow.0,
+            ingress_port,
+            egress_port,
+            priority: packet.priority,
+            tags: packet.tags(),
+            ecn: match packet.flags {
+                flags if !flags.has(Flags::ECN_CAPABLE) => Ecn::NotCapable,
+                flags if flags.has(Flags::MARKED) => Ecn::Marked,
+                _ => Ecn::Capable,
+            },
+        };
+        let admission = self.admit(now, &wanted);
+        self.want_timer();
+        match admission {
+            Admission::Stored { marked } => {
+                if marked {
+                    packet.flags.set(Flags::MARKED);
+                }
+                if !self.panels.is_empty() {
+                    self.record.effects.note_stored(self.seen(&wanted), marked);
+                }
+                Some(egress_port)
+            }
+            Admission::Dropped(reason) => {
+                let refused = Refused { seen: self.seen(&wanted), reason, ingress_port };
+                self.record.effects.refuse(refused);
+                None
+            }
+        }
+    }
+
+    /// `packet`, the last arrival, at the queue that it asked for.
+    #[cold]
+    fn seen(&self, packet: &Packet) -> Seen {
+        Seen { packet: PacketId(packet.id), queue: self.queue_of(packet), size: packet.size }
+    }
+
+    /// Asks the core for space.
+    #[inline]
+    fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
+        if self.plain {
+            return self.first.core.handle_arrival(now, packet, &mut self.record);
+        }
+        let (slice, mut listener) =
+            self.slice_with_listener(usize::from(packet.egress_port / self.ports_per_slice));
+        slice.core.handle_arrival(now, &slice.localised(packet), &mut listener)
+    }
+
+    /// The link of `port` is idle: sends what the scheduler chooses, and tells what that is.
+    #[inline]
+    pub(crate) fn send(&mut self, ports: &mut Ports<'_>, port: u16) -> Option<Sent> {
+        let sent = self.poll_transmit(ports.now(), port)?;
+        let more = self.wants_to_send(port);
+        let id = PacketId(sent.packet);
+        if sent.marked {
+            let packet = ports.packet_mut(id);
+            if packet.flags.has(Flags::ECN_CAPABLE) {
+                packet.flags.set(Flags::MARKED);
+            }
+        }
+        if ports.wants_reports() {
+            self.report_hop(ports, port, &sent);
+        }
+        ports.transmit(port, id, more);
+        Some(Sent { packet: id, queue: sent.queue })
+    }
+
+    /// Tells a packet that leaves now, and asks for it, of its queue and its port.
+    #[cold]
+    fn report_hop(&mut self, ports: &mut Ports<'_>, port: u16, sent: &Transmission) {
+        let id = PacketId(sent.packet);
+        if !ports.packet_mut(id).has_note(packet::Packet::WANTS_TELEMETRY) {
+            return;
+        }
+        let (slice, queue) = self.at(sent.queue);
+        let left_behind = slice.core.buffer().queue_bytes(queue);
+        let (link, rate, sent_bytes) = ports.sent_through(port);
+        let queue_bytes = u32::try_from(left_behind).unwrap_or(u32::MAX);
+        ports.report(id, HopReport { queue_bytes, port: link.0, sent_bytes, at: ports.now(), rate });
+    }
+
+    /// Takes the next packet for `port` out of its queue because nobody will ever send it.
+    pub(crate) fn discard_next(&mut self, now: Time, port: u16) -> Option<PacketId> {
+        self.poll_transmit(now, port).map(|sent| PacketId(sent.packet))
+    }
+
+    /// Asks for the policy's timer, if it has a timeout and no timer is set.
+    #[inline]
+    fn want_timer(&mut self) {
+        if self.timer_set {
+            return;
+        }
+        if let Some(next) = self.poll_timeout() {
+            self.timer_set = true;
+            self.record.effects.set_timer(next);
+        }
+    }
+
+    /// The policy's timer has fired.
+    pub(crate) fn handle_policy_timer(&mut self, now: Time) {
+        self.handle_timeout(now);
+        self.timer_set = false;
+        self.want_timer();
+    }
+
+    /// A watchdog ignores the pauses of `priority` at `port` from now on. `discard`: what is stored for it is
+    /// removed, and what comes of it is refused.
+    pub(crate) fn override_pauses(&mut self, now: Time, port: u16, priority: u8, discard: bool) {
+        self.handle_pause(port, priority, false);
+        if discard {
+            self.first.core.set_discarding(port, priority, true);
+            let queue = self.first.core.buffer().queue_of(port, priority);
+            self.flush(now, queue, DropReason::Watchdog);
+        }
+    }
+
+    /// Pauses hold again.
+    pub(crate) fn obey_pauses(&mut self, port: u16, priority: u8, is_paused: bool) {
+        self.first.core.set_discarding(port, priority, false);
+        self.handle_pause(port, priority, is_paused);
+    }
+
+    /// The queue that `packet` asked for, if it was the last arrival.
+    fn queue_of(&self, packet: &Packet) -> QueueId {
+        let index = usize::from(packet.egress_port / self.ports_per_slice);
+        let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
+        QueueId(slice.first_queue + slice.core.queue_of(&slice.localised(packet)).0)
+    }
+
+    /// What the idle `port` sends next.
+    #[inline]
+    fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
+        if self.plain {
+            return self.first.core.poll_transmit(now, port, &mut self.record);
+        }
+        let (slice, mut listener) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
+        let port = port - slice.first_port;
+        let sent = slice.core.poll_transmit(now, port, &mut listener)?;
+        let queue = QueueId(sent.queue.0 + slice.first_queue);
+        Some(Transmission { queue, ..sent })
+    }
+
+    /// Whether `port` has a packet that it may send.
+    #[inline]
+    fn wants_to_send(&self, port: u16) -> bool {
+        if self.plain {
+            return self.first.core.wants_to_send(port);
+        }
+        let index = usize::from(port / self.ports_per_slice);
+        let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
+        slice.core.wants_to_send(port - slice.first_port)
+    }
+
+    /// The neighbour behind `port` allows or forbids sending `priority`.
+    pub(crate) fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
+        let (slice, _) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
+        slice.core.handle_pause(port - slice.first_port, priority, paused);
+    }
+
+    /// Removes all packets of `queue` without sending them: they are in the record then.
+    fn flush(&mut self, now: Time, queue: QueueId, reason: DropReason) {
+        let (slice, mut listener) = self.slice_with_listener(0);
+        slice.core.flush(now, queue, reason, &mut listener);
+    }
+
+    /// What is wrong with a policy of this switch, which is called `name`; told once.
+    #[cold]
+    pub(crate) fn take_failure(&mut self, name: &str) -> Option<FailedPolicy> {
+        std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
+            let failure = slice.core.take_failure()?;
+            Some(FailedPolicy {
+                policy: slice.policy.0.clone(),
+                switch: name.to_owned(),
+                queue: failure.queue.map(|queue| slice.port_and_priority(queue)),
+                time: failure.now,
+                failure,
+            })
+        })
+    }
+
+    /// When a policy must be called next.
+    #[inline]
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
+        let first = self.first.core.poll_timeout();
+        if self.more.is_empty() {
+            return first;
+        }
+        self.more.iter().filter_map(|slice| slice.core.poll_timeout()).chain(first).min()
+    }
+
+    /// Time has reached [`Self::poll_timeout`].
+    fn handle_timeout(&mut self, now: Time) {
+        for index in 0..=self.more.len() {
+            let (slice, mut listener) = self.slice_with_listener(index);
+            if slice.core.poll_timeout().is_some_and(|due| due <= now) {
+                slice.core.handle_timeout(now, &mut listener);
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! What lies between hosts and switches: time, links with the packets on them, the ways that these take, and timers.
+//!
+//! A host reaches it through its [`Uplink`], a switch through its [`Ports`]. These are all that either may touch
+//! beyond its own state: its own links, the packets that are at it, timers of its own. So no host or switch can reach
+//! another but over a link.
+
+pub(crate) mod base_rtt;
+pub(crate) mod calendar;
+pub(crate) mod link;
+pub(crate) mod packet;
+pub(crate) mod routing;
+pub(crate) mod telemetry;
+pub(crate) mod timers;
+
+use crate::ids::{FlowSlot, HostId, LinkId, PacketId, SwitchId, Table};
+use crate::world::calendar::{Calendar, Kind};
+use crate::world::link::{End, Link};
+use crate::world::packet::{Flags, Packet, Slab};
+use crate::world::routing::Routes;
+use crate::world::telemetry::Telemetry;
+use crate::world::timers::{Timer, Timers};
+use bufferlab_transport::HopReport;
+use bufferlab_units::{BitRate, Time};
+
+/// Time, links, packets, routes, timers.
+#[derive(Debug)]
+pub(crate) struct World {
+    now: Time,
+    calendar: Calendar,
+    packets: Slab,
+    telemetry: Telemetry,
+    links: Table<LinkId, Link>,
+    routes: Routes,
+    timers: Timers,
+    packet_hops: u64,
+}
+
+/// What comes next in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkEvent {
+    /// The first packet on the link has arrived.
+    Delivery(LinkId),
+    /// The link has finished a transmission, and more waits for it.
+    TransmissionComplete(LinkId),
+}
+
+impl World {
+    pub(crate) fn new(
+        calendar: Calendar,
+        links: Table<LinkId, Link>,
+        routes: Routes,
+        timers: Timers,
+        telemetry: Telemetry,
+    ) -> Self {
+        let (now, packets) = (Time::ZERO, Slab::default());
+        Self { now, calendar, packets, telemetry, links, routes, timers, packet_hops: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Nothing happens until then.
+    #[inline]
+    pub(crate) fn advance_to(&mut self, time: Time) {
+        self.now = time;
+    }
+
+    /// Packets that crossed a link so far.
+    pub(crate) fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
+    /// Time of the next event of a link; [`Time::MAX`] if there is none.
+    #[inline]
+    pub(crate) fn next_link_event(&mut self) -> Time {
+        self.calendar.next_time()
+    }
+
+    /// Takes the next event of a link, of which [`Self::next_link_event`] has said that it exists; time goes on to it.
+    #[inline]
+    pub(crate) fn take_link_event(&mut self) -> LinkEvent {
+        let (time, kind, link) = self.calendar.pop();
+        self.now = time;
+        match kind {
+            Kind::Delivery => LinkEvent::Delivery(link),
+            Kind::TransmissionComplete => LinkEvent::TransmissionComplete(link),
+        }
+    }
+
+    /// Takes the first packet off a link; tells where it arrives. `Err`: it is lost, because the link went down with
+    /// it.
+    #[inline]
+    pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
+        let link = &mut self.links[id];
+        let (_, packet) = link.pipe.pop_front().expect("a delivery has its packet");
+        let to = link.to;
+        if let Some(&(next, _)) = link.pipe.front() {
+            self.calendar.push(next, Kind::Delivery, id);
+        }
+        if link.head_is_lost {
+            link.head_is_lost = false;
+            link.lost_packets += 1;
+            return Err(packet);
+        }
+        Ok((to, packet))
+    }
+
+    /// A link has finished a transmission: tells who may send now, if anybody.
+    #[inline]
+    pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
+        let link = &mut self.links[id];
+        if link.busy_until > self.now {
+            // A pause frame went first.
+            self.calendar.push(link.busy_until, Kind::TransmissionComplete, id);
+            return None;
+        }
+        link.waiting = false;
+        (!link.down).then_some(link.from)
+    }
+
+    /// Something waits for link `id`: true if it is idle and may send now; otherwise its sender will be asked when
+    /// its transmission is complete.
+    #[inline]
+    pub(crate) fn claim(&mut self, id: LinkId) -> bool {
+        let link = &mut self.links[id];
+        if link.waiting || link.down {
+            return false;
+        }
+        if link.busy_until <= self.now {
+            return true;
+        }
+        link.waiting = true;
+        let at = link.busy_until;
+        self.calendar.push(at, Kind::TransmissionComplete, id);
+        false
+    }
+
+    /// Puts a packet on link `id`, which is idle. `more`: something waits behind it.
+    #[inline]
+    fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
+        let meta = &self.packets[packet];
+        let marked = meta.flags.has(Flags::MARKED);
+        let link = &mut self.links[id];
+        let (arrival, alone) = link.transmit(self.now, packet, meta.wire, marked);
+        let done = link.busy_until;
+        link.waiting = more;
+        self.packet_hops += 1;
+        if alone {
+            self.calendar.push(arrival, Kind::Delivery, id);
+        }
+        if more {
+            self.calendar.push(done, Kind::TransmissionComplete, id);
+        }
+    }
+
+    /// Sends a frame of flow control over link `id`, before all that waits for it; returns when it arrives. `None`:
+    /// the link is down.
+    pub(crate) fn send_frame(&mut self, id: LinkId, bytes: u32) -> Option<Time> {
+        let link = &mut self.links[id];
+        if link.down {
+            return None;
+        }
+        link.busy_until = link.busy_until.max(self.now) + link.serializer.time(bytes);
+        Some(link.busy_until + link.delay)
+    }
+
+    #[inline]
+    pub(crate) fn links(&self) -> &Table<LinkId, Link> {
+        &self.links
+    }
+
+    pub(crate) fn links_mut(&mut self) -> &mut Table<LinkId, Link> {
+        &mut self.links
+    }
+
+    pub(crate) fn packets(&self) -> &Slab {
+        &self.packets
+    }
+
+    pub(crate) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// From now on packets take these ways.
+    pub(crate) fn reroute(&mut self, routes: Routes) {
+        self.routes = routes;
+    }
+
+    #[inline]
+    pub(crate) fn timers(&mut self) -> &mut Timers {
+        &mut self.timers
+    }
+
+    /// What host `host` may touch.
+    #[inline]
+    pub(crate) fn uplink(&mut self, host: HostId) -> Uplink<'_> {
+        Uplink { world: self, host }
+    }
+
+    /// What a switch may touch whose port 0 sends over `first`.
+    #[inline]
+    pub(crate) fn ports(&mut self, first: LinkId) -> Ports<'_> {
+        Ports { world: self, first }
+    }
+}
+
+/// What a host may touch beside itself: its link, packets that are at it, timers of hosts.
+#[derive(Debug)]
+pub(crate) struct Uplink<'a> {
+    world: &'a mut World,
+    host: HostId,
+}
+
+impl Uplink<'_> {
+    /// Whose uplink this is.
+    #[inline]
+    pub(crate) fn host(&self) -> HostId {
+        self.host
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        self.world.now
+    }
+
+    #[inline]
+    pub(crate) fn packet(&self, id: PacketId) -> &Packet {
+        &self.world.packets[id]
+    }
+
+    #[inline]
+    pub(crate) fn packet_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.world.packets[id]
+    }
+
+    /// A packet comes into being. It carries no reports.
+    #[inline]
+    pub(crate) fn create(&mut self, packet: Packet) -> PacketId {
+        let id = self.world.packets.insert(packet);
+        self.world.telemetry.begin(id);
+        id
+    }
+
+    /// A packet ceases to exist.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) {
+        self.world.packets.remove(id);
+    }
+
+    /// What switches have reported to a packet, also if it was just removed.
+    #[inline]
+    pub(crate) fn reports(&self, id: PacketId) -> &[HopReport] {
+        self.world.telemetry.of(id)
+    }
+
+    /// Something waits at the card: true if it may send now; otherwise the host is asked when its link is idle.
+    #[inline]
+    pub(crate) fn claim(&mut self) -> bool {
+        self.world.claim(self.host.uplink())
+    }
+
+    /// Sends a packet. `more`: another one waits behind it.
+    #[inline]
+    pub(crate) fn transmit(&mut self, id: PacketId, more: bool) {
+        self.world.transmit(self.host.uplink(), id, more);
+    }
+
+    /// Wakes a flow's sender: its retransmission, or the next segment of a paced flow.
+    #[inline]
+    pub(crate) fn set_sender_timer(&mut self, at: Time, slot: FlowSlot) {
+        self.world.timers.push(at, Timer::Sender(slot));
+    }
+
+    /// Wakes a sender that its pace holds back.
+    #[inline]
+    pub(crate) fn set_pace_timer(&mut self, at: Time, slot: FlowSlot) {
+        self.world.timers.push(at, Timer::Pace(slot));
+    }
+
+    /// Wakes a receiver that delays an ACK.
+    #[inline]
+    pub(crate) fn set_delayed_ack_timer(&mut self, at: Time, slot: FlowSlot) {
+        self.world.timers.push(at, Timer::DelayedAck(slot));
+    }
+
+    /// Wakes, at this very instant, a message that waited for a connection.
+    pub(crate) fn wake_message(&mut self, slot: FlowSlot) {
+        let now = self.world.now;
+        self.world.timers.push(now, Timer::Connection(slot));
+    }
+}
+
+/// What a switch may touch beside itself: the links that its ports send over, and packets that are at it.
+#[derive(Debug)]
+pub(crate) struct Ports<'a> {
+    world: &'a mut World,
+    first: LinkId,
+}
+
+impl Ports<'_> {
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        self.world.now
+    }
+
+    #[inline]
+    pub(crate) fn packet_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.world.packets[id]
+    }
+
+    /// A packet has reached `switch`: the port through which it leaves, and the packet. `None`: no way leads to its
+    /// destination.
+    #[inline]
+    pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<(u16, &mut Packet)> {
+        let packet = &mut self.world.packets[id];
+        let explicit = packet.flags.has(Flags::EXPLICIT_PATH);
+        let port = self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)?;
+        Some((port, packet))
+    }
+
+    /// Sends a packet through `port`, whose link is idle. `more`: another one waits behind it.
+    #[inline]
+    pub(crate) fn transmit(&mut self, port: u16, id: PacketId, more: bool) {
+        self.world.transmit(self.first.at_port(port), id, more);
+    }
+
+    /// Whether transports of this run want switches to report their queues.
+    #[inline]
+    pub(crate) fn wants_reports(&self) -> bool {
+        self.world.telemetry.is_wanted()
+    }
+
+    /// The link of `port`, its rate, and what it has sent so far (bytes).
+    pub(crate) fn sent_through(&self, port: u16) -> (LinkId, BitRate, u64) {
+        let id = self.first.at_port(port);
+        let link = &self.world.links[id];
+        (id, link.rate, link.tx_bytes)
+    }
+
+    /// Adds a report to a packet.
+    pub(crate) fn report(&mut self, id: PacketId, report: HopReport) {
+        self.world.telemetry.add(id, report);
+    }
+}
