@@ -5,7 +5,7 @@
 //! * [`mutants`]: whether the tests notice when the code is wrong;
 //! * [`python`]: whether the Python package builds, installs and passes;
 //! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
-//! * [`tidy`]: what no compiler checks: links, references, sizes, words, the arrows between crates.
+//! * [`tidy`]: what no compiler checks: links, references, sizes, long functions, words, the arrows between crates.
 //!
 //! Errors are sentences for the person at the terminal: nothing else reads them.
 

@@ -15,7 +15,7 @@ cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure cr
     --timeout S                  a test that runs longer hangs (300)    --list     print them only
 cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
-cargo xtask tidy                 links, references, sizes, words, pages and vectors, the arrows between crates
+cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
 ";
 
 fn main() -> ExitCode {

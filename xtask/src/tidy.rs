@@ -2,6 +2,7 @@
 //!
 //! Every check returns sentences that name the place, so that one run shows everything.
 
+mod functions;
 mod references;
 
 use crate::{metadata, output, read, root};
@@ -62,6 +63,7 @@ pub fn check() -> Result<(), String> {
     let known = Known::new(&files, &read);
     let problems = [
         sizes(&files, SIZE_MAX),
+        functions::check(&production(&files), functions::LONG),
         files.iter().flat_map(|path| in_file(path, &known)).collect(),
         scenarios(&files),
         policies(),
@@ -80,6 +82,14 @@ fn files() -> Result<Vec<String>, String> {
     let mut files: Vec<_> = listed.split_terminator('\0').map(str::to_owned).collect();
     files.retain(|path| root().join(path).is_file());
     if files.is_empty() { Err("git lists no file".to_owned()) } else { Ok(files) }
+}
+
+/// The Rust files that are no tests, examples or benches, with their text.
+fn production(files: &[String]) -> Vec<(&str, String)> {
+    let is_production =
+        |path: &&String| path.ends_with(".rs") && path.contains("/src/") && !path.contains("/tests/");
+    let texts = files.iter().filter(is_production).filter_map(|path| Some((path.as_str(), read(path).ok()?)));
+    texts.collect()
 }
 
 fn sizes(files: &[String], max: u64) -> Vec<String> {

@@ -1,0 +1,249 @@
+//! Which functions are too long, and why are they so today?
+//!
+//! A function that a reader sees on one page can be judged at once. The list of exceptions is a ratchet: it holds
+//! exactly the functions that are longer, so one that has become shorter must leave it, and none joins it without a
+//! reason.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemMod, Signature, TraitItemFn};
+
+/// A function may have this many lines, from its name to its closing brace.
+const LINES_MAX: usize = 70;
+
+/// A function that is longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Long {
+    /// Its file, relative to the root.
+    pub(super) path: &'static str,
+    pub(super) name: &'static str,
+    /// Why it is not shorter.
+    pub(super) reason: &'static str,
+}
+
+/// All of them, by file.
+pub(super) const LONG: &[Long] = &[
+    Long {
+        path: "crates/cli/src/check.rs",
+        name: "summary",
+        reason: "to be split: each part of a scenario prints lines of its own",
+    },
+    Long {
+        path: "crates/conformance/src/vectors/file.rs",
+        name: "resolve_step",
+        reason: "to be split: the step, its verdicts and what is expected after it are read in one place",
+    },
+    Long {
+        path: "crates/core/src/policy/parts/sonic.rs",
+        name: "new",
+        reason: "to be split: refuses unfit profiles before it resolves reserves and pools",
+    },
+    Long {
+        path: "crates/report/src/html/charts.rs",
+        name: "slowdown_by_size",
+        reason: "to be split: bins flows, draws three charts and their table",
+    },
+    Long {
+        path: "crates/reproduce/src/experiment.rs",
+        name: "check",
+        reason: "to be split: a rule per part of an experiment, one after the other",
+    },
+    Long {
+        path: "crates/scenario/src/read/multi_get.rs",
+        name: "multi_get",
+        reason: "to be split: reads and checks each key of a workload",
+    },
+    Long {
+        path: "crates/scenario/src/read/on_off.rs",
+        name: "burst",
+        reason: "to be split: reads and checks each key of a burst",
+    },
+    Long {
+        path: "crates/scenario/src/read/switch.rs",
+        name: "finish",
+        reason: "to be split: resolves all parts of a switch that depend on each other",
+    },
+    Long {
+        path: "crates/sim/src/traffic.rs",
+        name: "new",
+        reason: "to be split: an arm for each kind of workload, with its parameters",
+    },
+    Long {
+        path: "crates/sim/src/transports.rs",
+        name: "build_transport",
+        reason: "to be split: copies each parameter of every congestion control",
+    },
+    Long {
+        path: "crates/theory/src/calculators/alpha.rs",
+        name: "burst_alpha",
+        reason: "to be split: the steps of a derivation in order",
+    },
+    Long {
+        path: "crates/theory/src/calculators/burst_tolerance.rs",
+        name: "thresholds",
+        reason: "to be split: the steps of a derivation in order",
+    },
+    Long {
+        path: "crates/theory/src/calculators/headroom.rs",
+        name: "headroom",
+        reason: "to be split: the steps of a derivation in order",
+    },
+    Long {
+        path: "crates/theory/src/calculators/marking.rs",
+        name: "room",
+        reason: "to be split: the steps of a derivation in order",
+    },
+    Long {
+        path: "crates/theory/src/fluid/filter.rs",
+        name: "step",
+        reason: "to be split: modes, rates and the next event of a fluid step",
+    },
+    Long {
+        path: "crates/theory/src/fluid/rates.rs",
+        name: "solve_pool",
+        reason: "to be split: collects bends before it solves for the growth",
+    },
+];
+
+/// Whether functions in the files of `sources` (path and text) are too long, but for those in `listed`; and whether
+/// all of these are.
+pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut used = vec![false; listed.len()];
+    for (path, text) in sources {
+        let found = match functions(text) {
+            Ok(found) => found,
+            Err(error) => {
+                problems.push(format!("{path}: is no Rust file: {error}"));
+                continue;
+            }
+        };
+        for function in found.into_iter().filter(|function| function.lines > LINES_MAX) {
+            let Function { name, line, lines } = function;
+            match listed.iter().position(|long| long.path == *path && long.name == name) {
+                Some(at) => used[at] = true,
+                None => problems.push(format!(
+                    "{path}:{line}: function {name} has {lines} lines, more than {LINES_MAX}; \
+                     hint: give parts of it names"
+                )),
+            }
+        }
+    }
+    for (long, _) in listed.iter().zip(used).filter(|(_, used)| !used) {
+        let Long { path, name, reason } = long;
+        problems.push(format!(
+            "{path}: function {name} is not longer than {LINES_MAX} lines any more ({reason}); \
+             hint: take it out of LONG"
+        ));
+    }
+    problems
+}
+
+/// A function and how long it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Function {
+    name: String,
+    /// Where it begins.
+    line: usize,
+    lines: usize,
+}
+
+/// The functions of a file, without those of its tests.
+fn functions(text: &str) -> Result<Vec<Function>, String> {
+    let file = syn::parse_file(text).map_err(|error| error.to_string())?;
+    let mut found = Found::default();
+    if !is_test(&file.attrs) {
+        found.visit_file(&file);
+    }
+    Ok(found.functions)
+}
+
+#[derive(Default)]
+struct Found {
+    functions: Vec<Function>,
+}
+
+impl Found {
+    fn note(&mut self, signature: &Signature, end: Span) {
+        let line = signature.span().start().line;
+        let lines = end.end().line + 1 - line;
+        self.functions.push(Function { name: signature.ident.to_string(), line, lines });
+    }
+}
+
+impl<'ast> Visit<'ast> for Found {
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        if !is_test(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_fn(&mut self, function: &'ast ItemFn) {
+        if !is_test(&function.attrs) {
+            self.note(&function.sig, function.block.span());
+            visit::visit_item_fn(self, function);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        if !is_test(&function.attrs) {
+            self.note(&function.sig, function.block.span());
+            visit::visit_impl_item_fn(self, function);
+        }
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast TraitItemFn) {
+        if let Some(block) = function.default.as_ref().map(Block::span) {
+            self.note(&function.sig, block);
+        }
+        visit::visit_trait_item_fn(self, function);
+    }
+}
+
+/// `#[test]` and `#[cfg(test)]`.
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("test")
+            || attribute.path().is_ident("cfg")
+                && attribute.parse_args::<syn::Ident>().is_ok_and(|argument| argument == "test")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A method of `lines` lines, behind a comment and an attribute, with one inside.
+    fn method(name: &str, lines: usize) -> String {
+        let body = "        work();\n".repeat(lines - 2);
+        format!("impl Thing {{\n    /// Works.\n    #[inline]\n    pub fn {name}() {{\n{body}    }}\n}}\n")
+    }
+
+    #[test]
+    fn a_function_that_is_too_long_is_found_with_its_line_and_tests_do_not_count() {
+        let check = |text: String| check(&[("a.rs", text)], &[]);
+        assert_eq!(check(method("fits", LINES_MAX)), [""; 0]);
+        let found = check(method("too_long", LINES_MAX + 1));
+        assert!(
+            found.len() == 1 && found[0].starts_with("a.rs:4: function too_long has 71 lines"),
+            "{found:?}"
+        );
+        let test = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", method("too_long", LINES_MAX + 1));
+        assert_eq!(check(test), [""; 0]);
+        let inner = format!("fn outer() {{\n{}}}\n", method("inner", LINES_MAX + 1));
+        assert_eq!(check(inner).len(), 2);
+        assert_eq!(check("fn { no Rust".to_owned()).len(), 1);
+    }
+
+    #[test]
+    fn the_list_holds_exactly_the_functions_that_are_too_long() {
+        let long = Long { path: "a.rs", name: "known", reason: "a table" };
+        let check = |text: String| check(&[("a.rs", text)], &[long]);
+        assert_eq!(check(method("known", LINES_MAX + 1)), [""; 0]);
+        let found = check(method("known", LINES_MAX));
+        assert!(found.len() == 1 && found[0].contains("take it out"), "{found:?}");
+        let found = check(String::new());
+        assert!(found.len() == 1 && found[0].contains("take it out"), "{found:?}");
+    }
+}
