@@ -78,22 +78,6 @@ impl OccupancyHistogram {
     pub fn mean(&self) -> f64 {
         if self.since == 0 { 0.0 } else { self.integral as f64 / self.since as f64 }
     }
-
-    /// The value that is not exceeded for a fraction `p` of the time (bytes): the upper edge of its bin,
-    /// at most the maximum.
-    #[must_use]
-    pub fn quantile(&self, p: f64) -> u64 {
-        let total: u64 = self.bins.iter().sum();
-        let wanted = (total as f64 * p).ceil() as u64;
-        let mut seen = 0;
-        for bin in self.bins() {
-            seen += bin.time;
-            if seen >= wanted {
-                return bin.to.min(self.max);
-            }
-        }
-        self.max
-    }
 }
 
 #[inline]
@@ -139,7 +123,5 @@ mod tests {
         assert_eq!(times, [60, 10, 30]);
         assert_eq!(histogram.max(), 1_000_000);
         assert!((histogram.mean() - (1_000.0 + 30_000_000.0) / 100.0).abs() < 1e-9);
-        assert_eq!(histogram.quantile(0.5), 63);
-        assert_eq!(histogram.quantile(1.0), 1_000_000);
     }
 }
