@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["CongestionControlName", "PolicyName"]
+__all__ = ["CongestionControlName", "PolicyName", "TableName"]
 
 PolicyName = Literal[
     "cs",
@@ -48,3 +48,21 @@ CongestionControlName = Literal[
     "dcqcn",
 ]
 """The congestion controls of `[[transport]]`."""
+
+TableName = Literal[
+    "flows",
+    "queries",
+    "series",
+    "occupancy",
+    "queues",
+    "drops",
+    "links",
+    "probes",
+    "delays",
+    "progress",
+    "pauses",
+    "pause_spans",
+    "pause_cycles",
+    "watchdog",
+]
+"""The tables of a run; `docs/tables.md` has their columns."""

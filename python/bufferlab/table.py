@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ._names import TableName
 from .exceptions import MissingExtraError, ResultsError
 
 if TYPE_CHECKING:
@@ -16,24 +17,6 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = ["Table", "TableName"]
-
-TableName = Literal[
-    "flows",
-    "queries",
-    "series",
-    "occupancy",
-    "queues",
-    "drops",
-    "links",
-    "probes",
-    "delays",
-    "progress",
-    "pauses",
-    "pause_spans",
-    "pause_cycles",
-    "watchdog",
-]
-"""The tables of a run."""
 
 
 class Table:

@@ -1,11 +1,11 @@
-//! Which files are derived from the registries, and are they fresh?
+//! Which files are derived from the registries and records, and are they fresh?
 //!
-//! Blocks inside written pages are checked by tests beside what they describe: the parameters in `docs/policies/*.md`
-//! in `bufferlab-conformance`, which can also write them, and the keys in `docs/scenarios.md` in `bufferlab-scenario`.
-//! Whole files are made, and checked, here.
+//! The parameters in `docs/policies/*.md` are written and checked by a test of `bufferlab-conformance`. Everything else,
+//! whole files and blocks inside written pages, is made and checked here.
 
 use crate::{cargo, read, root, run};
 use bufferlab_core::POLICIES;
+use bufferlab_metrics::{Column, ColumnKind, Table};
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
 
@@ -14,20 +14,41 @@ use std::fmt::Write;
 const POLICY_PAGES: &[&str] =
     &["test", "--quiet", "-p", "bufferlab-conformance", "--test", "suite", "docs::"];
 
-/// The page that lists the keys of scenario files, and the lines between which they stand.
-const SCENARIOS: (&str, &str, &str) =
-    ("docs/scenarios.md", "<!-- begin generated -->\n", "<!-- end generated -->\n");
+/// A block of a written page that is derived: the page, the lines between which it stands, its content.
+struct Block {
+    path: &'static str,
+    begin: &'static str,
+    end: &'static str,
+    text: fn() -> Result<String, String>,
+}
 
-/// The page that lists the shipped scenarios, and the lines between which they stand.
-const GUIDE: (&str, &str, &str) =
-    ("docs/guide.md", "<!-- scenarios: begin; cargo xtask generate -->\n", "<!-- scenarios: end -->\n");
+/// Every such block.
+const BLOCKS: &[Block] = &[
+    Block {
+        path: "docs/scenarios.md",
+        begin: "<!-- begin generated -->\n",
+        end: "<!-- end generated -->\n",
+        text: || Ok(bufferlab_scenario::reference()),
+    },
+    Block {
+        path: "docs/guide.md",
+        begin: "<!-- scenarios: begin; cargo xtask generate -->\n",
+        end: "<!-- scenarios: end -->\n",
+        text: scenario_index,
+    },
+    Block { path: "docs/guide.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_overview()) },
+    Block { path: "README.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_names()) },
+];
+
+/// Around a list of the tables.
+const TABLES: (&str, &str) = ("<!-- tables: begin; cargo xtask generate -->\n", "<!-- tables: end -->\n");
 
 /// The files that are derived as a whole: path relative to the root, content.
-#[must_use]
-pub fn files() -> Vec<(&'static str, String)> {
+fn files() -> Vec<(&'static str, String)> {
     vec![
         ("docs/scenario.schema.json", schema()),
         ("docs/policies/README.md", policy_index()),
+        ("docs/tables.md", tables()),
         ("python/bufferlab/_names.py", python_names()),
     ]
 }
@@ -37,7 +58,8 @@ pub fn files() -> Vec<(&'static str, String)> {
 /// # Errors
 /// If a file cannot be written or a page has lost its markers.
 pub fn write() -> Result<(), String> {
-    for (path, text) in stale(everything()?) {
+    let derived = derived()?;
+    for (path, text) in stale(&derived) {
         std::fs::write(root().join(path), text).map_err(|error| format!("{path}: {error}"))?;
         eprintln!("wrote {path}");
     }
@@ -49,7 +71,8 @@ pub fn write() -> Result<(), String> {
 /// # Errors
 /// If anything is.
 pub fn check() -> Result<(), String> {
-    let stale: Vec<_> = stale(everything()?).into_iter().map(|(path, _)| path).collect();
+    let derived = derived()?;
+    let stale: Vec<_> = stale(&derived).into_iter().map(|(path, _)| *path).collect();
     if !stale.is_empty() {
         return Err(format!("stale: {}\nhint: run `cargo xtask generate`", stale.join(", ")));
     }
@@ -58,17 +81,29 @@ pub fn check() -> Result<(), String> {
 
 /// Those of `files` whose content on disk is another.
 #[must_use]
-pub fn stale(files: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
-    files.into_iter().filter(|(path, text)| read(path).as_ref() != Ok(text)).collect()
+pub fn stale<'a>(files: &'a [(&'static str, String)]) -> Vec<&'a (&'static str, String)> {
+    files.iter().filter(|(path, text)| read(path).as_ref() != Ok(text)).collect()
 }
 
-fn everything() -> Result<Vec<(&'static str, String)>, String> {
-    let blocks = [(SCENARIOS, bufferlab_scenario::reference()), (GUIDE, scenario_index()?)];
-    let pages = blocks.map(|((path, begin, end), block)| {
-        let page = with_block(&read(path)?, begin, end, &format!("\n{block}"));
-        Ok((path, page.ok_or_else(|| format!("{path}: the line {begin:?} or {end:?} is missing"))?))
-    });
-    Ok([files(), pages.into_iter().collect::<Result<_, String>>()?].concat())
+/// Everything that is derived: path relative to the root, content. A page of which only blocks are derived is there as
+/// a whole, with the new blocks.
+///
+/// # Errors
+/// If a page cannot be read or has lost its markers.
+pub fn derived() -> Result<Vec<(&'static str, String)>, String> {
+    let mut pages: Vec<(&'static str, String)> = Vec::new();
+    for Block { path, begin, end, text } in BLOCKS {
+        let index = match pages.iter().position(|(known, _)| known == path) {
+            Some(index) => index,
+            None => {
+                pages.push((path, read(path)?));
+                pages.len() - 1
+            }
+        };
+        let page = with_block(&pages[index].1, begin, end, &format!("\n{}", text()?));
+        pages[index].1 = page.ok_or_else(|| format!("{path}: the line {begin:?} or {end:?} is missing"))?;
+    }
+    Ok([files(), pages].concat())
 }
 
 /// A table of the shipped scenarios with their descriptions.
@@ -146,12 +181,81 @@ fn python_names() -> String {
         "The congestion controls of `[[transport]]`.",
         &mut CONGESTION_CONTROLS.iter().map(|info| info.name),
     );
+    let tables = literal(
+        "TableName",
+        "The tables of a run; `docs/tables.md` has their columns.",
+        &mut Table::ALL.iter().map(|table| table.name()),
+    );
     format!(
         "\"\"\"The names of the registries. Generated by `cargo xtask generate`.\"\"\"\n\n\
          from __future__ import annotations\n\n\
          from typing import Literal\n\n\
-         __all__ = [\"CongestionControlName\", \"PolicyName\"]\n{policies}{controls}"
+         __all__ = [\"CongestionControlName\", \"PolicyName\", \"TableName\"]\n{policies}{controls}{tables}"
     )
+}
+
+/// The names of the tables in a sentence.
+fn table_names() -> String {
+    let names: Vec<_> = Table::ALL.iter().map(|table| format!("`{}`", table.name())).collect();
+    format!("There are {} tables: {}.\n\n", names.len(), names.join(", "))
+}
+
+/// The tables with what a row of each is.
+fn table_overview() -> String {
+    let mut text = "| table | a row is |\n|---|---|\n".to_owned();
+    for table in Table::ALL {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "| [`{0}`](tables.md#{0}) | {1} |", table.name(), cell(table.description()));
+    }
+    text + "\n"
+}
+
+/// The page with every column of every table.
+fn tables() -> String {
+    let mut text = "# Tables\n\n\
+        <!-- generated from the records in crates/metrics/src/rows.rs by `cargo xtask generate` -->\n\n\
+        A run writes one Parquet file per table (`flows.parquet` and so on), also where a table has no rows.\n\n\
+        * The ending of a column's name is its unit. Unit and meaning are also in `manifest.json` and in the\n  \
+        metadata of the Parquet files.\n\
+        * An `optional` column may have empty cells.\n\
+        * A `class`, `switch` or `host` is its name, and a `word` is one of a few; both are dictionaries of strings.\n\
+        * Instants count from the start of the run.\n"
+        .to_owned();
+    for table in Table::ALL {
+        // Writing into a string cannot fail.
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}.\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
+            table.name(),
+            table.description()
+        );
+        for column in table.columns() {
+            let unit = column.unit().unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {unit} | {} |",
+                column.name,
+                column_type(column),
+                cell(column.description)
+            );
+        }
+    }
+    text
+}
+
+fn column_type(column: &Column) -> String {
+    let kind = match column.kind {
+        ColumnKind::Class => "class",
+        ColumnKind::Switch => "switch",
+        ColumnKind::Host => "host",
+        ColumnKind::Word => "word",
+        ColumnKind::Text => "text",
+        number => number.name(),
+    };
+    let words: Vec<_> = column.words.iter().map(|word| format!("`{word}`")).collect();
+    let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
+    let optional = if column.nullable { ", optional" } else { "" };
+    format!("{kind}{words}{optional}")
 }
 
 /// One line: a table's cell cannot be broken.
@@ -177,6 +281,23 @@ mod tests {
         assert!(index.contains("| [`tdt-fig7.toml`](../scenarios/tdt-fig7.toml) | TDT Fig. 7: "), "{index}");
         assert_eq!(description("name = \"x\"\ndescription = \"a burst\"\n").as_deref(), Some("A burst"));
         assert_eq!(description("name = \"x\"\n"), None);
+    }
+
+    #[test]
+    fn every_column_of_every_table_is_on_the_page() {
+        let page = tables();
+        for table in Table::ALL {
+            let start = page.find(&format!("\n## {}\n", table.name())).expect(table.name());
+            let section = page[start + 4..].split("\n## ").next().unwrap_or_default();
+            for column in table.columns() {
+                let line = section.lines().find(|line| line.starts_with(&format!("| `{}` |", column.name)));
+                let line = line.unwrap_or_else(|| panic!("{} {}", table.name(), column.name));
+                assert!(line.contains(column.description), "{line}");
+                assert_eq!(line.contains(", optional |"), column.nullable, "{line}");
+                assert!(column.words.iter().all(|word| line.contains(word)), "{line}");
+                assert!(column.unit().is_none_or(|unit| line.contains(&format!("| {unit} |"))), "{line}");
+            }
+        }
     }
 
     #[test]

@@ -1,21 +1,29 @@
 //! What is measured: the rows of the result tables, exact time-weighted histograms, and the sink that
 //! drivers write to.
 //!
-//! Drivers produce rows through [`RunSink`]; where they go (Parquet, memory) is not their business.
-//! Field names are column names and carry their units.
+//! A driver gives its rows to a [`RunSink`], which stores them or not. A row is a [`Record`]: each of its columns is
+//! declared once, in `rows.rs`, with name, type and documentation ([`record!`]). Names end with their units.
 
+mod declare;
 mod delay;
 mod explanation;
 mod histogram;
+mod record;
 mod rows;
+mod totals;
 
 pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram};
+pub use record::{
+    Cell, CellFault, CellReader, CellWriter, ClassName, Column, ColumnKind, HostName, Record, SwitchName,
+    description,
+};
 pub use rows::{
     DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
-    ProbeRow, ProgressRow, QueryRow, QueueRow, RunTotals, Scope, SeriesRow, WatchdogRow,
+    ProbeRow, ProgressRow, QueryRow, QueueRow, Scope, SeriesRow, Table, TableRow, WatchdogRow,
 };
+pub use totals::RunTotals;
 
 /// Receives rows in the order in which a driver produces them, which is deterministic. A sink says what it wants and ignores the rest.
 ///

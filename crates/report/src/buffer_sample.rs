@@ -2,8 +2,8 @@
 
 use crate::error::ReportError;
 use crate::statistics::Distribution;
-use bufferlab_metrics::{Scope, SeriesRow};
-use bufferlab_results::{RunResult, Table};
+use bufferlab_metrics::{Scope, SeriesRow, Table};
+use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -136,11 +136,10 @@ mod tests {
             let row = |scope, priority, occupancy_bytes| SeriesRow {
                 time_ns,
                 scope,
-                switch: 0,
                 port: (scope == Scope::Queue).then_some(2),
                 priority,
                 occupancy_bytes,
-                threshold_bytes: None,
+                ..SeriesRow::default()
             };
             writer.series(&row(Scope::Switch, None, total)).expect("writable");
             for &(priority, bytes) in queues {

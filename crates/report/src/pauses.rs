@@ -1,8 +1,8 @@
 //! Who pauses whom: paused links with their spans, and which pause lies behind which.
 
 use crate::error::ReportError;
-use bufferlab_metrics::{PauseCycleRow, PauseSpanRow};
-use bufferlab_results::{RunResult, Table};
+use bufferlab_metrics::{PauseCycleRow, PauseSpanRow, TableRow};
+use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Deadlock {
 
 /// The deadlocks of a run; none in results of a version that did not record them.
 pub(crate) fn deadlocks(result: &RunResult) -> Result<Vec<Deadlock>, ReportError> {
-    let cycles = rows::<PauseCycleRow>(result, Table::PauseCycles)?;
+    let cycles = rows::<PauseCycleRow>(result)?;
     let lasting = cycles.into_iter().filter(PauseCycleRow::lasted);
     Ok(lasting
         .map(|cycle| Deadlock { priority: cycle.priority, members: cycle.members, since_ns: cycle.last_ns })
@@ -27,11 +27,8 @@ pub(crate) fn deadlocks(result: &RunResult) -> Result<Vec<Deadlock>, ReportError
 }
 
 /// All rows of a table that an older result may lack.
-pub(crate) fn rows<R: bufferlab_results::Record>(
-    result: &RunResult,
-    table: Table,
-) -> Result<Vec<R>, ReportError> {
-    if result.manifest().rows(table) == 0 { Ok(Vec::new()) } else { Ok(result.load()?) }
+pub(crate) fn rows<R: TableRow>(result: &RunResult) -> Result<Vec<R>, ReportError> {
+    if result.manifest().rows(R::TABLE) == 0 { Ok(Vec::new()) } else { Ok(result.load()?) }
 }
 
 /// One priority of one link that was paused.
@@ -119,7 +116,8 @@ mod tests {
     use super::*;
 
     fn span(by: &str, paused: &str, start_ns: u64, end_ns: Option<u64>) -> PauseSpanRow {
-        PauseSpanRow { by: by.into(), paused: paused.into(), parallel: 0, priority: 1, start_ns, end_ns }
+        let (by, paused) = (by.into(), paused.into());
+        PauseSpanRow { by, paused, priority: 1, start_ns, end_ns, ..PauseSpanRow::default() }
     }
 
     fn shape(links: &[PausedLink]) -> Vec<(usize, &str, &str, u64)> {

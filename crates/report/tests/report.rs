@@ -24,22 +24,18 @@ fn totals_of(head: &bufferlab_results::RunHead) -> RunTotals {
 fn background_flow(flow_id: u64, slowdown: Option<f64>) -> FlowRow {
     FlowRow {
         flow_id,
-        class: 0,
-        query_id: None,
-        src_host: 0,
         dst_host: 1,
         size_bytes: if flow_id.is_multiple_of(2) { 1_000 } else { 1_000_000 },
         start_ns: flow_id,
-        sending_ns: None,
         state: if slowdown.is_some() { FlowState::Finished } else { FlowState::Unfinished },
         fct_ns: slowdown.map(|slowdown| (slowdown * 10_000.0) as u64),
         ideal_ns: 10_000.0,
         slowdown,
         sent_packets: 10,
         retransmitted_packets: 1,
-        timeouts: 0,
         marked_packets: 2,
         dropped_packets: 1,
+        ..FlowRow::default()
     }
 }
 
@@ -269,20 +265,18 @@ fn write_bursts(dir: &Path) {
         let row = LinkRow {
             from: "leaf-0".into(),
             to: format!("h{port}"),
-            parallel: 0,
             role: "host-down",
             rate_bps: 10_000_000_000,
             tx_packets: 1,
             tx_bytes: 1_500,
-            marked_packets: 0,
             utilisation,
             offered_bytes: Some(offered_bytes),
-            lost_packets: 0,
+            ..LinkRow::default()
         };
         writer.link(&row).unwrap();
     }
     for (from_ns, to_ns, packets, total_ns) in [(0, 63, 90, 0), (1_000_000, 1_015_807, 10, 10_100_000)] {
-        let row = DelayRow { switch: 0, port: 0, priority: 0, class: 0, from_ns, to_ns, packets, total_ns };
+        let row = DelayRow { from_ns, to_ns, packets, total_ns, ..DelayRow::default() };
         writer.delay(&row).unwrap();
     }
     writer.finish(&totals, Vec::new(), None).unwrap();

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn progress(flow_id: u64, ms: u64, delivered_bytes: u64) -> ProgressRow {
-        ProgressRow { time_ns: ms * 1_000_000, flow_id, class: 0, delivered_bytes }
+        ProgressRow { time_ns: ms * 1_000_000, flow_id, delivered_bytes, ..ProgressRow::default() }
     }
 
     #[test]
@@ -215,11 +215,11 @@ mod tests {
         let row = |port, priority, occupancy_bytes| SeriesRow {
             time_ns: 2_000_000,
             scope: Scope::Queue,
-            switch: 0,
             port: Some(port),
             priority: Some(priority),
             occupancy_bytes,
             threshold_bytes: Some(9_000),
+            ..SeriesRow::default()
         };
         let text = "title = 't'\nof = ['occupancy', 'threshold']\nports = [3]";
         let course: Course = toml::from_str(text).expect("it is written well");

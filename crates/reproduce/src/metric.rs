@@ -318,11 +318,10 @@ mod tests {
             let row = |scope, priority: Option<u8>| SeriesRow {
                 time_ns,
                 scope,
-                switch: 0,
                 port: priority.map(|_| 0),
                 priority,
                 occupancy_bytes: bytes,
-                threshold_bytes: None,
+                ..SeriesRow::default()
             };
             writer.series(&row(Scope::Switch, None)).expect("writable");
             writer.series(&row(Scope::Queue, Some(3))).expect("writable");

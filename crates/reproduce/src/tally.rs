@@ -140,8 +140,8 @@ mod tests {
         let row = |flow_id, ms: u64, delivered_bytes| ProgressRow {
             time_ns: ms * 1_000_000,
             flow_id,
-            class: 0,
             delivered_bytes,
+            ..ProgressRow::default()
         };
         let rows = [
             row(0, 0, 0),

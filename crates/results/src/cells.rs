@@ -1,7 +1,8 @@
-//! Cells between rows and Arrow columns: written and read in column order, checked against the kind.
+//! Batches of Arrow columns, filled and read cell by cell in the order of a record's columns.
 
+use crate::error::TableError;
 use crate::manifest::NameTables;
-use crate::table::{Column, ColumnKind, Table};
+use crate::schema::{data_type, schema};
 use crate::words::intern;
 use arrow_array::builder::{
     ArrayBuilder, Float64Builder, Int32Builder, StringBuilder, StringDictionaryBuilder, UInt8Builder,
@@ -11,6 +12,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, SchemaRef};
+use bufferlab_metrics::{CellFault, CellReader, CellWriter, Column, ColumnKind, Record};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -43,35 +45,72 @@ enum Cells {
 }
 
 /// Collects the cells of up to a batch of rows.
-pub struct CellWriter {
-    table: Table,
+pub(crate) struct BatchWriter {
+    table: &'static str,
+    described: &'static [Column],
     schema: SchemaRef,
     columns: Vec<Cells>,
     next: usize,
     rows: usize,
 }
 
-/// The one message for a record whose `write` does not follow its `COLUMNS`: a defect of this crate.
-const OUT_OF_STEP: &str = "a record writes its cells in the order and kinds of its columns";
+/// The belief behind the panics here: [`Record::write`] and [`Record::read`] pass the columns in order.
+const OUT_OF_STEP: &str = "a record passes its cells in the order and kinds of its columns";
 
-macro_rules! plain_cells {
-    ($($name:ident, $optional:ident, $variant:ident, $ty:ty;)*) => {$(
-        pub(crate) fn $name(&mut self, value: $ty) {
-            self.$optional(Some(value));
-        }
-
-        pub(crate) fn $optional(&mut self, value: Option<$ty>) {
+macro_rules! write_numbers {
+    ($($number:ident $kind:ident,)+) => {$(
+        #[inline]
+        fn $number(&mut self, cell: Option<$number>) {
             match self.turn() {
-                Cells::$variant(column) => column.append_option(value),
+                Cells::$kind(column) => column.append_option(cell),
                 _ => panic!("{OUT_OF_STEP}"),
             }
         }
-    )*};
+    )+};
 }
 
-impl CellWriter {
-    pub(crate) fn new(table: Table, names: &NameArrays) -> Self {
-        let columns = table.columns().iter().map(|column| match column.kind {
+impl CellWriter for BatchWriter {
+    type Error = io::Error;
+
+    write_numbers! { u64 U64, u32 U32, u16 U16, u8 U8, f64 F64, }
+
+    fn name(&mut self, index: u32) -> io::Result<()> {
+        let (table, at) = (self.table, self.next);
+        let column = self.described[at].name;
+        match self.turn() {
+            Cells::Name(keys, names) if (index as usize) < names.len() => {
+                keys.append_value(index as i32);
+                Ok(())
+            }
+            Cells::Name(_, names) => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "table {table}: `{column}` is {index}, but only {} names were given for it",
+                    names.len()
+                ),
+            )),
+            _ => panic!("{OUT_OF_STEP}"),
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        match self.turn() {
+            Cells::Word(column) => column.append_value(word),
+            _ => panic!("{OUT_OF_STEP}"),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        match self.turn() {
+            Cells::Text(column) => column.append_value(text),
+            _ => panic!("{OUT_OF_STEP}"),
+        }
+    }
+}
+
+impl BatchWriter {
+    pub(crate) fn new(table: &'static str, columns: &'static [Column], names: &NameArrays) -> Self {
+        let cells = columns.iter().map(|column| match column.kind {
             ColumnKind::U64 => Cells::U64(UInt64Builder::new()),
             ColumnKind::U32 => Cells::U32(UInt32Builder::new()),
             ColumnKind::U16 => Cells::U16(UInt16Builder::new()),
@@ -83,63 +122,24 @@ impl CellWriter {
             ColumnKind::Word => Cells::Word(StringDictionaryBuilder::new()),
             ColumnKind::Text => Cells::Text(StringBuilder::new()),
         });
-        Self { table, schema: table.schema(), columns: columns.collect(), next: 0, rows: 0 }
+        let cells = cells.collect();
+        Self { table, described: columns, schema: schema(columns), columns: cells, next: 0, rows: 0 }
     }
 
     /// The builder whose turn it is.
+    #[inline]
     fn turn(&mut self) -> &mut Cells {
         self.next += 1;
         self.columns.get_mut(self.next - 1).expect(OUT_OF_STEP)
     }
 
-    plain_cells! {
-        u64, optional_u64, U64, u64;
-        u32, optional_u32, U32, u32;
-        u16, optional_u16, U16, u16;
-        u8, optional_u8, U8, u8;
-        f64, optional_f64, F64, f64;
-    }
-
-    /// An index of a class, switch or host, written as its name.
-    pub(crate) fn name(&mut self, index: u32) -> io::Result<()> {
-        let (table, at) = (self.table, self.next);
-        match self.turn() {
-            Cells::Name(keys, names) if (index as usize) < names.len() => {
-                keys.append_value(index as i32);
-                Ok(())
-            }
-            Cells::Name(_, names) => Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!(
-                    "table {}: `{}` is {index}, but only {} names were given for it",
-                    table.name(),
-                    table.columns()[at].name,
-                    names.len()
-                ),
-            )),
-            _ => panic!("{OUT_OF_STEP}"),
-        }
-    }
-
-    pub(crate) fn word(&mut self, word: &str) {
-        match self.turn() {
-            Cells::Word(column) => column.append_value(word),
-            _ => panic!("{OUT_OF_STEP}"),
-        }
-    }
-
-    pub(crate) fn text(&mut self, text: &str) {
-        match self.turn() {
-            Cells::Text(column) => column.append_value(text),
-            _ => panic!("{OUT_OF_STEP}"),
-        }
-    }
-
-    /// The row is complete.
-    pub(crate) fn end_row(&mut self) {
+    /// Appends a row, which is one of the writer's table.
+    pub(crate) fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
+        row.write(self)?;
         assert_eq!(self.next, self.columns.len(), "{OUT_OF_STEP}");
         self.next = 0;
         self.rows += 1;
+        Ok(())
     }
 
     /// Rows since the last [`Self::take`].
@@ -183,101 +183,93 @@ enum ReadColumn<'a> {
 }
 
 /// Reads the cells of a batch row by row.
-pub struct CellReader<'a> {
+pub(crate) struct BatchReader<'a> {
     columns: Vec<(&'static Column, ReadColumn<'a>)>,
     row: usize,
     next: usize,
 }
 
-macro_rules! plain_reads {
-    ($($name:ident, $optional:ident, $variant:ident, $ty:ty;)*) => {$(
-        pub(crate) fn $name(&mut self) -> Result<$ty, String> {
-            let column = self.next;
-            self.$optional()?.ok_or_else(|| self.empty(column))
-        }
-
-        pub(crate) fn $optional(&mut self) -> Result<Option<$ty>, String> {
+macro_rules! read_numbers {
+    ($($number:ident $kind:ident,)+) => {$(
+        #[inline]
+        fn $number(&mut self) -> Option<$number> {
             let row = self.row;
             match self.turn() {
-                ReadColumn::$variant(cells) => Ok(cells.is_valid(row).then(|| cells.value(row))),
+                ReadColumn::$kind(cells) => cells.is_valid(row).then(|| cells.value(row)),
                 _ => panic!("{OUT_OF_STEP}"),
             }
         }
-    )*};
+    )+};
 }
 
-impl<'a> CellReader<'a> {
-    /// Finds the table's columns in `batch` by name; extra columns are ignored.
-    pub(crate) fn new(table: Table, names: &NameTables, batch: &'a RecordBatch) -> Result<Self, String> {
-        let columns = table.columns().iter().map(|column| {
-            let array = batch
-                .column_by_name(column.name)
-                .ok_or_else(|| format!("column `{}` is missing", column.name))?;
-            if *array.data_type() != column.kind.data_type() {
-                return Err(format!(
-                    "column `{}` is {}, expected {}",
-                    column.name,
-                    array.data_type(),
-                    column.kind.data_type()
-                ));
+impl CellReader for BatchReader<'_> {
+    type Error = TableError;
+
+    read_numbers! { u64 U64, u32 U32, u16 U16, u8 U8, f64 F64, }
+
+    fn word(&mut self) -> Option<&'static str> {
+        let row = self.row;
+        match self.turn() {
+            ReadColumn::Word(keys, words) => keys.is_valid(row).then(|| words[keys.value(row) as usize]),
+            _ => panic!("{OUT_OF_STEP}"),
+        }
+    }
+
+    fn text(&mut self) -> Option<&str> {
+        let row = self.row;
+        match self.turn() {
+            ReadColumn::Text(cells) => cells.is_valid(row).then(|| cells.value(row)),
+            _ => panic!("{OUT_OF_STEP}"),
+        }
+    }
+
+    fn name(&mut self) -> Result<u32, TableError> {
+        let row = self.row;
+        match self.turn() {
+            ReadColumn::Name(keys, ..) if keys.is_null(row) => Err(self.fault(CellFault::Empty)),
+            ReadColumn::Name(keys, indices, names) => {
+                let key = keys.value(row) as usize;
+                let name = || TableError::UnknownName { name: names.value(key).to_owned() };
+                indices[key].ok_or_else(name)
+            }
+            _ => panic!("{OUT_OF_STEP}"),
+        }
+    }
+
+    fn fault(&self, fault: CellFault) -> TableError {
+        TableError::Cell { column: self.columns[self.next - 1].0.name, row: self.row, fault }
+    }
+}
+
+impl<'a> BatchReader<'a> {
+    /// Finds the columns in `batch` by name; extra columns are ignored.
+    pub(crate) fn new(
+        columns: &'static [Column],
+        names: &NameTables,
+        batch: &'a RecordBatch,
+    ) -> Result<Self, TableError> {
+        let columns = columns.iter().map(|column| {
+            let name = column.name;
+            let array = batch.column_by_name(name).ok_or(TableError::MissingColumn { column: name })?;
+            let (found, expected) = (array.data_type(), data_type(column.kind));
+            if *found != expected {
+                return Err(TableError::ColumnType { column: name, found: found.clone(), expected });
             }
             Ok((column, read_column(column, names, array)?))
         });
-        Ok(Self { columns: columns.collect::<Result<_, String>>()?, row: 0, next: 0 })
+        Ok(Self { columns: columns.collect::<Result<_, _>>()?, row: 0, next: 0 })
     }
 
-    /// Goes to the start of `row`.
-    pub(crate) fn seek(&mut self, row: usize) {
+    /// Reads a row as a record of the table.
+    pub(crate) fn row<R: Record>(&mut self, row: usize) -> Result<R, TableError> {
         (self.row, self.next) = (row, 0);
+        R::read(self)
     }
 
+    #[inline]
     fn turn(&mut self) -> &ReadColumn<'a> {
         self.next += 1;
         &self.columns.get(self.next - 1).expect(OUT_OF_STEP).1
-    }
-
-    fn empty(&self, column: usize) -> String {
-        format!("column `{}` is empty in row {}", self.columns[column].0.name, self.row)
-    }
-
-    plain_reads! {
-        u64, optional_u64, U64, u64;
-        u32, optional_u32, U32, u32;
-        u16, optional_u16, U16, u16;
-        u8, optional_u8, U8, u8;
-        f64, optional_f64, F64, f64;
-    }
-
-    /// The index of a class, switch or host.
-    pub(crate) fn name(&mut self) -> Result<u32, String> {
-        let (row, column) = (self.row, self.next);
-        match self.turn() {
-            ReadColumn::Name(keys, ..) if keys.is_null(row) => Err(self.empty(column)),
-            ReadColumn::Name(keys, indices, words) => {
-                let key = keys.value(row) as usize;
-                indices[key]
-                    .ok_or_else(|| format!("the manifest does not know the name `{}`", words.value(key)))
-            }
-            _ => panic!("{OUT_OF_STEP}"),
-        }
-    }
-
-    pub(crate) fn word(&mut self) -> Result<&'static str, String> {
-        let (row, column) = (self.row, self.next);
-        match self.turn() {
-            ReadColumn::Word(keys, _) if keys.is_null(row) => Err(self.empty(column)),
-            ReadColumn::Word(keys, words) => Ok(words[keys.value(row) as usize]),
-            _ => panic!("{OUT_OF_STEP}"),
-        }
-    }
-
-    pub(crate) fn text(&mut self) -> Result<String, String> {
-        let (row, column) = (self.row, self.next);
-        match self.turn() {
-            ReadColumn::Text(cells) if cells.is_null(row) => Err(self.empty(column)),
-            ReadColumn::Text(cells) => Ok(cells.value(row).to_owned()),
-            _ => panic!("{OUT_OF_STEP}"),
-        }
     }
 }
 
@@ -285,7 +277,7 @@ fn read_column<'a>(
     column: &Column,
     names: &NameTables,
     array: &'a ArrayRef,
-) -> Result<ReadColumn<'a>, String> {
+) -> Result<ReadColumn<'a>, TableError> {
     // The data type was compared with the column's kind, so the casts cannot fail.
     let dictionary = || {
         let dictionary = array.as_dictionary::<Int32Type>();
@@ -308,9 +300,8 @@ fn read_column<'a>(
         ColumnKind::Host => named(&names.hosts),
         ColumnKind::Word => {
             let (keys, words) = dictionary();
-            let interned: Result<Vec<_>, String> =
-                words.iter().map(|w| intern(w.unwrap_or_default())).collect();
-            ReadColumn::Word(keys, interned?)
+            let interned = words.iter().map(|word| intern(word.unwrap_or_default()));
+            ReadColumn::Word(keys, interned.collect::<Result<_, _>>()?)
         }
         ColumnKind::Text => ReadColumn::Text(array.as_string()),
     })

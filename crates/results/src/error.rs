@@ -1,5 +1,9 @@
 //! What can go wrong with a result folder, and what to do about it.
 
+use crate::words::WORDS_MAX;
+use arrow_schema::{ArrowError, DataType};
+use bufferlab_metrics::CellFault;
+use parquet::errors::ParquetError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -68,13 +72,60 @@ pub enum ResultsError {
         name: String,
     },
     /// A table cannot be read or written.
-    #[error("{}: {problem}", path.display())]
+    #[error("{}: {source}", path.display())]
     Table {
         /// The table's file.
         path: PathBuf,
         /// What is wrong.
-        problem: String,
+        source: TableError,
     },
+}
+
+/// What is wrong with a table.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// Parquet cannot be encoded, decoded, read or written.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    /// Arrow refuses a batch of rows.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+    /// The file lacks a column.
+    #[error("column `{column}` is missing")]
+    MissingColumn {
+        /// Its name.
+        column: &'static str,
+    },
+    /// A column is of another type.
+    #[error("column `{column}` is {found}, expected {expected}")]
+    ColumnType {
+        /// Its name.
+        column: &'static str,
+        /// Its type in the file.
+        found: DataType,
+        /// The type that it must have.
+        expected: DataType,
+    },
+    /// A cell does not fit its column.
+    #[error("column `{column}`, row {row} of its batch: {fault}")]
+    Cell {
+        /// The column's name.
+        column: &'static str,
+        /// Number of the row among those that are decoded at a time, from 0.
+        row: usize,
+        /// What is wrong with it.
+        fault: CellFault,
+    },
+    /// A table names a class, switch or host that the run did not have.
+    #[error("the manifest does not know the name `{name}`")]
+    UnknownName {
+        /// The name.
+        name: String,
+    },
+    /// A column of words holds so many different ones that the file must be damaged.
+    #[error("more than {WORDS_MAX} different words where a few are expected")]
+    TooManyWords,
 }
 
 impl ResultsError {
@@ -108,9 +159,9 @@ impl ResultsError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// For `map_err` on everything that a table can complain about.
-    pub(crate) fn table<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
+    /// For `map_err` on whatever can be wrong with a table.
+    pub(crate) fn table<E: Into<TableError>>(path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
-        move |error| Self::Table { path, problem: error.to_string() }
+        move |error| Self::Table { path, source: error.into() }
     }
 }

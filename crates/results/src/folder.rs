@@ -2,8 +2,9 @@
 
 use crate::error::ResultsError;
 use crate::manifest::FORMAT;
-use crate::table::Table;
+use crate::schema::table_file;
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, TIMING_FILE};
+use bufferlab_metrics::Table;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -123,7 +124,7 @@ fn create_parents(folder: &Path) -> Result<(), ResultsError> {
 
 fn is_own_file(name: &str) -> bool {
     [MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE, EXPLANATIONS_FILE, REPORT_FILE].contains(&name)
-        || Table::ALL.iter().any(|table| table.file() == name)
+        || Table::ALL.into_iter().any(|table| table_file(table) == name)
 }
 
 /// The scenario's input files by the manifest there; `None` if there is no manifest, or it is not a run's (of whatever format

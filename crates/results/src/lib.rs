@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats |
 //! | `scenario.toml` | the resolved scenario: every default filled in |
-//! | `<table>.parquet` | one per [`Table`]: flows, queries, series, occupancy, queues, drops, links, probes, delays, progress, pauses |
+//! | `<table>.parquet` | one per [`Table`](bufferlab_metrics::Table) |
 //! | `explanations.json` | explained events, where the scenario asks for them |
 //! | `timing.json` | how long it took (the only file that differs between two equal runs) |
 //!
@@ -21,14 +21,12 @@ mod error;
 mod explanations;
 mod folder;
 mod manifest;
-mod pause_records;
 mod read;
-mod records;
-mod table;
+mod schema;
 mod words;
 mod writer;
 
-pub use error::ResultsError;
+pub use error::{ResultsError, TableError};
 pub use explanations::{ExplanationRecord, HolderRecord, OpinionRecord};
 pub use folder::write_whole;
 pub use manifest::{
@@ -36,7 +34,6 @@ pub use manifest::{
     Timing, Totals, scenario_hash,
 };
 pub use read::RunResult;
-pub use table::{Column, ColumnKind, Record, Table};
 pub use writer::{RunWriter, store_run};
 
 /// Name of the manifest file; its presence makes a folder a complete run.

@@ -1,7 +1,7 @@
 //! The manifest: what was run, with what, and what the folder holds.
 
-use crate::table::Table;
-use bufferlab_metrics::RunTotals;
+use crate::schema::table_file;
+use bufferlab_metrics::{RunTotals, Table};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -233,7 +233,7 @@ impl TableInfo {
             nullable: column.nullable,
             description: column.description.to_owned(),
         });
-        Self { name: table.name().to_owned(), file: table.file(), rows, columns: columns.collect() }
+        Self { name: table.name().to_owned(), file: table_file(table), rows, columns: columns.collect() }
     }
 }
 

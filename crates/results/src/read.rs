@@ -1,11 +1,12 @@
 //! Reads a result folder back: the manifest at once, tables when they are asked for.
 
-use crate::cells::CellReader;
-use crate::error::ResultsError;
+use crate::cells::BatchReader;
+use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
-use crate::manifest::{FORMAT, FORMAT_VERSION, Manifest, Timing};
-use crate::table::Record;
+use crate::manifest::{FORMAT, FORMAT_VERSION, Manifest, NameTables, Timing};
+use crate::schema::table_file;
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
+use bufferlab_metrics::{Record, TableRow};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::io;
@@ -120,33 +121,165 @@ impl RunResult {
     ///
     /// # Errors
     /// If the table is missing or damaged.
-    pub fn visit<R: Record>(&self, mut each: impl FnMut(R)) -> Result<(), ResultsError> {
-        let path = self.dir.join(R::TABLE.file());
-        let file = File::open(&path).map_err(ResultsError::io("read", &path))?;
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-            .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
-            .map_err(ResultsError::table(&path))?;
-        for batch in reader {
-            let batch = batch.map_err(ResultsError::table(&path))?;
-            let mut cells = CellReader::new(R::TABLE, &self.manifest.names, &batch)
-                .map_err(ResultsError::table(&path))?;
-            for row in 0..batch.num_rows() {
-                cells.seek(row);
-                each(R::read(&mut cells).map_err(ResultsError::table(&path))?);
-            }
-        }
-        Ok(())
+    pub fn visit<R: TableRow>(&self, each: impl FnMut(R)) -> Result<(), ResultsError> {
+        visit_file(&self.dir.join(table_file(R::TABLE)), &self.manifest.names, each)
     }
 
     /// A whole table. For tables whose size is known to be small; [`RunResult::visit`] otherwise.
     ///
     /// # Errors
     /// As [`RunResult::visit`].
-    pub fn load<R: Record>(&self) -> Result<Vec<R>, ResultsError> {
+    pub fn load<R: TableRow>(&self) -> Result<Vec<R>, ResultsError> {
         // The manifest's count is a hint: a damaged one must not make us reserve the moon.
         let rows = self.manifest.rows(R::TABLE).min(1 << 20);
         let mut all = Vec::with_capacity(rows as usize);
         self.visit(|row| all.push(row))?;
         Ok(all)
+    }
+}
+
+/// Calls `each` with every record of the Parquet file `path` in order.
+pub(crate) fn visit_file<R: Record>(
+    path: &Path,
+    names: &NameTables,
+    mut each: impl FnMut(R),
+) -> Result<(), ResultsError> {
+    let file = File::open(path).map_err(ResultsError::io("read", path))?;
+    let visit = || -> Result<(), TableError> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(BATCH_ROWS).build()?;
+        for batch in reader {
+            let batch = batch?;
+            let mut cells = BatchReader::new(R::COLUMNS, names, &batch)?;
+            for row in 0..batch.num_rows() {
+                each(cells.row(row)?);
+            }
+        }
+        Ok(())
+    };
+    visit().map_err(ResultsError::table(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::NameArrays;
+    use crate::writer::TableWriter;
+    use bufferlab_metrics::{CellFault, ClassName, Scope, record};
+
+    record! {
+        /// One reset of a switch.
+        ResetRow => "resets" {
+            /// When it began.
+            time_ns: u64,
+            /// Class that asked for it.
+            class: u16 as ClassName,
+            /// How much of the switch.
+            scope: Scope,
+            /// How long it took; empty if it did not end.
+            outage_ns: Option<u64>,
+            /// Share of the packets that were lost.
+            loss: f64,
+            /// Why.
+            reason: &'static str,
+            /// Neighbours that noticed it.
+            path: Vec<String>,
+        }
+    }
+
+    record! {
+        /// Like [`ResetRow`] where it has a column.
+        OtherRow => "resets" {
+            /// Not optional any more.
+            outage_ns: u64,
+        }
+    }
+
+    record! {
+        /// Has a column of another type.
+        TypeRow => "resets" {
+            /// No number.
+            time_ns: String,
+        }
+    }
+
+    record! {
+        /// Has an enumeration for what were any words.
+        WordRow => "resets" {
+            /// No scope.
+            reason: Scope,
+        }
+    }
+
+    record! {
+        /// Has a column that is not there.
+        MoreRow => "resets" {
+            /// Nobody wrote it.
+            more: u64,
+        }
+    }
+
+    fn names() -> NameTables {
+        NameTables { classes: vec!["web".to_owned(), "incast".to_owned()], ..NameTables::default() }
+    }
+
+    fn resets() -> [ResetRow; 2] {
+        let path = vec!["leaf-0".to_owned(), "spine-1".to_owned()];
+        let first = ResetRow {
+            time_ns: 5,
+            class: 1,
+            scope: Scope::Port,
+            outage_ns: Some(7),
+            loss: 0.25,
+            reason: "fan",
+            path,
+        };
+        [first.clone(), ResetRow { class: 0, scope: Scope::Switch, outage_ns: None, ..first }]
+    }
+
+    /// The resets in a file.
+    fn file(folder: &Path) -> PathBuf {
+        let path = folder.join("resets.parquet");
+        let names = NameArrays::new(&names());
+        let mut writer =
+            TableWriter::create(ResetRow::NAME, ResetRow::COLUMNS, &names, path.clone()).expect("writable");
+        resets().iter().for_each(|row| writer.push(row).expect("writable"));
+        assert_eq!(writer.close().expect("writable"), 2);
+        path
+    }
+
+    fn all<R: Record>(path: &Path, names: &NameTables) -> Result<Vec<R>, TableError> {
+        let mut all = Vec::new();
+        match visit_file(path, names, |row| all.push(row)) {
+            Ok(()) => Ok(all),
+            Err(ResultsError::Table { source, .. }) => Err(source),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_record_is_written_and_read_by_its_declaration() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(all::<ResetRow>(&file(folder.path()), &names()).expect("readable"), resets());
+    }
+
+    #[test]
+    fn a_table_that_does_not_fit_its_record_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = file(folder.path());
+        let (known, unknown) = (names(), NameTables::default());
+        let refused = |error: Option<TableError>| error.expect("refused").to_string();
+        let empty = all::<OtherRow>(&path, &known).err();
+        assert!(matches!(empty, Some(TableError::Cell { row: 1, fault: CellFault::Empty, .. })), "{empty:?}");
+        assert_eq!(refused(empty), "column `outage_ns`, row 1 of its batch: empty");
+        assert_eq!(refused(all::<TypeRow>(&path, &known).err()), "column `time_ns` is UInt64, expected Utf8");
+        assert_eq!(
+            refused(all::<WordRow>(&path, &known).err()),
+            "column `reason`, row 0 of its batch: unknown word `fan`"
+        );
+        assert_eq!(refused(all::<MoreRow>(&path, &known).err()), "column `more` is missing");
+        assert_eq!(
+            refused(all::<ResetRow>(&path, &unknown).err()),
+            "the manifest does not know the name `incast`"
+        );
     }
 }

@@ -1,24 +1,25 @@
 //! Words from files as `&'static str`: drop reasons, link roles and names of probes, which rows hold as such.
 
+use crate::error::TableError;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 /// No honest table has more distinct reasons and roles than this; a damaged one may.
-const WORDS_MAX: usize = 1_000;
+pub(crate) const WORDS_MAX: usize = 1_000;
 
 static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// The one static copy of `word`. Each distinct word is leaked once per process, [`WORDS_MAX`] at most.
 ///
 /// # Errors
-/// A sentence, when there are too many.
-pub(crate) fn intern(word: &str) -> Result<&'static str, String> {
+/// When there are too many.
+pub(crate) fn intern(word: &str) -> Result<&'static str, TableError> {
     let mut words = WORDS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(known) = words.get(word) {
         return Ok(known);
     }
     if words.len() >= WORDS_MAX {
-        return Err(format!("more than {WORDS_MAX} different words where a few are expected"));
+        return Err(TableError::TooManyWords);
     }
     let copy: &'static str = Box::leak(word.to_owned().into_boxed_str());
     words.insert(copy);

@@ -1,16 +1,17 @@
 //! Writes the tables of a run as its rows come, in bounded memory.
 
-use crate::cells::{CellWriter, NameArrays};
-use crate::error::ResultsError;
+use crate::cells::{BatchWriter, NameArrays};
+use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
 use crate::folder::Staging;
 use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::read::RunResult;
-use crate::table::{Record, Table};
+use crate::schema::{schema, table_file};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
-    ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, RunTotals, SeriesRow, WatchdogRow,
+    Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow,
+    PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, RunSink, RunTotals, SeriesRow, Table,
+    TableRow, WatchdogRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -56,7 +57,10 @@ impl RunWriter {
         let names = NameArrays::new(&head.names);
         let tables: Result<_, _> = Table::ALL
             .into_iter()
-            .map(|table| TableWriter::create(table, &names, staging.file(&table.file())))
+            .map(|table| {
+                let path = staging.file(&table_file(table));
+                TableWriter::create(table.name(), table.columns(), &names, path)
+            })
             .collect();
         Ok(Self { head, tables: tables?, explanations: Vec::new(), staging })
     }
@@ -93,7 +97,11 @@ impl RunWriter {
         staging.publish()
     }
 
-    fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
+    /// Appends a row to its table.
+    ///
+    /// # Errors
+    /// If the row refers to a class, switch or host without a name, or if writing fails.
+    pub fn push<R: TableRow>(&mut self, row: &R) -> io::Result<()> {
         self.tables[R::TABLE as usize].push(row)
     }
 }
@@ -174,15 +182,21 @@ impl RunSink for RunWriter {
     }
 }
 
-struct TableWriter {
+/// The Parquet file of one table.
+pub(crate) struct TableWriter {
     path: PathBuf,
-    cells: CellWriter,
+    batch: BatchWriter,
     file: ArrowWriter<File>,
     rows: u64,
 }
 
 impl TableWriter {
-    fn create(table: Table, names: &NameArrays, path: PathBuf) -> Result<Self, ResultsError> {
+    pub(crate) fn create(
+        table: &'static str,
+        columns: &'static [Column],
+        names: &NameArrays,
+        path: PathBuf,
+    ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
         // Everything that could differ between two writes of the same rows is fixed here.
         let properties = WriterProperties::builder()
@@ -190,24 +204,24 @@ impl TableWriter {
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .set_created_by(format!("bufferlab-results {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let file = ArrowWriter::try_new(file, table.schema(), Some(properties))
+        let file = ArrowWriter::try_new(file, schema(columns), Some(properties))
             .map_err(ResultsError::table(&path))?;
-        Ok(Self { path, cells: CellWriter::new(table, names), file, rows: 0 })
+        Ok(Self { path, batch: BatchWriter::new(table, columns, names), file, rows: 0 })
     }
 
-    fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
-        row.write(&mut self.cells)?;
-        self.cells.end_row();
+    pub(crate) fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
+        self.batch.push(row)?;
         self.rows += 1;
-        if self.cells.rows() == BATCH_ROWS { self.encode().map_err(io::Error::other) } else { Ok(()) }
+        if self.batch.rows() == BATCH_ROWS { self.encode().map_err(io::Error::other) } else { Ok(()) }
     }
 
     fn encode(&mut self) -> Result<(), ResultsError> {
-        let batch = self.cells.take().map_err(ResultsError::table(&self.path))?;
-        self.file.write(&batch).map_err(ResultsError::table(&self.path))
+        let batch = self.batch.take().map_err(TableError::from);
+        let written = batch.and_then(|batch| Ok(self.file.write(&batch)?));
+        written.map_err(ResultsError::table(&self.path))
     }
 
-    fn close(mut self) -> Result<u64, ResultsError> {
+    pub(crate) fn close(mut self) -> Result<u64, ResultsError> {
         self.encode()?;
         self.file.close().map_err(ResultsError::table(&self.path))?;
         Ok(self.rows)

@@ -6,8 +6,7 @@ use crate::format;
 use crate::load::{Report, Run};
 use crate::pauses::{PausedLink, paused_links, rows};
 use crate::svg::{Axis, Segment, Timeline, TimelineRow};
-use bufferlab_metrics::{PauseCycleRow, WatchdogRow};
-use bufferlab_results::Table;
+use bufferlab_metrics::{PauseCycleRow, Table, WatchdogRow};
 use maud::{Markup, html};
 
 /// Paused links beyond which figure and table would be a wall.
@@ -33,9 +32,9 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
 
 fn one(run: &Run) -> Result<Markup, ReportError> {
     let end_ns = run.summary.end_ns;
-    let cycles = rows::<PauseCycleRow>(&run.result, Table::PauseCycles)?;
-    let storms = rows::<WatchdogRow>(&run.result, Table::Watchdog)?;
-    let links = paused_links(rows(&run.result, Table::PauseSpans)?, end_ns);
+    let cycles = rows::<PauseCycleRow>(&run.result)?;
+    let storms = rows::<WatchdogRow>(&run.result)?;
+    let links = paused_links(rows(&run.result)?, end_ns);
     let switches = &run.result.manifest().names.switches;
     let shown = &links[..links.len().min(LINKS_SHOWN)];
     Ok(html! {

@@ -142,7 +142,6 @@ fn flow(
         dst_host: 8 + arrivals.below(8) as u32,
         size_bytes,
         start_ns: id * DURATION_NS / flows,
-        sending_ns: None,
         state: if unfinished { FlowState::Unfinished } else { FlowState::Finished },
         fct_ns: (!unfinished).then_some(fct as u64),
         ideal_ns,
@@ -152,6 +151,7 @@ fn flow(
         timeouts,
         marked_packets: (packets as f64 * 0.2 * policy.delay) as u64,
         dropped_packets: dropped,
+        ..FlowRow::default()
     }
 }
 
@@ -212,11 +212,10 @@ fn occupancy(writer: &mut RunWriter, policy: Behaviour, seed: u64) {
             let row = HistogramRow {
                 scope: Scope::Switch,
                 switch,
-                port: None,
-                priority: None,
                 from_bytes: bin.from,
                 to_bytes: bin.to,
                 time_ns: bin.time / 1_000,
+                ..HistogramRow::default()
             };
             writer.histogram(&row).unwrap();
         }
@@ -236,10 +235,10 @@ fn losses(writer: &mut RunWriter, policy: Behaviour, sent: u64, fate: &mut Rando
                 enqueued_packets: arrived_packets - lost,
                 enqueued_bytes: (arrived_packets - lost) * 1_500,
                 dropped_packets: lost,
-                evicted_packets: 0,
                 marked_packets: arrived_packets / 6,
                 max_bytes: 1_000_000,
                 mean_bytes: 12_345.5,
+                ..QueueRow::default()
             };
             writer.queue(&row).unwrap();
             for (reason, packets) in [("over-threshold", lost * 3 / 4), ("buffer-full", lost / 4)] {
@@ -257,15 +256,13 @@ fn links(writer: &mut RunWriter, names: &NameTables, policy: Behaviour, fate: &m
         let row = LinkRow {
             from: from.to_owned(),
             to: to.to_owned(),
-            parallel: 0,
             role,
             rate_bps: RATE,
             tx_packets: 10_000,
             tx_bytes: 15_000_000,
             marked_packets: 100,
             utilisation,
-            offered_bytes: None,
-            lost_packets: 0,
+            ..LinkRow::default()
         };
         writer.link(&row).unwrap();
     };

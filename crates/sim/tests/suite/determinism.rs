@@ -41,19 +41,22 @@ fn another_seed_gives_other_rows() {
     assert_ne!(one.totals.packet_hops, other.totals.packet_hops);
 }
 
-/// What arrives, without what becomes of it.
+/// What arrives, without what happens to it.
 fn arrivals(rows: &Rows) -> Vec<FlowRow> {
-    let of = |flow: &&FlowRow| FlowRow {
-        fct_ns: None,
-        slowdown: None,
-        sent_packets: 0,
-        retransmitted_packets: 0,
-        timeouts: 0,
-        marked_packets: 0,
-        dropped_packets: 0,
-        ..(*flow).clone()
+    let arrival = |flow: &&FlowRow| FlowRow {
+        flow_id: flow.flow_id,
+        class: flow.class,
+        query_id: flow.query_id,
+        src_host: flow.src_host,
+        dst_host: flow.dst_host,
+        size_bytes: flow.size_bytes,
+        start_ns: flow.start_ns,
+        sending_ns: flow.sending_ns,
+        state: flow.state,
+        ideal_ns: flow.ideal_ns,
+        ..FlowRow::default()
     };
-    rows.flows_by_number().iter().map(of).collect()
+    rows.flows_by_number().iter().map(arrival).collect()
 }
 
 #[test]

@@ -1,0 +1,161 @@
+//! The macros that declare records, and enumerations that are columns of them.
+
+/// Declares the row of a table: visibility, struct and name of the table, then a field per column.
+///
+/// The documentation of the struct says what a row is, that of a field what the column means. Both go into
+/// `docs/tables.md`, the latter into result files, too, so they are written for people who read tables. The ending of a
+/// name is the unit ([`Column::unit`](crate::Column::unit)).
+///
+/// `class: u16 as ClassName` is a field of type `u16` that is stored as the name of the class
+/// ([`ClassName`](crate::ClassName)).
+///
+/// ```
+/// use bufferlab_metrics::{ColumnKind, Record, SwitchName};
+///
+/// bufferlab_metrics::record! {
+///     /// One reset of a switch.
+///     pub ResetRow => "resets" {
+///         /// Switch.
+///         switch: u32 as SwitchName,
+///         /// How long it forwarded nothing; empty if it did not recover.
+///         outage_ns: Option<u64>,
+///     }
+/// }
+///
+/// let [switch, outage] = ResetRow::COLUMNS else { panic!("two columns") };
+/// assert_eq!((switch.name, switch.kind), ("switch", ColumnKind::Switch));
+/// assert_eq!((outage.name, outage.unit(), outage.nullable), ("outage_ns", Some("ns"), true));
+/// assert_eq!(outage.description, "How long it forwarded nothing; empty if it did not recover");
+/// ```
+#[macro_export]
+macro_rules! record {
+    (
+        $(#[doc = $about:literal])+
+        $visibility:vis $row:ident => $table:literal {
+            $( $(#[doc = $documentation:literal])+ $column:ident: $field:ty $(as $stored:ty)?, )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[doc = concat!("\n\nA row of the table `", $table, "`.")]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        $visibility struct $row {
+            $( $(#[doc = $documentation])+ $visibility $column: $field, )+
+        }
+
+        impl $crate::Record for $row {
+            const NAME: &'static str = $table;
+            const DESCRIPTION: &'static str = $crate::description(concat!($($about),+));
+            const COLUMNS: &'static [$crate::Column] = &[
+                $( $crate::Column::new::<$crate::record!(@stored $field $(, $stored)?)>(
+                    stringify!($column),
+                    concat!($($documentation),+),
+                ), )+
+            ];
+
+            fn write<W: $crate::CellWriter>(&self, to: &mut W) -> Result<(), W::Error> {
+                $( <$crate::record!(@stored $field $(, $stored)?) as $crate::Cell>::write(&self.$column, to)?; )+
+                Ok(())
+            }
+
+            fn read<R: $crate::CellReader>(from: &mut R) -> Result<Self, R::Error> {
+                Ok(Self {
+                    $( $column: <$crate::record!(@stored $field $(, $stored)?) as $crate::Cell>::read(from)?, )+
+                })
+            }
+        }
+    };
+    // What stores a field: what stands behind `as`, or the field's own type.
+    (@stored $field:ty) => { $field };
+    (@stored $field:ty, $stored:ty) => { $stored };
+}
+
+/// Declares an enumeration that is a column: its variants and the words that they are in tables. The first one is the
+/// default.
+macro_rules! words {
+    (
+        $(#[doc = $about:literal])+
+        $name:ident {
+            $(#[doc = $first_documentation:literal])+ $first:ident => $first_word:literal,
+            $( $(#[doc = $documentation:literal])+ $variant:ident => $word:literal, )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name {
+            $(#[doc = $first_documentation])+ #[default] $first,
+            $( $(#[doc = $documentation])+ $variant, )+
+        }
+
+        impl $name {
+            /// Every one.
+            pub const ALL: &'static [Self] = &[Self::$first, $(Self::$variant,)+];
+
+            /// Name in tables.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    Self::$first => $first_word,
+                    $( Self::$variant => $word, )+
+                }
+            }
+        }
+
+        impl $crate::Cell for $name {
+            type Field = Self;
+            const KIND: $crate::ColumnKind = $crate::ColumnKind::Word;
+            const WORDS: &'static [&'static str] = &[$first_word, $($word,)+];
+
+            #[inline]
+            fn write<W: $crate::CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
+                to.word(field.name());
+                Ok(())
+            }
+
+            fn read<R: $crate::CellReader>(from: &mut R) -> Result<Self, R::Error> {
+                let word = from.word().ok_or_else(|| from.fault($crate::CellFault::Empty))?;
+                let known = Self::ALL.iter().copied().find(|one| one.name() == word);
+                known.ok_or_else(|| from.fault($crate::CellFault::UnknownWord(word)))
+            }
+        }
+    };
+}
+
+/// Declares the tables of a run, in the order of the manifest: a name and the record that is its row.
+macro_rules! tables {
+    ($($table:ident => $row:ident,)+) => {
+        /// A table of a run.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Table {
+            $( #[doc = concat!("Its row is [`", stringify!($row), "`].")] $table, )+
+        }
+
+        impl Table {
+            /// Every table, in the order of the manifest.
+            pub const ALL: [Self; [$(Self::$table),+].len()] = [$(Self::$table),+];
+
+            /// Name in the manifest and of the file.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$table => <$row as $crate::Record>::NAME,)+ }
+            }
+
+            /// What a row is.
+            #[must_use]
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$table => <$row as $crate::Record>::DESCRIPTION,)+ }
+            }
+
+            /// The columns in order.
+            #[must_use]
+            pub const fn columns(self) -> &'static [$crate::Column] {
+                match self { $(Self::$table => <$row as $crate::Record>::COLUMNS,)+ }
+            }
+        }
+
+        $( impl TableRow for $row {
+            const TABLE: Table = Table::$table;
+        } )+
+    };
+}
+
+pub(crate) use {tables, words};

@@ -1,0 +1,398 @@
+//! What a record is: the row of a table whose columns are declared once, each with name, type and documentation.
+//!
+//! [`record!`](crate::record!) declares one. The struct, its [`Column`]s, and how it is written and read follow from the
+//! declaration, so they cannot disagree. Cells go to a [`CellWriter`] and come from a [`CellReader`], which
+//! `bufferlab-results` has for Parquet.
+
+use std::error::Error;
+use std::fmt;
+
+/// How a column is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Unsigned, 64 bits.
+    U64,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Floating point, 64 bits.
+    F64,
+    /// A class: its index in memory, its name (dictionary) in the file.
+    Class,
+    /// A switch, likewise.
+    Switch,
+    /// A host, likewise.
+    Host,
+    /// One of a few words (dictionary).
+    Word,
+    /// Free text.
+    Text,
+}
+
+impl ColumnKind {
+    /// Name of the type in a manifest and in the documentation.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U64 => "u64",
+            Self::U32 => "u32",
+            Self::U16 => "u16",
+            Self::U8 => "u8",
+            Self::F64 => "f64",
+            Self::Class | Self::Switch | Self::Host | Self::Word => "dictionary<string>",
+            Self::Text => "string",
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Name; that of the field.
+    pub name: &'static str,
+    /// Type.
+    pub kind: ColumnKind,
+    /// Whether a cell may be empty.
+    pub nullable: bool,
+    /// The words that a cell may be, if the field is an enumeration; otherwise none.
+    pub words: &'static [&'static str],
+    /// What it means: the field's documentation without its full stop.
+    pub description: &'static str,
+}
+
+impl Column {
+    /// The column of a field that is stored as `C`; for [`record!`](crate::record!).
+    #[must_use]
+    pub const fn new<C: Cell>(name: &'static str, documentation: &'static str) -> Self {
+        let (kind, nullable, words) = (C::KIND, C::NULLABLE, C::WORDS);
+        Self { name, kind, nullable, words, description: description(documentation) }
+    }
+
+    /// The unit, by the ending of the name.
+    #[must_use]
+    pub fn unit(&self) -> Option<&'static str> {
+        [("_ns", "ns"), ("_bytes", "B"), ("_packets", "packets"), ("_bps", "bit/s")]
+            .into_iter()
+            .find_map(|(ending, unit)| self.name.ends_with(ending).then_some(unit))
+    }
+}
+
+/// A documentation comment as a description: without the space that it begins with and the full stop at its end.
+#[must_use]
+pub const fn description(documentation: &'static str) -> &'static str {
+    let text = documentation.trim_ascii();
+    match text.as_bytes() {
+        [before @ .., b'.'] => text.split_at(before.len()).0,
+        _ => text,
+    }
+}
+
+/// A row of a table. Made by [`record!`](crate::record!).
+pub trait Record: Sized {
+    /// Name of the table.
+    const NAME: &'static str;
+    /// What a row of it is.
+    const DESCRIPTION: &'static str;
+    /// Its columns in order.
+    const COLUMNS: &'static [Column];
+
+    /// Writes one cell per column, in their order.
+    ///
+    /// # Errors
+    /// The writer's, at the first cell that it refuses.
+    fn write<W: CellWriter>(&self, to: &mut W) -> Result<(), W::Error>;
+
+    /// Reads one cell per column, in their order.
+    ///
+    /// # Errors
+    /// The reader's, if a cell does not fit its field.
+    fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error>;
+}
+
+/// How a field is stored as a cell. Numbers, words and texts store themselves; [`ClassName`], [`SwitchName`] and
+/// [`HostName`] store an index as the name that it stands for.
+pub trait Cell {
+    /// Type of the field.
+    type Field;
+    /// Type of the column.
+    const KIND: ColumnKind;
+    /// Whether a cell may be empty.
+    const NULLABLE: bool = false;
+    /// The words that a cell may be, if the field is an enumeration.
+    const WORDS: &'static [&'static str] = &[];
+
+    /// Writes the cell.
+    ///
+    /// # Errors
+    /// If the writer refuses it.
+    fn write<W: CellWriter>(field: &Self::Field, to: &mut W) -> Result<(), W::Error>;
+
+    /// Reads the cell.
+    ///
+    /// # Errors
+    /// If what the reader finds is no value of the field.
+    fn read<R: CellReader>(from: &mut R) -> Result<Self::Field, R::Error>;
+}
+
+/// Takes the cells of rows, one call per column in the order of the columns.
+pub trait CellWriter {
+    /// Why a cell may be refused.
+    type Error;
+
+    /// Writes an integer of 64 bits, or an empty cell.
+    fn u64(&mut self, cell: Option<u64>);
+    /// Writes an integer of 32 bits, or an empty cell.
+    fn u32(&mut self, cell: Option<u32>);
+    /// Writes an integer of 16 bits, or an empty cell.
+    fn u16(&mut self, cell: Option<u16>);
+    /// Writes an integer of 8 bits, or an empty cell.
+    fn u8(&mut self, cell: Option<u8>);
+    /// Writes a floating-point number, or an empty cell.
+    fn f64(&mut self, cell: Option<f64>);
+    /// Writes one of a few words.
+    fn word(&mut self, word: &str);
+    /// Writes a text.
+    fn text(&mut self, text: &str);
+    /// Writes the name of the class, switch or host with this index; the column's kind says which of the three.
+    ///
+    /// # Errors
+    /// If there is none with this index.
+    fn name(&mut self, index: u32) -> Result<(), Self::Error>;
+}
+
+/// Gives the cells of rows, one call per column in the order of the columns.
+pub trait CellReader {
+    /// Why a cell cannot be read.
+    type Error;
+
+    /// Reads an integer of 64 bits; `None` is an empty cell.
+    fn u64(&mut self) -> Option<u64>;
+    /// Reads an integer of 32 bits; `None` is an empty cell.
+    fn u32(&mut self) -> Option<u32>;
+    /// Reads an integer of 16 bits; `None` is an empty cell.
+    fn u16(&mut self) -> Option<u16>;
+    /// Reads an integer of 8 bits; `None` is an empty cell.
+    fn u8(&mut self) -> Option<u8>;
+    /// Reads a floating-point number; `None` is an empty cell.
+    fn f64(&mut self) -> Option<f64>;
+    /// Reads one of a few words; `None` is an empty cell.
+    fn word(&mut self) -> Option<&'static str>;
+    /// Reads a text; `None` is an empty cell.
+    fn text(&mut self) -> Option<&str>;
+    /// Reads the name of a class, switch or host as its index.
+    ///
+    /// # Errors
+    /// If the cell is empty, or nobody has that name.
+    fn name(&mut self) -> Result<u32, Self::Error>;
+    /// The error for the cell that was read last.
+    fn fault(&self, fault: CellFault) -> Self::Error;
+}
+
+/// Why a cell is no value of its field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellFault {
+    /// It is empty and must not be.
+    Empty,
+    /// It is none of the words of the enumeration.
+    UnknownWord(&'static str),
+    /// There are not that many classes.
+    ClassTooLarge(u32),
+}
+
+impl fmt::Display for CellFault {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(to, "empty"),
+            Self::UnknownWord(word) => write!(to, "unknown word `{word}`"),
+            Self::ClassTooLarge(index) => write!(to, "class number {index} is too large"),
+        }
+    }
+}
+
+impl Error for CellFault {}
+
+macro_rules! numbers {
+    ($($number:ident $kind:ident,)+) => {$(
+        impl Cell for $number {
+            type Field = Self;
+            const KIND: ColumnKind = ColumnKind::$kind;
+
+            #[inline]
+            fn write<W: CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
+                to.$number(Some(*field));
+                Ok(())
+            }
+
+            #[inline]
+            fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error> {
+                from.$number().ok_or_else(|| from.fault(CellFault::Empty))
+            }
+        }
+
+        impl Cell for Option<$number> {
+            type Field = Self;
+            const KIND: ColumnKind = ColumnKind::$kind;
+            const NULLABLE: bool = true;
+
+            #[inline]
+            fn write<W: CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
+                to.$number(*field);
+                Ok(())
+            }
+
+            #[inline]
+            fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error> {
+                Ok(from.$number())
+            }
+        }
+    )+};
+}
+
+numbers! { u64 U64, u32 U32, u16 U16, u8 U8, f64 F64, }
+
+/// Words that are not an enumeration here: those of policies and links.
+impl Cell for &'static str {
+    type Field = Self;
+    const KIND: ColumnKind = ColumnKind::Word;
+
+    #[inline]
+    fn write<W: CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
+        to.word(field);
+        Ok(())
+    }
+
+    #[inline]
+    fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error> {
+        from.word().ok_or_else(|| from.fault(CellFault::Empty))
+    }
+}
+
+impl Cell for String {
+    type Field = Self;
+    const KIND: ColumnKind = ColumnKind::Text;
+
+    fn write<W: CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
+        to.text(field);
+        Ok(())
+    }
+
+    fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error> {
+        let text = from.text().map(str::to_owned);
+        text.ok_or_else(|| from.fault(CellFault::Empty))
+    }
+}
+
+/// Between the names of a path. No scenario's node has it in its name by accident.
+const ARROW: &str = " → ";
+
+/// A path through nodes: their names in one text, with arrows between them.
+impl Cell for Vec<String> {
+    type Field = Self;
+    const KIND: ColumnKind = ColumnKind::Text;
+
+    fn write<W: CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
+        to.text(&field.join(ARROW));
+        Ok(())
+    }
+
+    fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error> {
+        let names = from.text().map(|text| text.split(ARROW).map(str::to_owned).collect());
+        names.ok_or_else(|| from.fault(CellFault::Empty))
+    }
+}
+
+/// Stores the index of a class as its name.
+#[derive(Clone, Copy, Debug)]
+pub enum ClassName {}
+
+impl Cell for ClassName {
+    type Field = u16;
+    const KIND: ColumnKind = ColumnKind::Class;
+
+    #[inline]
+    fn write<W: CellWriter>(field: &u16, to: &mut W) -> Result<(), W::Error> {
+        to.name(u32::from(*field))
+    }
+
+    #[inline]
+    fn read<R: CellReader>(from: &mut R) -> Result<u16, R::Error> {
+        let index = from.name()?;
+        u16::try_from(index).map_err(|_| from.fault(CellFault::ClassTooLarge(index)))
+    }
+}
+
+macro_rules! names {
+    ($($(#[doc = $doc:literal])+ $name:ident $kind:ident,)+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug)]
+        pub enum $name {}
+
+        impl Cell for $name {
+            type Field = u32;
+            const KIND: ColumnKind = ColumnKind::$kind;
+
+            #[inline]
+            fn write<W: CellWriter>(field: &u32, to: &mut W) -> Result<(), W::Error> {
+                to.name(*field)
+            }
+
+            #[inline]
+            fn read<R: CellReader>(from: &mut R) -> Result<u32, R::Error> {
+                from.name()
+            }
+        }
+    )+};
+}
+
+names! {
+    /// Stores the index of a switch as its name.
+    SwitchName Switch,
+    /// Stores the index of a host as its name.
+    HostName Host,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Table;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_description_is_the_comment_without_its_full_stop() {
+        assert_eq!(
+            description(concat!(" Start to end;", " empty if unfinished.")),
+            "Start to end; empty if unfinished"
+        );
+        assert_eq!(description(" fct / ideal"), "fct / ideal");
+        assert_eq!(description(""), "");
+    }
+
+    #[test]
+    fn tables_and_their_columns_have_names_of_their_own() {
+        let tables: BTreeSet<_> = Table::ALL.iter().map(|table| table.name()).collect();
+        assert_eq!(tables.len(), Table::ALL.len());
+        for table in Table::ALL {
+            let columns: BTreeSet<_> = table.columns().iter().map(|column| column.name).collect();
+            assert_eq!(columns.len(), table.columns().len(), "{}", table.name());
+        }
+    }
+
+    #[test]
+    fn kinds_and_words_follow_from_the_types() {
+        let column = |table: Table, name: &str| {
+            *table.columns().iter().find(|column| column.name == name).expect("a column of that name")
+        };
+        let state = column(Table::Flows, "state");
+        assert_eq!((state.kind, state.words), (ColumnKind::Word, &["finished", "lossy", "unfinished"][..]));
+        let fct = column(Table::Flows, "fct_ns");
+        assert_eq!((fct.kind, fct.nullable, fct.unit()), (ColumnKind::U64, true, Some("ns")));
+        assert_eq!(column(Table::Flows, "class").kind, ColumnKind::Class);
+        assert_eq!(column(Table::Flows, "dst_host").kind, ColumnKind::Host);
+        assert_eq!(column(Table::Watchdog, "switch").kind, ColumnKind::Switch);
+        assert_eq!(column(Table::Watchdog, "rule").kind, ColumnKind::Word);
+        assert_eq!(column(Table::PauseCycles, "members").kind, ColumnKind::Text);
+    }
+}

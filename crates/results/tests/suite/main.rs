@@ -1,0 +1,5 @@
+//! The integration tests of this crate, one binary: a file per theme.
+
+mod folder;
+mod rows;
+mod tables;
