@@ -47,7 +47,10 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
 /// Crates that may use libraries, and of the workspace these only: a format's reader knows no format.
-pub const GENERIC: &[(&str, &[&str])] = &[("bufferlab-document", &["bufferlab-units", "bufferlab-params"])];
+pub const GENERIC: &[(&str, &[&str])] = &[
+    ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
+    ("bufferlab-workload", &["bufferlab-units", "bufferlab-params", "bufferlab-topology"]),
+];
 /// Drivers: they share the core, never each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
 /// Edges: nothing depends on them.

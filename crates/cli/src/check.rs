@@ -4,7 +4,7 @@ use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
 use bufferlab_scenario::{
-    HardwareSpec, InitialWindow, Scenario, SwitchSpec, TrafficProcess, format_rate, format_size, format_time,
+    HardwareSpec, InitialWindow, Scenario, SwitchSpec, format_rate, format_size, format_time,
 };
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
@@ -86,12 +86,8 @@ fn summary(scenario: &Scenario) -> String {
     }
     for workload in &scenario.workloads {
         let transport = &scenario.transports[workload.transport as usize].name;
-        let _ = writeln!(
-            text,
-            "traffic   {} over {transport}: {}",
-            workload.class,
-            process(scenario, &workload.process)
-        );
+        let _ =
+            writeln!(text, "traffic   {} over {transport}: {}", workload.class, workload.workload.in_words());
     }
     text
 }
@@ -177,46 +173,4 @@ fn hardware(spec: &HardwareSpec) -> String {
         cut_through_bytes.map(|bytes| format!("cut-through after {}", format_size(bytes.into()))),
     ];
     options.into_iter().flatten().map(|option| format!(", {option}")).collect()
-}
-
-fn process(scenario: &Scenario, process: &TrafficProcess) -> String {
-    let hosts = scenario.topology.hosts.len() as f64;
-    let seconds = scenario.duration.as_secs_f64();
-    match process {
-        TrafficProcess::Poisson { sizes, load, flows_per_second_per_host, between, .. } => format!(
-            "load {load}, sizes {} (mean {}), about {:.0} flows",
-            sizes.name(),
-            format_size(sizes.mean().round() as u64),
-            flows_per_second_per_host
-                * between.as_ref().map_or(hosts, |(from, _)| from.len() as f64)
-                * seconds
-        ),
-        TrafficProcess::Incast { request_bytes, fan_in, queries_per_second_per_host, .. } => format!(
-            "queries of {} from {fan_in} servers, about {:.0} queries",
-            format_size(*request_bytes),
-            queries_per_second_per_host * hosts * seconds
-        ),
-        TrafficProcess::MultiGet { clients, threads, fan_in, items, item_bytes, queries, .. } => format!(
-            "closed loops: {} of {} ask for {} of {} from {fan_in} servers{}",
-            counted(*threads as usize, "thread", "threads"),
-            counted(clients.len(), "client", "clients"),
-            counted(*items as usize, "item", "items"),
-            format_size(*item_bytes),
-            queries.map_or_else(String::new, |queries| format!(", {queries} queries"))
-        ),
-        TrafficProcess::OnOff { on, off, .. } => format!(
-            "bursts of {} on average ({}), every {} ({}) of a source",
-            format_time(on.mean),
-            on.shape.name(),
-            format_time(off.mean),
-            off.shape.name()
-        ),
-        TrafficProcess::Bursts { flows } => counted(flows.len(), "listed burst", "listed bursts"),
-        TrafficProcess::Trace { path, packets, .. } => {
-            format!("{} of {path}", counted(packets.len(), "packet", "packets"))
-        }
-        TrafficProcess::FlowList { path, flows, .. } => {
-            format!("{} of {path}", counted(flows.len(), "flow", "flows"))
-        }
-    }
 }

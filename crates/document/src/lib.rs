@@ -18,7 +18,6 @@ pub mod convert;
 pub mod files;
 pub mod params;
 mod problem;
-pub mod quantity;
 pub mod reader;
 pub mod reference;
 pub mod resolved;
@@ -26,4 +25,5 @@ pub mod schema;
 pub mod spec;
 pub mod tree;
 
+pub use bufferlab_units::quantity;
 pub use problem::{LoadError, Problem};

@@ -1,200 +1,305 @@
 //! Parameters of registered entries: from keys of a table to [`Params`], back to text, and faults to their places.
 
-use crate::context::{Complaint, Context, suggestion};
+use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
-use crate::quantity::{format_rate, format_size, format_time};
+use crate::files::{nearby_file, reason};
+use crate::quantity::{format_rate, format_size, format_time, parse_size};
 use crate::reader::{Reader, join};
 use crate::resolved::{OutTable, OutValue, float, list, quote};
 use crate::spec::{Kind, Wanted};
 use crate::tree::{Item, Origin, Table, Value};
-use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, Profile, TableInfo};
+use bufferlab_params::{
+    Fault, Faults, FileContent, ParamInfo, ParamKind, ParamValue, Params, Place, Profile, TableInfo, Word,
+};
 use bufferlab_units::{BitRate, Time};
+use std::path::Path;
 
 /// More nodes than this do not fit a machine's memory.
 const MAX_NODES: u64 = 1 << 20;
 
-/// The parameters of the entry that the table's `kind` names, with the defaults of `profile`. `None` when one is wrong or missing.
-pub fn params_of_kind(reader: &Reader<'_>, profile: Profile) -> Option<Params> {
+/// Keeps the files that a document refers to.
+pub trait Files {
+    /// Keeps a file and answers the name by which the resolved document refers to it.
+    fn keep(&self, path: &Path, content: &[u8]) -> String;
+}
+
+/// The parameters of the entry that the table's `kind` names, with the defaults of `profile`. `None` when one is
+/// wrong or missing.
+pub fn params_of_kind(reader: &Reader<'_>, profile: Profile, files: &dyn Files) -> Option<Params> {
     let infos = reader.params();
     let missing = |info: &ParamInfo, example: &str| reader.report_missing(info.name, example, info.doc);
     let find = |info: &ParamInfo| (reader.path(info.name), reader.item(info.name));
-    let given = given(reader.context, infos, find, missing)?;
+    let given = Converter { context: reader.context, files }.given(infos, find, missing)?;
     Some(complete(infos, profile, &given))
 }
 
 /// What was written, by parameter.
 type Given = Vec<(String, ParamValue)>;
 
-/// Converts what was written; everything that is wrong is recorded.
-fn given<'a>(
-    context: &Context,
-    infos: &'static [ParamInfo],
-    find: impl Fn(&ParamInfo) -> (String, Option<&'a Item>),
-    missing: impl Fn(&ParamInfo, &str),
-) -> Option<Given> {
-    let (mut given, mut complete) = (Vec::new(), true);
-    for info in infos {
-        match (find(info), &info.default) {
-            ((path, Some(item)), _) => match value(context, &path, item, info) {
-                Some(value) => given.push((info.name.to_owned(), value)),
-                None => complete = false,
-            },
-            ((_, None), ParamValue::Required(example)) => {
-                missing(info, example);
-                complete = false;
-            }
-            ((_, None), _) => {}
-        }
-    }
-    complete.then_some(given)
-}
-
 fn complete(infos: &'static [ParamInfo], profile: Profile, given: &Given) -> Params {
     Params::resolve(infos, profile, given)
         .expect("every value was checked, and none that is required is missing")
 }
 
-/// One value; what is wrong with it is recorded.
-fn value(context: &Context, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
-    match info.kind {
-        ParamKind::Tables(below) => tables(context, path, item, info, below),
-        ParamKind::Nodes { prefix } => nodes(context, path, item, info, prefix),
-        _ => match parameter(item, info) {
-            Ok(value) => Some(value),
-            Err(complaint) => {
-                context.error(path, item.origin, complaint);
-                None
-            }
-        },
-    }
+/// Turns items into values; what is wrong with them is recorded.
+struct Converter<'a> {
+    context: &'a Context,
+    files: &'a dyn Files,
 }
 
-/// A list of tables, each with parameters of its own.
-fn tables(
-    context: &Context,
-    path: &str,
-    item: &Item,
-    info: &'static ParamInfo,
-    below: &'static TableInfo,
-) -> Option<ParamValue> {
-    let example = info.example();
-    let wanted = Wanted { name: info.name, kind: Kind::ParamTables(below), example: &example };
-    let elements = match &item.value {
-        Value::Array(elements) => elements,
-        other => {
-            let complaint = match other {
-                Value::Table(_) => Complaint::new("expected a list of tables, found one table", "one table")
-                    .help(format!("write the header with two brackets: [[{path}]]")),
-                _ => convert::wrong_kind(item, &wanted),
-            };
-            context.error(path, item.origin, complaint);
-            return None;
-        }
-    };
-    if elements.is_empty() && matches!(info.default, ParamValue::Required(_)) {
-        let complaint = Complaint::new("the list is empty", "expected at least one entry");
-        context.error(path, item.origin, complaint.help(format!("for example {} = {example}", info.name)));
-        return None;
-    }
-    let read = |(index, element): (usize, &Item)| table(context, &format!("{path}.{index}"), element, below);
-    let tables: Vec<_> = elements.iter().enumerate().map(read).collect();
-    tables.into_iter().collect::<Option<Vec<_>>>().map(ParamValue::Tables)
-}
-
-fn table(context: &Context, path: &str, item: &Item, below: &'static TableInfo) -> Option<Params> {
-    let names = || below.params.iter().map(|param| param.name);
-    let list = format!("keys here: {}", names().collect::<Vec<_>>().join(", "));
-    let Value::Table(table) = &item.value else {
-        let found = item.value.kind_in_words();
-        let message = format!("expected a table, found {found}");
-        let complaint = Complaint::new(message, format!("expected {}", below.title));
-        context.error(path, item.origin, complaint.help(list.replace("keys here", "keys")));
-        return None;
-    };
-    let misspelled = refuse_unknown_keys(context, path, table, below, &list);
-    let missing = |info: &ParamInfo, example: &str| {
-        if misspelled.iter().any(|near| near == info.name) {
-            return;
-        }
-        let complaint = Complaint::new(format!("`{}` is missing", info.name), format!("{path} needs it"));
-        let help = format!("add {} = {example}\n{}", info.name, info.doc);
-        context.error(&join(path, info.name), item.origin, complaint.help(help));
-    };
-    let mark = context.mark();
-    let find = |info: &ParamInfo| (join(path, info.name), table.get(info.name));
-    let given = given(context, below.params, find, missing);
-    let given = given.filter(|_| misspelled.is_empty() || !context.failed_since(mark))?;
-    Some(complete(below.params, Profile::Paper, &given))
-}
-
-/// Answers the keys that were probably meant.
-fn refuse_unknown_keys(
-    context: &Context,
-    path: &str,
-    table: &Table,
-    below: &'static TableInfo,
-    list: &str,
-) -> Vec<String> {
-    let names = || below.params.iter().map(|param| param.name);
-    let mut misspelled = Vec::new();
-    for entry in table.entries.iter().filter(|entry| names().all(|name| name != entry.key)) {
-        let help = match suggestion(&entry.key, names()) {
-            Some(near) => {
-                let help = format!("did you mean `{near}`?\n{list}");
-                misspelled.push(near);
-                help
-            }
-            None => list.to_owned(),
-        };
-        let complaint = Complaint::new("unknown key", format!("{} has no such key", below.title));
-        context.error(&join(path, &entry.key), entry.key_origin, complaint.help(help));
-    }
-    misspelled
-}
-
-/// So many nodes, or their names.
-fn nodes(
-    context: &Context,
-    path: &str,
-    item: &Item,
-    info: &'static ParamInfo,
-    prefix: &str,
-) -> Option<ParamValue> {
-    let example = info.example();
-    let wanted = Wanted { name: info.name, kind: plain(info.kind), example: &example };
-    let refuse = |origin: Origin, complaint: Complaint| {
-        context.error(path, origin, complaint);
-        None
-    };
-    let elements = match &item.value {
-        Value::Array(elements) => elements,
-        Value::Integer(_) => {
-            return match convert::count(item, &wanted, 1, MAX_NODES) {
-                Ok(count) => {
-                    Some(ParamValue::Texts((0..count).map(|index| format!("{prefix}{index}")).collect()))
+impl Converter<'_> {
+    /// What was written for any of `infos`.
+    fn given<'i>(
+        &self,
+        infos: &'static [ParamInfo],
+        find: impl Fn(&ParamInfo) -> (String, Option<&'i Item>),
+        missing: impl Fn(&ParamInfo, &str),
+    ) -> Option<Given> {
+        let (mut given, mut complete) = (Vec::new(), true);
+        for info in infos {
+            match (find(info), &info.default) {
+                ((path, Some(item)), _) => match self.value(&path, item, info) {
+                    Some(value) => given.push((info.name.to_owned(), value)),
+                    None => complete = false,
+                },
+                ((_, None), ParamValue::Required(example)) => {
+                    missing(info, example);
+                    complete = false;
                 }
-                Err(complaint) => refuse(item.origin, complaint),
-            };
-        }
-        _ => return refuse(item.origin, convert::wrong_kind(item, &wanted)),
-    };
-    let mut names = Vec::new();
-    for element in elements {
-        match convert::text(element, &wanted) {
-            Ok(name) if name.is_empty() || name.contains(['*', '?', '/']) => {
-                let message = format!("\"{name}\" cannot be a node's name");
-                let complaint = Complaint::new(message, "expected a name without *, ? and /");
-                let help = "those characters stand for patterns and for cable numbers elsewhere";
-                return refuse(element.origin, complaint.help(help));
+                ((_, None), _) => {}
             }
-            Ok(name) => names.push(name.to_owned()),
-            Err(complaint) => return refuse(element.origin, complaint),
+        }
+        complete.then_some(given)
+    }
+
+    /// One value.
+    fn value(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
+        match info.kind {
+            ParamKind::Tables(below) => self.tables(path, item, info, below),
+            ParamKind::Nodes { prefix } => self.nodes(path, item, info, prefix),
+            ParamKind::Pairs { .. } => self.pairs(path, item, info),
+            ParamKind::File => self.file(path, item, self.text(path, item, info)?),
+            ParamKind::FlowSizes(known) => self.flow_sizes(path, item, info, known),
+            _ => {
+                parameter(item, info).map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
+            }
         }
     }
-    if names.is_empty() {
-        return refuse(item.origin, Complaint::new("the list is empty", "expected at least one name"));
+
+    fn refuse<T>(&self, path: &str, origin: Origin, complaint: Complaint) -> Option<T> {
+        self.context.error(path, origin, complaint);
+        None
     }
-    Some(ParamValue::Texts(names))
+
+    fn text<'i>(&self, path: &str, item: &'i Item, info: &'static ParamInfo) -> Option<&'i str> {
+        let example = info.example();
+        convert::text(item, &wanted(info, &example))
+            .map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
+    }
+
+    /// A list of tables, each with parameters of its own.
+    fn tables(
+        &self,
+        path: &str,
+        item: &Item,
+        info: &'static ParamInfo,
+        below: &'static TableInfo,
+    ) -> Option<ParamValue> {
+        let example = info.example();
+        let elements = match &item.value {
+            Value::Array(elements) => elements,
+            Value::Table(_) => {
+                let complaint = Complaint::new("expected a list of tables, found one table", "one table");
+                let help = format!("write the header with two brackets: [[{path}]]");
+                return self.refuse(path, item.origin, complaint.help(help));
+            }
+            _ => return self.refuse(path, item.origin, convert::wrong_kind(item, &wanted(info, &example))),
+        };
+        if elements.is_empty() && matches!(info.default, ParamValue::Required(_)) {
+            let complaint = Complaint::new("the list is empty", "expected at least one entry");
+            let help = format!("for example {} = {example}", info.name);
+            return self.refuse(path, item.origin, complaint.help(help));
+        }
+        let elements = elements.iter().enumerate();
+        let tables: Vec<_> =
+            elements.map(|(index, element)| self.table(&format!("{path}.{index}"), element, below)).collect();
+        tables.into_iter().collect::<Option<Vec<_>>>().map(ParamValue::Tables)
+    }
+
+    fn table(&self, path: &str, item: &Item, below: &'static TableInfo) -> Option<Params> {
+        let names: Vec<_> = below.params.iter().map(|param| param.name).collect();
+        let Value::Table(table) = &item.value else {
+            let found = item.value.kind_in_words();
+            let complaint = Complaint::new(
+                format!("expected a table, found {found}"),
+                format!("expected {}", below.title),
+            );
+            return self.refuse(path, item.origin, complaint.help(format!("keys: {}", names.join(", "))));
+        };
+        let mark = self.context.mark();
+        let misspelled = self.refuse_unknown_keys(path, table, below, &names);
+        let missing = |info: &ParamInfo, example: &str| {
+            if misspelled.iter().any(|near| near == info.name) {
+                return;
+            }
+            let complaint = Complaint::new(format!("`{}` is missing", info.name), format!("{path} needs it"));
+            let help = format!("add {} = {example}\n{}", info.name, info.doc);
+            self.context.error(&join(path, info.name), item.origin, complaint.help(help));
+        };
+        let find = |info: &ParamInfo| (join(path, info.name), table.get(info.name));
+        let given = self.given(below.params, find, missing)?;
+        (!self.context.failed_since(mark)).then(|| complete(below.params, Profile::Paper, &given))
+    }
+
+    /// Answers the keys that were probably meant.
+    fn refuse_unknown_keys(
+        &self,
+        path: &str,
+        table: &Table,
+        below: &'static TableInfo,
+        names: &[&'static str],
+    ) -> Vec<String> {
+        let list = format!("keys here: {}", names.join(", "));
+        let mut misspelled = Vec::new();
+        for entry in table.entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
+            let help = match suggestion(&entry.key, names.iter().copied()) {
+                Some(near) => {
+                    let help = format!("did you mean `{near}`?\n{list}");
+                    misspelled.push(near);
+                    help
+                }
+                None => list.clone(),
+            };
+            let complaint = Complaint::new("unknown key", format!("{} has no such key", below.title));
+            self.context.error(&join(path, &entry.key), entry.key_origin, complaint.help(help));
+        }
+        misspelled
+    }
+
+    /// So many nodes, or their names.
+    fn nodes(&self, path: &str, item: &Item, info: &'static ParamInfo, prefix: &str) -> Option<ParamValue> {
+        let example = info.example();
+        let wanted = wanted(info, &example);
+        let elements = match &item.value {
+            Value::Array(elements) => elements,
+            Value::Integer(_) => {
+                return match convert::count(item, &wanted, 1, MAX_NODES) {
+                    Ok(count) => {
+                        Some(ParamValue::Texts((0..count).map(|index| format!("{prefix}{index}")).collect()))
+                    }
+                    Err(complaint) => self.refuse(path, item.origin, complaint),
+                };
+            }
+            _ => return self.refuse(path, item.origin, convert::wrong_kind(item, &wanted)),
+        };
+        let mut names = Vec::new();
+        for element in elements {
+            match convert::text(element, &wanted) {
+                Ok(name) if name.is_empty() || name.contains(['*', '?', '/']) => {
+                    let message = format!("\"{name}\" cannot be a node's name");
+                    let complaint = Complaint::new(message, "expected a name without *, ? and /");
+                    let help = "those characters stand for patterns and for cable numbers elsewhere";
+                    return self.refuse(path, element.origin, complaint.help(help));
+                }
+                Ok(name) => names.push(name.to_owned()),
+                Err(complaint) => return self.refuse(path, element.origin, complaint),
+            }
+        }
+        if names.is_empty() {
+            let complaint = Complaint::new("the list is empty", "expected at least one name");
+            return self.refuse(path, item.origin, complaint);
+        }
+        Some(ParamValue::Texts(names))
+    }
+
+    /// A list of pairs of names.
+    fn pairs(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
+        let example = info.example();
+        let wanted = wanted(info, &example);
+        let pair = |element: &Item| -> Result<(String, String), Complaint> {
+            match convert::elements(element, &wanted)? {
+                [from, to] => {
+                    Ok((convert::text(from, &wanted)?.to_owned(), convert::text(to, &wanted)?.to_owned()))
+                }
+                other => {
+                    let message = format!("a pair of {} hosts", other.len());
+                    let complaint = Complaint::new(message, "expected two names: [from, to]");
+                    Err(complaint.help(format!("for example {} = {}", wanted.name, wanted.example)))
+                }
+            }
+        };
+        let elements = match convert::elements(item, &wanted) {
+            Ok(elements) => elements,
+            Err(complaint) => return self.refuse(path, item.origin, complaint),
+        };
+        let mut pairs = Vec::new();
+        for element in elements {
+            match pair(element) {
+                Ok(pair) => pairs.push(pair),
+                Err(complaint) => return self.refuse(path, element.origin, complaint),
+            }
+        }
+        Some(ParamValue::Pairs(pairs))
+    }
+
+    /// A file: a path is relative to the document that says it; on the command line, to the current folder.
+    fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
+        let path = self.context.folder_of(item.origin).join(written);
+        match std::fs::read(&path) {
+            Ok(content) => {
+                let name = self.files.keep(&path, &content);
+                Some(ParamValue::File(FileContent { name, path, content: content.into() }))
+            }
+            Err(error) => {
+                let message = format!("cannot read {}: {}", path.display(), reason(&error));
+                let help = match nearby_file(&path) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("paths are relative to the {} file", self.context.document()),
+                };
+                self.refuse(key, item.origin, Complaint::new(message, "this file").help(help))
+            }
+        }
+    }
+
+    /// A known distribution, a file, or one size.
+    fn flow_sizes(
+        &self,
+        path: &str,
+        item: &Item,
+        info: &'static ParamInfo,
+        known: &'static [Word],
+    ) -> Option<ParamValue> {
+        let written = self.text(path, item, info)?;
+        if let Some(word) = known.iter().find(|word| word.name == written) {
+            return Some(ParamValue::Choice(word.name.into()));
+        }
+        match parse_size(written) {
+            Ok(0) => {
+                let complaint = Complaint::new("a flow of 0 B sends nothing", "expected a size above 0");
+                return self.refuse(path, item.origin, complaint);
+            }
+            Ok(bytes) => return Some(ParamValue::Bytes(bytes)),
+            Err(_) => {}
+        }
+        let looks_like_a_file =
+            written.contains(['/', '\\']) || written.ends_with(".csv") || written.ends_with(".txt");
+        if looks_like_a_file {
+            return self.file(path, item, written);
+        }
+        let names = || known.iter().map(|word| word.name);
+        let list =
+            format!("built in: {}; or a CSV file, or one size such as \"100 KB\"", quoted_list(names()));
+        let help = match suggestion(written, names()) {
+            Some(near) => format!("did you mean \"{near}\"?\n{list}"),
+            None => list,
+        };
+        let complaint = Complaint::new(format!("there is no size distribution \"{written}\""), "not known");
+        self.refuse(path, item.origin, complaint.help(help))
+    }
+}
+
+fn wanted<'a>(info: &'static ParamInfo, example: &'a str) -> Wanted<'a> {
+    Wanted { name: info.name, kind: plain(info.kind), example }
 }
 
 /// One value without places below it.
@@ -245,6 +350,16 @@ fn plain_value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint
         Kind::Words(_) => {
             ParamValue::Choice(convert::word(item, wanted, &convert::words_of(&wanted.kind))?.into())
         }
+        Kind::Texts => {
+            let texts = match &item.value {
+                Value::Array(items) => {
+                    let texts = items.iter().map(|item| convert::text(item, wanted).map(str::to_owned));
+                    texts.collect::<Result<Vec<_>, _>>()?
+                }
+                _ => vec![convert::text(item, wanted)?.to_owned()],
+            };
+            ParamValue::Texts(texts)
+        }
         Kind::List(element) => {
             let element = Wanted { kind: plain(*element), ..*wanted };
             let list = convert::elements(item, wanted)?.iter().map(|item| plain_value(item, &element));
@@ -279,6 +394,8 @@ pub fn write(value: &ParamValue) -> String {
         ParamValue::Flag(flag) => flag.to_string(),
         ParamValue::Choice(word) | ParamValue::Text(word) => quote(word),
         ParamValue::Texts(texts) => list(texts.iter().map(|text| quote(text))),
+        ParamValue::Pairs(pairs) => list(pairs.iter().map(|(from, to)| list([quote(from), quote(to)]))),
+        ParamValue::File(file) => quote(&file.name),
         ParamValue::Tables(tables) => list(tables.iter().map(|table| {
             let entries = present(table).map(|(name, value)| format!("{name} = {}", write(value)));
             format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
@@ -316,11 +433,29 @@ pub fn write_all(out: &mut OutTable, params: &Params) {
     }
 }
 
-/// Records what an entry found wrong.
-pub fn report(reader: &Reader<'_>, faults: Faults) {
+/// Records what an entry found wrong with its parameters.
+pub fn report(reader: &Reader<'_>, params: &Params, faults: Faults) {
     for fault in faults.0 {
+        let file = fault.line.and_then(|_| match params.value(fault.place.param) {
+            ParamValue::File(file) => Some((file, std::str::from_utf8(&file.content).ok()?)),
+            _ => None,
+        });
+        let line = fault.line;
         let (path, origin, complaint) = located(reader, fault);
-        reader.context.error(&path, origin, complaint);
+        match file {
+            Some((file, text)) => {
+                reader.context.error_in_file(&path, origin, &file.path, text, line, complaint);
+            }
+            None => reader.context.error(&path, origin, complaint),
+        }
+    }
+}
+
+/// Records what an entry found suspicious.
+pub fn warn(reader: &Reader<'_>, warnings: Vec<Fault>) {
+    for warning in warnings {
+        let (path, origin, complaint) = located(reader, warning);
+        reader.context.warn(&path, origin, complaint);
     }
 }
 

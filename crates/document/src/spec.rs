@@ -13,7 +13,8 @@ pub struct TableSpec {
     pub title: &'static str,
     /// What it is for.
     pub doc: &'static str,
-    /// Keys that it always accepts. One of them may be `kind` with [`Kind::Tag`]: then the entry's parameters are keys, too.
+    /// Keys that it always accepts. One of them may be `kind` with [`Kind::Tag`]: then the entry's parameters are
+    /// keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
@@ -203,6 +204,9 @@ impl Kind {
             ParamKind::Flag => Self::Flag,
             ParamKind::Choice(words) => Self::Words(words),
             ParamKind::List(element) => Self::List(element),
+            ParamKind::Texts => Self::Texts,
+            ParamKind::Pairs { of } => Self::Pairs { of },
+            ParamKind::File | ParamKind::FlowSizes(_) => Self::Text,
             ParamKind::Nodes { .. } => Self::CountOrNames { of: "nodes" },
             ParamKind::Tables(info) => Self::ParamTables(info),
             ParamKind::Profiles => return None,

@@ -89,6 +89,17 @@ pub enum ParamKind {
     Profiles,
     /// A list of tables, each with these parameters.
     Tables(&'static TableInfo),
+    /// A text, or a list of texts.
+    Texts,
+    /// A list of pairs of names, each as `[from, to]`.
+    Pairs {
+        /// What they name: "hosts".
+        of: &'static str,
+    },
+    /// The name of a file, relative to the document; the value has its content.
+    File,
+    /// How large flows are: the name of a known distribution, one size, or the name of a file with a distribution.
+    FlowSizes(&'static [Word]),
     /// How many nodes, or a list of their names; a number stands for `prefix0`, `prefix1` …
     Nodes {
         /// What the names of numbered nodes begin with.
@@ -149,6 +160,9 @@ impl ParamKind {
             Self::List(kind) => format!("a list, each {}", kind.expected()),
             Self::Profiles => "a list of profiles, each a table".to_owned(),
             Self::Tables(_) => "a list of tables".to_owned(),
+            Self::Texts => "a string, or a list of strings".to_owned(),
+            Self::Pairs { of } => format!("a list of pairs of {of}, each as [from, to]"),
+            Self::File | Self::FlowSizes(_) => "a string".to_owned(),
             Self::Nodes { .. } => "a number of nodes, or a list of their names".to_owned(),
         }
     }
@@ -335,7 +349,10 @@ impl ParamKind {
             (Self::Flag, ParamValue::Flag(_))
             | (Self::Choice(_), ParamValue::Choice(_))
             | (Self::Text, ParamValue::Text(_))
-            | (Self::Nodes { .. }, ParamValue::Texts(_))
+            | (Self::Nodes { .. } | Self::Texts, ParamValue::Texts(_))
+            | (Self::Pairs { .. }, ParamValue::Pairs(_))
+            | (Self::File, ParamValue::File(_))
+            | (Self::FlowSizes(_), ParamValue::File(_) | ParamValue::Choice(_) | ParamValue::Bytes(_))
             | (Self::Tables(_), ParamValue::Tables(_)) => Ok(()),
             _ => self.check_amount(value),
         }

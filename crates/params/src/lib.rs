@@ -25,4 +25,4 @@ pub use names::{first_names, quoted_list, suggestion};
 pub use params::{BuildError, Params, ResolveError};
 pub use profiles::{BufferProfile, Direction, ThresholdRule};
 pub use registry::{Card, Catalog, Entry, RegisterError, Registry};
-pub use value::ParamValue;
+pub use value::{FileContent, ParamValue};

@@ -3,7 +3,7 @@
 use crate::choice::Choice;
 use crate::info::{ParamInfo, Profile};
 use crate::profiles::BufferProfile;
-use crate::value::ParamValue;
+use crate::value::{FileContent, ParamValue};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl fmt::Display for ResolveError {
 impl std::error::Error for ResolveError {}
 
 /// A complete set of parameters for one entry: every declared one has a value, or is absent as its default says.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
     /// By value: what it is when it is not given.
@@ -165,6 +165,16 @@ impl Params {
     pub fn choice_or<T: Choice>(&mut self, name: &str, computed: T) -> T {
         self.fill(name, ParamValue::Choice(computed.word().into()));
         self.choice(name)
+    }
+
+    /// The tables of `name`, to be filled in; none where it was left out.
+    pub fn tables_mut(&mut self, name: &str) -> &mut [Self] {
+        let position = self.position(name);
+        match &mut self.values[position].1 {
+            ParamValue::Tables(tables) => tables,
+            absent if absent.is_absent() => &mut [],
+            other => panic!("{name} is not a list of tables: {other}"),
+        }
     }
 
     fn fill(&mut self, name: &str, value: ParamValue) {
@@ -367,7 +377,40 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Tables`].
+    /// A [`crate::ParamKind::Texts`] as texts; none where it may be left out and was.
+    #[must_use]
+    pub fn given_texts(&self, name: &str) -> Option<&[String]> {
+        self.has(name).then(|| self.texts(name))
+    }
+
+    /// A [`crate::ParamKind::Pairs`].
+    #[must_use]
+    pub fn pairs(&self, name: &str) -> &[(String, String)] {
+        match self.get(name) {
+            ParamValue::Pairs(pairs) => pairs,
+            other => panic!("{name} is not a list of pairs: {other}"),
+        }
+    }
+
+    /// A [`crate::ParamKind::File`].
+    #[must_use]
+    pub fn file(&self, name: &str) -> &FileContent {
+        match self.get(name) {
+            ParamValue::File(file) => file,
+            other => panic!("{name} is not a file: {other}"),
+        }
+    }
+
+    /// The value of `name`, whatever its kind.
+    ///
+    /// # Panics
+    /// If no such parameter is declared.
+    #[must_use]
+    pub fn value(&self, name: &str) -> &ParamValue {
+        self.get(name)
+    }
+
+    /// A [`crate::ParamKind::Tables`]; none where it was left out.
     #[must_use]
     pub fn tables(&self, name: &str) -> &[Self] {
         match self.get(name) {

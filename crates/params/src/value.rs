@@ -5,6 +5,8 @@ use crate::profiles::BufferProfile;
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,8 +48,30 @@ pub enum ParamValue {
     Profiles(Cow<'static, [BufferProfile]>),
     /// Several texts.
     Texts(Vec<String>),
+    /// See [`crate::ParamKind::Pairs`].
+    Pairs(Vec<(String, String)>),
+    /// See [`crate::ParamKind::File`].
+    File(FileContent),
     /// See [`crate::ParamKind::Tables`]; each complete.
     Tables(Vec<Params>),
+}
+
+/// A file that a parameter names, as it was when the document was read. Whoever builds from it reads no file system.
+#[derive(Clone, Debug)]
+pub struct FileContent {
+    /// The name under which a result keeps it.
+    pub name: String,
+    /// Where it was found, for messages.
+    pub path: PathBuf,
+    /// What it holds.
+    pub content: Arc<[u8]>,
+}
+
+/// Where it was found does not count.
+impl PartialEq for FileContent {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.content == other.content
+    }
 }
 
 impl ParamValue {
@@ -106,6 +130,11 @@ impl fmt::Display for ParamValue {
                 write!(f, "[{}]", list.join(", "))
             }
             Self::Texts(list) => f.debug_list().entries(list).finish(),
+            Self::Pairs(list) => {
+                let list: Vec<_> = list.iter().map(|(from, to)| format!("[{from:?}, {to:?}]")).collect();
+                write!(f, "[{}]", list.join(", "))
+            }
+            Self::File(file) => write!(f, "{:?}", file.name),
             Self::Tables(list) => {
                 let list: Vec<_> = list.iter().map(|table| format!("{{ {table} }}")).collect();
                 write!(f, "[{}]", list.join(", "))

@@ -186,6 +186,10 @@ fn given(info: &PolicyInfo, values: &Bound<'_, PyDict>) -> PyResult<Vec<(String,
             | ParamKind::List(_)
             | ParamKind::Profiles
             | ParamKind::Tables(_)
+            | ParamKind::Texts
+            | ParamKind::Pairs { .. }
+            | ParamKind::File
+            | ParamKind::FlowSizes(_)
             | ParamKind::Nodes { .. } => {
                 return Err(PyTypeError::new_err(format!("{name} can be set in scenarios only")));
             }

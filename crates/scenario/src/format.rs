@@ -10,8 +10,8 @@ mod profiles;
 
 pub(crate) use catalogs::{CONGESTION_CONTROL_CATALOG, POLICY_CATALOG};
 pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
-pub(crate) use keys::{BURST, ECN, HARDWARE, OTHER_BURST, OUTPUT, ROOT, TRACE_ADDRESS, TRANSPORT};
 pub(crate) use keys::{CHANGE, HOST, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
+pub(crate) use keys::{ECN, HARDWARE, OUTPUT, ROOT, TRANSPORT};
 pub(crate) use profiles::PROFILE;
 
 use bufferlab_document::context::MovedKey;

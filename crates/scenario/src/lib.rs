@@ -25,6 +25,7 @@ pub use bufferlab_document::quantity::{
 };
 pub use bufferlab_document::{LoadError, Problem};
 pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology};
+pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
 pub use load::{Loaded, load, load_text};
 pub use model::*;
 pub use read::InputFile;

@@ -79,7 +79,7 @@ fn finish(
         Some(read) if errors.is_empty() => Ok(Loaded {
             scenario: read.scenario,
             resolved: read.resolved,
-            inputs: read.inputs.files,
+            inputs: read.inputs.into_files(),
             warnings,
         }),
         _ => Err(LoadError::new(name, errors)),

@@ -5,12 +5,13 @@ pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 
 use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::{Hardware, ParamValue, Profile};
-use bufferlab_params::choices;
+use bufferlab_params::{Params, choices};
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
 use bufferlab_transport::Spacing;
 use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_units::{BitRate, Time};
-use bufferlab_workload::{AnswersPer, Durations, FlowSpec, Pattern, SizeDistribution};
+use bufferlab_workload::Workload;
+use std::sync::Arc;
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -340,135 +341,36 @@ choices! {
 }
 
 /// Traffic.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct WorkloadSpec {
     /// Name of its flows in tables and reports.
     pub class: String,
     /// Index into [`Scenario::transports`].
     pub transport: u32,
-    /// The process.
-    pub process: TrafficProcess,
+    /// Registry name of its kind; empty for one that a program made itself.
+    pub kind: String,
+    /// All of its parameters, with what rules have filled in.
+    pub params: Params,
+    /// What it sends.
+    pub workload: Arc<dyn Workload>,
 }
 
-/// Where flows come from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TrafficProcess {
-    /// Poisson arrivals at every host.
-    Poisson {
-        /// Flow sizes.
-        sizes: SizeDistribution,
-        /// Offered load as a fraction of what `load_of` names, in (0, 1].
-        load: f64,
-        /// What the load is a fraction of.
-        load_of: LoadReference,
-        /// Mean flow arrivals per second and host that follow from it.
-        flows_per_second_per_host: f64,
-        /// Who sends to whom.
-        pattern: Pattern,
-        /// Instead of `pattern`: the hosts that send, and those that receive.
-        between: Option<(Vec<u32>, Vec<u32>)>,
-    },
-    /// Queries: a client asks `fan_in` servers, all of which answer at once.
-    Incast {
-        /// Bytes of all answers of one query together.
-        request_bytes: u64,
-        /// Servers per query.
-        fan_in: u32,
-        /// Mean queries per second and host (Poisson).
-        queries_per_second_per_host: f64,
-        /// Which servers a client asks.
-        pattern: Pattern,
-        /// Whether the answers use connections that exist already: no handshake.
-        persistent: bool,
-    },
-    /// A closed loop: every thread asks again when all answers to its last query are complete.
-    MultiGet {
-        /// Hosts that ask.
-        clients: Vec<u32>,
-        /// Hosts that answer.
-        servers: Vec<u32>,
-        /// Closed loops of every client.
-        threads: u32,
-        /// Servers per query.
-        fan_in: u32,
-        /// Items per query, dealt to its servers in turn.
-        items: u32,
-        /// Payload of an item (bytes).
-        item_bytes: u64,
-        /// How a server sends its items.
-        answers_per: AnswersPer,
-        /// From the last answer to the next query; `None`: at once.
-        think: Option<Durations>,
-        /// Queries of all threads together; `None`: as many as there is time for.
-        queries: Option<u64>,
-        /// When every thread asks for the first time, or begins to think about it.
-        start: Time,
-        /// From the query to the answers; `None`: half of the unloaded round trip to each server.
-        request_delay: Option<Time>,
-    },
-    /// Every source is silent and sends a burst in turn; a burst is one flow.
-    OnOff {
-        /// Who sends to whom.
-        between: Between,
-        /// How long a burst of the workload's own class lasts.
-        on: Durations,
-        /// How long a source is silent.
-        off: Durations,
-        /// Other kinds of bursts of the same sources.
-        others: Vec<OtherBurst>,
-    },
-    /// Bursts one by one, ordered by start.
-    Bursts {
-        /// Each as a flow of class 0.
-        flows: Vec<FlowSpec>,
-    },
-    /// Packets one by one, ordered by time.
-    Trace {
-        /// The file, for reports.
-        path: String,
-        /// Every packet as a flow; [`FlowSpec::size`] is its size on the wire.
-        packets: Vec<FlowSpec>,
-        /// By [`FlowSpec::class`]: the priority of its packets; `None`: the transport's.
-        priorities: Vec<Option<u8>>,
-    },
-    /// An explicit list.
-    FlowList {
-        /// The file, for reports.
-        path: String,
-        /// The flows, ordered by start.
-        flows: Vec<FlowSpec>,
-        /// Class names that `FlowSpec::class` of the list refers to.
-        classes: Vec<String>,
-    },
+impl WorkloadSpec {
+    /// A workload that no scenario file describes.
+    #[must_use]
+    pub fn new(class: impl Into<String>, transport: u32, workload: impl Workload) -> Self {
+        let (class, workload) = (class.into(), Arc::new(workload));
+        Self { class, transport, kind: String::new(), params: Params::default(), workload }
+    }
 }
 
-/// Who sends to whom.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Between {
-    /// One source for each of these, as (from, to).
-    Pairs(Vec<(u32, u32)>),
-    /// Every host is a source and draws a partner for every burst.
-    Pattern(Pattern),
-}
-
-/// A kind of burst that on-off sources choose now and then instead of their own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OtherBurst {
-    /// Name of its flows in tables and reports.
-    pub class: String,
-    /// Index into [`Scenario::transports`].
-    pub transport: u32,
-    /// Fraction of the bursts that are of this kind.
-    pub share: f64,
-    /// How long one lasts.
-    pub on: Durations,
-}
-
-choices! {
-    /// What a load is a fraction of.
-    pub enum LoadReference {
-        LeafUplinks = "leaf_uplinks": "capacity from the racks' switches to other switches",
-        HostLinks = "host_links": "the access links",
+/// The same kind with the same parameters: what it sends follows from them.
+impl PartialEq for WorkloadSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.class == other.class
+            && self.transport == other.transport
+            && self.kind == other.kind
+            && self.params == other.params
     }
 }
 

@@ -5,9 +5,7 @@ mod congestion;
 mod faults;
 mod files;
 mod hardware;
-mod multi_get;
 mod named;
-mod on_off;
 mod output;
 mod overrides;
 mod persistent;
@@ -20,8 +18,6 @@ mod routes;
 mod scheduler;
 mod switch;
 mod topology;
-mod trace;
-mod traffic_files;
 mod transport;
 mod watchdog;
 mod workload;
@@ -49,7 +45,7 @@ pub(crate) struct Read {
 /// Sections are read even if earlier ones failed, as far as they can be judged alone, so that one run shows
 /// as many mistakes as possible.
 pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Option<Read> {
-    let mut inputs = Inputs::default();
+    let inputs = Inputs::default();
     let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;
     reader.spec_of("extends");
 
@@ -63,7 +59,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         reader.error("name", Complaint::new("the name is empty", "expected a name, for folders and titles"));
     }
 
-    let networks = topology::read(&mut reader, profile);
+    let networks = topology::read(&mut reader, profile, &inputs);
     let groups = switch::read_groups(&mut reader, networks.as_ref(), profile);
     let mut transports = transport::read(&mut reader, groups.as_deref(), profile);
     let switches = match (&networks, &groups) {
@@ -80,9 +76,10 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         switches: switches.as_deref(),
         duration,
         seed: seed.unwrap_or(0),
+        profile,
     };
     let faults = faults::read(&mut reader, networks.as_ref(), switches.as_deref());
-    let workloads = workload::read(&mut reader, &facts, &mut transports, &mut inputs);
+    let workloads = workload::read(&mut reader, &facts, &mut transports, &inputs);
     let output = output::output(&mut reader, networks.as_ref(), transports.any_open_loop());
     if let Some(switches) = &switches {
         transport::warn_about_ecn(&reader, &transports, switches);

@@ -1,9 +1,8 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    BURST, CHANGE, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OTHER_BURST, OUTPUT, PFC,
-    POLICY_CATALOG, PROFILE, ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRACE_ADDRESS,
-    TRANSPORT, WATCHDOG, WORKLOAD,
+    CHANGE, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OUTPUT, PFC, POLICY_CATALOG, PROFILE,
+    ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, WATCHDOG, WORKLOAD,
 };
 use bufferlab_document::reference::table;
 use bufferlab_params::{Catalog, ParamValue, Profile};
@@ -30,9 +29,6 @@ pub fn reference() -> String {
         &TRANSPORT,
         &HOST,
         &WORKLOAD,
-        &OTHER_BURST,
-        &BURST,
-        &TRACE_ADDRESS,
         &FAULT,
         &OUTPUT,
     ];

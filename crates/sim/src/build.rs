@@ -14,7 +14,7 @@ use crate::observe::Records;
 use crate::observe::explain::ExplainRequest;
 use crate::pfc::Pfc;
 use crate::switch::SwitchNode;
-use crate::traffic::Traffic;
+use crate::traffic;
 use crate::transports::build_transports;
 use crate::world::World;
 use crate::world::base_rtt::Paths;
@@ -41,7 +41,9 @@ impl Simulation {
             let down = is_down(cable.index());
             (links[ab].down, links[ba].down) = (down, down);
         }
-        let traffic = Traffic::new(scenario)?;
+        let traffic = traffic::start(scenario)?;
+        let (replayed, class_transports) = traffic::carriages(scenario, &traffic);
+        let classes: Vec<String> = traffic.classes.into_iter().map(|class| class.name).collect();
         let routes = Routes::new(&topology, scenario.seed, |index| !is_down(index));
         routes.check(&topology)?;
         let host_count = u32::try_from(topology.hosts.len()).expect("the limit on hosts was checked");
@@ -51,15 +53,15 @@ impl Simulation {
             routes: &routes,
             hosts: host_count,
         };
-        let (transports, host_kinds, kinds) = build_transports(scenario, &traffic.replayed, &paths)?;
+        let (transports, host_kinds, kinds) = build_transports(scenario, &replayed, &paths)?;
         let telemetry = Telemetry::new(transports.iter().any(|transport| transport.wants_telemetry));
         let hosts = Hosts::new(HostsConfig {
             seed: scenario.seed,
             transports: transports.into(),
             host_kinds: host_kinds.into(),
             kinds,
-            classes: traffic.classes.clone(),
-            class_transports: traffic.transports,
+            classes: classes.clone(),
+            class_transports,
             nic_queueing: scenario.host.nic,
             spray: topology.multipath == Multipath::Spray,
         });
@@ -71,7 +73,7 @@ impl Simulation {
         let mut demand = Demand::new(traffic.source, queries, ClosedLoops::new(traffic.closed_loops));
         demand.start_closed_loops(&mut world);
         let output = scenario.output.clone();
-        let records = Records::new(output, traffic.classes, scenario.duration, downlinks, &switches);
+        let records = Records::new(output, classes, scenario.duration, downlinks, &switches);
         let end = scenario.duration + scenario.drain;
         let plan = Plan { seed: scenario.seed, duration: scenario.duration, end, topology, cables };
         let (verify, events) = (false, 0);

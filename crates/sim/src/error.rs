@@ -38,9 +38,6 @@ pub enum SimError {
         /// Why.
         source: bufferlab_core::BuildError,
     },
-    /// Bursts are carried by a transport that has no rate.
-    #[error("bursts need a transport with a rate, and \"{0}\" has none")]
-    NoRate(String),
     /// Prescribed routes lead packets in a circle.
     #[error("packets for {host} would go round for ever: {switches}; mend [[topology.route]]")]
     RoutingLoop {

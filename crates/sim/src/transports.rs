@@ -11,14 +11,15 @@ use bufferlab_transport::{
     CongestionControlInfo, CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control,
 };
 use bufferlab_units::{BitRate, Time};
+use bufferlab_workload::Replay;
 
 /// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
 const UNSCALED_WINDOW_BYTES: u32 = 65_535;
-/// Every transport of the scenario, then those that carry traces (`replayed`: transport and priority), each for every kind of host
+/// Every transport of the scenario, then those that carry traces (`replayed`), each for every kind of host
 /// (`transport * kinds + kind`); the kind of every host, which is its rate; and how many kinds there are.
 pub(crate) fn build_transports(
     scenario: &Scenario,
-    replayed: &[(u32, Option<u8>)],
+    replayed: &[(u32, Replay)],
     paths: &Paths<'_>,
 ) -> Result<(Vec<Transport>, Vec<u8>, usize), SimError> {
     let rates: Vec<BitRate> = paths.links[..paths.hosts as usize].iter().map(|link| link.rate).collect();
@@ -44,10 +45,10 @@ pub(crate) fn build_transports(
             transports.push(build_transport(spec, scenario.profile, line_rate, base_rtt)?);
         }
     }
-    for &(transport, priority) in replayed {
+    for &(transport, replay) in replayed {
         let spec = &scenario.transports[transport as usize];
         for &line_rate in &kinds {
-            transports.push(replaying(spec, priority, scenario.profile, line_rate)?);
+            transports.push(replaying(spec, replay, scenario.profile, line_rate)?);
         }
     }
     let kind_of = |rate| kinds.binary_search(rate).expect("every rate is of a kind") as u8;
@@ -57,7 +58,7 @@ pub(crate) fn build_transports(
 /// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its size is that on the wire.
 fn replaying(
     spec: &TransportSpec,
-    priority: Option<u8>,
+    replay: Replay,
     profile: Profile,
     line_rate: BitRate,
 ) -> Result<Transport, SimError> {
@@ -67,7 +68,7 @@ fn replaying(
         segment: spec.segment_bytes + spec.header_bytes,
         header: 0,
         wants_telemetry: false,
-        data_priorities: priority.map_or(transport.data_priorities, |priority| vec![priority]),
+        data_priorities: replay.priority.map_or(transport.data_priorities, |priority| vec![priority]),
         control_max_payload: 0,
         ..transport
     })

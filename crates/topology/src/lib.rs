@@ -1,8 +1,8 @@
 //! The network as a graph: what drivers ask of it, and the registry of what builds it.
 //!
-//! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a function from parameters to a
-//! [`Topology`]. [`TOPOLOGIES`] lists them; the scenario format, its schema and its reference follow from the list. A program
-//! adds its own with [`register_topology`].
+//! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a function from
+//! parameters to a [`Topology`]. [`TOPOLOGIES`] lists them; the scenario format, its schema and its reference follow
+//! from the list. A program adds its own with [`register_topology`].
 
 mod kinds;
 mod problems;
@@ -40,7 +40,8 @@ pub struct RouteSpec {
     pub at: Vec<u32>,
     /// The destinations, by index.
     pub to: Vec<u32>,
-    /// The neighbouring switch that takes them, over any cable between the two that is up; if there is none, the shortest path holds.
+    /// The neighbouring switch that takes them, over any cable between the two that is up; if there is none, the
+    /// shortest path holds.
     pub via: u32,
 }
 

@@ -9,6 +9,7 @@
 //! of picoseconds there) and rounded *up* to the next picosecond elsewhere, so that a link never
 //! carries more than its rate.
 
+pub mod quantity;
 mod random;
 mod rate;
 mod time;

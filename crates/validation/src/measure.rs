@@ -5,7 +5,7 @@
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
-use bufferlab_scenario::{Node, Scenario, Topology, TrafficProcess, WorkloadSpec};
+use bufferlab_scenario::{Node, Queries, Scenario, Topology, WorkloadSpec};
 use bufferlab_sim::Simulation;
 use std::io;
 
@@ -97,7 +97,7 @@ impl Outcome {
     /// If the scenario does not fit the engine, or an identity breaks.
     pub fn of(scenario: &Scenario) -> Result<Self, ValidationError> {
         let simulation = Simulation::new(scenario).map_err(Box::new)?;
-        let is_list = |workload: &WorkloadSpec| matches!(workload.process, TrafficProcess::FlowList { .. });
+        let is_list = |spec: &WorkloadSpec| spec.workload.queries() == Queries::Listed;
         if !scenario.workloads.iter().any(is_list) {
             return Err(ValidationError::NoFlowList);
         }

@@ -7,7 +7,7 @@ mod write;
 
 pub use error::{CellProblem, FlowListError};
 pub(crate) use number::{parse_scaled, parse_whole};
-pub use read::{FlowList, read_flow_list};
+pub use read::{FlowList, parse_flow_list, read_flow_list};
 pub use write::write_flow_list;
 
 use crate::FlowSpec;

@@ -1,15 +1,18 @@
-//! Flow sizes, arrival processes, queries and flow lists: what is sent, by whom, to whom, and when.
+//! What is sent, by whom, to whom, and when: workloads, and what they are made of.
 //!
-//! A driver asks one [`FlowSource`] for the next flow, again and again:
+//! A kind of workload is one file in `kinds/`: its entry [`WorkloadInfo`] (name, parameters as data) and a function from
+//! parameters to a [`Workload`], which is checked against network and transports once, when a scenario is read. [`WORKLOADS`]
+//! lists the kinds; the scenario format, its schema and its reference follow from the list. A program adds its own with
+//! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each hands what it sends to a [`TrafficBuilder`]:
 //!
 //! ```text
 //!   SizeDistribution ─► PoissonSource ─┐
 //!          IncastSource, OnOffSource  ─┼─► MergeSource ─► next_flow() ─► driver
-//!   read_flow_list(), read_trace() ─► ListSource ─┘                   └► write_flow_list()
+//!  parse_flow_list(), parse_trace() ─► ListSource ─┘                  └► write_flow_list()
 //! ```
 //!
-//! A closed loop ([`MultiGet`]) is no source: when its next query comes is decided by the network, so that the driver tells it what is
-//! complete, and asks.
+//! A [`ClosedLoop`] such as [`MultiGet`] is no source: the network decides when its next query comes, so the driver tells it
+//! what is complete, and asks.
 //!
 //! Flows are made when they are asked for, so a source needs memory for its hosts and not for its flows
 //! (except [`ListSource`], which holds a list that somebody else made).
@@ -22,11 +25,13 @@
 //! through sums over hosts.
 
 mod arrivals;
+mod context;
 mod durations;
 mod error;
 mod flow;
 mod flow_list;
 mod incast;
+mod kinds;
 mod load;
 mod merge;
 mod multi_get;
@@ -35,22 +40,34 @@ mod pattern;
 mod poisson;
 mod sizes;
 mod trace;
+mod traffic;
+mod workload;
 
+pub use context::{Carrier, Carriers, SwitchFacts, WorkloadContext};
 pub use durations::{DurationShape, Durations};
 pub use error::SourceError;
 pub use flow::{FlowSource, FlowSpec};
 pub use flow_list::{
-    CellProblem, FlowList, FlowListError, read_flow_list, renumber_queries, write_flow_list,
+    CellProblem, FlowList, FlowListError, parse_flow_list, read_flow_list, renumber_queries, write_flow_list,
 };
 pub use incast::{IncastParams, IncastSource, QueryNumbers};
+pub use kinds::{FlowListWorkload, LoadReference};
 pub use load::arrivals_per_second_per_host;
 pub use merge::{ListSource, MergeSource};
-pub use multi_get::{Answer, AnswersPer, MultiGet, MultiGetParams, MultiGetQuery};
+pub use multi_get::{AnswersPer, MultiGet, MultiGetParams};
 pub use on_off::{BurstKind, OnOffParams, OnOffPartners, OnOffSource};
 pub use pattern::Pattern;
 pub use poisson::{PoissonParams, PoissonSource};
 pub use sizes::{BUILTIN_SIZES, BuiltinSizes, Place, SizeDistribution, SizeError};
 pub use trace::{
     AddressBook, AddressRule, PacketPlace, PacketProblem, Trace, TraceError, TraceOptions, Unmapped,
-    read_trace,
+    parse_trace,
+};
+pub use traffic::{
+    Answer, Carriage, ClosedLoop, Entry, LoopQuery, LoopTraffic, Replay, RunFacts, Traffic, TrafficBuilder,
+    TrafficClass,
+};
+pub use workload::{
+    BuildWorkload, FLOW_SIZES, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload,
+    replace_workload,
 };

@@ -1,26 +1,16 @@
 //! What does a client ask that waits for all answers before it asks again (memcached's multi-get)?
 
 use crate::durations::Durations;
+use crate::traffic::{Answer, ClosedLoop, LoopQuery};
 use crate::{QueryNumbers, SourceError};
+use bufferlab_params::choices;
 use bufferlab_units::{RandomStream, Time};
 
-/// How a server sends the items that a query wants of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswersPer {
-    /// All in one message: one request names all of its keys.
-    Server,
-    /// One message each, over a connection of its own: the client fetches them in parallel.
-    Item,
-}
-
-impl AnswersPer {
-    /// The word in scenario files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Item => "item",
-        }
+choices! {
+    /// How a server sends the items that a query wants of it.
+    pub enum AnswersPer {
+        Server = "server": "one message with all of its items",
+        Item = "item": "one message for each, over connections of their own",
     }
 }
 
@@ -57,32 +47,9 @@ pub struct MultiGetParams<'a> {
     pub numbers: QueryNumbers,
 }
 
-/// What one server sends for a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Who sends it.
-    pub server: u32,
-    /// Payload (bytes).
-    pub size: u64,
-    /// Which of the connections between the thread and that server carries it, from 0; below [`MultiGet::connections`].
-    pub connection: u32,
-}
-
-/// One query.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MultiGetQuery {
-    /// Its number, unique in the run.
-    pub number: u32,
-    /// Who asks.
-    pub client: u32,
-    /// What is sent for it. The order is random, so that no server is always first.
-    pub answers: Vec<Answer>,
-}
-
 /// Closed loops: every thread of every client has exactly one query under way, and asks the next one when the last answer is complete and
 /// it has thought about it. Threads are numbered from 0, those of a client together.
 ///
-/// The driver calls [`Self::first`], then in turn [`Self::ask`] at that time and [`Self::next`] when all answers are complete.
 /// Streams: `workload/<label>/servers` and `…/think`, with the thread's number as index: what a thread asks next does not depend on how
 /// fast the others are.
 #[derive(Clone, Debug)]
@@ -150,28 +117,21 @@ impl MultiGet {
             streams: (0..all).map(|thread| (stream("servers", thread), stream("think", thread))).collect(),
         })
     }
+}
 
-    /// Threads of all clients.
-    #[must_use]
-    pub fn threads(&self) -> u32 {
+impl ClosedLoop for MultiGet {
+    fn threads(&self) -> u32 {
         self.streams.len() as u32
     }
 
-    /// Connections between a thread and a server.
-    #[must_use]
-    pub fn connections(&self) -> u32 {
+    fn connections(&self) -> u32 {
         match self.answers_per {
             AnswersPer::Server => 1,
             AnswersPer::Item => self.items.div_ceil(self.fan_in),
         }
     }
 
-    /// When `thread` asks for the first time: at the start, or after the rest of a thought, so that threads that think do not all ask at
-    /// once. `None` if that is after the end.
-    ///
-    /// # Panics
-    /// If there is no such thread.
-    pub fn first(&mut self, thread: u32) -> Option<Time> {
+    fn first(&mut self, thread: u32) -> Option<Time> {
         let think = match self.think {
             None => Time::ZERO,
             Some(think) => think.sample_first(&mut self.streams[thread as usize].1),
@@ -179,11 +139,7 @@ impl MultiGet {
         Some(self.start.saturating_add(think)).filter(|&first| first < self.end)
     }
 
-    /// What `thread` asks now. `None` when all queries have been asked: the thread ends.
-    ///
-    /// # Panics
-    /// If there is no such thread, or 2³² queries have been asked.
-    pub fn ask(&mut self, thread: u32) -> Option<MultiGetQuery> {
+    fn ask(&mut self, thread: u32) -> Option<LoopQuery> {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(1)?;
         }
@@ -209,15 +165,10 @@ impl MultiGet {
                 AnswersPer::Server => answers[(item % self.fan_in) as usize].size += self.item_bytes,
             }
         }
-        Some(MultiGetQuery { number, client: self.clients[client], answers })
+        Some(LoopQuery { number, client: self.clients[client], answers })
     }
 
-    /// The last answer of `thread`'s query was complete at `now`: when does it ask again? `None`: never, its time is over or all
-    /// queries have been asked.
-    ///
-    /// # Panics
-    /// If there is no such thread.
-    pub fn next(&mut self, thread: u32, now: Time) -> Option<Time> {
+    fn next(&mut self, thread: u32, now: Time) -> Option<Time> {
         let think = match self.think {
             None => Time::ZERO,
             Some(think) => think.sample(&mut self.streams[thread as usize].1),

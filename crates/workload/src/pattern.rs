@@ -1,36 +1,23 @@
 //! Who talks to whom?
 
 use crate::SourceError;
+use bufferlab_params::choices;
 use bufferlab_units::RandomStream;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// A random host of the next rack (the last rack's next is the first).
-    NextRack,
-    /// A random host of any other rack.
-    OtherRack,
-    /// Any other host.
-    AllToAll,
-}
-
-impl Pattern {
-    /// The name used in scenario files and messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NextRack => "next_rack",
-            Self::OtherRack => "other_rack",
-            Self::AllToAll => "all_to_all",
-        }
+choices! {
+    /// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
+    pub enum Pattern {
+        NextRack = "next_rack": "a random host of the next rack; the last rack's next is the first",
+        OtherRack = "other_rack": "a random host of any other rack",
+        AllToAll = "all_to_all": "any other host",
     }
 }
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.word())
     }
 }
 

@@ -11,8 +11,8 @@ pub use error::{PacketPlace, PacketProblem, TraceError};
 
 use crate::FlowSpec;
 use bufferlab_units::Time;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::borrow::Cow;
+use std::io::Read;
 use std::path::Path;
 
 /// How a trace becomes traffic.
@@ -63,7 +63,7 @@ struct RawTrace {
     ignored_columns: Vec<String>,
 }
 
-/// Reads a packet trace: CSV, or a classic pcap capture; plain or gzipped. What it is is recognised by content.
+/// Reads a packet trace: CSV, or a classic pcap capture; plain or gzipped. What it is is recognised by content. `path` is for messages.
 ///
 /// A CSV file has a header with the columns
 ///
@@ -80,18 +80,18 @@ struct RawTrace {
 ///
 /// # Errors
 /// [`TraceError`], with the file and the line or the number of the packet.
-pub fn read_trace(
+pub fn parse_trace(
     path: &Path,
+    content: &[u8],
     book: &mut AddressBook<'_>,
     options: &TraceOptions,
 ) -> Result<Trace, TraceError> {
-    let io = |cause| TraceError::Io { path: path.to_owned(), cause };
-    let mut content = Vec::new();
-    BufReader::new(File::open(path).map_err(io)?).read_to_end(&mut content).map_err(io)?;
+    let mut content = Cow::Borrowed(content);
     if content.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
-        flate2::read::MultiGzDecoder::new(content.as_slice()).read_to_end(&mut plain).map_err(io)?;
-        content = plain;
+        let read = flate2::read::MultiGzDecoder::new(&*content).read_to_end(&mut plain);
+        read.map_err(|cause| TraceError::Io { path: path.to_owned(), cause })?;
+        content = Cow::Owned(plain);
     }
     let raw =
         if pcap::is_capture(&content) { pcap::read(path, &content)? } else { csv::read(path, &content)? };

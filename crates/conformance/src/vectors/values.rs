@@ -75,7 +75,12 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
         ParamKind::Text => value.as_str().map(|text| ParamValue::Text(text.to_owned().into())),
         ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
         // No policy has such parameters.
-        ParamKind::Tables(_) | ParamKind::Nodes { .. } => None,
+        ParamKind::Tables(_)
+        | ParamKind::Nodes { .. }
+        | ParamKind::Texts
+        | ParamKind::Pairs { .. }
+        | ParamKind::File
+        | ParamKind::FlowSizes(_) => None,
     }
 }
 

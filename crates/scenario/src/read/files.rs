@@ -1,5 +1,7 @@
 //! The files that a scenario refers to: where they are, and under which name the resolved scenario keeps them.
 
+use bufferlab_document::params::Files;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// A file that a scenario reads, to be kept beside its resolved text.
@@ -16,13 +18,20 @@ pub struct InputFile {
 /// All files of one scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    pub(crate) files: Vec<InputFile>,
+    files: RefCell<Vec<InputFile>>,
 }
 
 impl Inputs {
-    /// Keeps a file and answers its name.
-    pub(crate) fn keep(&mut self, path: &Path, content: Vec<u8>) -> String {
-        if let Some(known) = self.files.iter().find(|file| file.path == path) {
+    /// The files, in the order in which they were read.
+    pub(crate) fn into_files(self) -> Vec<InputFile> {
+        self.files.into_inner()
+    }
+}
+
+impl Files for Inputs {
+    fn keep(&self, path: &Path, content: &[u8]) -> String {
+        let mut files = self.files.borrow_mut();
+        if let Some(known) = files.iter().find(|file| file.path == path) {
             return known.name.clone();
         }
         let part = |part: Option<&std::ffi::OsStr>| {
@@ -34,9 +43,9 @@ impl Inputs {
             1 => format!("{stem}{extension}"),
             _ => format!("{stem}-{number}{extension}"),
         });
-        let taken = |name: &String| self.files.iter().any(|file| file.name == *name);
+        let taken = |name: &String| files.iter().any(|file| file.name == *name);
         let name = candidates.into_iter().find(|name| !taken(name)).expect("numbers do not run out");
-        self.files.push(InputFile { name: name.clone(), path: path.to_owned(), content });
+        files.push(InputFile { name: name.clone(), path: path.to_owned(), content: content.to_vec() });
         name
     }
 }
@@ -47,10 +56,10 @@ mod tests {
 
     #[test]
     fn files_of_the_same_name_are_kept_apart() {
-        let mut inputs = Inputs::default();
-        assert_eq!(inputs.keep(Path::new("a/flows.csv"), vec![1]), "flows.csv");
-        assert_eq!(inputs.keep(Path::new("b/flows.csv"), vec![2]), "flows-2.csv");
-        assert_eq!(inputs.keep(Path::new("a/flows.csv"), vec![1]), "flows.csv");
-        assert_eq!(inputs.files.len(), 2);
+        let inputs = Inputs::default();
+        assert_eq!(inputs.keep(Path::new("a/flows.csv"), &[1]), "flows.csv");
+        assert_eq!(inputs.keep(Path::new("b/flows.csv"), &[2]), "flows-2.csv");
+        assert_eq!(inputs.keep(Path::new("a/flows.csv"), &[1]), "flows.csv");
+        assert_eq!(inputs.into_files().len(), 2);
     }
 }

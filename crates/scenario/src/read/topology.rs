@@ -1,6 +1,7 @@
 //! `[topology]`: from parameters to the graph as built, and as it runs after its changes.
 
 use super::changes::changed;
+use super::files::Inputs;
 use super::routes::routes;
 use crate::context::Complaint;
 use crate::model::{Multipath, Topology};
@@ -17,10 +18,10 @@ pub(crate) struct Networks {
     pub(crate) as_it_runs: Topology,
 }
 
-pub(crate) fn read(root: &mut Reader<'_>, profile: Profile) -> Option<Networks> {
+pub(crate) fn read(root: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> Option<Networks> {
     let mut reader = root.table("topology")?;
     let multipath = reader.choice("multipath").unwrap_or(Multipath::EcmpFlow);
-    let built = build(&mut reader, profile);
+    let built = build(&mut reader, profile, inputs);
     let routes = routes(&mut reader, built.as_ref());
     let as_built = built.map(|built| Topology { multipath, routes, ..built });
     let as_it_runs = changed(&mut reader, as_built.clone());
@@ -30,15 +31,15 @@ pub(crate) fn read(root: &mut Reader<'_>, profile: Profile) -> Option<Networks> 
 }
 
 /// The graph of the registered kind, if it is a network.
-fn build(reader: &mut Reader<'_>, profile: Profile) -> Option<Topology> {
-    let mut params = params_of_kind(reader, profile)?;
+fn build(reader: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> Option<Topology> {
+    let mut params = params_of_kind(reader, profile, inputs)?;
     let info = TOPOLOGIES.find(reader.kind()).expect("the reader accepts registered kinds only");
     let built = (info.build)(&mut params);
     write_all(&mut reader.out, &params);
     let built = match built {
         Ok(built) => Topology { kind: info.name.to_owned(), ..built },
         Err(faults) => {
-            report(reader, faults);
+            report(reader, &params, faults);
             return None;
         }
     };

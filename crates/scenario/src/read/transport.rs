@@ -11,6 +11,7 @@ use crate::resolved::quote;
 use crate::tree::{Origin, Value};
 use bufferlab_core::Profile;
 use bufferlab_transport::{Spacing, UNRESPONSIVE, find_congestion_control};
+use bufferlab_workload::{Carrier, Carriers};
 
 /// Segments before the first ACK (RFC 6928).
 const DEFAULT_WINDOW: u32 = 10;
@@ -43,9 +44,28 @@ impl Transports {
         self.packets().any(|spec| spec.pacing.is_some())
     }
 
-    /// The specification of the transport with this index.
-    pub(crate) fn spec(&self, index: u32) -> Option<&TransportSpec> {
-        self.entries.get(index as usize)?.spec.as_ref()
+    /// The transports as workloads see them.
+    pub(crate) fn carriers(&self) -> Carriers {
+        let carrier = |(index, spec): (usize, &TransportSpec)| Carrier {
+            name: spec.name.clone(),
+            index: index as u32,
+            rate: spec.pacing.map(|pacing| pacing.rate),
+            segment_bytes: spec.segment_bytes,
+            header_bytes: spec.header_bytes,
+            is_rdma: spec.rdma.is_some(),
+        };
+        let entries = self.entries.iter().enumerate();
+        let entries = entries.map(|(index, entry)| {
+            (entry.name.clone(), entry.spec.as_ref().map(|spec| carrier((index, spec))))
+        });
+        Carriers { entries: entries.collect(), ambiguous: self.ambiguous }
+    }
+
+    /// Notes that workloads use the transports with these indices.
+    pub(crate) fn mark_used(&mut self, indices: &[u32]) {
+        for &index in indices {
+            self.entries[index as usize].used = true;
+        }
     }
 
     fn packets(&self) -> impl Iterator<Item = &TransportSpec> {

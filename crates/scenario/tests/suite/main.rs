@@ -5,6 +5,7 @@ mod flow_control;
 mod meaning;
 mod mistakes;
 mod own_topologies;
+mod own_workloads;
 mod reference;
 mod round_trip;
 mod schema;

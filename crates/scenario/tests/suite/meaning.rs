@@ -4,15 +4,31 @@ use crate::common::shipped_with;
 use bufferlab_core::ParamValue;
 use bufferlab_core::mark::Moment;
 use bufferlab_scenario::{
-    Discipline, InitialWindow, LoadReference, Multipath, Node, SharedEcnSpec, TrafficProcess, load, load_text,
+    Discipline, InitialWindow, LoadReference, Multipath, Node, Scenario, SharedEcnSpec, load, load_text,
 };
 use bufferlab_units::{BitRate, Time};
-use bufferlab_workload::{Pattern, SizeDistribution};
+use bufferlab_workload::{Entry, FlowSource, FlowSpec, Pattern, RunFacts, SizeDistribution, Traffic};
 use std::path::Path;
 
 fn alpha(loaded: &bufferlab_scenario::Loaded) -> &ParamValue {
     let params = &loaded.scenario.switches[0].policy_params;
     &params.iter().find(|(name, _)| name == "alpha").expect("it has an alpha").1
+}
+
+/// All flows of a run, and the names of their classes.
+pub(crate) fn traffic(scenario: &Scenario) -> (Vec<FlowSpec>, Vec<String>) {
+    let racks = scenario.topology.racks();
+    let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();
+    let run =
+        RunFacts { seed: scenario.seed, end: scenario.duration, racks: &racks, transports: &transports };
+    let entries: Vec<_> = scenario
+        .workloads
+        .iter()
+        .map(|spec| Entry { class: &spec.class, transport: spec.transport, workload: &*spec.workload })
+        .collect();
+    let mut traffic = Traffic::new(run, &entries).expect("it can start");
+    let flows = std::iter::from_fn(|| traffic.source.next_flow()).collect();
+    (flows, traffic.classes.into_iter().map(|class| class.name).collect())
 }
 
 #[test]
@@ -38,20 +54,17 @@ fn abm_reduced_is_the_setup_of_the_authors_scripts() {
     assert_eq!(buffers, [3_840_000, 3_840_000, 768_000, 768_000]);
     let ecn = scenario.switches[0].ecn.as_ref().expect("it marks");
     assert_eq!((ecn.kmin_bytes, ecn.kmax_bytes, ecn.at), (65 * 1_400, 65 * 1_400, Moment::Enqueue));
-    let TrafficProcess::Poisson { load_of, flows_per_second_per_host, pattern, .. } =
-        &scenario.workloads[0].process
-    else {
-        panic!("the first workload is the background");
-    };
-    assert_eq!((*load_of, *pattern), (LoadReference::LeafUplinks, Pattern::NextRack));
+    let (background, incast) = (&scenario.workloads[0], &scenario.workloads[1]);
+    assert_eq!((background.kind.as_str(), incast.kind.as_str()), ("poisson", "incast"));
+    assert_eq!(background.params.choice::<LoadReference>("load_of"), LoadReference::LeafUplinks);
+    assert_eq!(background.params.choice::<Pattern>("pattern"), Pattern::NextRack);
     let mean = SizeDistribution::builtin("web_search").expect("built in").mean();
-    let expected = 0.4 * 80e9 / 32.0 / (8.0 * mean);
-    assert!((flows_per_second_per_host / expected - 1.0).abs() < 1e-12);
-    let TrafficProcess::Incast { request_bytes, fan_in, persistent, .. } = scenario.workloads[1].process
-    else {
-        panic!("the second workload is the incast");
-    };
-    assert_eq!((request_bytes, fan_in, persistent), (1_152_000, 32, true));
+    let expected = 64.0 * scenario.duration.as_secs_f64() * 0.4 * 80e9 / 32.0 / (8.0 * mean);
+    let words = background.workload.in_words();
+    assert!(words.ends_with(&format!("about {expected:.0} flows")), "{words}: {expected}");
+    let params = &incast.params;
+    assert_eq!((params.bytes("request"), params.small_count("fan_in")), (1_152_000, 32));
+    assert!(params.flag("persistent") && !params.has("request_fraction_of_buffer"));
     assert_eq!(
         (scenario.transports[0].initial_window, scenario.transports[1].initial_window),
         (InitialWindow::Segments(55), InitialWindow::Whole)
@@ -83,11 +96,8 @@ fn overrides_of_the_command_line_reach_every_kind_of_key() {
         Time::from_ms(1)
     );
     let loaded = set(&[("workload.web_search.load", "0.8"), ("workload.1.request", "1 MB")]);
-    assert!(matches!(loaded.scenario.workloads[0].process, TrafficProcess::Poisson { load: 0.8, .. }));
-    assert!(matches!(
-        loaded.scenario.workloads[1].process,
-        TrafficProcess::Incast { request_bytes: 1_000_000, .. }
-    ));
+    assert_eq!(loaded.scenario.workloads[0].params.ratio("load"), 0.8);
+    assert_eq!(loaded.scenario.workloads[1].params.bytes("request"), 1_000_000);
     let dumbbell = [
         ("topology.kind", "dumbbell"),
         ("topology.hosts_per_side", "32"),
@@ -168,13 +178,11 @@ fn defaults_depend_on_the_network_where_the_reference_says_so() {
     let star = shipped_with("star-incast.toml", &[]).scenario;
     assert_eq!(star.transports[0].data_priorities, [0]);
     assert!(!star.transports[0].ecn_capable);
-    let TrafficProcess::Incast { pattern, .. } = star.workloads[0].process else { panic!("an incast") };
-    assert_eq!(pattern, Pattern::AllToAll);
+    assert_eq!(star.workloads[0].params.choice::<Pattern>("pattern"), Pattern::AllToAll);
     assert_eq!(star.topology.multipath, Multipath::EcmpFlow);
     let pair = load_text(Path::new("pair.toml"), PAIR, &[]).expect("it loads").scenario;
-    let TrafficProcess::Poisson { pattern, load_of, .. } = pair.workloads[0].process else {
-        panic!("poisson")
-    };
+    let params = &pair.workloads[0].params;
+    let (pattern, load_of) = (params.choice::<Pattern>("pattern"), params.choice("load_of"));
     assert_eq!((pattern, load_of), (Pattern::OtherRack, LoadReference::LeafUplinks));
     assert_eq!(pair.switches[0].scheduler.groups[0].discipline, Discipline::RoundRobin);
 }
@@ -203,10 +211,9 @@ fn a_file_extends_another_and_paths_stay_relative_to_the_file_that_says_them() {
     assert_eq!((loaded.scenario.seed, loaded.scenario.topology.hosts.len()), (5, 6));
     assert_eq!(loaded.scenario.name, "top");
     assert_eq!(*alpha(&loaded), ParamValue::RatioPerPriority(vec![8.0].into()));
-    let TrafficProcess::FlowList { path, flows, classes } = &loaded.scenario.workloads[0].process else {
-        panic!("a flow list");
-    };
-    assert_eq!((path.as_str(), flows.len(), classes.len()), ("flows.csv", 2, 2));
+    assert_eq!(loaded.scenario.workloads[0].params.file("file").name, "flows.csv");
+    let (flows, classes) = traffic(&loaded.scenario);
+    assert_eq!((flows.len(), classes), (2, vec!["x".to_owned(), "y".to_owned()]));
     assert_eq!((flows[0].src, flows[0].size), (0, 2_000));
     crate::common::assert_round_trip(&loaded);
 }
@@ -214,13 +221,11 @@ fn a_file_extends_another_and_paths_stay_relative_to_the_file_that_says_them() {
 #[test]
 fn a_burst_of_a_length_is_as_many_whole_packets_as_come_nearest() {
     let loaded = crate::common::shipped_with("tdt-fig7.toml", &[]);
-    let flows = |workload: usize| match &loaded.scenario.workloads[workload].process {
-        TrafficProcess::Bursts { flows } => flows.clone(),
-        other => panic!("bursts, not {other:?}"),
-    };
+    let (flows, _) = traffic(&loaded.scenario);
+    let of_class = |class: u16| flows.iter().filter(move |flow| flow.class == class).collect::<Vec<_>>();
     // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B; 2 Gb/s until the end of 200 ms are 33,333.3.
-    assert_eq!(flows(1)[0].size, 667 * 1_446);
-    assert_eq!((flows(0)[0].size, flows(0)[1].dst), (33_333 * 1_446, 1));
+    assert_eq!(of_class(1)[0].size, 667 * 1_446);
+    assert_eq!((of_class(0)[0].size, of_class(0)[1].dst), (33_333 * 1_446, 1));
     assert!(loaded.scenario.output.delays, "open-loop traffic is judged by its delays too");
     let dctcp = crate::common::shipped_with("abm-reduced.toml", &[]);
     assert!(!dctcp.scenario.output.delays);

@@ -63,9 +63,10 @@ fn load(topology: &str) -> Result<Loaded, String> {
         register_topology(broken).expect("the name is free");
     });
     let text = format!(
-        "description = \"\"\nduration = \"1 ms\"\ndrain = \"1 ms\"\nseed = 1\n[topology]\n{topology}\n[switch]\nbuffer = \"1 MB\"\n\
-         policy = \"dt\"\n[[transport]]\ncongestion_control = \"newreno\"\n[[workload]]\nkind = \"poisson\"\nsizes = \"10 KB\"\n\
-         load = 0.1\nload_of = \"host_links\"\npattern = \"all_to_all\"\n"
+        "description = \"\"\nduration = \"1 ms\"\ndrain = \"1 ms\"\nseed = \
+         1\n[topology]\n{topology}\n[switch]\nbuffer = \"1 MB\"\n policy = \"dt\"\n[[transport]]\ncongestion_control \
+         = \"newreno\"\n[[workload]]\nkind = \"poisson\"\nsizes = \"10 KB\"\n load = 0.1\nload_of = \
+         \"host_links\"\npattern = \"all_to_all\"\n"
     );
     load_text(Path::new("ring.toml"), &text, &[]).map_err(|error| render(&error))
 }

@@ -5,17 +5,8 @@ use crate::ids::{HostId, PoolId, Table, ThreadId};
 use crate::world::World;
 use crate::world::timers::{Timer, Timers};
 use bufferlab_units::Time;
-use bufferlab_workload::{FlowSpec, MultiGet};
+use bufferlab_workload::{FlowSpec, LoopTraffic};
 use std::collections::{BTreeMap, VecDeque};
-
-/// A workload of closed loops.
-#[derive(Debug)]
-pub(crate) struct ClosedLoop {
-    pub(crate) gets: MultiGet,
-    pub(crate) class: u16,
-    /// From a query to its answers; `None`: half of the unloaded round trip.
-    pub(crate) request_delay: Option<Time>,
-}
 
 /// One client's thread.
 #[derive(Debug)]
@@ -34,7 +25,7 @@ struct Thread {
 /// All closed loops of a run.
 #[derive(Debug, Default)]
 pub(crate) struct ClosedLoops {
-    loops: Vec<ClosedLoop>,
+    loops: Vec<LoopTraffic>,
     threads: Table<ThreadId, Thread>,
     /// By query under way: its thread.
     queries: BTreeMap<u32, ThreadId>,
@@ -43,10 +34,10 @@ pub(crate) struct ClosedLoops {
 }
 
 impl ClosedLoops {
-    pub(crate) fn new(loops: Vec<ClosedLoop>) -> Self {
+    pub(crate) fn new(loops: Vec<LoopTraffic>) -> Self {
         let (mut threads, mut pool) = (Table::default(), crate::host::connections::COMMON.0 + 1);
         for (of, closed) in loops.iter().enumerate() {
-            for number in 0..closed.gets.threads() {
+            for number in 0..closed.queries.threads() {
                 threads.push(Thread {
                     of,
                     number,
@@ -54,7 +45,7 @@ impl ClosedLoops {
                     missing: 0,
                     requests: VecDeque::new(),
                 });
-                pool += closed.gets.connections();
+                pool += closed.queries.connections();
             }
         }
         Self { loops, threads, queries: BTreeMap::new(), active: 0 }
@@ -68,7 +59,7 @@ impl ClosedLoops {
     /// Every thread's first question.
     pub(super) fn start(&mut self, timers: &mut Timers) {
         for (id, thread) in self.threads.entries() {
-            if let Some(first) = self.loops[thread.of].gets.first(thread.number) {
+            if let Some(first) = self.loops[thread.of].queries.first(thread.number) {
                 self.active += 1;
                 timers.push(first, Timer::Ask(id));
             }
@@ -80,7 +71,7 @@ impl ClosedLoops {
         let now = world.now();
         let thread = &mut self.threads[id];
         let closed = &mut self.loops[thread.of];
-        let Some(query) = closed.gets.ask(thread.number) else {
+        let Some(query) = closed.queries.ask(thread.number) else {
             self.active -= 1;
             return None;
         };
@@ -132,7 +123,7 @@ impl ClosedLoops {
         if thread.missing > 0 {
             return;
         }
-        let next = self.loops[thread.of].gets.next(thread.number, world.now());
+        let next = self.loops[thread.of].queries.next(thread.number, world.now());
         self.queries.remove(&query);
         match next {
             Some(at) => world.timers().push(at, Timer::Ask(id)),

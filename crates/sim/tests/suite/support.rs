@@ -6,10 +6,10 @@ use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow, QueueRow,
     RunSink, RunTotals, Scope, SeriesRow, WatchdogRow,
 };
-use bufferlab_scenario::{Scenario, TrafficProcess, WorkloadSpec, load_text};
+use bufferlab_scenario::{Scenario, WorkloadSpec, load_text};
 use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
-use bufferlab_workload::FlowSpec;
+use bufferlab_workload::{FlowListWorkload, FlowSpec};
 use std::path::Path;
 
 /// Everything that a run yields.
@@ -206,14 +206,9 @@ impl Lab {
         let placeholder = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                            load_of = \"host_links\"\npattern = \"all_to_all\"";
         let mut scenario = self.workloads(placeholder);
-        let workload = |(transport, class, flows): (u32, &str, Vec<FlowSpec>)| WorkloadSpec {
-            class: class.to_owned(),
-            transport,
-            process: TrafficProcess::FlowList {
-                path: format!("{class}.csv"),
-                flows,
-                classes: vec![class.to_owned()],
-            },
+        let workload = |(transport, class, flows): (u32, &str, Vec<FlowSpec>)| {
+            let (file, classes) = (format!("{class}.csv"), vec![class.to_owned()]);
+            WorkloadSpec::new(class, transport, FlowListWorkload { file, flows, classes })
         };
         scenario.workloads = lists.into_iter().map(workload).collect();
         scenario

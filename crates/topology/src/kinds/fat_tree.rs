@@ -9,8 +9,8 @@ pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "fat_tree",
     aliases: &[],
     title: "Fat tree",
-    summary: "The three-tier fat tree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores, \
-              k³/4 hosts. Switches: `edge0_1` (pod, number), `agg0_1`, `core0`.",
+    summary: "The three-tier fat tree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)² \
+              cores, k³/4 hosts. Switches: `edge0_1` (pod, number), `agg0_1`, `core0`.",
     source: "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008",
     params: PARAMS,
     build: &build,

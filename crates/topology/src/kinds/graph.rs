@@ -141,8 +141,8 @@ fn fault(topology: &Topology, links: &[Place], problem: &GraphProblem) -> Fault 
             let place = Place::new("hosts").element(*host as usize);
             let label = "every host needs exactly one entry in topology.links";
             Fault::new(place, format!("host \"{name}\" has no cable"), label).help(format!(
-                "add {{ a = \"{name}\", b = \"{switch}\", rate = \"10 Gb/s\", delay = \"1 us\" }} to topology.links, or \
-                 remove the host"
+                "add {{ a = \"{name}\", b = \"{switch}\", rate = \"10 Gb/s\", delay = \"1 us\" }} to topology.links, \
+                 or remove the host"
             ))
         }
         GraphProblem::HostWithSeveralLinks { host, links: cables } => {

@@ -6,7 +6,6 @@ use crate::FlowSpec;
 use bufferlab_units::Time;
 use csv::StringRecord;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -42,14 +41,27 @@ pub struct FlowList {
 /// # Errors
 /// [`FlowListError`], with file, line, column, what was expected and what to do.
 pub fn read_flow_list(path: &Path, hosts: usize, host_names: &[String]) -> Result<FlowList, FlowListError> {
-    Reader::new(path, hosts, host_names).read()
+    let content = std::fs::read(path).map_err(|cause| FlowListError::Io { path: path.to_owned(), cause })?;
+    parse_flow_list(path, &content, hosts, host_names)
+}
+
+/// Like [`read_flow_list`], of a file whose content is known; `path` is for messages.
+///
+/// # Errors
+/// As [`read_flow_list`].
+pub fn parse_flow_list(
+    path: &Path,
+    content: &[u8],
+    hosts: usize,
+    host_names: &[String],
+) -> Result<FlowList, FlowListError> {
+    Reader::new(path, content, hosts, host_names).read()
 }
 
 /// The text of a file, decompressed if need be.
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut file = BufReader::new(File::open(path)?);
-    let gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    Ok(if gzipped { Box::new(flate2::bufread::MultiGzDecoder::new(file)) } else { Box::new(file) })
+fn open(content: &[u8]) -> Box<dyn Read + '_> {
+    let gzipped = content.starts_with(&[0x1f, 0x8b]);
+    if gzipped { Box::new(flate2::bufread::MultiGzDecoder::new(content)) } else { Box::new(content) }
 }
 
 /// First byte of a line that is passed over.
@@ -120,6 +132,7 @@ impl Columns {
 
 struct Reader<'a> {
     path: &'a Path,
+    content: &'a [u8],
     hosts: usize,
     host_names: &'a [String],
     host_by_name: BTreeMap<&'a str, u32>,
@@ -131,14 +144,15 @@ struct Reader<'a> {
 type Fault = (usize, CellProblem);
 
 impl<'a> Reader<'a> {
-    fn new(path: &'a Path, hosts: usize, host_names: &'a [String]) -> Self {
+    fn new(path: &'a Path, content: &'a [u8], hosts: usize, host_names: &'a [String]) -> Self {
         let host_by_name = (0..).zip(host_names).map(|(host, name)| (name.as_str(), host)).collect();
-        Self { path, hosts, host_names, host_by_name, classes: Vec::new(), class_by_name: BTreeMap::new() }
+        let (classes, class_by_name) = (Vec::new(), BTreeMap::new());
+        Self { path, content, hosts, host_names, host_by_name, classes, class_by_name }
     }
 
     fn read(mut self) -> Result<FlowList, FlowListError> {
         let path = self.path;
-        let text = open(path).map_err(|cause| self.io_error(cause))?;
+        let text = open(self.content);
         // Flexible: a wrong number of fields is reported here, with advice.
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(COMMENT))
@@ -192,7 +206,7 @@ impl<'a> Reader<'a> {
     fn line(&self, position: Option<&csv::Position>) -> u64 {
         let Some(position) = position else { return 1 };
         let skipped = || -> io::Result<u64> {
-            let mut text = BufReader::new(open(self.path)?);
+            let mut text = BufReader::new(open(self.content));
             io::copy(&mut text.by_ref().take(position.byte()), &mut io::sink())?;
             let mut skipped = 0;
             for content in text.split(b'\n') {

@@ -1,6 +1,7 @@
 //! Which host stands for an address of a trace?
 
 use super::PacketProblem;
+use bufferlab_params::choices;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -52,13 +53,12 @@ impl AddressRule {
     }
 }
 
-/// What happens to an address that no rule maps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmapped {
-    /// The next host, in turn; the same address keeps its host.
-    RoundRobin,
-    /// An error.
-    Refuse,
+choices! {
+    /// What happens to an address that no rule maps.
+    pub enum Unmapped {
+        RoundRobin = "round_robin": "the next host, in turn; the same address keeps its host",
+        Refuse = "refuse": "an error",
+    }
 }
 
 /// The hosts of a topology and the addresses that they stand for.

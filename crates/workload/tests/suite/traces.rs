@@ -1,24 +1,11 @@
 //! Does a packet trace become the packets that it holds, whatever its format, and is a broken one refused at its place?
 
 use bufferlab_units::Time;
-use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, read_trace};
+use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
 use std::io::Write;
-use std::path::PathBuf;
-use tempfile::TempDir;
+use std::path::Path;
 
 const OPTIONS: TraceOptions = TraceOptions { start: Time::ZERO, stretch: 1.0, largest: 1_500, queues: None };
-
-struct File {
-    _folder: TempDir,
-    path: PathBuf,
-}
-
-fn file(content: &[u8]) -> File {
-    let folder = TempDir::new().expect("a folder");
-    let path = folder.path().join("trace");
-    std::fs::write(&path, content).expect("writable");
-    File { _folder: folder, path }
-}
 
 fn hosts(count: usize) -> Vec<String> {
     (0..count).map(|host| format!("h{host}")).collect()
@@ -27,7 +14,7 @@ fn hosts(count: usize) -> Vec<String> {
 fn read_with(content: &[u8], options: &TraceOptions, unmapped: Unmapped) -> Result<Trace, TraceError> {
     let hosts = hosts(4);
     let rules = [AddressRule::new("10.0.0.0/8", 3).expect("a range")];
-    read_trace(&file(content).path, &mut AddressBook::new(&hosts, &rules, unmapped), options)
+    parse_trace(Path::new("trace"), content, &mut AddressBook::new(&hosts, &rules, unmapped), options)
 }
 
 fn read(content: &[u8]) -> Result<Trace, TraceError> {

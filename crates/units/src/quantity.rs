@@ -3,7 +3,7 @@
 //! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes, and a value that is finer than the
 //! smallest unit (1 ps, 1 B, 1 b/s) is refused instead of rounded.
 
-use bufferlab_units::{BitRate, Time};
+use crate::{BitRate, Time};
 use std::fmt;
 
 /// What a quantity measures.

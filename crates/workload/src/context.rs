@@ -1,0 +1,302 @@
+//! What a workload is checked against when a scenario is read: network, buffers, transports, times.
+
+use crate::{Pattern, Place as SizePlace, SizeDistribution, SizeError};
+use bufferlab_params::{Fault, Faults, ParamValue, Params, Place, first_names, quoted_list, suggestion};
+use bufferlab_topology::Topology;
+use bufferlab_units::{BitRate, Time};
+use std::cell::RefCell;
+
+/// A transport, as far as traffic depends on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carrier {
+    /// Name in the scenario.
+    pub name: String,
+    /// Index into the scenario's transports.
+    pub index: u32,
+    /// The rate of one without congestion control; `None`: a window decides.
+    pub rate: Option<BitRate>,
+    /// Payload of a full packet (bytes).
+    pub segment_bytes: u32,
+    /// Headers of a packet on the wire (bytes).
+    pub header_bytes: u32,
+    /// Whether flows are messages of queue pairs.
+    pub is_rdma: bool,
+}
+
+/// The transports that a workload may name.
+#[derive(Clone, Debug, Default)]
+pub struct Carriers {
+    /// Names, and what stands behind them; `None`: it is wrong itself, which has been reported.
+    pub entries: Vec<(String, Option<Carrier>)>,
+    /// Several share a name, which has been reported.
+    pub ambiguous: bool,
+}
+
+/// A switch, as far as traffic depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchFacts {
+    /// Its buffer (bytes).
+    pub buffer_bytes: u64,
+    /// Queues of each port.
+    pub queues_per_port: u8,
+}
+
+/// What a workload is checked against. Whatever is missing was wrong itself, and has been reported: then a workload
+/// gives up with [`Faults::reported`].
+#[derive(Debug)]
+pub struct WorkloadContext<'a> {
+    class: &'a str,
+    seed: u64,
+    duration: Option<Time>,
+    network: Option<&'a Topology>,
+    switches: Option<&'a [SwitchFacts]>,
+    carriers: &'a Carriers,
+    transport: Option<u32>,
+    is_transport_written: bool,
+    used: RefCell<Vec<u32>>,
+    warnings: RefCell<Vec<Fault>>,
+}
+
+impl<'a> WorkloadContext<'a> {
+    /// For a workload of `class` over the transport with index `transport`, which it names (`is_written`) or has as
+    /// the only one.
+    #[must_use]
+    pub const fn new(
+        class: &'a str,
+        carriers: &'a Carriers,
+        transport: Option<u32>,
+        is_written: bool,
+    ) -> Self {
+        Self {
+            is_transport_written: is_written,
+            class,
+            seed: 0,
+            duration: None,
+            network: None,
+            switches: None,
+            carriers,
+            transport,
+            used: RefCell::new(Vec::new()),
+            warnings: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// With the run's seed and duration.
+    #[must_use]
+    pub fn in_time(self, seed: u64, duration: Option<Time>) -> Self {
+        Self { seed, duration, ..self }
+    }
+
+    /// With the network as built, and its switches.
+    #[must_use]
+    pub fn in_network(self, network: Option<&'a Topology>, switches: Option<&'a [SwitchFacts]>) -> Self {
+        Self { network, switches, ..self }
+    }
+
+    /// The workload's class.
+    #[must_use]
+    pub const fn class(&self) -> &'a str {
+        self.class
+    }
+
+    /// The seed of the scenario, for trials. A run has its own: [`crate::TrafficBuilder::seed`].
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Flows start in `0..duration`.
+    ///
+    /// # Errors
+    /// If it is wrong itself.
+    pub fn duration(&self) -> Result<Time, Faults> {
+        self.duration.ok_or_else(Faults::reported)
+    }
+
+    /// The network as built, before any cable changes.
+    ///
+    /// # Errors
+    /// If it is wrong itself.
+    pub fn network(&self) -> Result<&'a Topology, Faults> {
+        self.network.ok_or_else(Faults::reported)
+    }
+
+    /// The switches of the network, in its order.
+    ///
+    /// # Errors
+    /// If one is wrong itself.
+    pub fn switches(&self) -> Result<&'a [SwitchFacts], Faults> {
+        self.switches.ok_or_else(Faults::reported)
+    }
+
+    /// The transport that carries the workload.
+    ///
+    /// # Errors
+    /// If it is wrong itself.
+    pub fn transport(&self) -> Result<&'a Carrier, Faults> {
+        let entry = self.transport.and_then(|index| self.carriers.entries.get(index as usize));
+        entry.and_then(|entry| entry.1.as_ref()).ok_or_else(Faults::reported)
+    }
+
+    /// Where the workload says which transport carries it.
+    #[must_use]
+    pub fn transport_place(&self) -> Place {
+        Place::new(if self.is_transport_written { "transport" } else { "kind" })
+    }
+
+    /// The transport that the parameter `transport` of a table at `place` names, by default the only one; its name is
+    /// filled in.
+    ///
+    /// # Errors
+    /// If there is none of that name, or several and none is named.
+    pub fn transport_of(&self, table: &mut Params, place: Place) -> Result<&'a Carrier, Faults> {
+        let names = || self.carriers.entries.iter().map(|entry| entry.0.as_str());
+        let place = place.key("transport");
+        let index = if table.has("transport") {
+            let name = table.text("transport");
+            match names().position(|known| known == name) {
+                Some(index) => index,
+                None if self.carriers.entries.is_empty() => return Err(Faults::reported()),
+                None => {
+                    let known = format!("known: {}", quoted_list(names()));
+                    let help = match suggestion(name, names()) {
+                        Some(near) => format!("did you mean \"{near}\"? {known}"),
+                        None => known,
+                    };
+                    let message = format!("there is no transport \"{name}\"");
+                    return Err(Fault::new(place, message, "no such [[transport]]").help(help).into());
+                }
+            }
+        } else {
+            match self.carriers.entries.len() {
+                1 => 0,
+                _ if self.carriers.entries.is_empty() || self.carriers.ambiguous => {
+                    return Err(Faults::reported());
+                }
+                _ => {
+                    let fault = Fault::new(place, "`transport` is missing", "which of them carries it?");
+                    let help = format!("there are several transports: {}", quoted_list(names()));
+                    return Err(fault.help(help).into());
+                }
+            }
+        };
+        let (name, carrier) = &self.carriers.entries[index];
+        self.used.borrow_mut().push(index as u32);
+        table.set("transport", ParamValue::Text(name.clone().into()));
+        carrier.as_ref().ok_or_else(Faults::reported)
+    }
+
+    /// Records something suspicious, which is shown and stops nothing.
+    pub fn warn(&self, warning: Fault) {
+        self.warnings.borrow_mut().push(warning);
+    }
+
+    /// What was recorded: transports that were named beside the workload's own, and warnings.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {
+        (self.used.into_inner(), self.warnings.into_inner())
+    }
+
+    /// The host called `name`, which stands at `place`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn host(&self, place: Place, name: &str) -> Result<u32, Faults> {
+        let hosts = &self.network()?.hosts;
+        if let Some(index) = hosts.iter().position(|known| known == name) {
+            return Ok(index as u32);
+        }
+        let names = || hosts.iter().map(String::as_str);
+        let help = match suggestion(name, names()) {
+            Some(near) => format!("did you mean \"{near}\"? hosts here: {}", first_names(names())),
+            None => format!("hosts here: {}", first_names(names())),
+        };
+        Err(Fault::new(place, format!("there is no host \"{name}\""), "no such host").help(help).into())
+    }
+
+    /// The hosts that a parameter of names lists, each once; a switch's name stands for all of its hosts.
+    ///
+    /// # Errors
+    /// If the list is empty, a name is not known, or a host is named twice.
+    pub fn hosts(&self, params: &Params, param: &'static str) -> Result<Vec<u32>, Faults> {
+        let names = params.texts(param);
+        if names.is_empty() {
+            let fault = Fault::new(param, format!("`{param}` is empty"), "nobody");
+            return Err(fault.help("name at least one host").into());
+        }
+        let network = self.network()?;
+        let mut found = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let place = Place::new(param).element(index);
+            let rack = network.rack_switches().into_iter();
+            let rack =
+                rack.zip(network.racks()).find(|(switch, _)| network.switches[*switch as usize] == *name);
+            let meant = match rack {
+                Some((_, hosts)) => hosts,
+                None => vec![self.host(place, name)?],
+            };
+            if meant.iter().any(|host| found.contains(host)) {
+                let fault = Fault::new(place, format!("\"{name}\" is named twice"), "again");
+                return Err(fault.help("name every host once, by itself or by its switch").into());
+            }
+            found.extend(meant);
+        }
+        Ok(found)
+    }
+
+    /// The parameter `pattern`: who talks to whom. By default another rack, where there are several.
+    ///
+    /// # Errors
+    /// If it needs several racks and there is one.
+    pub fn pattern(&self, params: &mut Params) -> Result<Pattern, Faults> {
+        let one_rack = self.network()?.racks().len() == 1;
+        let pattern =
+            params.choice_or("pattern", if one_rack { Pattern::AllToAll } else { Pattern::OtherRack });
+        if one_rack && pattern != Pattern::AllToAll {
+            let message = format!("\"{pattern}\" needs several racks, and all hosts are on one switch");
+            let fault = Fault::new("pattern", message, "there is no other rack");
+            return Err(fault.help("set pattern = \"all_to_all\"").into());
+        }
+        Ok(pattern)
+    }
+
+    /// A parameter of the kind [`crate::FLOW_SIZES`].
+    ///
+    /// # Errors
+    /// If it is a file that holds no distribution.
+    pub fn sizes(&self, params: &Params, param: &'static str) -> Result<SizeDistribution, Faults> {
+        match params.value(param) {
+            ParamValue::Choice(name) => {
+                Ok(SizeDistribution::builtin(name).expect("the words are the names of what is built in"))
+            }
+            ParamValue::Bytes(bytes) => Ok(SizeDistribution::fixed(*bytes)),
+            _ => {
+                let file = params.file(param);
+                let text = String::from_utf8_lossy(&file.content);
+                SizeDistribution::from_csv(&file.name, &text).map_err(|error| {
+                    let fault = Fault::new(param, error.to_string(), "here").help(
+                        "each line is `bytes,cumulative`: so many bytes or fewer with that probability; the last one \
+                         is 1",
+                    );
+                    fault.at_line(line_of(&error).unwrap_or(1)).into()
+                })
+            }
+        }
+    }
+}
+
+fn line_of(error: &SizeError) -> Option<usize> {
+    let place = match error {
+        SizeError::NotAPair { place, .. }
+        | SizeError::NotASize { place, .. }
+        | SizeError::SizeFalls { place, .. }
+        | SizeError::NotAProbability { place, .. }
+        | SizeError::ProbabilityFalls { place, .. }
+        | SizeError::EndsBelowOne { place, .. } => place,
+        _ => return None,
+    };
+    match place {
+        SizePlace::Line(line) => Some(*line),
+        SizePlace::Point(_) => None,
+    }
+}

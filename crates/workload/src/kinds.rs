@@ -1,0 +1,14 @@
+//! The workloads that bufferlab has, one file each: an entry with its parameters, and from parameters to sources of
+//! flows.
+
+pub(crate) mod bursts;
+pub(crate) mod flow_list;
+pub(crate) mod incast;
+pub(crate) mod multi_get;
+pub(crate) mod on_off;
+mod parts;
+pub(crate) mod poisson;
+pub(crate) mod trace;
+
+pub use flow_list::FlowListWorkload;
+pub use poisson::LoadReference;

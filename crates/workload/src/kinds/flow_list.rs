@@ -1,0 +1,99 @@
+//! Exactly the flows of a list.
+
+use super::parts::counted;
+use crate::context::WorkloadContext;
+use crate::traffic::TrafficBuilder;
+use crate::workload::{Queries, Workload, WorkloadInfo};
+use crate::{FlowListError, FlowSpec, SourceError, parse_flow_list};
+use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, quoted_list};
+use bufferlab_units::Time;
+use bufferlab_units::quantity::format_time;
+
+/// Registry entry.
+pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
+    name: "flow_list",
+    aliases: &[],
+    title: "Flow list",
+    summary: "Exactly the flows of a CSV file. Over a transport with congestion_control = \"none\", flows of one \
+              segment are a packet trace.",
+    source: "",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[ParamInfo::required(
+    "file",
+    ParamKind::File,
+    "\"flows.csv\"",
+    "The list, relative to the scenario file.",
+)];
+
+/// Flows that are all known.
+#[derive(Debug)]
+pub struct FlowListWorkload {
+    /// Where they come from, for people.
+    pub file: String,
+    /// The flows.
+    pub flows: Vec<FlowSpec>,
+    /// Names of classes, to which [`FlowSpec::class`] refers.
+    pub classes: Vec<String>,
+}
+
+fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
+    let (file, network) = (params.file("file"), context.network()?);
+    let list = parse_flow_list(&file.path, &file.content, network.hosts.len(), &network.hosts)
+        .map_err(|error| fault(&error))?;
+    if !list.ignored_columns.is_empty() {
+        let names = quoted_list(list.ignored_columns.iter().map(String::as_str));
+        let message = format!("columns of {} that nobody reads: {names}", file.name);
+        let known =
+            "read are: src, dst, size_bytes, start_ns, class, query, conn_open_ns, data_path, ack_path";
+        context.warn(Fault::new("file", message, "this file").help(known));
+    }
+    let duration = context.duration()?;
+    let late = list.flows.iter().filter(|flow| flow.start >= duration).count();
+    if late > 0 {
+        let count = list.flows.len();
+        let message = format!("{late} of {count} flows start after `duration` ({})", format_time(duration));
+        let last = list.flows.last().map_or(Time::ZERO, |flow| flow.start);
+        let help = format!("the last one starts at {}; raise `duration` above it", format_time(last));
+        return Err(Fault::new("file", message, "flows that would be left out").help(help).into());
+    }
+    let file = file.name.clone();
+    Ok(Box::new(FlowListWorkload { file, flows: list.flows, classes: list.classes }))
+}
+
+/// What is wrong, at its line.
+fn fault(error: &FlowListError) -> Fault {
+    let FlowListError::Cell { line, column, value, problem, .. } = error else {
+        return Fault::new("file", error.to_string(), "here").at_line(1);
+    };
+    let problem = problem.to_string();
+    let (what, help) = match problem.split_once("; ") {
+        Some((what, help)) => (what, Some(help)),
+        None => (problem.as_str(), None),
+    };
+    let message = format!("line {line}, column `{column}`: \"{value}\" {what}");
+    let fault = Fault::new("file", message, "here").at_line(*line as usize);
+    match help {
+        Some(help) => fault.help(help),
+        None => fault,
+    }
+}
+
+impl Workload for FlowListWorkload {
+    fn start(&self, traffic: &mut TrafficBuilder<'_>) -> Result<(), SourceError> {
+        let classes: Vec<u16> = self.classes.iter().map(|name| traffic.named_class(name)).collect();
+        let flow = |flow: &FlowSpec| FlowSpec { class: classes[usize::from(flow.class)], ..flow.clone() };
+        traffic.add_list(self.flows.iter().map(flow).collect());
+        Ok(())
+    }
+
+    fn in_words(&self) -> String {
+        format!("{} of {}", counted(self.flows.len(), "flow", "flows"), self.file)
+    }
+
+    fn queries(&self) -> Queries {
+        Queries::Listed
+    }
+}

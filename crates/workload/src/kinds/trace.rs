@@ -1,0 +1,210 @@
+//! Packets of a file, replayed at their times.
+
+use super::parts::{counted, paced};
+use crate::context::WorkloadContext;
+use crate::traffic::TrafficBuilder;
+use crate::workload::{Workload, WorkloadInfo};
+use crate::{
+    AddressBook, AddressRule, FlowSpec, SourceError, Trace, TraceError, TraceOptions, Unmapped, parse_trace,
+};
+use bufferlab_params::{
+    Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, TableInfo, choices, quoted_list,
+};
+use bufferlab_units::Time;
+use bufferlab_units::quantity::format_time;
+use std::borrow::Cow;
+
+/// Registry entry.
+pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
+    name: "trace",
+    aliases: &[],
+    title: "Packet trace",
+    summary: "Replays the packets of a file at their times: CSV with a header (`time_ps`, `time_ns`, `time_us` or \
+              `time_s`, `src`, `dst`, `size_bytes`, optionally `priority`), or a classic pcap capture of Ethernet or \
+              IP; either may be gzipped. Sizes are those on the wire. Every packet is a flow of its own, which a \
+              policy that knows flows (`fab`, `ib`) sees as such. The transport is one with congestion_control = \
+              \"none\"; its `rate` does not matter, but packets leave their host one after the other at the rate of \
+              its link.",
+    source: "",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo::required(
+        "file",
+        ParamKind::File,
+        "\"trace.pcap\"",
+        "The trace, relative to the scenario file.",
+    ),
+    ParamInfo::optional(
+        "addresses",
+        ParamKind::Tables(&ADDRESS),
+        "[{ address = \"10.0.3.0/24\", host = \"h3\" }]",
+        "Which hosts stand for which addresses. Of several entries that fit, the narrowest counts. Names and numbers \
+         of hosts need none.",
+    ),
+    ParamInfo::computed(
+        "unmapped",
+        ParamKind::Choice(Unmapped::WORDS),
+        "`refuse` with `addresses`, else `round_robin`",
+        "\"round_robin\"",
+        "What happens to an address that is mapped to no host.",
+    ),
+    ParamInfo::with_default(
+        "start",
+        ParamKind::DELAY,
+        ParamValue::Time(Time::ZERO),
+        "When the first packet is sent.",
+    ),
+    ParamInfo::with_default(
+        "stretch",
+        ParamKind::RatioAbove { min: 0.0, max: 1e9 },
+        ParamValue::Ratio(1.0),
+        "The time between any two packets is multiplied by this: 2 is half as fast.",
+    ),
+    ParamInfo::with_default(
+        "priority",
+        ParamKind::Choice(PrioritySource::WORDS),
+        ParamValue::Choice(Cow::Borrowed("transport")),
+        "Which queue of its ports a packet takes. Packets of each priority are a class of their own.",
+    ),
+];
+
+static ADDRESS: TableInfo = TableInfo {
+    title: "an entry of workload.addresses",
+    doc: "A host that stands for an address of a trace.",
+    params: &[
+        ParamInfo::required(
+            "address",
+            ParamKind::Text,
+            "\"10.0.3.0/24\"",
+            "An IP address, a range of them, or any other name that the trace uses.",
+        ),
+        ParamInfo::required("host", ParamKind::Text, "\"h3\"", "The host."),
+    ],
+};
+
+choices! {
+    /// What says which priority a packet has.
+    enum PrioritySource {
+        Transport = "transport": "`data_priority` of the transport",
+        Trace = "trace": "the column `priority`; in a capture the priority of the VLAN tag, else the first three \
+                          bits of the DSCP",
+    }
+}
+
+#[derive(Debug)]
+struct Packets {
+    file: String,
+    /// By time; [`FlowSpec::class`] is an index into `priorities`.
+    packets: Vec<FlowSpec>,
+    priorities: Vec<Option<u8>>,
+}
+
+fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
+    let carrier = paced(context.transport()?, Place::new("transport"))?;
+    let rules = rules(params, context)?;
+    let computed = if params.has("addresses") { Unmapped::Refuse } else { Unmapped::RoundRobin };
+    let unmapped = params.choice_or("unmapped", computed);
+    let queues = context.switches()?.iter().map(|switch| switch.queues_per_port).min();
+    let options = TraceOptions {
+        start: params.time("start"),
+        stretch: params.ratio("stretch"),
+        largest: carrier.segment_bytes + carrier.header_bytes,
+        queues: match params.choice("priority") {
+            PrioritySource::Transport => None,
+            PrioritySource::Trace => queues,
+        },
+    };
+    let mut book = AddressBook::new(&context.network()?.hosts, &rules, unmapped);
+    let file = params.file("file");
+    let trace = parse_trace(&file.path, &file.content, &mut book, &options).map_err(|error| fault(&error))?;
+    warn(context, &trace);
+    let duration = context.duration()?;
+    let late = trace.packets.iter().filter(|packet| packet.start >= duration).count();
+    if late > 0 {
+        let count = trace.packets.len();
+        let message = format!("{late} of {count} packets come after `duration` ({})", format_time(duration));
+        let last = trace.packets.last().map_or(duration, |packet| packet.start);
+        let help = format!(
+            "the last one comes at {}; raise `duration` above it, or lower `start` or `stretch`",
+            format_time(last)
+        );
+        return Err(Fault::new("file", message, "packets that would be left out").help(help).into());
+    }
+    let file = file.name.clone();
+    Ok(Box::new(Packets { file, packets: trace.packets, priorities: trace.priorities }))
+}
+
+fn rules(params: &Params, context: &WorkloadContext<'_>) -> Result<Vec<AddressRule>, Faults> {
+    let (mut rules, mut faults, mut is_complete) = (Vec::new(), Vec::new(), true);
+    for (index, table) in params.tables("addresses").iter().enumerate() {
+        let place = Place::new("addresses").element(index);
+        let rule = context.host(place.key("host"), table.text("host")).and_then(|host| {
+            AddressRule::new(table.text("address"), host).map_err(|why| {
+                Fault::new(place.key("address"), why, "no range").help("a single address has no /").into()
+            })
+        });
+        match rule {
+            Ok(rule) => rules.push(rule),
+            Err(found) => {
+                is_complete = false;
+                faults.extend(found.0);
+            }
+        }
+    }
+    if is_complete { Ok(rules) } else { Err(Faults(faults)) }
+}
+
+/// What is wrong, where it stands: in a line of a text file, else at the parameter.
+fn fault(error: &TraceError) -> Fault {
+    let message = match error {
+        TraceError::Packet { place, problem, .. } => format!("{place}: {problem}"),
+        other => other.to_string(),
+    };
+    let (message, help) = match message.split_once("; ") {
+        Some((message, help)) => (message.to_owned(), help.to_owned()),
+        None => (message, "see kind = \"trace\" in docs/scenarios.md for what a trace holds".to_owned()),
+    };
+    match error.line() {
+        Some(line) => Fault::new("file", message, "here").help(help).at_line(line as usize),
+        None => Fault::new("file", message, "this file").help(help),
+    }
+}
+
+fn warn(context: &WorkloadContext<'_>, trace: &Trace) {
+    if !trace.ignored_columns.is_empty() {
+        let names = quoted_list(trace.ignored_columns.iter().map(String::as_str));
+        let message = format!("columns that nobody reads: {names}");
+        let known = "read are: time_ps (or time_ns, time_us, time_s), src, dst, size_bytes, priority";
+        context.warn(Fault::new("file", message, "this file").help(known));
+    }
+    let sent = trace.packets.len();
+    if trace.stayed > 0 {
+        let message = format!("{} packets stay at one host and are left out; {sent} are sent", trace.stayed);
+        let help = "their addresses belong to the same host: map them with `addresses`, or use more hosts";
+        context.warn(Fault::new("file", message, "this trace").help(help));
+    }
+    if trace.without_address > 0 {
+        let count = trace.without_address;
+        let message = format!("{count} frames without an IP address are left out; {sent} are sent");
+        let help = "ARP and the like; nothing to do if they are few";
+        context.warn(Fault::new("file", message, "this trace").help(help));
+    }
+}
+
+impl Workload for Packets {
+    fn start(&self, traffic: &mut TrafficBuilder<'_>) -> Result<(), SourceError> {
+        let classes: Vec<u16> =
+            self.priorities.iter().map(|&priority| traffic.replay_class(priority)).collect();
+        let packet =
+            |packet: &FlowSpec| FlowSpec { class: classes[usize::from(packet.class)], ..packet.clone() };
+        traffic.add_list(self.packets.iter().map(packet).collect());
+        Ok(())
+    }
+
+    fn in_words(&self) -> String {
+        format!("{} of {}", counted(self.packets.len(), "packet", "packets"), self.file)
+    }
+}
