@@ -3,6 +3,8 @@
 //! The parameters in `docs/policies/*.md` are written and checked by a test of `bufferlab-conformance`. Everything else,
 //! whole files and blocks inside written pages, is made and checked here.
 
+mod calculators;
+
 use crate::{cargo, read, root, run};
 use bufferlab_core::POLICIES;
 use bufferlab_metrics::{Column, ColumnKind, Table};
@@ -36,6 +38,12 @@ const BLOCKS: &[Block] = &[
         end: "<!-- scenarios: end -->\n",
         text: scenario_index,
     },
+    Block {
+        path: "docs/theory.md",
+        begin: "<!-- calculators: begin; cargo xtask generate -->\n",
+        end: "<!-- calculators: end -->\n",
+        text: || Ok(calculators::reference()),
+    },
     Block { path: "docs/guide.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_overview()) },
     Block { path: "README.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_names()) },
 ];
@@ -49,6 +57,7 @@ fn files() -> Vec<(&'static str, String)> {
         ("docs/scenario.schema.json", schema()),
         ("docs/policies/README.md", policy_index()),
         ("docs/tables.md", tables()),
+        ("python/bufferlab/_calculators.py", calculators::python()),
         ("python/bufferlab/_names.py", python_names()),
     ]
 }

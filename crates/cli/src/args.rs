@@ -263,14 +263,26 @@ fn choice_parser() -> impl TypedValueParser<Value = PolicyChoice> {
         .map(|name| PolicyChoice::of(&name.to_lowercase()).expect("only names of the registry are accepted"))
 }
 
-/// A number of things, at least one.
-pub(crate) fn count<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "expected a whole number, at least 1".to_owned())
+/// A text that is not what an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Mistyped {
+    #[error("expected a whole number, at least 1")]
+    Count,
+    #[error("expected a key, = and a value, such as switch.policy=abm")]
+    Override,
+    #[error("expected a key, = and values, such as workload.0.load=0.2,0.4")]
+    Vary,
+    #[error("one of the values is empty")]
+    EmptyValue,
 }
 
-fn parse_vary(text: &str) -> Result<Vary, String> {
-    let (key, values) = parse_override(text)
-        .map_err(|_| "expected a key, = and values, such as workload.0.load=0.2,0.4".to_owned())?;
+/// A number of things, at least one.
+fn count<T: FromStr>(text: &str) -> Result<T, Mistyped> {
+    text.parse().map_err(|_| Mistyped::Count)
+}
+
+fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
+    let (key, values) = parse_override(text).map_err(|_| Mistyped::Vary)?;
     let list = match toml::from_str::<toml::Table>(&format!("values = {values}")) {
         Ok(table) => match table.get("values") {
             Some(toml::Value::Array(list)) => Some(list.iter().map(ToString::to_string).collect::<Vec<_>>()),
@@ -281,14 +293,14 @@ fn parse_vary(text: &str) -> Result<Vary, String> {
     let values =
         list.unwrap_or_else(|| values.split(',').map(|value| value.trim().to_owned()).collect::<Vec<_>>());
     if values.iter().any(String::is_empty) {
-        return Err("one of the values is empty".to_owned());
+        return Err(Mistyped::EmptyValue);
     }
     Ok(Vary { key, values })
 }
 
-fn parse_override(text: &str) -> Result<(String, String), String> {
+fn parse_override(text: &str) -> Result<(String, String), Mistyped> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
-        _ => Err("expected a key, = and a value, such as switch.policy=abm".to_owned()),
+        _ => Err(Mistyped::Override),
     }
 }

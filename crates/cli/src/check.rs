@@ -4,7 +4,7 @@ use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
 use bufferlab_scenario::{
-    HardwareSpec, InitialWindow, Scenario, SwitchSpec, format_rate, format_size, format_time,
+    HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_rate, format_size, format_time,
 };
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
@@ -44,45 +44,7 @@ fn summary(scenario: &Scenario) -> String {
         let _ = writeln!(text, "switches  {line}");
     }
     for transport in &scenario.transports {
-        if let Some(pacing) = &transport.pacing {
-            let _ = writeln!(
-                text,
-                "transport {}: open loop, {} ({}), packets of {} B",
-                transport.name,
-                format_rate(pacing.rate),
-                pacing.spacing.word(),
-                transport.segment_bytes + transport.header_bytes
-            );
-            continue;
-        }
-        let algorithm = match transport.congestion_control.as_str() {
-            same if same == transport.name => String::new(),
-            other => format!(" ({other})"),
-        };
-        if let Some(rdma) = &transport.rdma {
-            let timeout = match rdma.retransmission_timeout {
-                Some(timeout) => format!("timeout {timeout}"),
-                None => "no timeout".to_owned(),
-            };
-            let _ = writeln!(
-                text,
-                "transport {}{algorithm}: RDMA, {} B segments, {}, {timeout}",
-                transport.name,
-                transport.segment_bytes,
-                rdma.recovery.word()
-            );
-            continue;
-        }
-        let window = match transport.initial_window {
-            InitialWindow::Whole => "the whole flow".to_owned(),
-            InitialWindow::BandwidthDelay => "one bandwidth-delay product".to_owned(),
-            InitialWindow::Segments(segments) => counted(segments as usize, "segment", "segments"),
-        };
-        let _ = writeln!(
-            text,
-            "transport {}{algorithm}: {} B segments, initial window {window}, RTO at least {}",
-            transport.name, transport.segment_bytes, transport.min_rto
-        );
+        let _ = writeln!(text, "transport {}", transport_line(transport));
     }
     for workload in &scenario.workloads {
         let transport = &scenario.transports[workload.transport as usize].name;
@@ -90,6 +52,43 @@ fn summary(scenario: &Scenario) -> String {
             writeln!(text, "traffic   {} over {transport}: {}", workload.class, workload.workload.in_words());
     }
     text
+}
+
+/// Name and main parameters of a transport.
+fn transport_line(transport: &TransportSpec) -> String {
+    let name = &transport.name;
+    if let Some(pacing) = &transport.pacing {
+        return format!(
+            "{name}: open loop, {} ({}), packets of {} B",
+            format_rate(pacing.rate),
+            pacing.spacing.word(),
+            transport.segment_bytes + transport.header_bytes
+        );
+    }
+    let algorithm = match transport.congestion_control.as_str() {
+        same if same == transport.name => String::new(),
+        other => format!(" ({other})"),
+    };
+    if let Some(rdma) = &transport.rdma {
+        let timeout = match rdma.retransmission_timeout {
+            Some(timeout) => format!("timeout {timeout}"),
+            None => "no timeout".to_owned(),
+        };
+        return format!(
+            "{name}{algorithm}: RDMA, {} B segments, {}, {timeout}",
+            transport.segment_bytes,
+            rdma.recovery.word()
+        );
+    }
+    let window = match transport.initial_window {
+        InitialWindow::Whole => "the whole flow".to_owned(),
+        InitialWindow::BandwidthDelay => "one bandwidth-delay product".to_owned(),
+        InitialWindow::Segments(segments) => counted(segments as usize, "segment", "segments"),
+    };
+    format!(
+        "{name}{algorithm}: {} B segments, initial window {window}, RTO at least {}",
+        transport.segment_bytes, transport.min_rto
+    )
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {

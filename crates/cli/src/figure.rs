@@ -1,13 +1,31 @@
 //! `theory figure`: the papers' analytical figures, as points or as a page.
 
-use crate::theory_args::FigureArgs;
 use crate::{print, say};
 use bufferlab_report::curves_page;
 use bufferlab_reproduce::{theory_csv, theory_panels};
 use bufferlab_theory::figures::{FIGURES, find};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use miette::{IntoDiagnostic, WrapErr, miette};
+use std::path::PathBuf;
 
 /// `theory figure`.
+#[derive(Debug, Args)]
+pub(crate) struct FigureArgs {
+    /// Which one; all of them are listed if none is named
+    #[arg(value_parser = names())]
+    name: Option<String>,
+    /// Write a page with the charts instead of printing the points
+    #[arg(long, value_name = "FILE", requires = "name")]
+    out: Option<PathBuf>,
+}
+
+fn names() -> PossibleValuesParser {
+    let names = FIGURES.iter().map(|entry| PossibleValue::new(entry.name).help(entry.summary));
+    PossibleValuesParser::new(names)
+}
+
+/// Lists the figures, prints the points of one, or writes its page.
 pub(crate) fn figure(args: &FigureArgs) -> miette::Result<()> {
     let Some(name) = &args.name else {
         let width = FIGURES.iter().map(|entry| entry.name.len()).max().unwrap_or(0);

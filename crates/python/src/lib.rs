@@ -38,11 +38,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::scenario::{Loaded, load, schema};
     #[pymodule_export]
-    use super::theory::{
-        quantity, theory_alpha, theory_burst_tolerance, theory_chips, theory_drain_time, theory_ecn,
-        theory_figure, theory_figures, theory_guarantees, theory_headroom, theory_shares,
-        theory_tdt_parameters,
-    };
+    use super::theory::{calculate, quantity, theory_figure, theory_figures};
     #[pymodule_export]
     use super::version;
 }

@@ -15,6 +15,7 @@
 mod format;
 mod load;
 mod model;
+mod parameter;
 mod read;
 mod reference;
 mod schema;
@@ -28,6 +29,7 @@ pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, regis
 pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
 pub use load::{Loaded, load, load_text};
 pub use model::*;
+pub use parameter::{ParameterTextError, format_parameter, parse_parameter};
 pub use read::InputFile;
 pub use reference::reference;
 pub use schema::json_schema;

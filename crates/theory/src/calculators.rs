@@ -1,19 +1,49 @@
 //! Answers to engineering questions, each with the lines by which it was derived.
 //!
-//! A calculator is a struct of inputs in physical units and a function that answers a [`Derivation`]: every line names the formula, the
-//! numbers put into it, the result and the paper it comes from.
+//! A calculator is a file with an entry of [`CALCULATORS`]: its name, its parameters as data, and the function that turns
+//! their values into a [`Derivation`], in which every line names the formula, the numbers put into it, the result and the
+//! paper it comes from. The command line, the Python package and the documentation are made from the entries.
+//!
+//! ```
+//! use bufferlab_params::ParamValue;
+//! use bufferlab_theory::calculators::CALCULATORS;
+//!
+//! let shares = CALCULATORS.find("shares").expect("it is built in");
+//! let found = shares.calculate(&[("alpha".to_owned(), ParamValue::Ratio(8.0))])?;
+//! assert_eq!(found.value("share"), Some(8.0 / 9.0));
+//! # Ok::<(), bufferlab_theory::calculators::CalculatorError>(())
+//! ```
 
-pub mod alpha;
+mod alpha;
 mod amount;
-pub mod burst_state;
-pub mod burst_tolerance;
-pub mod chips;
+mod burst_tolerance;
+mod calculator;
+mod chips;
 mod derivation;
-pub mod guarantees;
-pub mod headroom;
-pub mod marking;
-pub mod shares;
-pub mod tdt_parameters;
+mod drain_time;
+mod ecn;
+mod guarantees;
+mod headroom;
+mod input;
+mod priorities;
+mod shares;
+mod tdt_parameters;
 
 pub use amount::{bytes, number, rate, seconds};
+pub use calculator::{CalculatorError, CalculatorInfo, Rule};
 pub use derivation::{Answer, Derivation, Line, Table};
+
+use bufferlab_params::Registry;
+
+/// Every calculator, in the order in which they are listed.
+pub static CALCULATORS: Registry<CalculatorInfo> = Registry::new(&[
+    &burst_tolerance::INFO,
+    &alpha::INFO,
+    &shares::INFO,
+    &guarantees::INFO,
+    &drain_time::INFO,
+    &ecn::INFO,
+    &headroom::INFO,
+    &chips::INFO,
+    &tdt_parameters::INFO,
+]);

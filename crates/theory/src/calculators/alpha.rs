@@ -1,120 +1,156 @@
 //! Which factors absorb a given burst (Plasticine's bounds on alpha_low and alpha_high).
 
-use super::{Derivation, bytes, number, seconds};
+use super::input::{self, ALPHAS, BUFFER, PORT_RATE, RATE, SIZE, TIME, param};
+use super::{CalculatorInfo, Derivation, Rule, bytes, number, seconds};
 use crate::forms::plasticine::{self, BurstToAbsorb};
-use crate::forms::{Domain, above, check, positive};
+use crate::forms::{Domain, DomainError, above, check, positive};
+use bufferlab_params::{ParamValue, Params};
+use std::borrow::Cow;
+
+/// Answers `alpha_low`, `alpha_low_printed`, `alpha_low_without_loss`, `alpha_high`.
+pub(super) static INFO: CalculatorInfo = CalculatorInfo {
+    name: "alpha",
+    aliases: &[],
+    title: "Alpha for a burst",
+    summary: "Which alphas absorb a given burst (Plasticine).",
+    source: "Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the safe side.",
+    params: &[
+        BUFFER,
+        PORT_RATE,
+        param("rate", RATE, ParamValue::Required("\"50 Gb/s\""), "Arrival rate of the burst."),
+        param("duration", TIME, ParamValue::Optional, "How long it arrives."),
+        param("burst", SIZE, ParamValue::Optional, "How much arrives, instead of the duration."),
+        param(
+            "others",
+            ALPHAS,
+            ParamValue::List(Cow::Borrowed(&[ParamValue::Ratio(0.5)])),
+            "The largest alpha of every other priority.",
+        ),
+    ],
+    rules: &[Rule::OneOf(&["duration", "burst"])],
+    examples: &[&[("rate", "50 Gb/s"), ("burst", "1 MB")]],
+    run,
+};
+
+fn run(params: &Params) -> Domain<Derivation> {
+    let rate_bps = input::rate(params, "rate");
+    let size = input::given_size(params, "burst");
+    let arrives = size.map(|bytes| bytes * 8.0 / rate_bps);
+    let duration = params.given_time("duration").map(|time| time.as_secs_f64()).or(arrives);
+    let burst = BurstAlpha {
+        buffer_bytes: input::size(params, "buffer"),
+        port_rate_bps: input::rate(params, "port_rate"),
+        rate_bps,
+        duration_seconds: duration.expect("one of the two is given"),
+        others: params.ratios("others"),
+    };
+    burst.check().map_err(|error| match size {
+        // A burst that was given as a size is refused as one.
+        Some(size) if error.input == "duration" => {
+            let ratio = burst.arrival_rate();
+            let most = bytes(burst.buffer_bytes * ratio / (ratio - 1.0));
+            let valid = format_args!("more than 0, less than {most} (then the burst fills the whole buffer)");
+            DomainError::new("burst", size, valid)
+        }
+        _ => error,
+    })?;
+    burst_alpha(&burst)
+}
 
 /// A burst to one queue of an empty port, and what competes with it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BurstAlpha {
+struct BurstAlpha {
     /// Shared buffer (bytes).
-    pub buffer_bytes: f64,
+    buffer_bytes: f64,
     /// Rate of the port (bits/s).
-    pub port_rate_bps: f64,
+    port_rate_bps: f64,
     /// Arrival rate of the burst (bits/s).
-    pub rate_bps: f64,
+    rate_bps: f64,
     /// How long it arrives (seconds).
-    pub duration_seconds: f64,
+    duration_seconds: f64,
     /// The largest alpha of each other priority.
-    pub others: Vec<f64>,
+    others: Vec<f64>,
 }
 
-/// The factors, derived: answers `alpha_low`, `alpha_low_printed`, `alpha_low_without_loss`, `alpha_high`.
-///
-/// # Errors
-/// An input not positive, a rate that the port can send, a burst that fills the whole buffer.
-pub fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
-    positive("buffer", burst.buffer_bytes)?;
-    positive("port_rate", burst.port_rate_bps)?;
-    let port = super::rate(burst.port_rate_bps);
-    check(
-        burst.rate_bps > burst.port_rate_bps,
-        "rate",
-        burst.rate_bps,
-        format_args!("more than {port} (the port rate)"),
-    )?;
-    positive("duration", burst.duration_seconds)?;
-    let arrival_rate = burst.rate_bps / burst.port_rate_bps;
-    let buffer_time = burst.buffer_bytes * 8.0 / burst.port_rate_bps;
-    let most = seconds(buffer_time / (arrival_rate - 1.0));
-    let absorb = BurstToAbsorb { buffer_time, arrival_rate, duration: burst.duration_seconds };
-    let fits = absorb.stored() < buffer_time;
-    check(
-        fits,
-        "duration",
-        burst.duration_seconds,
-        format_args!("less than {most} (then the burst fills the whole buffer)"),
-    )?;
+impl BurstAlpha {
+    /// The burst's rate (port rates).
+    fn arrival_rate(&self) -> f64 {
+        self.rate_bps / self.port_rate_bps
+    }
 
+    /// The buffer as the time in which the port sends it (seconds).
+    fn buffer_time(&self) -> f64 {
+        self.buffer_bytes * 8.0 / self.port_rate_bps
+    }
+
+    fn to_absorb(&self) -> BurstToAbsorb {
+        BurstToAbsorb {
+            buffer_time: self.buffer_time(),
+            arrival_rate: self.arrival_rate(),
+            duration: self.duration_seconds,
+        }
+    }
+
+    /// Refuses a rate that the port can send and a burst that fills the whole buffer.
+    fn check(&self) -> Domain<()> {
+        positive("buffer", self.buffer_bytes)?;
+        positive("port_rate", self.port_rate_bps)?;
+        let port = super::rate(self.port_rate_bps);
+        let valid = format_args!("more than {port} (the port rate)");
+        check(self.rate_bps > self.port_rate_bps, "rate", self.rate_bps, valid)?;
+        positive("duration", self.duration_seconds)?;
+        let fits = self.to_absorb().stored() < self.buffer_time();
+        let most = seconds(self.buffer_time() / (self.arrival_rate() - 1.0));
+        let valid = format_args!("less than {most} (then the burst fills the whole buffer)");
+        check(fits, "duration", self.duration_seconds, valid).map(drop)
+    }
+
+    fn steps(&self, derivation: &mut Derivation) {
+        let (rate, port) = (super::rate(self.rate_bps), super::rate(self.port_rate_bps));
+        let (arrival, t) = (self.arrival_rate(), seconds(self.duration_seconds));
+        derivation.step("arrival r", "rate / b", format!("{rate} / {port}"), number(arrival), "");
+        let numbers = format!("{} / {port}", bytes(self.buffer_bytes));
+        derivation.step("buffer B", "B / b", numbers, seconds(self.buffer_time()), "");
+        let arrived = self.rate_bps * self.duration_seconds / 8.0;
+        let numbers = format!("{rate} * {t}");
+        derivation.step("arrives", "r b t", numbers, bytes(arrived), "Plasticine Eq. 49");
+        let stored = self.to_absorb().stored() * self.port_rate_bps / 8.0;
+        let numbers = format!("{} * {port} * {t}", number(arrival - 1.0));
+        derivation.step("must be stored", "(r - 1) b t", numbers, bytes(stored), "");
+    }
+}
+
+fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
     let mut derivation = Derivation::new("Alpha for a burst");
-    let rate = super::rate(burst.rate_bps);
-    derivation.step("arrival r", "rate / b", format!("{rate} / {port}"), number(arrival_rate), "");
-    derivation.step(
-        "buffer B",
-        "B / b",
-        format!("{} / {port}", bytes(burst.buffer_bytes)),
-        seconds(buffer_time),
-        "",
-    );
-    let t = seconds(burst.duration_seconds);
-    let arrived = burst.rate_bps * burst.duration_seconds / 8.0;
-    derivation.step("arrives", "r b t", format!("{rate} * {t}"), bytes(arrived), "Plasticine Eq. 49");
-    let stored = absorb.stored() * burst.port_rate_bps / 8.0;
-    derivation.step(
-        "must be stored",
-        "(r - 1) b t",
-        format!("{} * {port} * {t}", number(arrival_rate - 1.0)),
-        bytes(stored),
-        "",
-    );
+    burst.steps(&mut derivation);
+    let (absorb, t) = (burst.to_absorb(), seconds(burst.duration_seconds));
+    let (arrival_rate, filled) = (absorb.arrival_rate, seconds(absorb.buffer_time));
 
     let without_loss = plasticine::alpha_low_without_loss(arrival_rate)?;
     let numbers = format!("1 / ({} - 2)", number(arrival_rate));
-    derivation.step(
-        "alpha_low without transient loss",
-        "1 / (r - 2)",
-        numbers,
-        number(without_loss),
-        "Plasticine Eqs. 5, 48",
-    );
+    let name = "alpha_low without transient loss";
+    derivation.step(name, "1 / (r - 2)", numbers, number(without_loss), "Plasticine Eqs. 5, 48");
     let tight = plasticine::alpha_low_for_burst(absorb)?;
-    let numbers = format!("{} / ({} * {t}) - 1", seconds(buffer_time), number(arrival_rate - 2.0));
-    derivation.step(
-        "alpha_low, tight",
-        "B / ((r - 2) t) - 1",
-        numbers,
-        number(tight),
-        "Plasticine Eq. 50, E-PLA-3",
-    );
+    let numbers = format!("{filled} / ({} * {t}) - 1", number(arrival_rate - 2.0));
+    let (formula, source) = ("B / ((r - 2) t) - 1", "Plasticine Eq. 50, E-PLA-3");
+    derivation.step("alpha_low, tight", formula, numbers, number(tight), source);
     let printed = plasticine::alpha_low_for_burst_printed(absorb)?;
-    let numbers = format!("{} / ({} * {t}) - 1", seconds(buffer_time), number(arrival_rate - 1.0));
-    derivation.step(
-        "alpha_low, as printed",
-        "B / ((r - 1) t) - 1",
-        numbers,
-        number(printed),
-        "Plasticine Eqs. 6, 51",
-    );
-    let low = plasticine::alpha_of_others(&burst.others)?;
-    above("alpha_low", low, 0.0, "the sum of the others' alphas")?;
-    let terms: Vec<_> = burst.others.iter().map(|&alpha| number(alpha)).collect();
-    let terms = if terms.len() > 1 { terms.join(" + ") } else { String::new() };
-    derivation.step("alpha_low, given", "sum of the others", terms, number(low), "Plasticine B.5");
+    let numbers = format!("{filled} / ({} * {t}) - 1", number(arrival_rate - 1.0));
+    let (formula, source) = ("B / ((r - 1) t) - 1", "Plasticine Eqs. 6, 51");
+    derivation.step("alpha_low, as printed", formula, numbers, number(printed), source);
+    let low = low(&burst.others, &mut derivation)?;
     let high = plasticine::alpha_high_for_burst(absorb, low)?;
-    let formula = if low <= without_loss {
-        "(1 + aL) s / (B - s), s = (r - 1) t"
+    let (formula, source) = if low <= without_loss {
+        ("(1 + aL) s / (B - s), s = (r - 1) t", "Plasticine Eq. 40")
     } else {
-        "1 / (B / ((r - 1) t (1 + aL)) - (r - 2) / (r - 1))"
+        ("1 / (B / ((r - 1) t (1 + aL)) - (r - 2) / (r - 1))", "Plasticine Eqs. 7, 52")
     };
-    let source = if low <= without_loss { "Plasticine Eq. 40" } else { "Plasticine Eqs. 7, 52" };
     derivation.step("alpha_high", formula, "", number(high), source);
 
-    derivation.answer("alpha_low", tight, format!("less than {}{}", number(tight), shift(tight, f64::floor)));
-    derivation.answer(
-        "alpha_low_printed",
-        printed,
-        format!("at most {} (sufficient, not necessary)", number(printed)),
-    );
+    let text = format!("less than {}{}", number(tight), shift(tight, f64::floor));
+    derivation.answer("alpha_low", tight, text);
+    let text = format!("at most {} (sufficient, not necessary)", number(printed));
+    derivation.answer("alpha_low_printed", printed, text);
     let text =
         format!("at most {} loses nothing at any duration up to the steady share", number(without_loss));
     derivation.answer("alpha_low_without_loss", without_loss, text);
@@ -126,6 +162,17 @@ pub fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
     derivation.answer("alpha_high", high, text);
     derivation.note("worst case: one low-priority queue drains while the burst comes to an empty port");
     Ok(derivation)
+}
+
+/// The alpha_low that the other priorities have together.
+fn low(others: &[f64], derivation: &mut Derivation) -> Domain<f64> {
+    let low = plasticine::alpha_of_others(others)
+        .and_then(|low| above("others", low, 0.0, "the sum of the others' alphas"))
+        .map_err(|error| DomainError { input: "others", ..error })?;
+    let terms: Vec<_> = others.iter().map(|&alpha| number(alpha)).collect();
+    let terms = if terms.len() > 1 { terms.join(" + ") } else { String::new() };
+    derivation.step("alpha_low, given", "sum of the others", terms, number(low), "Plasticine B.5");
+    Ok(low)
 }
 
 /// The power of two on the safe side, as switches are configured.
@@ -170,12 +217,11 @@ mod tests {
 
     #[test]
     fn a_burst_that_fills_the_buffer_is_refused_with_the_longest_that_does_not() {
-        let error = burst_alpha(&BurstAlpha { duration_seconds: 3e-3, ..burst() }).expect_err("too long");
+        let refused = |burst: BurstAlpha| burst.check().expect_err("out of range");
+        let error = refused(BurstAlpha { duration_seconds: 3e-3, ..burst() });
         assert_eq!((error.input, error.valid.contains("less than 2 ms")), ("duration", true), "{error}");
-        assert_eq!(burst_alpha(&BurstAlpha { rate_bps: 1e9, ..burst() }).expect_err("slow").input, "rate");
-        assert_eq!(
-            burst_alpha(&BurstAlpha { others: vec![], ..burst() }).expect_err("alone").input,
-            "alpha_low"
-        );
+        assert_eq!(refused(BurstAlpha { rate_bps: 1e9, ..burst() }).input, "rate");
+        let alone = BurstAlpha { others: vec![], ..burst() };
+        assert_eq!(burst_alpha(&alone).expect_err("alone").input, "others");
     }
 }

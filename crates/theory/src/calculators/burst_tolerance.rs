@@ -1,113 +1,169 @@
 //! How large a burst a switch absorbs under each policy, and what the buffer looks like when it comes.
 
-use super::burst_state::BurstState;
-use super::{Derivation, Table, bytes, number, seconds};
+mod state;
+mod thresholds;
+
+use super::input::{self, ALPHA, BUFFER, PORT_RATE, RATE, TAU, count, param};
+use super::{CalculatorInfo, Derivation, Table, bytes, number, rate, seconds};
 use crate::forms::dynamic_threshold::even_split;
 use crate::forms::traffic_aware::Bursts;
-use crate::forms::transient::{NewQueues, OldQueues, Regime, case_1_limit, first_touch};
-use crate::forms::{Domain, abm, check, losspass, positive};
+use crate::forms::{Domain, check, losspass, positive};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
+use bufferlab_units::BitRate;
+use state::{BurstState, EvenSwitch, PORTS_MAX, QUEUES_MAX};
+use thresholds::thresholds;
 
-/// The policies that are compared, and the bound of all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// Dynamic Thresholds.
-    DynamicThreshold,
-    /// Active Buffer Management.
-    ActiveBufferManagement,
-    /// Plasticine, several queues per port.
-    Plasticine,
-    /// Enhanced Dynamic Thresholds, the burst's port uncontrolled from its first packet.
-    EnhancedDynamicThreshold,
-    /// Traffic-aware thresholds, congested ports evacuated before.
-    TrafficAware,
-    /// LossPass on an even split of the buffer.
-    LossPass,
-    /// An empty buffer that the burst has for itself.
-    Ideal,
+/// Answers `lossless for`, `arrived` and `stored` for a policy; without one a table of all of them.
+pub(super) static INFO: CalculatorInfo = CalculatorInfo {
+    name: "burst-tolerance",
+    aliases: &[],
+    title: "Burst tolerance",
+    summary: "How large a burst each policy absorbs without loss, and the state of the buffer that it meets.",
+    source: "ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch of like ports.",
+    params: PARAMS,
+    rules: &[],
+    examples: &[
+        &[("policy", "abm"), ("ports", "32"), ("queues", "8"), ("congested", "4")],
+        &[("ports", "32"), ("queues", "8"), ("congested", "4")],
+    ],
+    run,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    param(
+        "policy",
+        ParamKind::Choice(Policy::WORDS),
+        ParamValue::Computed("all of them side by side"),
+        "The policy to derive.",
+    ),
+    BUFFER,
+    PORT_RATE,
+    param(
+        "ports",
+        ParamKind::Count { min: 1, max: PORTS_MAX as u64 },
+        ParamValue::Count(32),
+        "Ports of the switch.",
+    ),
+    param(
+        "queues",
+        ParamKind::Count { min: 1, max: QUEUES_MAX as u64 },
+        ParamValue::Count(8),
+        "Queues of a port.",
+    ),
+    param("congested", count(0), ParamValue::Count(4), "Ports with congested queues when the burst comes."),
+    param(
+        "congested_queues",
+        count(1),
+        ParamValue::Count(1),
+        "Congested queues on each of them, sharing its rate.",
+    ),
+    param(
+        "priorities",
+        count(1),
+        ParamValue::Count(1),
+        "Priorities over which the congested queues of a port are spread.",
+    ),
+    param("alpha", ALPHA, ParamValue::Ratio(0.5), "Alpha of the congested queues."),
+    param(
+        "rate",
+        RATE,
+        ParamValue::Rate(BitRate(80_000_000_000)),
+        "Arrival rate of the burst at each of its ports.",
+    ),
+    param("burst_alpha", ALPHA, ParamValue::Ratio(64.0), "Alpha of the burst."),
+    param("burst_ports", count(1), ParamValue::Count(1), "Ports to which a burst comes, one queue each."),
+    param(
+        "queues_beside_burst",
+        count(0),
+        ParamValue::Count(0),
+        "Congested queues on the port of the burst.",
+    ),
+    param(
+        "same_priority",
+        ParamKind::Flag,
+        ParamValue::Flag(false),
+        "The burst has the priority of the congested queues instead of a priority of its own.",
+    ),
+    TAU,
+];
+
+fn run(params: &Params) -> Domain<Derivation> {
+    let switch = EvenSwitch {
+        buffer_bytes: input::size(params, "buffer"),
+        port_rate_bps: input::rate(params, "port_rate"),
+        ports: params.small_count("ports"),
+        queues: params.small_count("queues"),
+        congested: params.small_count("congested"),
+        congested_queues: params.small_count("congested_queues"),
+        priorities: params.small_count("priorities"),
+        alpha: params.ratio("alpha"),
+        burst_ports: params.small_count("burst_ports"),
+        queues_beside_burst: params.small_count("queues_beside_burst"),
+        burst_alpha: params.ratio("burst_alpha"),
+        same_priority: params.flag("same_priority"),
+        rate_bps: input::rate(params, "rate"),
+        tau: params.ratio("tau"),
+    };
+    let state = switch.state()?;
+    match params.given_choice("policy") {
+        Some(policy) => burst_tolerance(&state, policy).map(|found| found.derivation),
+        None => comparison(&state),
+    }
 }
 
-impl Policy {
-    /// All, in the order of the table.
-    pub const ALL: [Self; 7] = [
-        Self::DynamicThreshold,
-        Self::ActiveBufferManagement,
-        Self::Plasticine,
-        Self::EnhancedDynamicThreshold,
-        Self::TrafficAware,
-        Self::LossPass,
-        Self::Ideal,
-    ];
-
-    /// The name, that of the registry of policies where it has one.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DynamicThreshold => "dt",
-            Self::ActiveBufferManagement => "abm",
-            Self::Plasticine => "plasticine",
-            Self::EnhancedDynamicThreshold => "edt",
-            Self::TrafficAware => "tdt",
-            Self::LossPass => "losspass",
-            Self::Ideal => "ideal",
-        }
-    }
-
-    /// The omega of a queue with `alpha`, of which `congested` share it, in symbols.
-    const fn omega_formula(self) -> &'static str {
-        match self {
-            Self::ActiveBufferManagement => "alpha / n_p * gamma",
-            Self::Plasticine => "alpha / N * gamma",
-            _ => "alpha",
-        }
+choices! {
+    /// The policies that are compared, and the bound of all, in the order of the table. A policy has its name in the
+    /// registry of policies.
+    enum Policy {
+        DynamicThreshold = "dt": "Dynamic Thresholds",
+        ActiveBufferManagement = "abm": "Active Buffer Management",
+        Plasticine = "plasticine": "Plasticine, several queues per port",
+        EnhancedDynamicThreshold = "edt":
+            "Enhanced Dynamic Thresholds, the burst's port uncontrolled from its first packet",
+        TrafficAware = "tdt": "Traffic-aware thresholds, congested ports evacuated before",
+        LossPass = "losspass": "LossPass on an even split of the buffer",
+        Ideal = "ideal": "an empty buffer that the burst has for itself",
     }
 }
 
 /// What a burst finds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tolerance {
+struct Tolerance {
     /// How long it loses nothing (seconds); infinite if it never does.
-    pub lossless_seconds: f64,
+    lossless_seconds: f64,
     /// What has arrived at each of its queues then (bytes).
-    pub arrived_bytes: f64,
+    arrived_bytes: f64,
     /// What each of its queues holds then (bytes).
-    pub stored_bytes: f64,
+    stored_bytes: f64,
     /// What others held when it came (bytes); LossPass: at the port of the burst.
-    pub held_before_bytes: f64,
+    held_before_bytes: f64,
     /// How it came about.
-    pub derivation: Derivation,
+    derivation: Derivation,
 }
 
 /// What one policy absorbs, derived.
 ///
 /// # Errors
 /// A state out of range ([`BurstState::check`]); for `tdt` congested queues beside the burst, as it has one queue per port.
-pub fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
+fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     state.check()?;
-    let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.name()));
+    let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.word()));
     let ratio = state.rate_ratio();
     derivation.step("buffer", "", "", bytes(state.buffer_bytes), "");
     let filled = state.buffer_seconds();
-    let port = super::rate(state.port_rate_bps);
-    derivation.step(
-        "in port time",
-        "B / b",
-        format!("{} / {port}", bytes(state.buffer_bytes)),
-        seconds(filled),
-        "",
-    );
-    let arriving = super::rate(state.burst.rate_bps);
-    derivation.step(
-        "arrival r",
-        "rate / b",
-        format!("{arriving} / {port}"),
-        format!("{} b", number(ratio)),
-        "",
-    );
+    let port = rate(state.port_rate_bps);
+    let numbers = format!("{} / {port}", bytes(state.buffer_bytes));
+    derivation.step("in port time", "B / b", numbers, seconds(filled), "");
+    let numbers = format!("{} / {port}", rate(state.burst.rate_bps));
+    derivation.step("arrival r", "rate / b", numbers, format!("{} b", number(ratio)), "");
     let (lossless_seconds, held_before_bytes) = match policy {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,
         Policy::LossPass => losspass_port(state, &mut derivation)?,
         Policy::Ideal => (ideal(state, &mut derivation), 0.0),
-        _ => thresholds(state, policy, &mut derivation)?,
+        Policy::DynamicThreshold
+        | Policy::ActiveBufferManagement
+        | Policy::Plasticine
+        | Policy::EnhancedDynamicThreshold => thresholds(state, policy, &mut derivation)?,
     };
     let stored_bytes = state.port_bytes((ratio - state.burst.gamma) * lossless_seconds);
     let arrived_bytes = state.port_bytes(ratio * lossless_seconds);
@@ -122,12 +178,12 @@ pub fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> 
 ///
 /// # Errors
 /// A state out of range ([`BurstState::check`]).
-pub fn comparison(state: &BurstState) -> Domain<Derivation> {
+fn comparison(state: &BurstState) -> Domain<Derivation> {
     state.check()?;
     let queues = state.congested_queues();
     let title = format!(
         "Burst of {} ({} port rates) to {} queue{}, {queues} queue{} congested on {} port{}",
-        super::rate(state.burst.rate_bps),
+        rate(state.burst.rate_bps),
         number(state.rate_ratio()),
         state.burst.count,
         plural(state.burst.count),
@@ -138,12 +194,12 @@ pub fn comparison(state: &BurstState) -> Domain<Derivation> {
     let mut derivation = Derivation::new(title);
     let mut table =
         Table::new(&["policy", "held before", "lossless for", "arrived", "stored", "of the buffer"]);
-    for policy in Policy::ALL {
+    for &policy in Policy::ALL {
         match burst_tolerance(state, policy) {
             Ok(found) => {
                 let share = found.stored_bytes * f64::from(state.burst.count) / state.buffer_bytes;
                 table.rows.push(vec![
-                    policy.name().to_owned(),
+                    policy.word().to_owned(),
                     bytes(found.held_before_bytes),
                     seconds(found.lossless_seconds),
                     bytes(found.arrived_bytes),
@@ -153,8 +209,8 @@ pub fn comparison(state: &BurstState) -> Domain<Derivation> {
             }
             Err(error) => {
                 let dash = || "-".to_owned();
-                table.rows.push(vec![policy.name().to_owned(), dash(), dash(), dash(), dash(), dash()]);
-                derivation.note(format!("{}: {error}", policy.name()));
+                table.rows.push(vec![policy.word().to_owned(), dash(), dash(), dash(), dash(), dash()]);
+                derivation.note(format!("{}: {error}", policy.word()));
             }
         }
     }
@@ -166,167 +222,6 @@ pub fn comparison(state: &BurstState) -> Domain<Derivation> {
 
 fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
-}
-
-/// Omegas before and from the burst on, and drain rates, of every group; the omega of the burst.
-fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueues)> {
-    let all = state.congested_queues();
-    // Congested queues that share the alpha of a priority, and how many the burst adds. Plasticine counts a group of
-    // priorities: the low one holds all congested queues.
-    let counted = |priority: u32| match policy {
-        Policy::Plasticine => (all, state.burst.priority.map_or(0, |_| state.burst.count)),
-        _ if state.burst.priority == Some(priority) => (state.congested_of(priority), state.burst.count),
-        _ => (state.congested_of(priority), 0),
-    };
-    let of_burst = state.burst.priority.map_or(0, |priority| counted(priority).0);
-    let by_drain = matches!(policy, Policy::ActiveBufferManagement | Policy::Plasticine);
-    let old = state.groups.iter().map(|group| {
-        let (before, more) = counted(group.priority);
-        let (omega_before, omega) = if by_drain {
-            (
-                abm::omega(group.alpha, before, group.gamma_before)?,
-                abm::omega(group.alpha, before + more, group.gamma)?,
-            )
-        } else {
-            (group.alpha, group.alpha)
-        };
-        Ok(OldQueues { count: group.count, omega_before, omega, drain_rate: group.gamma })
-    });
-    let omega = match policy {
-        Policy::EnhancedDynamicThreshold => f64::INFINITY,
-        _ if by_drain => abm::omega(state.burst.alpha, of_burst + state.burst.count, state.burst.gamma)?,
-        _ => state.burst.alpha,
-    };
-    let new = NewQueues {
-        count: state.burst.count,
-        omega,
-        arrival_rate: state.rate_ratio(),
-        drain_rate: state.burst.gamma,
-    };
-    Ok((old.collect::<Domain<_>>()?, new))
-}
-
-/// Policies whose old queues stand at a threshold: the transient analysis, in units of the port rate.
-fn thresholds(state: &BurstState, policy: Policy, derivation: &mut Derivation) -> Domain<(f64, f64)> {
-    let (old, new) = queues(state, policy)?;
-    let filled = state.buffer_seconds();
-    let touch = first_touch(filled, &old, &new)?;
-    let sum: f64 = old.iter().map(|q| f64::from(q.count) * q.omega_before).sum();
-    for (group, queue) in state.groups.iter().zip(&old) {
-        let name = format!("omega of {} queue{}", queue.count, plural(queue.count));
-        let numbers = factors(policy, group.alpha, group.gamma_before, queue.omega_before);
-        derivation.step(
-            &name,
-            policy.omega_formula(),
-            numbers,
-            number(queue.omega_before),
-            omega_source(policy),
-        );
-        if queue.is_affected() {
-            let numbers = factors(policy, group.alpha, group.gamma, queue.omega);
-            let formula = "from the burst on";
-            derivation.step("", formula, numbers, number(queue.omega), omega_source(policy));
-        }
-    }
-    if policy == Policy::EnhancedDynamicThreshold {
-        derivation.step("omega of the burst", "", "", "unbounded: only the buffer limits it", "TDT Eq. 2");
-    } else {
-        let numbers = factors(policy, state.burst.alpha, new.drain_rate, new.omega);
-        derivation.step(
-            "omega of the burst",
-            policy.omega_formula(),
-            numbers,
-            number(new.omega),
-            omega_source(policy),
-        );
-    }
-    derivation.step("S before", "sum of omega", "", number(sum), "ABM Eq. 15");
-    let free = filled / (1.0 + sum);
-    let free_bytes = state.port_bytes(free);
-    let numbers = format!("{} / (1 + {})", bytes(state.buffer_bytes), number(sum));
-    derivation.step("free before", "B / (1 + S)", numbers, bytes(free_bytes), "ABM Eq. 16");
-    derivation.step("occupied before", "B - free", "", bytes(state.buffer_bytes - free_bytes), "ABM Eq. 15");
-    for queue in &old {
-        let name = format!("each of {} queue{}", queue.count, plural(queue.count));
-        let numbers = format!("{} * {}", number(queue.omega_before), bytes(free_bytes));
-        derivation.step(name, "omega * free", numbers, bytes(queue.omega_before * free_bytes), "ABM Eq. 17");
-    }
-    let limit = case_1_limit(&old, &new)?;
-    let regime = match touch.regime {
-        _ if old.is_empty() => "no queue was congested",
-        Regime::AllFollow => "all that keep their omega follow their falling threshold (case 1)",
-        Regime::SomeFollow => "some congested queues cannot follow their threshold",
-        Regime::NoneFollows => "no congested queue can follow its threshold (case 2)",
-    };
-    let limit = if limit == f64::INFINITY { "unbounded".to_owned() } else { format!("{} b", number(limit)) };
-    derivation.step(
-        "all follow up to r",
-        "gamma + (drain of affected + (1 + S) min(gamma/omega)) / n",
-        "",
-        limit,
-        "ABM Eq. 28, E-ABM-4",
-    );
-    derivation.step("so", "", "", regime, "");
-    let slope = format!("{} b", number(touch.occupancy_slope));
-    derivation.step(
-        "occupancy grows at X",
-        "(n (r - gamma) - drain of lagging) / (1 + S of following)",
-        "",
-        slope,
-        "ABM Eqs. 30, 39",
-    );
-    let growth = number(new.growth());
-    let (formula, numbers) = if new.omega == f64::INFINITY {
-        ("free / X", format!("{} / {}", seconds(free), number(touch.occupancy_slope)))
-    } else {
-        (
-            "omega free / ((r - gamma) + omega X)",
-            format!(
-                "{} * {} / ({growth} + {} * {})",
-                number(new.omega),
-                seconds(free),
-                number(new.omega),
-                number(touch.occupancy_slope)
-            ),
-        )
-    };
-    if touch.rejoined > 0 {
-        derivation.note(format!(
-            "queues that come down to their new threshold before the first loss: {}; the time is solved piece by piece",
-            touch.rejoined
-        ));
-        derivation.step("first loss t1", "piece by piece", "", seconds(touch.time), "ABM Eqs. 20-23");
-    } else {
-        derivation.step("first loss t1", formula, numbers, seconds(touch.time), "ABM Eqs. 29, 39");
-    }
-    let numbers = format!("{growth} * {} * {}", super::rate(state.port_rate_bps), seconds(touch.time));
-    derivation.step(
-        "stored",
-        "(r - gamma) b t1",
-        numbers,
-        bytes(state.port_bytes(touch.stored)),
-        "ABM section 2.3",
-    );
-    let numbers = format!("{} * {}", super::rate(state.burst.rate_bps), seconds(touch.time));
-    derivation.step("arrived", "r b t1", numbers, bytes(state.port_bytes(touch.arrived)), "ABM Eq. 42");
-    Ok((touch.time, state.buffer_bytes - free_bytes))
-}
-
-/// The numbers of an omega; the count is what the form divided by. Empty where omega is alpha.
-fn factors(policy: Policy, alpha: f64, gamma: f64, omega: f64) -> String {
-    if !matches!(policy, Policy::ActiveBufferManagement | Policy::Plasticine) {
-        return String::new();
-    }
-    let congested = (alpha * gamma / omega).round();
-    format!("{} / {} * {}", number(alpha), number(congested), number(gamma))
-}
-
-fn omega_source(policy: Policy) -> &'static str {
-    match policy {
-        Policy::ActiveBufferManagement => "ABM Eq. 13",
-        Policy::Plasticine => "Plasticine Eq. 10",
-        _ => "ABM Eq. 5",
-    }
 }
 
 fn traffic_aware(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64, f64)> {
@@ -352,7 +247,7 @@ fn traffic_aware(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64
         "{} / ({} * {})",
         bytes(left),
         state.burst.count,
-        super::rate(state.burst.rate_bps - state.port_rate_bps)
+        rate(state.burst.rate_bps - state.port_rate_bps)
     );
     derivation.step("first loss", "left / (M (r - 1) b)", numbers, seconds(time), "TDT section VI-A");
     derivation.note("holds once the congested ports are evacuated; before that tdt absorbs as edt does");
@@ -368,7 +263,7 @@ fn losspass_port(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64
     derivation.step("room for small flows", "B tau", numbers, bytes(burst), "LossPass Eq. 6");
     let growth = positive("rate", state.burst.rate_bps - state.burst.gamma * state.port_rate_bps)?;
     let time = burst * 8.0 / growth;
-    let numbers = format!("{} / {}", bytes(burst), super::rate(growth));
+    let numbers = format!("{} / {}", bytes(burst), rate(growth));
     derivation.step("first loss", "room / ((r - gamma) b)", numbers, seconds(time), "");
     derivation.note(
         "the port's buffer is full, a fraction tau of it with packets of large flows that may be evicted",
@@ -380,7 +275,7 @@ fn ideal(state: &BurstState, derivation: &mut Derivation) -> f64 {
     let growth =
         f64::from(state.burst.count) * (state.burst.rate_bps - state.burst.gamma * state.port_rate_bps);
     let time = state.buffer_bytes * 8.0 / growth;
-    let numbers = format!("{} / {}", bytes(state.buffer_bytes), super::rate(growth));
+    let numbers = format!("{} / {}", bytes(state.buffer_bytes), rate(growth));
     derivation.step("first loss", "B / (n (r - gamma) b)", numbers, seconds(time), "TDT Eq. 5");
     derivation.note("no policy absorbs more: the buffer was empty and is the burst's alone");
     time
@@ -389,7 +284,6 @@ fn ideal(state: &BurstState, derivation: &mut Derivation) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calculators::burst_state::EvenSwitch;
 
     /// The switch of ABM's figure 5: 1 MB and 1 Gb/s.
     fn figure_5(congested: u32, congested_queues: u32, ratio: f64) -> EvenSwitch {
@@ -456,7 +350,7 @@ mod tests {
                     let switch = figure_5(congested, congested_queues, 7.0);
                     let state = EvenSwitch { same_priority, ..switch }.state()?;
                     let ideal = burst_tolerance(&state, Policy::Ideal)?.stored_bytes;
-                    for policy in Policy::ALL {
+                    for &policy in Policy::ALL {
                         let found = burst_tolerance(&state, policy)?;
                         assert!(found.stored_bytes <= ideal * (1.0 + 1e-9), "{policy:?} {state:?}");
                         assert_eq!(found.derivation.value("stored"), Some(found.stored_bytes));

@@ -1,22 +1,41 @@
 //! How much buffer known chips and switches have, and per port and Gb/s.
 
-use super::{Derivation, Table, bytes, number};
+use super::input::{self, PORT_RATE, PORTS, SIZE, param};
+use super::{CalculatorInfo, Derivation, Table, bytes, number};
 use crate::forms::Domain;
 use crate::forms::dimensions::{buffer_bytes, buffer_per_port_per_gbps};
+use bufferlab_params::{ParamValue, Params};
+
+/// Answers `per port and Gb/s` for a given buffer.
+pub(super) static INFO: CalculatorInfo = CalculatorInfo {
+    name: "chips",
+    aliases: &[],
+    title: "Buffers of chips",
+    summary: "Buffer per port and Gb/s of known chips.",
+    source: "The papers, vendors' documents and a public list of switch buffers; each line of the table says which.",
+    params: &[
+        PORTS,
+        PORT_RATE,
+        param("buffer", SIZE, ParamValue::Optional, "Its buffer, to place it among the others."),
+    ],
+    rules: &[],
+    examples: &[&[("ports", "40"), ("buffer", "3.84 MB")]],
+    run,
+};
 
 /// A chip with a published figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chip {
+struct Chip {
     /// Its name.
-    pub name: &'static str,
+    name: &'static str,
     /// Buffer per port and Gb/s (bytes).
-    pub per_port_per_gbps_bytes: f64,
+    per_port_per_gbps_bytes: f64,
     /// Where that is stated.
-    pub source: &'static str,
+    source: &'static str,
 }
 
 /// The chips, by falling figure.
-pub const CHIPS: [Chip; 5] = [
+const CHIPS: [Chip; 5] = [
     Chip {
         name: "Broadcom Trident+",
         per_port_per_gbps_bytes: 19_200.0,
@@ -37,7 +56,7 @@ pub const CHIPS: [Chip; 5] = [
 ];
 
 /// Switches of which only the whole buffer is published: name and megabytes, where models differ both.
-pub const SWITCHES: [(&str, &str); 8] = [
+const SWITCHES: [(&str, &str); 8] = [
     ("QFX5100", "12"),
     ("QFX5200", "16 or 22"),
     ("QFX5120", "32"),
@@ -48,34 +67,20 @@ pub const SWITCHES: [(&str, &str); 8] = [
     ("QFX5240", "165"),
 ];
 
-/// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chips {
-    /// Ports of the switch.
-    pub ports: u32,
-    /// Rate of a port (bits/s).
-    pub port_rate_bps: f64,
-    /// Its buffer, to be placed among the others (bytes).
-    pub buffer_bytes: Option<f64>,
-}
-
-/// The chips with the buffer that a switch of these ports would have (answer `per port and Gb/s` for a given buffer).
-///
-/// # Errors
-/// No port, a rate or buffer not positive.
-pub fn chips(asked: Chips) -> Domain<Derivation> {
-    let gigabits = asked.port_rate_bps / 1e9;
+fn run(params: &Params) -> Domain<Derivation> {
+    let (ports, port_rate_bps) = (params.small_count("ports"), input::rate(params, "port_rate"));
+    let gigabits = port_rate_bps / 1e9;
     let mut derivation =
-        Derivation::new(format!("Buffer of {} ports of {}", asked.ports, super::rate(asked.port_rate_bps)));
+        Derivation::new(format!("Buffer of {ports} ports of {}", super::rate(port_rate_bps)));
     let mut rows = Vec::new();
     for chip in CHIPS {
-        let total = buffer_bytes(asked.ports, gigabits, chip.per_port_per_gbps_bytes)?;
+        let total = buffer_bytes(ports, gigabits, chip.per_port_per_gbps_bytes)?;
         rows.push((chip.per_port_per_gbps_bytes, chip.name, total, chip.source));
     }
-    let all = f64::from(asked.ports) * gigabits;
+    let all = f64::from(ports) * gigabits;
     derivation.step("all ports", "ports * rate", "", format!("{} Gb/s", number(all)), "");
-    if let Some(buffer) = asked.buffer_bytes {
-        let figure = buffer_per_port_per_gbps(buffer, asked.ports, gigabits)?;
+    if let Some(buffer) = input::given_size(params, "buffer") {
+        let figure = buffer_per_port_per_gbps(buffer, ports, gigabits)?;
         let numbers = format!("{} / {}", bytes(buffer), number(all));
         derivation.step("per port and Gb/s", "B / (ports * rate)", numbers, bytes(figure), "");
         derivation.answer("per port and Gb/s", figure, bytes(figure));
@@ -96,15 +101,18 @@ pub fn chips(asked: Chips) -> Domain<Derivation> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calculators::CalculatorError;
+    use crate::calculators::input::given;
 
     #[test]
-    fn forty_ports_of_10_gigabit_have_3_84_megabytes_on_trident2() -> Domain<()> {
-        let asked = Chips { ports: 40, port_rate_bps: 10e9, buffer_bytes: Some(3.84e6) };
-        let found = chips(asked)?;
+    fn forty_ports_of_10_gigabit_have_3_84_megabytes_on_trident2() -> Result<(), CalculatorError> {
+        let asked = [("ports", ParamValue::Count(40)), ("buffer", ParamValue::Bytes(3_840_000))];
+        let found = INFO.calculate(&given(&asked))?;
         assert!((found.value("per port and Gb/s").expect("answered") - 9_600.0).abs() < 1e-9);
         let text = found.to_string();
         assert!(text.contains("3.84 MB") && text.contains("this switch"), "{text}");
-        assert_eq!(chips(Chips { ports: 0, ..asked }).expect_err("no port").input, "ports");
+        let none = INFO.calculate(&given(&[("ports", ParamValue::Count(0))])).expect_err("no port");
+        assert_eq!(none.to_string(), "ports is 0, expected a whole number of at least 1");
         Ok(())
     }
 }

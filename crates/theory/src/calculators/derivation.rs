@@ -59,8 +59,8 @@ impl Derivation {
         Self { title: title.into(), ..Self::default() }
     }
 
-    /// Adds a step.
-    pub(crate) fn step(
+    /// Adds a step: its name, the formula, the formula with the numbers in it, the result with its unit, the source; see [`Line`].
+    pub fn step(
         &mut self,
         name: impl Into<String>,
         formula: impl Into<String>,
@@ -78,13 +78,13 @@ impl Derivation {
         });
     }
 
-    /// Adds an answer.
-    pub(crate) fn answer(&mut self, name: impl Into<String>, value: f64, text: impl Into<String>) {
+    /// Adds an answer: its name, its value in the base unit, and the value with its unit.
+    pub fn answer(&mut self, name: impl Into<String>, value: f64, text: impl Into<String>) {
         self.answers.push(Answer { name: name.into(), value, text: text.into() });
     }
 
     /// Adds a condition.
-    pub(crate) fn note(&mut self, text: impl Into<String>) {
+    pub fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
 
@@ -101,7 +101,8 @@ fn width<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
 
 impl Table {
     /// An empty table with these heads.
-    pub(crate) fn new(columns: &[&str]) -> Self {
+    #[must_use]
+    pub fn new(columns: &[&str]) -> Self {
         Self { columns: columns.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
     }
 

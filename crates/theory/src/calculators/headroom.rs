@@ -1,28 +1,158 @@
 //! PFC headroom by every formula in use, side by side.
 
-use super::{Derivation, Table, bytes, number};
+use super::input::{self, RATE, SIZE, count, param};
+use super::{CalculatorInfo, Derivation, Rule, Table, bytes, number};
 use crate::forms::headroom::{
     EndDelays, Link, PAUSE_FRAME_BITS, artifact_bytes, hpcc_bytes, ieee_bytes, in_cells, shorthand_bytes,
     tabulated_delays,
 };
-use crate::forms::sonic_headroom::Port;
-use crate::forms::{Domain, check, not_negative, positive};
+use crate::forms::sonic_headroom::{Generation, Port, Profile};
+use crate::forms::{Domain, DomainError, check, not_negative, positive};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::BitRate;
+use std::borrow::Cow;
+
+/// Answers `IEEE 802.1Qbb`, `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A
+/// formula whose tables do not know the speed is left out with a note.
+pub(super) static INFO: CalculatorInfo = CalculatorInfo {
+    name: "headroom",
+    aliases: &[],
+    title: "PFC headroom",
+    summary: "PFC headroom by every formula in use, side by side.",
+    source: "IEEE 802.1Qbb; the vendors' rule; the public code of ABM, Reverie and HPCC; SONiC's dynamic buffer model.",
+    params: PARAMS,
+    rules: &[Rule::Together(&["interface_bits", "response_bits"])],
+    examples: &[&[]],
+    run,
+};
+
+/// A measure that is not negative.
+const fn measure(
+    name: &'static str,
+    unit: &'static str,
+    default: ParamValue,
+    doc: &'static str,
+) -> ParamInfo {
+    param(name, ParamKind::Measure { unit, min: 0.0, max: f64::MAX }, default, doc)
+}
+
+const PARAMS: &[ParamInfo] = &[
+    param("rate", RATE, ParamValue::Rate(BitRate(100_000_000_000)), "Rate of the link."),
+    measure("cable", "metres", ParamValue::Ratio(40.0), "Length of the cable in metres."),
+    param("mtu", SIZE, ParamValue::Bytes(9_100), "Largest frame of the port."),
+    param("cell", SIZE, ParamValue::Bytes(144), "Cell of the buffer."),
+    param(
+        "lossless_mtu",
+        ParamKind::Bytes { min: 64 },
+        ParamValue::Bytes(1_024),
+        "SONiC: largest frame of lossless traffic.",
+    ),
+    param(
+        "small_packets",
+        ParamKind::Measure { unit: "percent", min: 0.0, max: 100.0 },
+        ParamValue::Ratio(50.0),
+        "SONiC: share of packets of 64 B in lossless traffic, in percent.",
+    ),
+    measure(
+        "pipeline_latency",
+        "KiB",
+        ParamValue::Ratio(18.0),
+        "SONiC: latency of the pipeline in KiB, from the switch's ASIC table: the default is an example.",
+    ),
+    measure(
+        "mac_phy_delay",
+        "KiB",
+        ParamValue::Ratio(0.8),
+        "SONiC: delay of MAC and PHY in KiB, from the switch's ASIC table: the default is an example.",
+    ),
+    measure("gearbox_delay", "ns", ParamValue::Ratio(0.0), "SONiC: delay of a gearbox, 0 without."),
+    param("lanes", count(1), ParamValue::Count(4), "SONiC: lanes of the port."),
+    param(
+        "generation",
+        ParamKind::Choice(Generation::WORDS),
+        ParamValue::Choice(Cow::Borrowed("spectrum-1-to-3")),
+        "SONiC: generation of the chip.",
+    ),
+    param(
+        "shared_headroom_pool",
+        ParamKind::Flag,
+        ParamValue::Flag(false),
+        "SONiC: the switch shares a headroom pool.",
+    ),
+    measure(
+        "peer_response",
+        "quanta",
+        ParamValue::Optional,
+        "SONiC: pause quanta that the peer still sends, for a speed that is not tabulated.",
+    ),
+    measure(
+        "interface_bits",
+        "bits",
+        ParamValue::Optional,
+        "IEEE: MAC and PHY delay of one end in bit times, for a speed that is not tabulated.",
+    ),
+    measure(
+        "response_bits",
+        "bits",
+        ParamValue::Optional,
+        "IEEE: response of the peer in bit times, for a speed that is not tabulated.",
+    ),
+];
+
+/// The switch's tables count in KiB.
+const KIBIBYTE: f64 = 1024.0;
+
+fn run(params: &Params) -> Domain<Derivation> {
+    let port = Port {
+        speed_mbps: input::rate(params, "rate") / 1e6,
+        cable_metres: params.ratio("cable"),
+        port_mtu_bytes: input::size(params, "mtu"),
+        lossless_mtu_bytes: input::size(params, "lossless_mtu"),
+        small_packet_percent: params.ratio("small_packets"),
+        cell_bytes: input::size(params, "cell"),
+        pipeline_latency_bytes: params.ratio("pipeline_latency") * KIBIBYTE,
+        mac_phy_delay_bytes: params.ratio("mac_phy_delay") * KIBIBYTE,
+        gearbox_delay: params.ratio("gearbox_delay"),
+        lanes: params.small_count("lanes"),
+        generation: params.choice("generation"),
+        shared_headroom_pool: params.flag("shared_headroom_pool"),
+        peer_response_quanta: params.given_ratio("peer_response"),
+    };
+    let both = params.given_ratio("interface_bits").zip(params.given_ratio("response_bits"));
+    let delays = both.map(|(interface_bits, response_bits)| EndDelays { interface_bits, response_bits });
+    headroom(&Headroom { port, delays }).map_err(as_parameter)
+}
+
+/// An input of the closed forms under the name and in the unit of its parameter.
+fn as_parameter(error: DomainError) -> DomainError {
+    let (input, factor) = match error.input {
+        "speed_mbps" => ("rate", 1e6),
+        "cable_metres" => ("cable", 1.0),
+        "port_mtu_bytes" => ("mtu", 1.0),
+        "lossless_mtu_bytes" => ("lossless_mtu", 1.0),
+        "small_packet_percent" => ("small_packets", 1.0),
+        "pipeline_latency_bytes" => ("pipeline_latency", 1.0 / KIBIBYTE),
+        "mac_phy_delay_bytes" => ("mac_phy_delay", 1.0 / KIBIBYTE),
+        "peer_response_quanta" => ("peer_response", 1.0),
+        input => (input, 1.0),
+    };
+    DomainError { input, value: error.value * factor, ..error }
+}
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Headroom {
+struct Headroom {
     /// The port as SONiC sees it; speed, cable, MTU and cell serve the other formulas, too.
-    pub port: Port,
+    port: Port,
     /// Delays of both ends where the speed is not tabulated.
-    pub delays: Option<EndDelays>,
+    delays: Option<EndDelays>,
 }
 
-/// The headroom by each formula, derived: answers `IEEE 802.1Qbb`, `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and
-/// `SONiC xon`, `SONiC size`. A formula whose tables do not know the speed is left out with a note.
+/// The headroom by each formula.
 ///
 /// # Errors
-/// An input out of its range.
-pub fn headroom(asked: &Headroom) -> Domain<Derivation> {
+/// An input out of its range, under the name that the closed forms have for it.
+fn headroom(asked: &Headroom) -> Domain<Derivation> {
     let port = asked.port;
     positive("rate", port.speed_mbps)?;
     not_negative("cable_metres", port.cable_metres)?;
@@ -40,60 +170,25 @@ pub fn headroom(asked: &Headroom) -> Domain<Derivation> {
         bytes(link.mtu_bytes)
     ));
     let mut found: Vec<(&str, f64)> = Vec::new();
-    let wire = link.round_trip_bytes();
-    let numbers =
-        format!("2 * {} * {} m * 5 ns/m / 8", super::rate(link.rate_bps), number(link.cable_metres));
-    derivation.step("on the wire, both ways", "2 rate delay / 8", numbers, bytes(wire), "");
-    let frames = format!("2 * {}", bytes(link.mtu_bytes));
+    let (rate, cable) = (super::rate(link.rate_bps), number(link.cable_metres));
+    let numbers = format!("2 * {rate} * {cable} m * 5 ns/m / 8");
+    let wire = bytes(link.round_trip_bytes());
+    derivation.step("on the wire, both ways", "2 rate delay / 8", numbers, wire, "");
     if let Some(delays) = asked.delays.or_else(|| tabulated_delays(link.rate_bps)) {
-        let total = ieee_bytes(link, delays)?;
-        let numbers = format!(
-            "{frames} + {} + ({PAUSE_FRAME_BITS} + 2 * {} + {}) / 8",
-            bytes(wire),
-            number(delays.interface_bits),
-            number(delays.response_bits)
-        );
-        let formula = "2 MTU + wire + (pause frame + 2 interfaces + response) / 8";
-        derivation.step("IEEE 802.1Qbb", formula, numbers, bytes(total), "IEEE terms");
-        found.push(("IEEE 802.1Qbb", total));
+        found.push(("IEEE 802.1Qbb", ieee(link, delays, &mut derivation)?));
     } else {
         derivation.note("IEEE 802.1Qbb: delays are tabulated for 10, 25, 40 and 100 Gb/s; give interface and response for others");
     }
-    let total = shorthand_bytes(link)?;
-    let per_cable = 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9;
-    let numbers = format!("{frames} + 3840 B + {}", bytes(per_cable));
-    derivation.step(
-        "shorthand",
-        "2 MTU + 3840 B + 130 B per 100 m and Gb/s",
-        numbers,
-        bytes(total),
-        "vendors' rule",
-    );
-    found.push(("shorthand", total));
-    let total = artifact_bytes(link)?;
-    derivation.step(
-        "ABM/Reverie code",
-        "2 MTU + 3860 B + wire",
-        format!("{frames} + 3860 B + {}", bytes(wire)),
-        bytes(total),
-        "public artifact",
-    );
-    found.push(("ABM/Reverie code", total));
-    let total = hpcc_bytes(link)?;
-    derivation.step(
-        "HPCC code",
-        "3 rate delay / 8",
-        format!("1.5 * {}", bytes(wire)),
-        bytes(total),
-        "public artifact",
-    );
-    found.push(("HPCC code", total));
-    let mut table = Table::new(&["formula", "bytes", "in whole cells"]);
-    match sonic(port, &mut derivation) {
-        Ok(xoff) => found.push(("SONiC xoff", xoff)),
+    found.extend(rules_of_thumb(link, &mut derivation)?);
+    match port.profile() {
+        Ok(profile) => {
+            sonic(port, &profile, &mut derivation);
+            found.push(("SONiC xoff", profile.xoff_bytes));
+        }
         Err(error) if error.input == "speed_mbps" => derivation.note(format!("SONiC: {error}")),
         Err(error) => return Err(error),
     }
+    let mut table = Table::new(&["formula", "bytes", "in whole cells"]);
     for (name, total) in found {
         let cells = in_cells(total, port.cell_bytes)?;
         table.rows.push(vec![name.to_owned(), number_of_bytes(total), number_of_bytes(cells)]);
@@ -107,52 +202,54 @@ pub fn headroom(asked: &Headroom) -> Domain<Derivation> {
     Ok(derivation)
 }
 
+/// The standard's terms.
+fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<f64> {
+    let total = ieee_bytes(link, delays)?;
+    let numbers = format!(
+        "2 * {} + {} + ({PAUSE_FRAME_BITS} + 2 * {} + {}) / 8",
+        bytes(link.mtu_bytes),
+        bytes(link.round_trip_bytes()),
+        number(delays.interface_bits),
+        number(delays.response_bits)
+    );
+    let formula = "2 MTU + wire + (pause frame + 2 interfaces + response) / 8";
+    derivation.step("IEEE 802.1Qbb", formula, numbers, bytes(total), "IEEE terms");
+    Ok(total)
+}
+
+/// The formulas that know rate, cable and MTU only.
+fn rules_of_thumb(link: Link, derivation: &mut Derivation) -> Domain<[(&'static str, f64); 3]> {
+    let (frames, wire) = (format!("2 * {}", bytes(link.mtu_bytes)), bytes(link.round_trip_bytes()));
+    let per_cable = 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9;
+    let shorthand = shorthand_bytes(link)?;
+    let numbers = format!("{frames} + 3840 B + {}", bytes(per_cable));
+    let formula = "2 MTU + 3840 B + 130 B per 100 m and Gb/s";
+    derivation.step("shorthand", formula, numbers, bytes(shorthand), "vendors' rule");
+    let artifact = artifact_bytes(link)?;
+    let (formula, numbers) = ("2 MTU + 3860 B + wire", format!("{frames} + 3860 B + {wire}"));
+    derivation.step("ABM/Reverie code", formula, numbers, bytes(artifact), "public artifact");
+    let hpcc = hpcc_bytes(link)?;
+    let (formula, numbers) = ("3 rate delay / 8", format!("1.5 * {wire}"));
+    derivation.step("HPCC code", formula, numbers, bytes(hpcc), "public artifact");
+    Ok([("shorthand", shorthand), ("ABM/Reverie code", artifact), ("HPCC code", hpcc)])
+}
+
 /// All digits: configurations want them.
 fn number_of_bytes(value: f64) -> String {
     format!("{:.0} B", value.ceil())
 }
 
-/// SONiC's steps; answers xoff.
-fn sonic(port: Port, derivation: &mut Derivation) -> Domain<f64> {
-    let profile = port.profile()?;
-    let source = "SONiC dynamic model";
-    let cell = number(port.cell_bytes);
-    let (formula, numbers) = if port.cell_bytes > 128.0 {
-        ("ceil(cell / 64)", format!("ceil({cell} / 64)"))
-    } else {
-        ("ceil(2 cell / (1 + cell))", format!("ceil(2 * {cell} / (1 + {cell}))"))
-    };
-    derivation.step("SONiC: worst factor", formula, numbers, number(profile.worst_factor), source);
-    let small = number(port.small_packet_percent);
-    let mtu = number(port.lossless_mtu_bytes);
-    let numbers = format!("100 * 64 / ((64 * {small} + (100 - {small}) * {mtu}) / 100)");
-    let percent = format!("{} %", number(profile.small_bytes_percent));
-    derivation.step("SONiC: bytes in small packets", "100 * 64 / mean packet", numbers, percent, source);
-    let share = number(profile.small_bytes_percent);
-    let numbers = format!("(100 - {share} + {share} * {}) / 100", number(profile.worst_factor));
-    derivation.step(
-        "SONiC: cell occupancy o",
-        "small ones at the worst factor",
-        numbers,
-        number(profile.cell_occupancy),
-        source,
-    );
-    let numbers =
-        format!("2 * {} m * {} / 1.98e8 m/s", number(port.cable_metres), super::rate(port.speed_mbps * 1e6));
-    derivation.step(
-        "SONiC: cable",
-        "2 length speed / 1.98e8 m/s",
-        numbers,
-        bytes(profile.cable_bytes),
-        source,
-    );
-    derivation.step(
-        "SONiC: response of the peer",
-        "quanta * 64 B",
-        "",
-        bytes(profile.peer_response_bytes),
-        source,
-    );
+/// Where SONiC's steps come from.
+const SONIC: &str = "SONiC dynamic model";
+
+/// SONiC's steps; answers xon and size.
+fn sonic(port: Port, profile: &Profile, derivation: &mut Derivation) {
+    cell_occupancy(port, profile, derivation);
+    let (cable, rate) = (number(port.cable_metres), super::rate(port.speed_mbps * 1e6));
+    let (formula, numbers) = ("2 length speed / 1.98e8 m/s", format!("2 * {cable} m * {rate} / 1.98e8 m/s"));
+    derivation.step("SONiC: cable", formula, numbers, bytes(profile.cable_bytes), SONIC);
+    let response = bytes(profile.peer_response_bytes);
+    derivation.step("SONiC: response of the peer", "quanta * 64 B", "", response, SONIC);
     let numbers = format!(
         "{} + {} + 2 * {} + {} + {} + {}",
         bytes(port.port_mtu_bytes),
@@ -163,30 +260,43 @@ fn sonic(port: Port, derivation: &mut Derivation) -> Domain<f64> {
         bytes(profile.tile_bytes)
     );
     let formula = "MTU + cable + 2 gearbox + MAC-PHY + peer + tile";
-    derivation.step("SONiC: delay D", formula, numbers, bytes(profile.delay_bytes), source);
-    let numbers = format!("{mtu} B + {} * {}", bytes(profile.delay_bytes), number(profile.cell_occupancy));
+    derivation.step("SONiC: delay D", formula, numbers, bytes(profile.delay_bytes), SONIC);
+    let (mtu, delay) = (number(port.lossless_mtu_bytes), bytes(profile.delay_bytes));
+    let numbers = format!("{mtu} B + {delay} * {}", number(profile.cell_occupancy));
     let formula = "lossless MTU + D o, up to KiB, and margins";
-    derivation.step("SONiC: xoff", formula, numbers, number_of_bytes(profile.xoff_bytes), source);
+    derivation.step("SONiC: xoff", formula, numbers, number_of_bytes(profile.xoff_bytes), SONIC);
     let lanes = if port.lanes == 8 { "2 * " } else { "" };
     let numbers = format!("{lanes}{}", bytes(port.pipeline_latency_bytes));
-    derivation.step(
-        "SONiC: xon",
-        "pipeline latency, up to KiB",
-        numbers,
-        number_of_bytes(profile.xon_bytes),
-        source,
-    );
+    let formula = "pipeline latency, up to KiB";
+    derivation.step("SONiC: xon", formula, numbers, number_of_bytes(profile.xon_bytes), SONIC);
     let formula = if port.shared_headroom_pool { "xon (shared headroom pool)" } else { "xoff + xon" };
-    derivation.step("SONiC: size", formula, "", number_of_bytes(profile.size_bytes), source);
+    derivation.step("SONiC: size", formula, "", number_of_bytes(profile.size_bytes), SONIC);
     derivation.answer("SONiC xon", profile.xon_bytes, bytes(profile.xon_bytes));
     derivation.answer("SONiC size", profile.size_bytes, bytes(profile.size_bytes));
-    Ok(profile.xoff_bytes)
+}
+
+/// How many bytes of cells a byte of lossless traffic takes.
+fn cell_occupancy(port: Port, profile: &Profile, derivation: &mut Derivation) {
+    let cell = number(port.cell_bytes);
+    let (formula, numbers) = if port.cell_bytes > 128.0 {
+        ("ceil(cell / 64)", format!("ceil({cell} / 64)"))
+    } else {
+        ("ceil(2 cell / (1 + cell))", format!("ceil(2 * {cell} / (1 + {cell}))"))
+    };
+    derivation.step("SONiC: worst factor", formula, numbers, number(profile.worst_factor), SONIC);
+    let (small, mtu) = (number(port.small_packet_percent), number(port.lossless_mtu_bytes));
+    let numbers = format!("100 * 64 / ((64 * {small} + (100 - {small}) * {mtu}) / 100)");
+    let percent = format!("{} %", number(profile.small_bytes_percent));
+    derivation.step("SONiC: bytes in small packets", "100 * 64 / mean packet", numbers, percent, SONIC);
+    let share = number(profile.small_bytes_percent);
+    let numbers = format!("(100 - {share} + {share} * {}) / 100", number(profile.worst_factor));
+    let (formula, occupancy) = ("small ones at the worst factor", number(profile.cell_occupancy));
+    derivation.step("SONiC: cell occupancy o", formula, numbers, occupancy, SONIC);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forms::sonic_headroom::Generation;
 
     const ASKED: Headroom = Headroom {
         port: Port {
@@ -200,7 +310,7 @@ mod tests {
             mac_phy_delay_bytes: 819.2,
             gearbox_delay: 0.0,
             lanes: 4,
-            generation: Generation::Before4,
+            generation: Generation::Spectrum1To3,
             shared_headroom_pool: false,
             peer_response_quanta: None,
         },

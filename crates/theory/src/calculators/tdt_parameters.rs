@@ -1,41 +1,48 @@
 //! TDT's counters for a switch, as its paper suggests them.
 
-use super::{Derivation, bytes, number};
-use crate::forms::{Domain, above, at_least_one, check, positive, traffic_aware};
+use super::input::{self, BUFFER, PORTS, packet, param};
+use super::{CalculatorInfo, Derivation, bytes, number};
+use crate::forms::{Domain, above, check, traffic_aware};
+use bufferlab_params::{ParamKind, ParamValue, Params};
 
-/// The switch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TdtSwitch {
-    /// Shared buffer (bytes).
-    pub buffer_bytes: f64,
-    /// Size of a packet, the unit of the counters (bytes).
-    pub packet_bytes: f64,
-    /// Ports.
-    pub ports: u32,
-    /// Slowest burst that is to be recognised (port rates).
-    pub burst_ratio: f64,
-}
+/// Answers `NEC`, `OC1`, `DC`, `DEC`, `OC2` and `lower bound` (packets).
+pub(super) static INFO: CalculatorInfo = CalculatorInfo {
+    name: "tdt-parameters",
+    aliases: &[],
+    title: "TDT's counters",
+    summary: "TDT's counters for a switch.",
+    source: "TDT section V-C, E-TDT-4.",
+    params: &[
+        BUFFER,
+        packet("Size of a packet, the unit of the counters."),
+        PORTS,
+        param(
+            "burst_ratio",
+            ParamKind::RatioAbove { min: 1.0, max: f64::MAX },
+            ParamValue::Ratio(2.0),
+            "Slowest burst to recognise, in port rates.",
+        ),
+    ],
+    rules: &[],
+    examples: &[&[("buffer", "1 MB"), ("ports", "16")]],
+    run,
+};
 
-/// The parameters, derived (answers `NEC`, `OC1`, `DC`, `DEC`, `OC2`, `lower bound`; packets).
-///
-/// # Errors
-/// A size not positive, a packet larger than the buffer, no port, a burst ratio of 1 or less.
-pub fn tdt_parameters(switch: TdtSwitch) -> Domain<Derivation> {
-    let buffer = positive("buffer", switch.buffer_bytes)?;
-    let packet = positive("packet", switch.packet_bytes)?;
+fn run(params: &Params) -> Domain<Derivation> {
+    let (buffer, packet) = (input::size(params, "buffer"), input::size(params, "packet"));
+    let (ports, burst_ratio) = (params.small_count("ports"), params.ratio("burst_ratio"));
     check(packet <= buffer, "packet", packet, format_args!("at most {} (the buffer)", bytes(buffer)))?;
-    at_least_one("ports", switch.ports)?;
-    above("burst_ratio", switch.burst_ratio, 1.0, "the port rate")?;
+    above("burst_ratio", burst_ratio, 1.0, "the port rate")?;
     let size = buffer / packet;
-    let found = traffic_aware::parameters(size, switch.ports, switch.burst_ratio)?;
+    let found = traffic_aware::parameters(size, ports, burst_ratio)?;
     let mut derivation =
-        Derivation::new(format!("TDT's parameters for {} and {} ports", bytes(buffer), switch.ports));
+        Derivation::new(format!("TDT's parameters for {} and {} ports", bytes(buffer), ports));
     let numbers = format!("{} / {}", bytes(buffer), bytes(packet));
     derivation.step("B", "buffer / packet", numbers, format!("{} packets", number(size)), "");
-    let (b, n) = (number(size), switch.ports);
+    let (b, n) = (number(size), ports);
     let source = "TDT section V-C";
     derivation.step("NEC", "B / n", format!("{b} / {n}"), number(found.net_enqueues), source);
-    let numbers = format!("{} / ({} - 1)", number(found.net_enqueues), number(switch.burst_ratio));
+    let numbers = format!("{} / ({} - 1)", number(found.net_enqueues), number(burst_ratio));
     derivation.step("OC1", "NEC / (k - 1)", numbers, number(found.output_1), source);
     derivation.step("DC", "B / 2", format!("{b} / 2"), number(found.drops), source);
     derivation.step("DEC", "3 to 5", "", number(found.dequeues), source);
@@ -66,18 +73,25 @@ pub fn tdt_parameters(switch: TdtSwitch) -> Domain<Derivation> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calculators::CalculatorError;
+    use crate::calculators::input::given;
 
     #[test]
-    fn the_papers_switch_has_the_papers_parameters() -> Domain<()> {
-        let switch = TdtSwitch { buffer_bytes: 1e6, packet_bytes: 1500.0, ports: 16, burst_ratio: 2.0 };
-        let found = tdt_parameters(switch)?;
+    fn the_papers_switch_has_the_papers_parameters() -> Result<(), CalculatorError> {
+        let switch = [("buffer", ParamValue::Bytes(1_000_000)), ("ports", ParamValue::Count(16))];
+        let found = INFO.calculate(&given(&switch))?;
         for (name, value) in [("NEC", 42.0), ("OC1", 42.0), ("DC", 333.0), ("DEC", 3.0), ("OC2", 1333.0)] {
             assert_eq!(found.value(name), Some(value), "{name}");
         }
         assert!(found.to_string().contains("here 1344"));
-        let refused = |switch| tdt_parameters(switch).expect_err("out of range").input;
-        assert_eq!(refused(TdtSwitch { burst_ratio: 1.0, ..switch }), "burst_ratio");
-        assert_eq!(refused(TdtSwitch { packet_bytes: 2e6, ..switch }), "packet");
+        let refused = |name: &str, value| {
+            let asked = [&switch[..], &[(name, value)]].concat();
+            INFO.calculate(&given(&asked)).expect_err("out of range").to_string()
+        };
+        let slow = refused("burst_ratio", ParamValue::Ratio(1.0));
+        assert_eq!(slow, "burst_ratio is 1, expected a number above 1");
+        let large = refused("packet", ParamValue::Bytes(2_000_000));
+        assert_eq!(large, "packet is 2000000, expected at most 1 MB (the buffer)");
         Ok(())
     }
 }

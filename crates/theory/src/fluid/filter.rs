@@ -142,53 +142,20 @@ impl<'a> State<'a> {
 
     /// To the next event, at most to `end`.
     fn step(&mut self, end: f64) {
-        let (model, queues) = (self.model, self.lengths.len());
+        let model = self.model;
         let small = 1e-12 * model.pool;
         // Modes first: everything that is due now.
         let free = self.free();
-        self.full = if self.full { free < model.resolution } else { free <= small };
-        for index in 0..queues {
-            let limit = model.queues[index].weight * free;
-            self.blocked[index] = if self.blocked[index] {
-                self.filtered[index] > limit - model.resolution + small
-            } else {
-                self.filtered[index] >= limit - small
-            };
-        }
+        self.switch_modes(free, small);
         let arriving: Vec<f64> = model
             .queues
             .iter()
             .map(|queue| if queue.start <= self.now && self.now < queue.end { queue.arriving } else { 0.0 })
             .collect();
-        let mut growth = vec![0.0; queues];
-        for (index, growth) in growth.iter_mut().enumerate() {
-            let refuses = self.full || self.blocked[index];
-            if refuses && arriving[index] > 0.0 && self.first_refusals[index].is_none() {
-                self.first_refusals[index] = Some(self.now);
-            }
-            let accepted = if refuses { 0.0 } else { arriving[index] };
-            let drain = model.queues[index].drain_rate;
-            *growth = accepted - if self.lengths[index] > 0.0 { drain } else { accepted.min(drain) };
-        }
+        let growth = self.growth(&arriving);
         let total: f64 = growth.iter().sum();
-        // Linear events.
-        let mut span = end - self.now;
-        for (index, queue) in model.queues.iter().enumerate() {
-            for at in [queue.start, queue.end] {
-                if at > self.now {
-                    span = span.min(at - self.now);
-                }
-            }
-            if growth[index] < 0.0 {
-                span = span.min(self.lengths[index] / -growth[index]);
-            }
-        }
-        if total > 0.0 {
-            span = span.min(free / total);
-        } else if self.full && total < 0.0 {
-            span = span.min((model.resolution - free).max(0.0) / -total);
-        }
-        let to_linear = span;
+        let to_linear = self.time_to_linear_event(end, free, &growth);
+        let mut span = to_linear;
         // The filter meets its limit.
         for (index, &slope) in growth.iter().enumerate() {
             let offset = if self.blocked[index] { -model.resolution } else { 0.0 };
@@ -201,10 +168,75 @@ impl<'a> State<'a> {
                 if self.blocked[index] { gap.negated().first_rise(span) } else { gap.first_rise(span) };
             span = span.min(crossing);
         }
-        let decay = (-span / model.time_constant).exp();
+        self.flow(span, small, &growth, &arriving);
+        let then = self.now + span;
+        // Starts and ends are met exactly.
+        let met = model.queues.iter().flat_map(|queue| [queue.start, queue.end]);
+        let met = met.chain([end]).find(|&at| span >= to_linear && (at - then).abs() <= 1e-12 * end.abs());
+        // Rounding must not hold time up.
+        self.now = met.unwrap_or(then).max(self.now.next_up());
+    }
+
+    /// Whether the pool is full and which queues stand at their limit, with `free` left of the pool.
+    fn switch_modes(&mut self, free: f64, small: f64) {
+        let model = self.model;
+        self.full = if self.full { free < model.resolution } else { free <= small };
+        for index in 0..self.lengths.len() {
+            let limit = model.queues[index].weight * free;
+            self.blocked[index] = if self.blocked[index] {
+                self.filtered[index] > limit - model.resolution + small
+            } else {
+                self.filtered[index] >= limit - small
+            };
+        }
+    }
+
+    /// How fast every queue grows; notes the first refusals.
+    fn growth(&mut self, arriving: &[f64]) -> Vec<f64> {
+        let mut growth = vec![0.0; self.lengths.len()];
+        for (index, growth) in growth.iter_mut().enumerate() {
+            let refuses = self.full || self.blocked[index];
+            if refuses && arriving[index] > 0.0 && self.first_refusals[index].is_none() {
+                self.first_refusals[index] = Some(self.now);
+            }
+            let accepted = if refuses { 0.0 } else { arriving[index] };
+            let drain = self.model.queues[index].drain_rate;
+            *growth = accepted - if self.lengths[index] > 0.0 { drain } else { accepted.min(drain) };
+        }
+        growth
+    }
+
+    /// Until a source starts or ends, a queue is empty, or the pool is full or no longer full; at most until `end`.
+    fn time_to_linear_event(&self, end: f64, free: f64, growth: &[f64]) -> f64 {
+        let model = self.model;
+        let total: f64 = growth.iter().sum();
+        let mut span = end - self.now;
+        for (index, queue) in model.queues.iter().enumerate() {
+            for at in [queue.start, queue.end] {
+                if at > self.now {
+                    span = span.min(at - self.now);
+                }
+            }
+            if growth[index] < 0.0 {
+                span = span.min(self.lengths[index] / -growth[index]);
+            }
+        }
+        if total > 0.0 {
+            span.min(free / total)
+        } else if self.full && total < 0.0 {
+            span.min((model.resolution - free).max(0.0) / -total)
+        } else {
+            span
+        }
+    }
+
+    /// What a span of constant rates does to lengths, filtered lengths and refusals.
+    fn flow(&mut self, span: f64, small: f64, growth: &[f64], arriving: &[f64]) {
+        let time_constant = self.model.time_constant;
+        let decay = (-span / time_constant).exp();
         for (index, &slope) in growth.iter().enumerate() {
             let length = self.lengths[index];
-            let lag = slope * model.time_constant;
+            let lag = slope * time_constant;
             self.filtered[index] =
                 length + slope * span - lag + (self.filtered[index] - length + lag) * decay;
             self.lengths[index] = (length + slope * span).max(0.0);
@@ -214,12 +246,6 @@ impl<'a> State<'a> {
             let taken = if self.full || self.blocked[index] { 0.0 } else { arriving[index] };
             self.refused[index] += span * (arriving[index] - taken);
         }
-        let then = self.now + span;
-        // Starts and ends are met exactly.
-        let met = model.queues.iter().flat_map(|queue| [queue.start, queue.end]);
-        let met = met.chain([end]).find(|&at| span >= to_linear && (at - then).abs() <= 1e-12 * end.abs());
-        // Rounding must not hold time up.
-        self.now = met.unwrap_or(then).max(self.now.next_up());
     }
 }
 

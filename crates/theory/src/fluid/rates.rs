@@ -266,12 +266,7 @@ impl Tank {
         let next = bends.partition_point(|&bend| excess(bend) > 0.0);
         let from = if next == 0 { f64::NEG_INFINITY } else { bends[next - 1] };
         let to = bends.get(next).copied().unwrap_or(f64::INFINITY);
-        let inside = match (from.is_finite(), to.is_finite()) {
-            (true, true) => 0.5 * (from + to),
-            (true, false) => from + 1.0 + from.abs(),
-            (false, true) => to - 1.0 - to.abs(),
-            (false, false) => 0.0,
-        };
+        let inside = between(from, to);
         let (mut fixed, mut weights) = (constant, 0.0);
         for (group, weight) in followers() {
             let wanted = -weight * inside;
@@ -285,6 +280,11 @@ impl Tank {
         }
         let x = (fixed / (1.0 + weights)).clamp(from, to);
         rates.pool_growth[pool] = x;
+        self.move_limits(pool, x, rates);
+    }
+
+    /// The limits of a pool that grows by `x`, and the groups that stand at them.
+    fn move_limits(&self, pool: usize, x: f64, rates: &mut Rates) {
         for group in 0..self.groups.len() {
             if let Limit::Free { pool: of, weight } = self.groups[group].limit
                 && of == pool
@@ -296,6 +296,16 @@ impl Tank {
                 }
             }
         }
+    }
+}
+
+/// A point between two bends, of which either may be missing.
+fn between(from: f64, to: f64) -> f64 {
+    match (from.is_finite(), to.is_finite()) {
+        (true, true) => 0.5 * (from + to),
+        (true, false) => from + 1.0 + from.abs(),
+        (false, true) => to - 1.0 - to.abs(),
+        (false, false) => 0.0,
     }
 }
 

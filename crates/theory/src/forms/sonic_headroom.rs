@@ -4,22 +4,23 @@
 //! script reads from the switch's state (cell, pipeline latency, MAC and PHY delay) is an input here.
 
 use super::{Domain, at_least_one, check, not_negative, positive};
+use bufferlab_params::choices;
 
 const KIBIBYTE: f64 = 1024.0;
 
 /// Speed of light in a cable as the script has it (metres per second).
 const METRES_PER_SECOND: f64 = 198e6;
 
-/// What differs between generations of the chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Generation {
-    /// Spectrum-1 to Spectrum-3.
-    #[default]
-    Before4,
-    /// Spectrum-4 and Spectrum-5: a tile adds its latency.
-    Spectrum4Or5,
-    /// Spectrum-6: 18 KiB more.
-    Spectrum6,
+choices! {
+    /// Generations of the chip.
+    #[derive(Default)]
+    pub enum Generation {
+        #[default]
+        Spectrum1To3 = "spectrum-1-to-3": "Spectrum-1, Spectrum-2 and Spectrum-3",
+        Spectrum4 = "spectrum-4": "a tile adds its latency",
+        Spectrum5 = "spectrum-5": "as Spectrum-4",
+        Spectrum6 = "spectrum-6": "18 KiB more",
+    }
 }
 
 /// What the calculation needs.
@@ -140,8 +141,8 @@ impl Port {
         let cable_bytes = 2.0 * self.cable_metres * self.speed_mbps * 1e9 / METRES_PER_SECOND / 8000.0;
         let gearbox_bytes = self.speed_mbps * self.gearbox_delay / 8192.0;
         let tile_bytes = match self.generation {
-            Generation::Spectrum4Or5 => self.speed_mbps / 1000.0 * 120.0 / 8.0,
-            Generation::Before4 | Generation::Spectrum6 => 0.0,
+            Generation::Spectrum4 | Generation::Spectrum5 => self.speed_mbps / 1000.0 * 120.0 / 8.0,
+            Generation::Spectrum1To3 | Generation::Spectrum6 => 0.0,
         };
         let delay_bytes = self.port_mtu_bytes
             + cable_bytes
@@ -211,7 +212,7 @@ mod tests {
         mac_phy_delay_bytes: 0.8 * KIBIBYTE,
         gearbox_delay: 0.0,
         lanes: 4,
-        generation: Generation::Before4,
+        generation: Generation::Spectrum1To3,
         shared_headroom_pool: false,
         peer_response_quanta: None,
     };
@@ -249,7 +250,7 @@ mod tests {
         let wide = Port { lanes: 8, speed_mbps: 400_000.0, ..PORT }.profile()?;
         assert_eq!(wide.xon_bytes, 36.0 * KIBIBYTE);
         assert_eq!(wide.size_bytes, kibibytes(wide.xoff_bytes + wide.xon_bytes + 9_100.0));
-        let tiled = Port { generation: Generation::Spectrum4Or5, ..PORT }.profile()?;
+        let tiled = Port { generation: Generation::Spectrum4, ..PORT }.profile()?;
         assert_eq!(tiled.tile_bytes, 1500.0);
         let newest = Port { generation: Generation::Spectrum6, ..PORT }.profile()?;
         assert_eq!(newest.xoff_bytes, PORT.profile()?.xoff_bytes + 18.0 * KIBIBYTE);

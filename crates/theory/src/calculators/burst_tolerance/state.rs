@@ -1,148 +1,112 @@
 //! The state of a switch when a burst comes: who is congested, which drain rates and counts follow.
 
+use crate::calculators::rate;
 use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
 
 /// Ports and queues of a port that a switch may have here: more than any has, and their product can be counted.
-const PORTS_MAX: u32 = 65_536;
-const QUEUES_MAX: u32 = 256;
+pub(super) const PORTS_MAX: u32 = 65_536;
+pub(super) const QUEUES_MAX: u32 = 256;
 
 /// Equal congested queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CongestedGroup {
+pub(super) struct CongestedGroup {
     /// How many.
-    pub count: u32,
+    pub(super) count: u32,
     /// Their priority; queues of one priority share its alpha in ABM.
-    pub priority: u32,
+    pub(super) priority: u32,
     /// Their factor.
-    pub alpha: f64,
+    pub(super) alpha: f64,
     /// Drain rate of each before the burst, divided by the port rate.
-    pub gamma_before: f64,
+    pub(super) gamma_before: f64,
     /// From the burst on: less if the burst comes to a port of theirs.
-    pub gamma: f64,
+    pub(super) gamma: f64,
 }
 
 /// The queues to which the burst comes, each on a port of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BurstGroup {
+pub(super) struct BurstGroup {
     /// How many.
-    pub count: u32,
+    pub(super) count: u32,
     /// Priority; none: one that no congested queue has.
-    pub priority: Option<u32>,
+    pub(super) priority: Option<u32>,
     /// Factor: the alpha of high priority, or of unscheduled packets.
-    pub alpha: f64,
+    pub(super) alpha: f64,
     /// Drain rate of each, divided by the port rate.
-    pub gamma: f64,
+    pub(super) gamma: f64,
     /// Arrival rate at each (bits/s).
-    pub rate_bps: f64,
+    pub(super) rate_bps: f64,
 }
 
 /// The switch, its congested queues and the burst.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BurstState {
+pub(super) struct BurstState {
     /// Shared buffer (bytes).
-    pub buffer_bytes: f64,
+    pub(super) buffer_bytes: f64,
     /// Rate of every port (bits/s).
-    pub port_rate_bps: f64,
+    pub(super) port_rate_bps: f64,
     /// Ports of the switch.
-    pub ports: u32,
+    pub(super) ports: u32,
     /// Ports with congested queues before the burst, those of the burst not counted.
-    pub congested_ports: u32,
+    pub(super) congested_ports: u32,
     /// Congested queues on a port of the burst.
-    pub queues_beside_burst: u32,
+    pub(super) queues_beside_burst: u32,
     /// Congested queues.
-    pub groups: Vec<CongestedGroup>,
+    pub(super) groups: Vec<CongestedGroup>,
     /// What comes.
-    pub burst: BurstGroup,
+    pub(super) burst: BurstGroup,
     /// Fraction of a full port buffer that packets of large flows hold (LossPass).
-    pub tau: f64,
+    pub(super) tau: f64,
 }
 
 /// A switch whose ports are alike, as one describes it on a command line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EvenSwitch {
+pub(super) struct EvenSwitch {
     /// Shared buffer (bytes).
-    pub buffer_bytes: f64,
+    pub(super) buffer_bytes: f64,
     /// Rate of every port (bits/s).
-    pub port_rate_bps: f64,
+    pub(super) port_rate_bps: f64,
     /// Ports.
-    pub ports: u32,
+    pub(super) ports: u32,
     /// Queues of a port.
-    pub queues: u32,
+    pub(super) queues: u32,
     /// Ports with congested queues.
-    pub congested: u32,
+    pub(super) congested: u32,
     /// Congested queues on each of them; they share the port evenly.
-    pub congested_queues: u32,
+    pub(super) congested_queues: u32,
     /// Priorities over which those of a port are spread, one after the other.
-    pub priorities: u32,
+    pub(super) priorities: u32,
     /// Factor of the congested queues.
-    pub alpha: f64,
+    pub(super) alpha: f64,
     /// Ports to which a burst comes, one queue each.
-    pub burst_ports: u32,
+    pub(super) burst_ports: u32,
     /// Congested queues on each of those.
-    pub queues_beside_burst: u32,
+    pub(super) queues_beside_burst: u32,
     /// Factor of the burst.
-    pub burst_alpha: f64,
+    pub(super) burst_alpha: f64,
     /// Whether the burst is of priority 0, as congested queues are; otherwise it has a priority of its own.
-    pub same_priority: bool,
+    pub(super) same_priority: bool,
     /// Arrival rate at each port of a burst (bits/s).
-    pub rate_bps: f64,
+    pub(super) rate_bps: f64,
     /// Fraction of a full port buffer that packets of large flows hold (LossPass).
-    pub tau: f64,
+    pub(super) tau: f64,
 }
 
 impl EvenSwitch {
     /// The queues of this switch.
     ///
     /// # Errors
-    /// A size, rate or factor not positive; more congested ports or queues than there are; more priorities than congested
-    /// queues on a port; a burst that the port sends as it comes; `tau` outside 0 to 1.
-    pub fn state(&self) -> Domain<BurstState> {
-        positive("buffer", self.buffer_bytes)?;
-        positive("port_rate", self.port_rate_bps)?;
-        positive("alpha", self.alpha)?;
-        positive("burst_alpha", self.burst_alpha)?;
-        fraction("tau", self.tau)?;
-        check((1..=PORTS_MAX).contains(&self.ports), "ports", f64::from(self.ports), "1 to 65536")?;
-        check((1..=QUEUES_MAX).contains(&self.queues), "queues", f64::from(self.queues), "1 to 256")?;
-        let most = f64::from(self.ports);
-        let bursting = at_least_one("burst_ports", self.burst_ports)?;
-        at_most("burst_ports", bursting, most, "the ports")?;
-        at_most("congested", f64::from(self.congested), most - bursting, "the ports without a burst")?;
-        let queues = f64::from(self.queues);
-        at_most(
-            "congested_queues",
-            at_least_one("congested_queues", self.congested_queues)?,
-            queues,
-            "the queues of a port",
-        )?;
+    /// As [`Self::check`]; a burst that the port sends as it comes.
+    pub(super) fn state(&self) -> Domain<BurstState> {
+        self.check()?;
         let beside = f64::from(self.queues_beside_burst);
-        at_most("queues_beside_burst", beside, queues - 1.0, "the queues of a port but that of the burst")?;
-        let per_port = self.congested_queues.max(self.queues_beside_burst);
-        at_most(
-            "priorities",
-            at_least_one("priorities", self.priorities)?,
-            f64::from(per_port),
-            "the congested queues of a port",
-        )?;
         let gamma = 1.0 / (1.0 + beside);
         let drain = gamma * self.port_rate_bps;
-        let valid = format_args!("more than {} (what the port sends of it)", super::rate(drain));
+        let valid = format_args!("more than {} (what the port sends of it)", rate(drain));
         check(self.rate_bps > drain, "rate", self.rate_bps, valid)?;
-        let mut groups = Vec::new();
-        // Queue number k of a port has priority k modulo the number of priorities.
-        let mut add = |ports: u32, per_port: u32, gamma_before: f64, gamma: f64| {
-            for priority in 0..self.priorities {
-                let per_priority = (per_port + self.priorities - 1 - priority) / self.priorities;
-                let count = ports * per_priority;
-                if count > 0 {
-                    groups.push(CongestedGroup { count, priority, alpha: self.alpha, gamma_before, gamma });
-                }
-            }
-        };
         let even = 1.0 / f64::from(self.congested_queues);
-        add(self.congested, self.congested_queues, even, even);
+        let mut groups: Vec<_> = self.groups(self.congested, self.congested_queues, even, even).collect();
         if self.queues_beside_burst > 0 {
-            add(self.burst_ports, self.queues_beside_burst, 1.0 / beside, gamma);
+            groups.extend(self.groups(self.burst_ports, self.queues_beside_burst, 1.0 / beside, gamma));
         }
         Ok(BurstState {
             buffer_bytes: self.buffer_bytes,
@@ -161,6 +125,46 @@ impl EvenSwitch {
             tau: self.tau,
         })
     }
+
+    /// Refuses a size, rate or factor that is not positive; more congested ports or queues than there are; more
+    /// priorities than congested queues on a port; `tau` outside 0 to 1.
+    fn check(&self) -> Domain<()> {
+        positive("buffer", self.buffer_bytes)?;
+        positive("port_rate", self.port_rate_bps)?;
+        positive("alpha", self.alpha)?;
+        positive("burst_alpha", self.burst_alpha)?;
+        fraction("tau", self.tau)?;
+        check((1..=PORTS_MAX).contains(&self.ports), "ports", f64::from(self.ports), "1 to 65536")?;
+        check((1..=QUEUES_MAX).contains(&self.queues), "queues", f64::from(self.queues), "1 to 256")?;
+        let (ports, queues) = (f64::from(self.ports), f64::from(self.queues));
+        let bursting = at_least_one("burst_ports", self.burst_ports)?;
+        at_most("burst_ports", bursting, ports, "the ports")?;
+        at_most("congested", f64::from(self.congested), ports - bursting, "the ports without a burst")?;
+        let per_port = at_least_one("congested_queues", self.congested_queues)?;
+        at_most("congested_queues", per_port, queues, "the queues of a port")?;
+        let beside = f64::from(self.queues_beside_burst);
+        at_most("queues_beside_burst", beside, queues - 1.0, "the queues of a port but that of the burst")?;
+        let most = f64::from(self.congested_queues.max(self.queues_beside_burst));
+        let priorities = at_least_one("priorities", self.priorities)?;
+        at_most("priorities", priorities, most, "the congested queues of a port").map(drop)
+    }
+
+    /// The congested queues of `ports` ports with `per_port` each: queue number k of a port has priority k modulo the number
+    /// of priorities.
+    fn groups(
+        &self,
+        ports: u32,
+        per_port: u32,
+        gamma_before: f64,
+        gamma: f64,
+    ) -> impl Iterator<Item = CongestedGroup> {
+        let (alpha, priorities) = (self.alpha, self.priorities);
+        let group = move |priority| {
+            let per_priority = (per_port + priorities - 1 - priority) / priorities;
+            CongestedGroup { count: ports * per_priority, priority, alpha, gamma_before, gamma }
+        };
+        (0..priorities).map(group).filter(|group| group.count > 0)
+    }
 }
 
 impl BurstState {
@@ -168,7 +172,7 @@ impl BurstState {
     ///
     /// # Errors
     /// The first input out of range.
-    pub fn check(&self) -> Domain<()> {
+    pub(super) fn check(&self) -> Domain<()> {
         positive("buffer", self.buffer_bytes)?;
         positive("port_rate", self.port_rate_bps)?;
         fraction("tau", self.tau)?;
@@ -190,7 +194,7 @@ impl BurstState {
         positive("burst_alpha", self.burst.alpha)?;
         share("gamma", self.burst.gamma)?;
         let drain = self.burst.gamma * self.port_rate_bps;
-        let valid = format_args!("more than {} (what the port sends of it)", super::rate(drain));
+        let valid = format_args!("more than {} (what the port sends of it)", rate(drain));
         check(self.burst.rate_bps > drain, "rate", self.burst.rate_bps, valid)?;
         let idle = f64::from(self.ports) - at_least_one("burst_ports", self.burst.count)?;
         check(idle >= 0.0, "burst_ports", f64::from(self.burst.count), "at most the ports")?;
@@ -198,32 +202,27 @@ impl BurstState {
     }
 
     /// The buffer as the time in which a port sends it: the size in units of port rate × second (seconds).
-    #[must_use]
-    pub fn buffer_seconds(&self) -> f64 {
+    pub(super) fn buffer_seconds(&self) -> f64 {
         self.buffer_bytes * 8.0 / self.port_rate_bps
     }
 
     /// The burst's arrival rate (port rates).
-    #[must_use]
-    pub fn rate_ratio(&self) -> f64 {
+    pub(super) fn rate_ratio(&self) -> f64 {
         self.burst.rate_bps / self.port_rate_bps
     }
 
     /// All congested queues before the burst.
-    #[must_use]
-    pub fn congested_queues(&self) -> u32 {
+    pub(super) fn congested_queues(&self) -> u32 {
         self.groups.iter().map(|group| group.count).sum()
     }
 
     /// Congested queues of `priority` before the burst.
-    #[must_use]
-    pub fn congested_of(&self, priority: u32) -> u32 {
+    pub(super) fn congested_of(&self, priority: u32) -> u32 {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
 
     /// `seconds` of a port's sending, in bytes.
-    #[must_use]
-    pub fn port_bytes(&self, seconds: f64) -> f64 {
+    pub(super) fn port_bytes(&self, seconds: f64) -> f64 {
         seconds * self.port_rate_bps / 8.0
     }
 }

@@ -1,0 +1,219 @@
+//! What a calculator is: an entry of the registry and how it is called.
+
+use super::Derivation;
+use crate::forms::{Domain, DomainError};
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, Profile, ResolveError, entry};
+use std::fmt;
+
+/// A calculator.
+#[derive(Clone, Copy, Debug)]
+pub struct CalculatorInfo {
+    /// As it is typed: `burst-tolerance`.
+    pub name: &'static str,
+    /// Other accepted names.
+    pub aliases: &'static [&'static str],
+    /// Name in full.
+    pub title: &'static str,
+    /// The question that it answers, in one line.
+    pub summary: &'static str,
+    /// The papers and equations behind it.
+    pub source: &'static str,
+    /// What it takes.
+    pub params: &'static [ParamInfo],
+    /// Which parameters go together.
+    pub rules: &'static [Rule],
+    /// Calls that the documentation shows with what they print: pairs of a parameter and its value as it is typed.
+    pub examples: &'static [&'static [(&'static str, &'static str)]],
+    /// Answers the question. A [`DomainError`] names a parameter, its value in the base unit (a list's element), and the valid range.
+    pub run: fn(&Params) -> Domain<Derivation>,
+}
+
+entry!(CalculatorInfo, "calculator");
+
+impl CalculatorInfo {
+    /// The answer for `given`; the other parameters have their defaults.
+    ///
+    /// # Errors
+    /// A value that names no parameter, has another kind or lies outside its domain; one that is missing; a broken [`Rule`];
+    /// an input for which the theory has no answer.
+    pub fn calculate(&self, given: &[(String, ParamValue)]) -> Result<Derivation, CalculatorError> {
+        for (name, value) in given {
+            if let Some(info) = self.param(name) {
+                in_domain(info, value)?;
+            }
+        }
+        let params = Params::resolve(self.params, Profile::Paper, given)?;
+        if let Some(rule) = self.rules.iter().find(|rule| !rule.holds(&params)) {
+            return Err(CalculatorError::Rule(*rule));
+        }
+        Ok((self.run)(&params)?)
+    }
+
+    /// The parameter called `name`.
+    #[must_use]
+    pub fn param(&self, name: &str) -> Option<&'static ParamInfo> {
+        self.params.iter().find(|param| param.name == name)
+    }
+}
+
+/// Refuses a number outside of its parameter's domain as the closed forms would. What is no number is left to [`Params::resolve`].
+fn in_domain(info: &'static ParamInfo, value: &ParamValue) -> Domain<()> {
+    let refuse = |kind: ParamKind, value: &ParamValue| match (kind.check(value), base(value)) {
+        (Err(misfit), Some(number)) => Err(DomainError::new(info.name, number, misfit.expected)),
+        _ => Ok(()),
+    };
+    match (info.kind, value) {
+        (ParamKind::List(kind), ParamValue::List(list)) => {
+            list.iter().try_for_each(|value| refuse(*kind, value))
+        }
+        (kind, value) => refuse(kind, value),
+    }
+}
+
+/// A number in its base unit: bytes, bits per second, seconds, or the unit of its kind.
+fn base(value: &ParamValue) -> Option<f64> {
+    match value {
+        ParamValue::Ratio(x) => Some(*x),
+        ParamValue::Bytes(n) | ParamValue::Count(n) => Some(*n as f64),
+        ParamValue::Rate(rate) => Some(rate.0 as f64),
+        ParamValue::Time(time) => Some(time.as_secs_f64()),
+        _ => None,
+    }
+}
+
+/// Which parameters go together. Their defaults are [`ParamValue::Optional`] or [`ParamValue::Computed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Exactly one of them is given.
+    OneOf(&'static [&'static str]),
+    /// All of them are given, or none.
+    Together(&'static [&'static str]),
+    /// The first is given only together with the second.
+    Needs(&'static str, &'static str),
+}
+
+impl Rule {
+    /// Whether `params` keep it.
+    #[must_use]
+    pub fn holds(&self, params: &Params) -> bool {
+        let given = |names: &[&str]| names.iter().filter(|name| params.is_given(name)).count();
+        match self {
+            Self::OneOf(names) => given(names) == 1,
+            Self::Together(names) => [0, names.len()].contains(&given(names)),
+            Self::Needs(name, other) => !params.is_given(name) || params.is_given(other),
+        }
+    }
+}
+
+/// What follows "the calculator takes".
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |names: &[&str], word: &str| {
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(word)
+        };
+        match self {
+            Self::OneOf(names) => f.write_str(&joined(names, " or ")),
+            Self::Together(names) => write!(f, "{} together", joined(names, " and ")),
+            Self::Needs(name, other) => write!(f, "`{name}` only together with `{other}`"),
+        }
+    }
+}
+
+/// Why a calculator has no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CalculatorError {
+    /// A value is no parameter's, or is missing.
+    #[error(transparent)]
+    Parameter(#[from] ResolveError),
+    /// Values were given that do not go together, or one too few.
+    #[error("the calculator takes {0}")]
+    Rule(Rule),
+    /// The theory does not cover an input.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calculators::CALCULATORS;
+    use crate::calculators::input::{given, param};
+
+    const RATIO: ParamKind = ParamKind::RatioAbove { min: 0.0, max: f64::MAX };
+
+    static HALF: CalculatorInfo = CalculatorInfo {
+        name: "half",
+        aliases: &[],
+        title: "Half",
+        summary: "Half of a number.",
+        source: "Arithmetic.",
+        params: &[
+            param("number", RATIO, ParamValue::Optional, "What to halve."),
+            param("double", RATIO, ParamValue::Optional, "Twice the number, instead."),
+            param("digits", ParamKind::at_least(1), ParamValue::Optional, "Of the double."),
+        ],
+        rules: &[Rule::OneOf(&["number", "double"]), Rule::Needs("digits", "double")],
+        examples: &[],
+        run: |params| {
+            let mut derivation = Derivation::new("Half");
+            let double = params.given_ratio("double");
+            let value =
+                params.given_ratio("number").unwrap_or_else(|| double.unwrap_or_default() / 2.0) / 2.0;
+            derivation.answer("half", value, value.to_string());
+            Ok(derivation)
+        },
+    };
+
+    #[test]
+    fn a_calculator_is_its_entry() -> Result<(), CalculatorError> {
+        assert_eq!(HALF.calculate(&given(&[("number", ParamValue::Ratio(3.0))]))?.value("half"), Some(1.5));
+        Ok(())
+    }
+
+    #[test]
+    fn values_outside_their_domain_and_values_that_do_not_go_together_are_refused() {
+        let refusal = |values: &[(&str, ParamValue)]| HALF.calculate(&given(values)).expect_err("refused");
+        let number = |x| ("number", ParamValue::Ratio(x));
+        let message = "number is -1, expected a number above 0";
+        assert_eq!(refusal(&[number(-1.0)]).to_string(), message);
+        let digits = ("digits", ParamValue::Count(3));
+        for (values, message) in [
+            (vec![], "the calculator takes `number` or `double`"),
+            (
+                vec![number(1.0), ("double", ParamValue::Ratio(1.0))],
+                "the calculator takes `number` or `double`",
+            ),
+            (vec![number(1.0), digits], "the calculator takes `digits` only together with `double`"),
+            (vec![("third", ParamValue::Ratio(1.0))], "third: unknown parameter \"third\""),
+            (vec![("number", ParamValue::Flag(true))], "number: expected a number above 0, found true"),
+        ] {
+            let found = refusal(&values).to_string();
+            assert!(found.starts_with(message), "{found}");
+        }
+    }
+
+    /// What the registry asks of an entry that is registered, and what the documentation relies on.
+    #[test]
+    fn every_entry_is_in_order() {
+        let mut names = Vec::new();
+        for info in CALCULATORS.built_in() {
+            assert!(!info.summary.contains('\n') && info.summary.ends_with('.'), "{}", info.name);
+            assert!(!info.source.is_empty() && !info.examples.is_empty(), "{}", info.name);
+            names.extend([&[info.name], info.aliases].concat());
+            for param in info.params {
+                let place = format!("{} {}", info.name, param.name);
+                assert!(param.doc.ends_with('.') && !param.doc.contains('\n'), "{place}");
+                assert!(param.default.is_absent() || param.check(&param.default).is_ok(), "{place}");
+            }
+            for rule in info.rules {
+                let names = match rule {
+                    Rule::OneOf(names) | Rule::Together(names) => names.to_vec(),
+                    Rule::Needs(name, other) => vec![*name, *other],
+                };
+                assert!(names.iter().all(|name| info.param(name).is_some()), "{} {rule}", info.name);
+            }
+        }
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Parameters that several calculators have, and their values as the closed forms take them: plain numbers in base units.
+
+use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::{BitRate, Time};
+use std::borrow::Cow;
+
+/// A size above 0.
+pub(super) const SIZE: ParamKind = ParamKind::Bytes { min: 1 };
+/// A rate above 0.
+pub(super) const RATE: ParamKind = ParamKind::Rate { min: BitRate(1) };
+/// A time above 0.
+pub(super) const TIME: ParamKind = ParamKind::Time { min: Time(1) };
+/// A factor of a queue.
+pub(super) const ALPHA: ParamKind = ParamKind::RatioAbove { min: 0.0, max: f64::MAX };
+/// One or more of them.
+pub(super) const ALPHAS: ParamKind = ParamKind::List(&ALPHA);
+/// Part of a whole.
+pub(super) const FRACTION: ParamKind = ParamKind::Ratio { min: 0.0, max: 1.0 };
+
+/// A number of things, at least `min`.
+pub(super) const fn count(min: u64) -> ParamKind {
+    ParamKind::Count { min, max: u32::MAX as u64 }
+}
+
+/// A parameter; calculators know no profiles.
+pub(super) const fn param(
+    name: &'static str,
+    kind: ParamKind,
+    default: ParamValue,
+    doc: &'static str,
+) -> ParamInfo {
+    ParamInfo { name, kind, default, artifact_default: None, doc }
+}
+
+/// The shared buffer.
+pub(super) const BUFFER: ParamInfo = param("buffer", SIZE, ParamValue::Bytes(4_000_000), "Shared buffer.");
+
+/// The rate of the ports.
+pub(super) const PORT_RATE: ParamInfo =
+    param("port_rate", RATE, ParamValue::Rate(BitRate(10_000_000_000)), "Rate of every port.");
+
+/// The ports of the switch.
+pub(super) const PORTS: ParamInfo = param("ports", count(1), ParamValue::Count(32), "Ports of the switch.");
+
+/// The size of a packet.
+pub(super) const fn packet(doc: &'static str) -> ParamInfo {
+    param("packet", SIZE, ParamValue::Bytes(1_500), doc)
+}
+
+/// The factors of the priorities, which are as many.
+pub(super) const PRIORITY_ALPHAS: ParamInfo = param(
+    "alphas",
+    ALPHAS,
+    ParamValue::List(Cow::Borrowed(&[ParamValue::Ratio(0.5), ParamValue::Ratio(0.5)])),
+    "Alpha of every priority that uses the buffer.",
+);
+
+/// How much of a full buffer LossPass may evict.
+pub(super) const TAU: ParamInfo = param(
+    "tau",
+    FRACTION,
+    ParamValue::Ratio(0.95),
+    "LossPass: fraction of a full buffer that packets of large flows hold.",
+);
+
+/// A size (bytes).
+pub(super) fn size(params: &Params, name: &str) -> f64 {
+    params.bytes(name) as f64
+}
+
+/// A size that may be left out (bytes).
+pub(super) fn given_size(params: &Params, name: &str) -> Option<f64> {
+    params.given_bytes(name).map(|bytes| bytes as f64)
+}
+
+/// A rate (bits per second).
+pub(super) fn rate(params: &Params, name: &str) -> f64 {
+    params.rate(name).0 as f64
+}
+
+/// Values as [`super::CalculatorInfo::calculate`] takes them.
+#[cfg(test)]
+pub(super) fn given(values: &[(&str, ParamValue)]) -> Vec<(String, ParamValue)> {
+    values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+}
