@@ -3,7 +3,7 @@
 //! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy` and
 //! `generate --check` are no steps of their own: they run as tests.
 
-use crate::{cargo, metadata, mutants, output, python, root, run as spawn};
+use crate::{cargo, metadata, output, python, root, run as spawn};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -23,7 +23,6 @@ pub const STEPS: &[Step] = &[
     Step { name: "test", run: || spawn(&mut cargo(&["test", "--workspace", "--locked"])) },
     Step { name: "doc", run: doc },
     Step { name: "smoke", run: smoke },
-    Step { name: "mutants-sample", run: || mutants::run(&mutants::Options::ci()) },
     Step { name: "python", run: || python::check(python::Build::Dev) },
 ];
 

@@ -296,7 +296,8 @@ mod tests {
     fn every_column_of_every_table_is_on_the_page() {
         let page = tables();
         for table in Table::ALL {
-            let start = page.find(&format!("\n## {}\n", table.name())).expect(table.name());
+            let heading = format!("\n## {}\n", table.name());
+            let start = page.find(&heading).expect("the page has a section for every table");
             let section = page[start + 4..].split("\n## ").next().unwrap_or_default();
             for column in table.columns() {
                 let line = section.lines().find(|line| line.starts_with(&format!("| `{}` |", column.name)));

@@ -6,7 +6,7 @@ use xtask::{ci, generate, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, mutants-sample, python
+cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, python
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
 cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure crates' sources (docs/vectors.md):

@@ -69,13 +69,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The sample of CI: few enough to fit there, of the crates that have most to lose.
-    #[must_use]
-    pub fn ci() -> Self {
-        let packages = ["bufferlab-core", "bufferlab-transport"].map(str::to_owned).into();
-        Self { sample: Some(4), packages, ..Self::default() }
-    }
-
     /// Reads the words after `cargo xtask mutants`.
     ///
     /// # Errors

@@ -25,11 +25,6 @@ pub(super) struct Long {
 /// All of them, by file.
 pub(super) const LONG: &[Long] = &[
     Long {
-        path: "crates/cli/src/check.rs",
-        name: "summary",
-        reason: "to be split: each part of a scenario prints lines of its own",
-    },
-    Long {
         path: "crates/conformance/src/vectors/file.rs",
         name: "resolve_step",
         reason: "to be split: the step, its verdicts and what is expected after it are read in one place",
@@ -50,59 +45,14 @@ pub(super) const LONG: &[Long] = &[
         reason: "to be split: a rule per part of an experiment, one after the other",
     },
     Long {
-        path: "crates/scenario/src/read/multi_get.rs",
-        name: "multi_get",
-        reason: "to be split: reads and checks each key of a workload",
-    },
-    Long {
-        path: "crates/scenario/src/read/on_off.rs",
-        name: "burst",
-        reason: "to be split: reads and checks each key of a burst",
-    },
-    Long {
         path: "crates/scenario/src/read/switch.rs",
         name: "finish",
         reason: "to be split: resolves all parts of a switch that depend on each other",
     },
     Long {
-        path: "crates/sim/src/traffic.rs",
-        name: "new",
-        reason: "to be split: an arm for each kind of workload, with its parameters",
-    },
-    Long {
         path: "crates/sim/src/transports.rs",
         name: "build_transport",
-        reason: "to be split: copies each parameter of every congestion control",
-    },
-    Long {
-        path: "crates/theory/src/calculators/alpha.rs",
-        name: "burst_alpha",
-        reason: "to be split: the steps of a derivation in order",
-    },
-    Long {
-        path: "crates/theory/src/calculators/burst_tolerance.rs",
-        name: "thresholds",
-        reason: "to be split: the steps of a derivation in order",
-    },
-    Long {
-        path: "crates/theory/src/calculators/headroom.rs",
-        name: "headroom",
-        reason: "to be split: the steps of a derivation in order",
-    },
-    Long {
-        path: "crates/theory/src/calculators/marking.rs",
-        name: "room",
-        reason: "to be split: the steps of a derivation in order",
-    },
-    Long {
-        path: "crates/theory/src/fluid/filter.rs",
-        name: "step",
-        reason: "to be split: modes, rates and the next event of a fluid step",
-    },
-    Long {
-        path: "crates/theory/src/fluid/rates.rs",
-        name: "solve_pool",
-        reason: "to be split: collects bends before it solves for the growth",
+        reason: "to be split: one literal with every field of a transport",
     },
 ];
 

@@ -21,6 +21,9 @@ const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
     "docs/policies/toy-quota.md",
     "testdata/policy/toy-quota.toml",
+    "crates/transport/src/congestion/toy_aimd.rs",
+    "testdata/congestion/toy-aimd.toml",
+    "crates/theory/src/calculators/toy_split.rs",
     "scenarios/star-incas.toml",
 ];
 
