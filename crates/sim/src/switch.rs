@@ -1,7 +1,7 @@
 //! A switch of the network: the core's pipeline, the links of its ports, and what is recorded of it.
 //!
 //! A switch handles one event at a time and reaches nothing but itself and its [`Ports`]. What else an event leads to
-//! (packets that are lost, pauses, a timer) it leaves in its [`Effects`].
+//! (packets that are lost, pauses, a timer) it leaves in its `Effects`.
 
 mod effects;
 mod record;

@@ -12,7 +12,7 @@ bufferlab_params::entry!(PolicyInfo, "policy");
 pub type PolicyConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
 
-/// A registry entry: of this crate in [`POLICIES`], of a program's own through [`crate::register_policy`].
+/// A registry entry: of this crate in [`crate::POLICIES`], of a program's own through [`crate::register_policy`].
 pub struct PolicyInfo {
     /// Short name: scenario files, columns, reports (`dt`).
     pub name: &'static str,
