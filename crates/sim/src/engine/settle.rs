@@ -33,7 +33,7 @@ impl Simulation {
         }
     }
 
-    /// Passes on what an event at a switch has led to: its effects, in the order that [`crate::switch`] describes.
+    /// Passes on what an event at a switch has led to, in one order for every event: losses, then pauses, then timers.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(&mut self, switch: SwitchId) -> Result<(), SimError> {
