@@ -102,50 +102,7 @@ fn build_transport(
     line_rate: BitRate,
     base_rtt: Time,
 ) -> Result<Transport, SimError> {
-    let wire = spec.segment_bytes + spec.header_bytes;
-    let tcp = TcpConfig {
-        initial_window: match spec.initial_window {
-            InitialWindow::Segments(segments) => segments,
-            InitialWindow::Whole => u32::MAX,
-            InitialWindow::BandwidthDelay => {
-                let segments = line_rate.bytes_in(base_rtt).div_ceil(u64::from(wire));
-                segments.clamp(1, u64::from(u32::MAX - 1)) as u32
-            }
-        },
-        last_resort: match profile {
-            Profile::Paper => LastResort::BelowHighestSack,
-            Profile::Artifact => LastResort::Everything,
-        },
-        states: match profile {
-            Profile::Paper => CongestionStates::Rfc,
-            Profile::Artifact => CongestionStates::Ns3,
-        },
-        first_flight_limit: match profile {
-            Profile::Paper => u32::MAX,
-            Profile::Artifact => UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-        },
-        min_rto: spec.min_rto,
-        initial_rto: spec.initial_rto,
-        handshake: spec.handshake,
-        idle_restart: spec.persistent.is_some_and(|persistent| persistent.idle_restart),
-        burst_segments: (spec.lso_bytes / spec.segment_bytes).clamp(1, u32::from(u16::MAX)),
-        ack_every: spec.ack_every,
-        delayed_ack_timeout: spec.delayed_ack_timeout,
-        line_rate,
-        base_rtt,
-        segment_wire_bytes: match profile {
-            Profile::Paper => wire,
-            // ns-3 paces and counts a window by payload.
-            Profile::Artifact => spec.segment_bytes,
-        },
-        uncounted_wire_bytes: match (profile, &spec.rdma) {
-            (Profile::Artifact, Some(_)) => spec.header_bytes,
-            _ => 0,
-        },
-        whole_segments: spec.rdma.is_none(),
-        rdma: rdma_of(spec, line_rate, base_rtt, wire),
-        ..TcpConfig::default()
-    };
+    let tcp = tcp_config(spec, profile, line_rate, base_rtt);
     let control = control_of(spec, profile, &tcp)?;
     Ok(Transport {
         tcp,
@@ -169,6 +126,46 @@ fn build_transport(
         ends_at_sender: spec.rdma.as_ref().is_some_and(|rdma| rdma.ends_at_sender),
         ideal_header: spec.rdma.as_ref().map_or(0, |rdma| rdma.ideal_header_bytes),
     })
+}
+
+/// What sender and receiver of a flow are built from. The profile decides which of two readings holds, and nothing else.
+fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_rtt: Time) -> TcpConfig {
+    let wire = spec.segment_bytes + spec.header_bytes;
+    let read_as_rfc = TcpConfig {
+        initial_window: match spec.initial_window {
+            InitialWindow::Segments(segments) => segments,
+            InitialWindow::Whole => u32::MAX,
+            InitialWindow::BandwidthDelay => {
+                let segments = line_rate.bytes_in(base_rtt).div_ceil(u64::from(wire));
+                segments.clamp(1, u64::from(u32::MAX - 1)) as u32
+            }
+        },
+        min_rto: spec.min_rto,
+        initial_rto: spec.initial_rto,
+        handshake: spec.handshake,
+        idle_restart: spec.persistent.is_some_and(|persistent| persistent.idle_restart),
+        burst_segments: (spec.lso_bytes / spec.segment_bytes).clamp(1, u32::from(u16::MAX)),
+        ack_every: spec.ack_every,
+        delayed_ack_timeout: spec.delayed_ack_timeout,
+        line_rate,
+        base_rtt,
+        segment_wire_bytes: wire,
+        whole_segments: spec.rdma.is_none(),
+        rdma: rdma_of(spec, line_rate, base_rtt, wire),
+        ..TcpConfig::default()
+    };
+    match profile {
+        Profile::Paper => read_as_rfc,
+        Profile::Artifact => TcpConfig {
+            last_resort: LastResort::Everything,
+            states: CongestionStates::Ns3,
+            first_flight_limit: UNSCALED_WINDOW_BYTES / spec.segment_bytes,
+            // ns-3 paces and counts a window by payload.
+            segment_wire_bytes: spec.segment_bytes,
+            uncounted_wire_bytes: if spec.rdma.is_some() { spec.header_bytes } else { 0 },
+            ..read_as_rfc
+        },
+    }
 }
 
 fn rdma_of(spec: &TransportSpec, line_rate: BitRate, base_rtt: Time, wire: u32) -> RdmaConfig {

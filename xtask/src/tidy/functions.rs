@@ -25,21 +25,6 @@ pub(super) struct Long {
 /// All of them, by file.
 pub(super) const LONG: &[Long] = &[
     Long {
-        path: "crates/conformance/src/vectors/file.rs",
-        name: "resolve_step",
-        reason: "to be split: the step, its verdicts and what is expected after it are read in one place",
-    },
-    Long {
-        path: "crates/core/src/policy/parts/sonic.rs",
-        name: "new",
-        reason: "to be split: refuses unfit profiles before it resolves reserves and pools",
-    },
-    Long {
-        path: "crates/report/src/html/charts.rs",
-        name: "slowdown_by_size",
-        reason: "to be split: bins flows, draws three charts and their table",
-    },
-    Long {
         path: "crates/reproduce/src/experiment.rs",
         name: "check",
         reason: "to be split: a rule per part of an experiment, one after the other",
@@ -48,11 +33,6 @@ pub(super) const LONG: &[Long] = &[
         path: "crates/scenario/src/read/switch.rs",
         name: "finish",
         reason: "to be split: resolves all parts of a switch that depend on each other",
-    },
-    Long {
-        path: "crates/sim/src/transports.rs",
-        name: "build_transport",
-        reason: "to be split: one literal with every field of a transport",
     },
 ];
 

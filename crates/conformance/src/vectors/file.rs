@@ -334,19 +334,22 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
     })
 }
 
-fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> Result<Step, String> {
+/// The number of an item of which there are `count`.
+fn existing(what: &str, index: u16, count: usize) -> Result<u16, String> {
+    if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
+}
+
+/// What happens in a step.
+fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<Event, String> {
     let (tags, flow) = (tags(&written.tags)?, written.flow);
     let ecn = written.ecn.as_deref().map(ecn).transpose()?;
-    let size = || written.size.ok_or_else(|| "the packet has no size".to_owned());
-    let existing = |what: &str, index: u16, count: usize| {
-        if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
-    };
-    let event = match (written.arrive, written.depart, written.fill) {
-        (None, None, None) => Event::None,
+    let size = written.size.ok_or_else(|| "the packet has no size".to_owned());
+    match (written.arrive, written.depart, written.fill.take()) {
+        (None, None, None) => Ok(Event::None),
         (Some(queue), None, None) => {
-            Event::Arrive { queue: existing("queue", queue, queues)?, size: size()?, tags, flow, ecn }
+            Ok(Event::Arrive { queue: existing("queue", queue, queues)?, size: size?, tags, flow, ecn })
         }
-        (None, Some(port), None) => Event::Depart { port: existing("port", port, ports)? },
+        (None, Some(port), None) => Ok(Event::Depart { port: existing("port", port, ports)? }),
         (None, None, Some(filled)) => {
             for &queue in &filled {
                 existing("queue", queue, queues)?;
@@ -354,14 +357,19 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
             for &port in &written.drain {
                 existing("port", port, ports)?;
             }
-            let size = if filled.is_empty() { 0 } else { size()? };
+            let size = if filled.is_empty() { 0 } else { size? };
             let rounds = written.rounds.ok_or("a fill needs its number of rounds")?;
             let round = Time::from_ns(written.round_ns.unwrap_or(0));
-            Event::Fill { queues: filled, size, tags, flow, drain: written.drain, rounds, round }
+            let drain = std::mem::take(&mut written.drain);
+            Ok(Event::Fill { queues: filled, size, tags, flow, drain, rounds, round })
         }
-        _ => return Err("a step is one of arrive, depart and fill".to_owned()),
-    };
-    let verdicts = match event {
+        _ => Err("a step is one of arrive, depart and fill".to_owned()),
+    }
+}
+
+/// Refuses a verdict that the event cannot have, and an event without one that must have it.
+fn check_verdict(event: &Event, expect: Option<&str>) -> Result<(), String> {
+    let verdicts: Vec<&str> = match event {
         Event::Arrive { .. } => {
             let reasons = DropReason::ALL.iter().map(|reason| reason.name());
             ["admit", "admit-marked"].into_iter().chain(reasons).collect()
@@ -369,12 +377,20 @@ fn resolve_step(line: usize, written: StepText, ports: usize, queues: usize) -> 
         Event::Depart { .. } => vec!["sent", "sent-marked", "idle"],
         Event::None | Event::Fill { .. } => vec![],
     };
-    if let Some(expect) = written.expect.as_deref().filter(|expect| !verdicts.contains(expect)) {
-        return Err(format!("expect = \"{expect}\"; this event ends in one of: {}", verdicts.join(", ")));
+    match expect {
+        Some(expect) if !verdicts.contains(&expect) => {
+            Err(format!("expect = \"{expect}\"; this event ends in one of: {}", verdicts.join(", ")))
+        }
+        None if !verdicts.is_empty() => {
+            Err(format!("the verdict is missing; this event ends in one of: {}", verdicts.join(", ")))
+        }
+        _ => Ok(()),
     }
-    if written.expect.is_none() && !verdicts.is_empty() {
-        return Err(format!("the verdict is missing; this event ends in one of: {}", verdicts.join(", ")));
-    }
+}
+
+fn resolve_step(line: usize, mut written: StepText, ports: usize, queues: usize) -> Result<Step, String> {
+    let event = resolve_event(&mut written, ports, queues)?;
+    check_verdict(&event, written.expect.as_deref())?;
     let lists =
         [&written.lengths, &written.thresholds, &written.unscheduled_thresholds, &written.small_thresholds];
     for list in lists.into_iter().flatten() {

@@ -13,54 +13,17 @@ const CURVE_POINTS: usize = 160;
 /// Classes with a chart of their own.
 const CLASSES_SHOWN: usize = 5;
 
+/// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside of queries finished.
 pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
-    // Slowdowns of flows outside queries, by policy and size bin, sorted.
-    let mut bins: Vec<Vec<Vec<f64>>> = Vec::new();
-    for policy in &report.comparison.policies {
-        let mut of_policy = vec![Vec::new(); SIZE_BINS];
-        for flow in report.runs_of(policy).flat_map(|run| &run.samples.flows).filter(|flow| !flow.of_query) {
-            of_policy[usize::from(flow.size_bin)].push(f64::from(flow.slowdown));
-        }
-        of_policy.iter_mut().for_each(|bin| bin.sort_unstable_by(f64::total_cmp));
-        bins.push(of_policy);
-    }
+    let bins = binned_slowdowns(report);
     let used: Vec<usize> =
         (0..SIZE_BINS).filter(|&bin| bins.iter().any(|policy| !policy[bin].is_empty())).collect();
-    let (first, last) = (*used.first()?, *used.last()?);
-    let charts = [Percentile::P50, Percentile::P95, Percentile::P99].map(|percentile| {
-        let series =
-            report.comparison.policies.iter().zip(&bins).enumerate().map(|(number, (policy, bins))| Series {
-                name: policy.clone(),
-                class: svg::style_class(number),
-                mark: Mark::Points,
-                points: used
-                    .iter()
-                    .filter_map(|&bin| {
-                        let y = percentile.of(&bins[bin])?;
-                        let weak = (bins[bin].len() as u64) < percentile.samples_needed();
-                        Some(Point { x: size_bin_middle(bin), y, half: None, weak })
-                    })
-                    .collect(),
-            });
-        let series: Vec<Series> = series.collect();
-        Chart {
-            title: format!("{} of FCT slowdown", percentile.name()),
-            x: Axis::log(
-                "flow size",
-                size_bin_middle(first) * 0.7,
-                size_bin_middle(last) * 1.4,
-                format::bytes,
-            ),
-            y: Axis::log(
-                "slowdown [x ideal]",
-                lowest(&series, |point| point.y),
-                highest(&series) * 1.1,
-                axis_number,
-            ),
-            series,
-        }
-    });
-    let counts = |bin: usize| bins.iter().map(|policy| policy[bin].len() as u64).max().unwrap_or(0);
+    if used.is_empty() {
+        return None;
+    }
+    let policies = &report.comparison.policies;
+    let charts = [Percentile::P50, Percentile::P95, Percentile::P99]
+        .map(|percentile| percentile_by_size(policies, &bins, &used, percentile));
     Some(html! {
         p.soft {
             "Flows outside queries in half-decade bins of size, drawn at the bin's middle. A hollow mark has fewer samples than its percentile needs."
@@ -68,31 +31,84 @@ pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
         }
         (legend(report, Mark::Points))
         div.charts { @for chart in &charts { (chart.markup()) } }
-        details {
-            summary { "Table of bins" }
-            div.scroll tabindex="0" {
-                table {
-                    thead {
-                        tr {
-                            th { "Flow size" } th { "Flows" }
-                            @for policy in &report.comparison.policies { th { (policy) br; "p50 / p95 / p99 [x]" } }
-                        }
+        details { summary { "Table of bins" } (table_of_bins(policies, &bins, &used)) }
+    })
+}
+
+/// Slowdowns of flows outside queries, by policy and size bin, sorted.
+fn binned_slowdowns(report: &Report) -> Vec<Vec<Vec<f64>>> {
+    let of_policy = |policy: &String| {
+        let mut bins = vec![Vec::new(); SIZE_BINS];
+        for flow in report.runs_of(policy).flat_map(|run| &run.samples.flows).filter(|flow| !flow.of_query) {
+            bins[usize::from(flow.size_bin)].push(f64::from(flow.slowdown));
+        }
+        bins.iter_mut().for_each(|bin| bin.sort_unstable_by(f64::total_cmp));
+        bins
+    };
+    report.comparison.policies.iter().map(of_policy).collect()
+}
+
+/// One percentile over the bins in `used`, which are some.
+fn percentile_by_size(
+    policies: &[String],
+    bins: &[Vec<Vec<f64>>],
+    used: &[usize],
+    percentile: Percentile,
+) -> Chart {
+    let points = |bins: &[Vec<f64>]| {
+        let point = |&bin: &usize| {
+            let y = percentile.of(&bins[bin])?;
+            let weak = (bins[bin].len() as u64) < percentile.samples_needed();
+            Some(Point { x: size_bin_middle(bin), y, half: None, weak })
+        };
+        used.iter().filter_map(point).collect()
+    };
+    let series: Vec<Series> = policies
+        .iter()
+        .zip(bins)
+        .enumerate()
+        .map(|(number, (policy, bins))| Series {
+            name: policy.clone(),
+            class: svg::style_class(number),
+            mark: Mark::Points,
+            points: points(bins),
+        })
+        .collect();
+    let (first, last) = (size_bin_middle(used[0]), size_bin_middle(used[used.len() - 1]));
+    let (low, high) = (lowest(&series, |point| point.y), highest(&series) * 1.1);
+    Chart {
+        title: format!("{} of FCT slowdown", percentile.name()),
+        x: Axis::log("flow size", first * 0.7, last * 1.4, format::bytes),
+        y: Axis::log("slowdown [x ideal]", low, high, axis_number),
+        series,
+    }
+}
+
+fn table_of_bins(policies: &[String], bins: &[Vec<Vec<f64>>], used: &[usize]) -> Markup {
+    let counts = |bin: usize| bins.iter().map(|policy| policy[bin].len() as u64).max().unwrap_or(0);
+    html! {
+        div.scroll tabindex="0" {
+            table {
+                thead {
+                    tr {
+                        th { "Flow size" } th { "Flows" }
+                        @for policy in policies { th { (policy) br; "p50 / p95 / p99 [x]" } }
                     }
-                    tbody {
-                        @for &bin in &used {
-                            tr {
-                                th { (size_bin_label(bin)) }
-                                td { (format::count(counts(bin))) }
-                                @for policy in &bins {
-                                    td { (three(&policy[bin])) }
-                                }
+                }
+                tbody {
+                    @for &bin in used {
+                        tr {
+                            th { (size_bin_label(bin)) }
+                            td { (format::count(counts(bin))) }
+                            @for policy in bins {
+                                td { (three(&policy[bin])) }
                             }
                         }
                     }
                 }
             }
         }
-    })
+    }
 }
 
 fn three(sorted: &[f64]) -> String {

@@ -97,6 +97,87 @@ pub(crate) struct Pools {
     reserved_bytes: u64,
 }
 
+/// Whether packets of a priority are lossless at a port.
+fn is_lossless(shape: &SwitchShape, port: usize, priority: usize) -> bool {
+    shape.lossless_at(port) >> priority & 1 != 0
+}
+
+/// Sum of reserves, which may be absurdly large.
+fn total(reserves: &[u64]) -> u64 {
+    reserves.iter().fold(0, |sum, reserve| sum.saturating_add(*reserve))
+}
+
+/// Refuses reserves of lossless egress queues: their pool is the whole buffer.
+fn refuse_egress_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
+    refuse(params, |profile| {
+        let mut queues = (0..shape.ports())
+            .flat_map(|port| (0..shape.queues_per_port).map(move |priority| (port, priority)));
+        let unfit = profile.reserved.is_some()
+            && queues.any(|(port, priority)| {
+                profile.covers(Direction::Egress, port, priority) && is_lossless(shape, port, priority)
+            });
+        unfit
+            .then_some("lossless egress queues need no reserve: their pool is the whole buffer; leave it out")
+    })
+}
+
+/// b_in: the buffer without the reserves of ingress queues and the headroom.
+fn ingress_pool(
+    params: &Params,
+    shape: &SwitchShape,
+    reserves: u64,
+    headroom: u64,
+) -> Result<u64, BuildError> {
+    let set_aside = reserves.saturating_add(headroom);
+    if set_aside.saturating_add(shape.max_packet) > shape.capacity && reserves > 0 {
+        let (queues, capacity) = (shape.lossless_queues(), shape.capacity);
+        let message = format!(
+            "reserves and headroom of {queues} lossless ingress queues, {set_aside} B, leave no room for a packet in \
+             the buffer's {capacity} B"
+        );
+        let general = params.bytes(RESERVED.name).saturating_mul(queues);
+        return Err(BuildError {
+            param: if reserves > general { "profiles" } else { RESERVED.name },
+            message,
+        });
+    }
+    Ok(shape.capacity.saturating_sub(set_aside))
+}
+
+/// b_eo without the reserves of egress queues.
+fn lossy_pool(params: &Params, shape: &SwitchShape, ingress: u64, reserves: u64) -> Result<u64, BuildError> {
+    let lossy = Weight::from_f64(params.ratio(LOSSY_POOL.name)).of(ingress);
+    if reserves > 0 && reserves.saturating_add(shape.max_packet) > lossy {
+        let message = format!(
+            "reserves of egress queues, {reserves} B, leave no room for a packet in the egress lossy pool of {lossy} B"
+        );
+        return Err(BuildError { param: "profiles", message });
+    }
+    Ok(lossy - reserves)
+}
+
+/// By queue: the threshold of its profile where it is lossless or not, as `for_lossless` says; elsewhere `general`.
+fn limits(
+    params: &Params,
+    shape: &SwitchShape,
+    direction: Direction,
+    for_lossless: bool,
+    general: Limit,
+) -> Vec<Limit> {
+    let own = resolve(
+        params,
+        shape,
+        direction,
+        |profile| profile.threshold.map(|rule| Some(rule.into())),
+        |_, _| None,
+    );
+    let value = |(queue, limit): (usize, Option<Limit>)| {
+        let (port, priority) = (queue / shape.queues_per_port, queue % shape.queues_per_port);
+        limit.filter(|_| is_lossless(shape, port, priority) == for_lossless).unwrap_or(general)
+    };
+    own.into_iter().enumerate().map(value).collect()
+}
+
 impl Pools {
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let lossless = Lossless::new(params, shape)?;
@@ -104,74 +185,34 @@ impl Pools {
             HeadroomMode::Static => None,
             HeadroomMode::DshLike => Some(lossless.insurances(shape)),
         };
-        let is_lossless = |port: usize, priority: usize| shape.lossless_at(port) >> priority & 1 != 0;
-        refuse(params, |profile| {
-            let covers = |port, priority| profile.covers(Direction::Egress, port, priority);
-            let mut queues =
-                (0..shape.ports()).flat_map(|port| (0..shape.queues_per_port).map(move |p| (port, p)));
-            let unfit = profile.reserved.is_some()
-                && queues.any(|(port, priority)| covers(port, priority) && is_lossless(port, priority));
-            unfit.then_some(
-                "lossless egress queues need no reserve: their pool is the whole buffer; leave it out",
-            )
-        })?;
+        refuse_egress_reserves(params, shape)?;
         let general = params.bytes("reserved");
         let reserved = resolve(
             params,
             shape,
             Direction::Ingress,
             |profile| profile.reserved,
-            |port, priority| {
-                if is_lossless(port, priority) { general } else { 0 }
-            },
+            |port, priority| if is_lossless(shape, port, priority) { general } else { 0 },
         );
         let egress_reserved = resolve(params, shape, Direction::Egress, |profile| profile.reserved, |_, _| 0);
-        let (queues, reserves) =
-            (shape.lossless_queues(), reserved.iter().fold(0, |a: u64, b| a.saturating_add(*b)));
-        let set_aside = reserves.saturating_add(lossless.pool());
-        if set_aside.saturating_add(shape.max_packet) > shape.capacity && reserves > 0 {
-            let message = format!(
-                "reserves and headroom of {queues} lossless ingress queues, {set_aside} B, leave no room for a packet in the buffer's {} B",
-                shape.capacity
-            );
-            let param = if reserves > general.saturating_mul(queues) { "profiles" } else { "reserved" };
-            return Err(BuildError { param, message });
-        }
-        let ingress = shape.capacity.saturating_sub(set_aside);
-        let lossy = Weight::from_f64(params.ratio("lossy_pool")).of(ingress);
-        let kept = egress_reserved.iter().fold(0, |a: u64, b| a.saturating_add(*b));
-        if kept > 0 && kept.saturating_add(shape.max_packet) > lossy {
-            let message = format!(
-                "reserves of egress queues, {kept} B, leave no room for a packet in the egress lossy pool of {lossy} B"
-            );
-            return Err(BuildError { param: "profiles", message });
-        }
+        let ingress = ingress_pool(params, shape, total(&reserved), lossless.pool())?;
         let limit = |name| Limit::Dynamic(Weight::from_f64(params.ratio(name)));
-        let (lossy_ingress, lossless_egress) = (limit("lossy_ingress_alpha"), limit("lossless_egress_alpha"));
-        let threshold = |direction, for_lossless: bool, general: Limit| {
-            let own = resolve(
-                params,
-                shape,
-                direction,
-                |profile| profile.threshold.map(|rule| Some(rule.into())),
-                |_, _| None,
-            );
-            let value = |(queue, limit): (usize, Option<Limit>)| {
-                let (port, priority) = (queue / shape.queues_per_port, queue % shape.queues_per_port);
-                limit.filter(|_| is_lossless(port, priority) == for_lossless).unwrap_or(general)
-            };
-            own.into_iter().enumerate().map(value).collect::<Vec<_>>()
-        };
         let everywhere = (0..shape.ports()).fold(u32::MAX, |mask, port| mask & shape.lossless_at(port));
         let somewhere = (0..shape.ports()).fold(0, |mask, port| mask | shape.lossless_at(port));
         Ok(Self {
             lossless,
             dynamic,
             ingress,
-            lossy: lossy - kept,
+            lossy: lossy_pool(params, shape, ingress, total(&egress_reserved))?,
             lossless_egress: shape.capacity,
-            lossy_ingress: threshold(Direction::Ingress, false, lossy_ingress),
-            lossless_egress_limits: threshold(Direction::Egress, true, lossless_egress),
+            lossy_ingress: limits(params, shape, Direction::Ingress, false, limit(LOSSY_INGRESS_ALPHA.name)),
+            lossless_egress_limits: limits(
+                params,
+                shape,
+                Direction::Egress,
+                true,
+                limit(LOSSLESS_EGRESS_ALPHA.name),
+            ),
             reserved,
             egress_reserved,
             lossy_somewhere: !everywhere,
