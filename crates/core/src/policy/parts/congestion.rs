@@ -38,7 +38,7 @@ choices! {
     /// How a control loop without the artifact's credits knows drain rates.
     pub(crate) enum DrainRateSource {
         Measured = "measured":
-            "bytes sent in the last interval, where packets waited; at least the port's rate / queues",
+            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
         Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
     }
 }
@@ -208,28 +208,33 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// Before anything has arrived: n and γ are one.
+    /// Before anything has arrived: n is one, and a queue may drain as fast as its port.
     pub(crate) fn new(settings: Settings, shape: &SwitchShape) -> Self {
         let queues_per_port = shape.queues_per_port;
         let groups = settings.group_of.iter().max().map_or(0, |last| last + 1);
-        let state = |queue: usize| QueueState {
-            weight: settings.rounded(settings.alphas[queue % queues_per_port]),
-            favoured_weight: settings.rounded(settings.favoured_alphas[queue % queues_per_port]),
+        let idle = QueueState {
+            weight: Weight::ONE,
+            favoured_weight: Weight::ONE,
             gamma: Weight::ONE,
             sent: 0,
             waited: false,
             peak: 0,
             level: 0,
         };
-        Self {
-            queues: (0..shape.queues()).map(state).collect(),
+        let mut tracker = Self {
+            queues: vec![idle; shape.queues()],
             congested: vec![Weight::ONE; groups],
             fastest: shape.port_rates.iter().copied().max().unwrap_or(BitRate(1)),
             port_rates: shape.port_rates.clone(),
             queues_per_port,
             next_update: settings.interval,
             settings,
+        };
+        for queue in 0..tracker.queues.len() {
+            tracker.queues[queue].gamma = tracker.unknown_drain_rate(queue);
+            tracker.set_weights(queue);
         }
+        tracker
     }
 
     /// α·γ/n of `queue`.
@@ -285,18 +290,41 @@ impl Tracker {
         for queue in 0..self.queues.len() {
             self.queues[queue].gamma = self.drain_rate_of(queue, remaining, length);
         }
-        for (queue, state) in self.queues.iter_mut().enumerate() {
-            let priority = queue % self.queues_per_port;
-            let scale = state.gamma.divided_by(self.congested[self.settings.group_of[priority]]);
-            state.weight = self.settings.rounded(self.settings.alphas[priority].times(scale));
-            state.favoured_weight =
-                self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
-            state.sent = 0;
+        for queue in 0..self.queues.len() {
+            self.set_weights(queue);
             let now_held = length(queue);
+            let state = &mut self.queues[queue];
+            state.sent = 0;
             state.peak = now_held.bytes;
             state.waited = now_held.holds_packets;
         }
         self.next_update = now + self.settings.interval;
+    }
+
+    /// α·γ/n of a queue, from now on.
+    fn set_weights(&mut self, queue: usize) {
+        let priority = queue % self.queues_per_port;
+        let n = self.congested[self.settings.group_of[priority]];
+        let state = &mut self.queues[queue];
+        let scale = state.gamma.divided_by(n);
+        state.weight = self.settings.rounded(self.settings.alphas[priority].times(scale));
+        state.favoured_weight = self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
+    }
+
+    /// What round robin gives one of `n` queues of the port of `queue`, as a fraction of the fastest port (ABM section 3.2,
+    /// footnote 2: where ports differ, b is the rate of the fastest).
+    fn share_of(&self, queue: usize, n: usize) -> Weight {
+        let port_rate = self.port_rates[queue / self.queues_per_port];
+        Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64)
+    }
+
+    /// γ of a queue in which nothing waited: a burst may have all of its port.
+    fn unknown_drain_rate(&self, queue: usize) -> Weight {
+        match self.settings.drain_rate {
+            // The artifact does not look at the port's rate.
+            DrainRate::One | DrainRate::Credited => Weight::ONE,
+            DrainRate::Measured | DrainRate::Computed => self.share_of(queue, 1),
+        }
     }
 
     fn is_congested(&self, queue: usize, remaining: u64, length: &dyn Fn(usize) -> Length) -> bool {
@@ -328,20 +356,18 @@ impl Tracker {
 
     fn drain_rate_of(&self, queue: usize, remaining: u64, length: &dyn Fn(usize) -> Length) -> Weight {
         let state = &self.queues[queue];
-        // What round robin gives one of `n` queues of this port, as a fraction of the fastest port.
-        let port_rate = self.port_rates[queue / self.queues_per_port];
-        let share_of = |n: usize| Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64);
         let measured = || {
             let full = self.fastest.bytes_in(self.settings.interval).max(1);
             Weight::from_fraction(state.sent, full)
         };
         match self.settings.drain_rate {
-            DrainRate::One => Weight::ONE,
-            // Without a queue the drain rate is unknown, and a new burst gets the full one.
-            DrainRate::Measured if !state.waited => Weight::ONE,
-            DrainRate::Measured => measured().clamp(share_of(self.queues_per_port), Weight::ONE),
+            DrainRate::One => self.unknown_drain_rate(queue),
+            // Without a queue nothing is measured.
+            DrainRate::Measured if !state.waited => self.unknown_drain_rate(queue),
+            DrainRate::Measured => {
+                measured().clamp(self.share_of(queue, self.queues_per_port), self.share_of(queue, 1))
+            }
             DrainRate::Credited => match measured() {
-                // The artifact does not look at the port's rate.
                 rate if rate < Weight::from_fraction(1, self.queues_per_port as u64) => Weight::ONE,
                 rate => rate.min(Weight::ONE),
             },
@@ -349,7 +375,7 @@ impl Tracker {
                 let first = queue - queue % self.queues_per_port;
                 let own = first..first + self.queues_per_port;
                 let congested = |q: &usize| *q != queue && self.is_congested(*q, remaining, length);
-                share_of(own.filter(congested).count() + 1)
+                self.share_of(queue, own.filter(congested).count() + 1)
             }
         }
     }

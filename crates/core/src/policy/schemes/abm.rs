@@ -72,7 +72,7 @@ choices! {
     /// How drain rates are known.
     enum DrainRates {
         Measured = "measured":
-            "bytes sent in the last interval, where packets waited; at least the port's rate / queues",
+            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
         Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
         Credited = "credited":
             "measured, every visit of the round robin to an empty queue adds 1472 B, and values below 1/queues or above 1 become 1 \
