@@ -7,7 +7,7 @@ use super::input::{self, ALPHA, BUFFER, PORT_RATE, RATE, TAU, count, param};
 use super::{CalculatorInfo, Derivation, Table, bytes, number, rate, seconds};
 use crate::forms::dynamic_threshold::even_split;
 use crate::forms::traffic_aware::Bursts;
-use crate::forms::{Domain, check, losspass, positive};
+use crate::forms::{Domain, check, losspass};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::BitRate;
 use state::{BurstState, EvenSwitch, PORTS_MAX, QUEUES_MAX};
@@ -156,6 +156,8 @@ fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     derivation.step("in port time", "B / b", numbers, seconds(filled), "");
     let numbers = format!("{} / {port}", rate(state.burst.rate_bps));
     derivation.step("arrival r", "rate / b", numbers, format!("{} b", number(ratio)), "");
+    // Where LossPass sends small flows first, what stands beside the burst takes none of its rate.
+    let gamma = if policy == Policy::LossPass { 1.0 } else { state.burst.gamma };
     let (lossless_seconds, held_before_bytes) = match policy {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,
         Policy::LossPass => losspass_port(state, &mut derivation)?,
@@ -165,7 +167,7 @@ fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
         | Policy::Plasticine
         | Policy::EnhancedDynamicThreshold => thresholds(state, policy, &mut derivation)?,
     };
-    let stored_bytes = state.port_bytes((ratio - state.burst.gamma) * lossless_seconds);
+    let stored_bytes = state.port_bytes((ratio - gamma) * lossless_seconds);
     let arrived_bytes = state.port_bytes(ratio * lossless_seconds);
     derivation.answer("lossless for", lossless_seconds, seconds(lossless_seconds));
     let per_queue = if state.burst.count > 1 { " at each queue of the burst" } else { "" };
@@ -261,10 +263,12 @@ fn losspass_port(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64
     let burst = losspass::burst(part, state.tau, 0.0, 0.0)?;
     let numbers = format!("{} * {}", bytes(part), number(state.tau));
     derivation.step("room for small flows", "B tau", numbers, bytes(burst), "LossPass Eq. 6");
-    let growth = positive("rate", state.burst.rate_bps - state.burst.gamma * state.port_rate_bps)?;
+    let valid = format_args!("more than {} (small flows are sent first)", rate(state.port_rate_bps));
+    check(state.burst.rate_bps > state.port_rate_bps, "rate", state.burst.rate_bps, valid)?;
+    let growth = state.burst.rate_bps - state.port_rate_bps;
     let time = burst * 8.0 / growth;
     let numbers = format!("{} / {}", bytes(burst), rate(growth));
-    derivation.step("first loss", "room / ((r - gamma) b)", numbers, seconds(time), "");
+    derivation.step("first loss", "room / ((r - 1) b)", numbers, seconds(time), "");
     derivation.note(
         "the port's buffer is full, a fraction tau of it with packets of large flows that may be evicted",
     );
@@ -368,6 +372,40 @@ mod tests {
         let abm = stored_kilobytes(apart, Policy::ActiveBufferManagement)?;
         let plasticine = stored_kilobytes(apart, Policy::Plasticine)?;
         assert!((plasticine - 965.0).abs() <= 1.0 && abm < plasticine - 100.0, "{abm} {plasticine}");
+        Ok(())
+    }
+
+    /// Priorities divide what ABM counts; to the other policies they are only a name.
+    #[test]
+    fn priorities_mean_nothing_to_policies_that_do_not_count_by_them() -> Domain<()> {
+        for beside in [0, 2, 5] {
+            for &policy in Policy::ALL.iter().filter(|policy| **policy != Policy::ActiveBufferManagement) {
+                let answer = |priorities| {
+                    let switch = figure_5(4, 5, 20.0);
+                    let switch = EvenSwitch { priorities, queues_beside_burst: beside, ..switch };
+                    Ok(burst_tolerance(&switch.state()?, policy).ok().map(|found| found.lossless_seconds))
+                };
+                let one: Option<f64> = answer(1)?;
+                for priorities in 2..=5 {
+                    let Some(found) = answer(priorities)? else {
+                        assert_eq!(one, None, "{policy:?}");
+                        continue;
+                    };
+                    let expected = one.expect("an answer for one priority");
+                    assert!((found / expected - 1.0).abs() < 1e-9, "{policy:?}: {found}, {expected}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn small_flows_of_losspass_are_sent_before_what_stands_beside_them() -> Domain<()> {
+        let alone = burst_tolerance(&figure_5(2, 1, 20.0).state()?, Policy::LossPass)?;
+        let beside = EvenSwitch { queues_beside_burst: 3, ..figure_5(2, 1, 20.0) }.state()?;
+        let found = burst_tolerance(&beside, Policy::LossPass)?;
+        assert_eq!(found.lossless_seconds, alone.lossless_seconds);
+        assert_eq!(found.stored_bytes, alone.stored_bytes);
         Ok(())
     }
 

@@ -134,6 +134,8 @@ fn threshold_for(
 ) -> Domain<()> {
     let (packet, n) = (asked.packet_bytes, asked.flows);
     let room = buffer - f64::from(n) * packet;
+    let least = format_args!("more than {} (a packet for each of {n} flows)", bytes(f64::from(n) * packet));
+    check(room > 0.0, "buffer", buffer, least)?;
     let valid = format_args!("at most {} (the buffer less a packet per flow)", bytes(room));
     check(burst <= room, "burst", burst, valid)?;
     let size = buffer / packet;

@@ -260,6 +260,9 @@ pub struct Touch {
     pub rejoined: u32,
 }
 
+/// Relative difference below which two instants or two rates are equal: only what rounding adds.
+const ROUNDING: f64 = 1e-12;
+
 /// The first loss for any mix of old queues: exact, piece by piece, where the closed forms hold in pure cases only.
 ///
 /// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`, and a queue follows
@@ -279,35 +282,39 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         let (regime, lagging, occupancy_slope) =
             *beginning.get_or_insert_with(|| (regime(old, &follows), lagging(old, &follows), slope));
         let until_touch = touch(free, new.growth() * time, slope, new);
-        let next = (0..old.len())
-            .filter_map(|i| {
-                let closing = old[i].drain_rate - old[i].omega * slope;
-                let ahead = lengths[i] - old[i].omega * free;
-                (!follows[i] && ahead > 0.0 && closing > 0.0).then_some((ahead / closing, i))
-            })
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .filter(|next| next.0 < until_touch);
-        let Some((step, joins)) = next else {
+        // How long until each lagging queue has come down to its threshold. One that just met it has 0 or, by rounding,
+        // a little less.
+        let until_join = |i: usize| {
+            let closing = old[i].drain_rate - old[i].omega * slope;
+            let ahead = (lengths[i] - old[i].omega * free).max(0.0);
+            let rejoins = !follows[i] && old[i].count > 0 && closing > old[i].drain_rate * ROUNDING;
+            rejoins.then(|| ahead / closing)
+        };
+        let steps: Vec<Option<f64>> = (0..old.len()).map(until_join).collect();
+        let next = steps.iter().flatten().copied().min_by(f64::total_cmp).filter(|step| *step < until_touch);
+        let Some(step) = next else {
             time += until_touch;
             let (stored, arrived) = (new.growth() * time, new.arrival_rate * time);
             return Ok(Touch { time, stored, arrived, regime, lagging, occupancy_slope, rejoined });
         };
         time += step;
         free -= slope * step;
-        for (i, length) in lengths.iter_mut().enumerate() {
-            *length = if follows[i] { old[i].omega * free } else { *length - old[i].drain_rate * step };
+        // All that arrive at this instant join: equal queues in separate groups behave as one group.
+        let instant = step + ROUNDING * (time + step);
+        for (i, own_step) in steps.iter().enumerate() {
+            if own_step.is_some_and(|own_step| own_step <= instant) {
+                follows[i] = true;
+                rejoined += old[i].count;
+            }
+            lengths[i] =
+                if follows[i] { old[i].omega * free } else { lengths[i] - old[i].drain_rate * step };
         }
-        lengths[joins] = old[joins].omega * free;
-        follows[joins] = true;
-        rejoined += old[joins].count;
     }
 }
 
 /// Takes away who cannot follow until all that are left can; answers dQ/dt. Each removal raises dQ/dt, so the order does not matter
 /// and a queue that fell behind stays behind.
 fn settle(old: &[OldQueues], follows: &mut [bool], new: &NewQueues) -> f64 {
-    // Equality means "just follows"; the slack only absorbs rounding.
-    const SLACK: f64 = 1.0 + 1e-12;
     loop {
         let mut growth = f64::from(new.count) * new.growth();
         let mut omegas = 1.0;
@@ -321,7 +328,7 @@ fn settle(old: &[OldQueues], follows: &mut [bool], new: &NewQueues) -> f64 {
         let slope = growth / omegas;
         let mut stable = true;
         for (queue, follows) in old.iter().zip(follows.iter_mut()) {
-            if *follows && queue.count > 0 && queue.omega * slope > queue.drain_rate * SLACK {
+            if *follows && queue.count > 0 && queue.omega * slope > queue.drain_rate * (1.0 + ROUNDING) {
                 *follows = false;
                 stable = false;
             }

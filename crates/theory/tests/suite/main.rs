@@ -11,6 +11,7 @@ mod fluid_figures;
 mod fluid_limits;
 mod fluid_support;
 mod fluid_thresholds;
+mod invariance;
 mod packets;
 mod packets_against_fluid;
 mod support;
