@@ -42,7 +42,7 @@ def explain(
     -------
     list of dict
         A dictionary per event, with the keys of ``explanations.json``: the packet, the limit that bound, the holders of the buffer, and
-        the ``opinions`` of every registered policy.
+        the ``opinions`` of every registered policy, and under ``left_out`` those that cannot be built for this switch, with the reason.
 
     Raises
     ------

@@ -113,6 +113,13 @@ fn text(e: &ExplanationRecord) -> String {
             line(&format!("  by {kind}"), holders.join(", "));
         }
     }
+    if e.opinions.is_empty() {
+        let _ = writeln!(
+            text,
+            "  No policy was asked: the chip decided, or the packet did not arrive at a queue."
+        );
+        return text;
+    }
     let subject = if e.event == "eviction" {
         "The arriving packet that it made room for"
     } else {
@@ -128,6 +135,13 @@ fn text(e: &ExplanationRecord) -> String {
         let own = if opinion.policy == e.policy { "*" } else { " " };
         let row = format!("  {own} {:<width$}  {:<18}  {limit}", opinion.policy, opinion.verdict);
         let _ = writeln!(text, "{}", row.trim_end());
+    }
+    if !e.left_out.is_empty() {
+        let _ = writeln!(text, "  Not asked, because their default parameters do not fit this switch:");
+        let width = e.left_out.iter().map(|left_out| left_out.policy.len()).max().unwrap_or(0);
+        for left_out in &e.left_out {
+            let _ = writeln!(text, "    {:<width$}  {}", left_out.policy, left_out.reason);
+        }
     }
     text
 }

@@ -74,8 +74,8 @@ pub use hardware::Hardware;
 pub use mark::{Ecn, Marker, MarkerConfig, SharedBufferCondition};
 pub use panel::{Opinion, Panel};
 pub use policy::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand, Policy,
-    PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict, find_policy, own_policies, policies,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand,
+    Policy, PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict, find_policy, own_policies, policies,
     register_policy, replace_policy,
 };
 pub use schedule::{Discipline, Group, ScheduleError, Scheduler};

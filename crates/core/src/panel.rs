@@ -4,9 +4,10 @@
 //! internal state (congested queues, drain rates, port states, flow tables) has the history of *this* run, and its
 //! verdict is about *this* buffer; it never sees what its own verdicts would have led to.
 
+use crate::Hardware;
 use crate::buffer::{Buffer, QueueId, Stored};
 use crate::policy::policies;
-use crate::policy::{Arrival, Departure, DropReason, Hooks, Policy, SwitchShape, Verdict};
+use crate::policy::{Arrival, Bound, Departure, DropReason, Hooks, Policy, SwitchShape, Verdict};
 use crate::switch::Observer;
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
@@ -20,6 +21,8 @@ pub struct Opinion {
     pub verdict: Verdict,
     /// Its limit for the packet in that queue (bytes), where it has one.
     pub threshold: Option<u64>,
+    /// The comparison for which it refused.
+    pub bound: Option<Bound>,
 }
 
 #[derive(Debug)]
@@ -33,21 +36,37 @@ struct Member {
 #[derive(Debug)]
 pub struct Panel {
     members: Vec<Member>,
+    absent: Vec<(&'static str, String)>,
     opinions: Vec<Opinion>,
 }
 
 impl Panel {
     /// The members for a switch of this shape, the one that is named in `own` with these parameters and all others with
-    /// their defaults. Policies that refuse the shape (a buffer too small to partition, say) are absent.
+    /// their defaults, all as `hardware` knows them (rounded alphas). Policies that refuse the shape (a buffer too small to partition, say) are [absent](Self::absent).
     #[must_use]
-    pub fn new(shape: &SwitchShape, own: (&str, &[(String, ParamValue)])) -> Self {
-        let member = |info: &'static crate::policy::PolicyInfo| {
+    pub fn new(shape: &SwitchShape, hardware: &Hardware, own: (&str, &[(String, ParamValue)])) -> Self {
+        let member = |info: &'static crate::policy::PolicyInfo| -> Result<Member, String> {
             let given = if info.name == own.0 { own.1 } else { &[] };
-            let params = Params::resolve(info.params, shape.profile, given).ok()?;
-            let policy = info.construct(&params, shape).ok()?;
-            Some(Member { name: info.name, hooks: policy.hooks(), policy })
+            let params =
+                Params::resolve(info.params, shape.profile, given).map_err(|error| error.to_string())?;
+            let params = hardware.apply(info.params, params);
+            let policy = info.construct(&params, shape).map_err(|error| error.to_string())?;
+            Ok(Member { name: info.name, hooks: policy.hooks(), policy })
         };
-        Self { members: policies().into_iter().filter_map(member).collect(), opinions: Vec::new() }
+        let mut panel = Self { members: Vec::new(), absent: Vec::new(), opinions: Vec::new() };
+        for info in policies() {
+            match member(info) {
+                Ok(member) => panel.members.push(member),
+                Err(reason) => panel.absent.push((info.name, reason)),
+            }
+        }
+        panel
+    }
+
+    /// Registered policies that cannot be asked, and why not.
+    #[must_use]
+    pub fn absent(&self) -> &[(&'static str, String)] {
+        &self.absent
     }
 
     /// What the members think of the arrival that was shown last.
@@ -75,8 +94,18 @@ impl Observer for Panel {
         for member in &mut self.members {
             let verdict = member.policy.admit(arrival, buffer);
             let threshold = member.policy.threshold(arrival.queue, arrival.tags, buffer);
-            self.opinions.push(Opinion { policy: member.name, verdict, threshold });
+            let bound = match verdict {
+                Verdict::Drop(reason) => member.policy.bound(arrival, reason, buffer),
+                Verdict::Admit(_) | Verdict::Evict { .. } => None,
+            };
+            self.opinions.push(Opinion { policy: member.name, verdict, threshold, bound });
         }
+    }
+
+    /// Nobody is asked, as the switch's own policy is not.
+    fn bypassing(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.catch_up(arrival.now, buffer);
+        self.opinions.clear();
     }
 
     fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
@@ -119,7 +148,7 @@ mod tests {
     fn the_panel_says_what_each_policy_would_have_done_with_the_same_buffer() {
         let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]);
         let mut switch = config.build("cs", &[]).expect("cs has no parameters");
-        let mut panel = Panel::new(&config.shape(), ("cs", &[]));
+        let mut panel = Panel::new(&config.shape(), &config.hardware, ("cs", &[]));
         for id in 0..30 {
             let packet = Packet { id, size: 1_000, ..Packet::default() };
             switch.handle_arrival(Time(u64::from(id)), &packet, &mut panel);
@@ -139,7 +168,7 @@ mod tests {
         let config = SwitchConfig { max_packet: 1_500, ..config };
         for info in POLICIES {
             let mut switch = config.build(info.name, &[]).expect("defaults fit");
-            let mut panel = Panel::new(&config.shape(), ("cs", &[]));
+            let mut panel = Panel::new(&config.shape(), &config.hardware, ("cs", &[]));
             let mut stream = bufferlab_units::RandomStream::new(4, "panel", 0);
             for id in 0..3_000_u32 {
                 let now = Time::from_ns(u64::from(id) * 400);

@@ -13,8 +13,8 @@ mod registry;
 mod schemes;
 
 pub use interface::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyConstructor,
-    PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy,
+    PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 pub use registry::{REGISTRY, find_policy, own_policies, policies, register_policy, replace_policy};
 pub use schemes::*;

@@ -89,6 +89,8 @@ pub struct Counters {
 pub trait Observer {
     /// `arrival` asks for space; the policy has not been asked yet, and `buffer` does not contain it.
     fn arriving(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
+    /// `arrival` is decided without the policy: by what a chip sets aside, by its limits, by a watchdog.
+    fn bypassing(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
     /// A packet will leave for the wire; `buffer` still contains it.
     fn departing(&mut self, _now: Time, _buffer: &Buffer) {}
     /// `arrival` was stored as packet `id`; `buffer` contains it.
@@ -182,6 +184,7 @@ impl SwitchConfig {
             seed: self.seed,
             lossless: self.lossless,
             lossless_by_port: self.lossless_by_port.clone(),
+            foreign_ports: self.foreign_ports,
         }
     }
 
@@ -341,6 +344,12 @@ impl<P: Policy> Switch<P> {
         self.marker.as_ref()
     }
 
+    /// How the chip differs from the ideal.
+    #[must_use]
+    pub fn hardware(&self) -> &Hardware {
+        &self.hardware
+    }
+
     /// The policy's limit for a packet with `tags` in `queue` (bytes).
     #[must_use]
     pub fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
@@ -356,15 +365,16 @@ impl<P: Policy> Switch<P> {
             self.refresh(now);
             arrival.size = self.hardware.charged(packet.size);
         }
-        observer.arriving(&arrival, &self.buffer);
         if !self.ideal
             && let Some(verdict) = self.decide_without_policy(&arrival)
         {
+            observer.bypassing(&arrival, &self.buffer);
             return match verdict {
                 Ok(account) => self.store(&arrival, packet, account, observer),
                 Err(reason) => self.refuse(&arrival, packet, reason, observer),
             };
         }
+        observer.arriving(&arrival, &self.buffer);
         loop {
             match self.policy.admit(&arrival, &self.buffer) {
                 Verdict::Admit(account) if self.buffer.fits(arrival.size) => {

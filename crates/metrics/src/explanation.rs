@@ -29,8 +29,10 @@ pub struct Explanation {
     pub tags: Vec<&'static str>,
     /// Length of its queue before it (bytes); for a pause that of the ingress queue with it.
     pub queue_bytes: u64,
-    /// What that length was compared with: the policy's threshold for this packet, or the marking threshold.
+    /// The policy's threshold for this packet, or the marking threshold; for a pause what the ingress queue may hold.
     pub limit_bytes: Option<u64>,
+    /// The comparison for which the packet was refused; `None` for other events and where none decided.
+    pub bound: Option<BoundText>,
     /// Bytes in the whole buffer.
     pub occupancy_bytes: u64,
     /// The buffer's size.
@@ -42,6 +44,23 @@ pub struct Explanation {
     /// What each registered policy would have answered in the same state: the switch's own as it is configured, all others with default
     /// parameters. Empty where they were not asked.
     pub opinions: Vec<PolicyOpinion>,
+    /// Registered policies that were not asked, and why: they cannot be built for this switch.
+    pub left_out: Vec<(&'static str, String)>,
+}
+
+/// A comparison that refused a packet: `held + size > limit`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundText {
+    /// What was compared: `queue`, `headroom of ingress queue 3.1` …
+    pub what: String,
+    /// What it held (bytes).
+    pub held: u64,
+    /// What the packet adds to it (bytes): whole cells, or nothing where the length is compared without the packet.
+    pub size: u64,
+    /// What it may hold (bytes).
+    pub limit: u64,
+    /// Whether the policy set the limit; otherwise it is a size.
+    pub by_policy: bool,
 }
 
 /// Somebody's share of the buffer.
@@ -68,42 +87,58 @@ pub struct PolicyOpinion {
     pub threshold_bytes: Option<u64>,
 }
 
+impl BoundText {
+    /// The inequality with its numbers; `policy` set the limit, if a policy did.
+    fn sentence(&self, policy: &str) -> String {
+        let Self { what, held, size, limit, by_policy } = self;
+        let with = held + size;
+        let allows = if *by_policy { format!("{policy} allows") } else { "it has".to_owned() };
+        match size {
+            0 => format!("{what} {held} B, {allows} {limit} B"),
+            _ => format!("{what} {held} B + packet {size} B = {with} B, {allows} {limit} B"),
+        }
+    }
+}
+
 impl Explanation {
-    /// The comparison that decided, with its numbers, as a sentence without a full stop.
+    /// Why it happened, with the numbers that were compared, as a sentence without a full stop. An inequality in it holds.
     #[must_use]
     pub fn because(&self) -> String {
-        let Self { queue_bytes, size_bytes, occupancy_bytes, buffer_bytes, policy, reason, .. } = self;
-        let with = queue_bytes + size_bytes;
+        let Self { queue_bytes, size_bytes, policy, reason, .. } = self;
+        if let Some(bound) = &self.bound {
+            return bound.sentence(policy);
+        }
         match (*reason, self.limit_bytes) {
-            ("ecn", Some(limit)) => {
-                format!("the queue held {queue_bytes} B, above the marking threshold of {limit} B")
+            ("ecn", Some(limit)) if *queue_bytes >= limit => {
+                format!("the queue held {queue_bytes} B, at or above the marking threshold of {limit} B")
             }
-            ("over-threshold", Some(limit)) if with > limit => {
-                format!("queue {queue_bytes} B + packet {size_bytes} B = {with} B, {policy} allows {limit} B")
-            }
-            ("buffer-full", _) => {
+            ("pause", Some(limit)) if *queue_bytes > limit => {
                 format!(
-                    "buffer {occupancy_bytes} B + packet {size_bytes} B does not fit into {buffer_bytes} B"
+                    "with it the ingress queue holds {queue_bytes} B, more than the {limit} B of the pool that {policy} lets it have"
                 )
             }
-            ("pause", Some(limit)) => {
-                format!(
-                    "with it the ingress queue holds {queue_bytes} B, {policy} lets it have {limit} B of the pool"
-                )
-            }
-            ("pause", None) => {
+            ("pause", _) => {
                 format!("{policy} stops the sender; with it the ingress queue holds {queue_bytes} B")
             }
             ("pushed-out", _) => {
+                let with = queue_bytes + size_bytes;
                 format!("{policy} made room for an arriving packet; this queue held {with} B")
             }
+            ("expelled", _) => format!("{policy} shortened the queue; it held {queue_bytes} B after that"),
             ("pfc-watchdog", _) => {
+                let with = queue_bytes + size_bytes;
                 format!(
                     "the PFC watchdog discards what comes to or from a queue that pauses storm; this one held {with} B with it"
                 )
             }
-            (reason, Some(limit)) => format!("{reason}: queue {queue_bytes} B, {policy} allows {limit} B"),
-            (reason, None) => format!("{reason}: queue {queue_bytes} B"),
+            ("early", _) => {
+                format!("{policy} dropped it early, by a probability; the queue held {queue_bytes} B")
+            }
+            ("predicted", _) => {
+                format!("{policy} predicted that it would be lost later; the queue held {queue_bytes} B")
+            }
+            ("ecn", _) => format!("the marking rule chose it; the queue held {queue_bytes} B"),
+            (reason, _) => format!("{reason}; the queue held {queue_bytes} B"),
         }
     }
 }

@@ -27,6 +27,18 @@ pub struct ExplanationRecord {
     pub inputs: Vec<(String, f64)>,
     pub holders: Vec<HolderRecord>,
     pub opinions: Vec<OpinionRecord>,
+    /// Absent from folders of older versions.
+    #[serde(default)]
+    pub left_out: Vec<LeftOutRecord>,
+}
+
+/// A policy that was not asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutRecord {
+    /// Name of the policy.
+    pub policy: String,
+    /// Why it cannot be built for this switch.
+    pub reason: String,
 }
 
 /// Somebody's share of the buffer at that moment.
@@ -80,6 +92,7 @@ impl ExplanationRecord {
             inputs: e.inputs.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
             holders: e.holders.iter().map(HolderRecord::new).collect(),
             opinions: e.opinions.iter().map(OpinionRecord::new).collect(),
+            left_out: e.left_out.iter().map(LeftOutRecord::new).collect(),
         }
     }
 }
@@ -88,6 +101,12 @@ impl HolderRecord {
     fn new(holder: &Holder) -> Self {
         let Holder { kind, name, bytes, packets } = holder;
         Self { kind: (*kind).to_owned(), name: name.clone(), bytes: *bytes, packets: *packets }
+    }
+}
+
+impl LeftOutRecord {
+    fn new((policy, reason): &(&'static str, String)) -> Self {
+        Self { policy: (*policy).to_owned(), reason: reason.clone() }
     }
 }
 

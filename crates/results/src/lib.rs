@@ -27,7 +27,7 @@ mod words;
 mod writer;
 
 pub use error::{ResultsError, TableError};
-pub use explanations::{ExplanationRecord, HolderRecord, OpinionRecord};
+pub use explanations::{ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord};
 pub use folder::write_whole;
 pub use manifest::{
     ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, RunCaveat, RunHead, TableInfo,

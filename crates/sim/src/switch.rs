@@ -85,7 +85,9 @@ impl SwitchNode {
 
     /// From now on all registered policies watch every slice.
     pub(crate) fn watch(&mut self) {
-        let panel = |slice: &Slice| Panel::new(&slice.shape, (&slice.policy.0, &slice.policy.1));
+        let panel = |slice: &Slice| {
+            Panel::new(&slice.shape, slice.core.hardware(), (&slice.policy.0, &slice.policy.1))
+        };
         self.panels = self.slices().map(panel).collect();
         self.plain = false;
     }
@@ -94,6 +96,12 @@ impl SwitchNode {
     pub(crate) fn opinions(&self, queue: QueueId) -> &[Opinion] {
         let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;
         self.panels.get(index).map_or(&[], Panel::opinions)
+    }
+
+    /// Policies that are no bystanders of the slice of `queue`, and why not.
+    pub(crate) fn absent(&self, queue: QueueId) -> &[(&'static str, String)] {
+        let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;
+        self.panels.get(index).map_or(&[], Panel::absent)
     }
 
     /// All memories.

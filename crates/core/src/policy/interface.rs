@@ -1,6 +1,7 @@
 //! Everything that a policy is made of: what it sees, what it answers, what it says of itself. Schemes import nothing
 //! else of `policy`, but for the parts that several of them share.
 
+mod bound;
 mod hooks;
 mod info;
 mod packet;
@@ -10,6 +11,7 @@ mod verdict;
 
 pub use crate::buffer::Account;
 pub use crate::tags::Tags;
+pub use bound::{Bound, BoundPlace};
 pub use bufferlab_params::BuildError;
 pub use hooks::Hooks;
 pub use info::{PolicyConstructor, PolicyInfo};

@@ -48,7 +48,9 @@ fn one(record: &ExplanationRecord) -> Markup {
         details {
             summary {
                 (format::span_ns(record.time_ns)) ", " (record.switch) " port " (record.port) " priority " (record.priority) ": "
-                (record.event) " (" (record.reason) "); " (admit.len()) " of " (record.opinions.len()) " policies would have stored it"
+                (record.event) " (" (record.reason) "); "
+                @if record.opinions.is_empty() { "decided without a policy" }
+                @else { (admit.len()) " of " (record.opinions.len()) " policies would have stored it" }
             }
             p {
                 (record.size_bytes) " B of flow " (record.flow_id) " (" (record.class) ")"
@@ -75,6 +77,14 @@ fn one(record: &ExplanationRecord) -> Markup {
                     @for (index, opinion) in refuse.iter().enumerate() {
                         @if index > 0 { ", " } (opinion.policy)
                         @if let Some(limit) = opinion.threshold_bytes { " (" (format::bytes(limit as f64)) ")" }
+                    }
+                }
+                @if !record.left_out.is_empty() {
+                    dt { "Not asked" }
+                    dd {
+                        @for (index, left_out) in record.left_out.iter().enumerate() {
+                            @if index > 0 { "; " } (left_out.policy) ": " (left_out.reason)
+                        }
                     }
                 }
             }

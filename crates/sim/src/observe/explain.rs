@@ -3,8 +3,8 @@
 use super::View;
 use crate::ids::{FlowHandle, SwitchId};
 use crate::switch::{Seen, Slice};
-use bufferlab_core::{Account, IngressId, Opinion, QueueId, Tags, Verdict};
-use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
+use bufferlab_core::{Account, Bound, BoundPlace, DropReason, IngressId, Opinion, QueueId, Tags, Verdict};
+use bufferlab_metrics::{BoundText, Explanation, Holder, PolicyOpinion};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
@@ -145,7 +145,9 @@ impl Explainer {
             buffer_bytes: buffer.capacity(),
             inputs,
             holders: holders(view, classes, slice),
+            bound: bound(slice, sighting, opinions, port),
             opinions: opinions.iter().map(|opinion| describe(opinion, slice)).collect(),
+            left_out: node.absent(sighting.seen.queue).to_vec(),
         });
     }
 
@@ -187,6 +189,53 @@ fn limit(
             inputs.iter().find(|(name, _)| *name == "pause_threshold").map(|(_, bytes)| *bytes as u64)
         }
     }
+}
+
+/// The comparison for which an arrival was refused: as the switch's own kind of policy saw it, before anything changed.
+fn bound(slice: &Slice, sighting: &Sighting, opinions: &[Opinion], port: u16) -> Option<BoundText> {
+    if sighting.event != ExplainedEvent::Drop {
+        return None;
+    }
+    let own = opinions.iter().find(|opinion| opinion.policy == slice.policy.0);
+    let of_policy =
+        own.filter(|own| matches!(own.verdict, Verdict::Drop(reason) if reason.name() == sighting.reason));
+    let bound = match of_policy {
+        Some(own) => own.bound?,
+        None => hardware_bound(slice, sighting, port)?,
+    };
+    let of_queue = |number: u16| {
+        let (port, priority) = slice.port_and_priority(QueueId(number));
+        format!("{port}.{priority}")
+    };
+    let (what, by_policy) = match bound.place {
+        BoundPlace::Buffer if slice.core.buffer().shared_capacity() == slice.core.buffer().capacity() => {
+            ("buffer".to_owned(), false)
+        }
+        BoundPlace::Buffer => ("buffer beyond its reserves".to_owned(), false),
+        BoundPlace::SharedPool => ("shared pool".to_owned(), false),
+        BoundPlace::IngressPool => ("ingress pool".to_owned(), false),
+        BoundPlace::LossyPool => ("egress lossy pool".to_owned(), false),
+        BoundPlace::HeadroomPool => ("headroom of all ingress queues".to_owned(), false),
+        BoundPlace::Queue(_) => ("queue".to_owned(), true),
+        BoundPlace::FilteredQueue(_) => ("filtered queue".to_owned(), true),
+        BoundPlace::Port(_) => ("port".to_owned(), of_policy.is_some()),
+        BoundPlace::SmallFlows(_) => ("small flows at the port".to_owned(), true),
+        BoundPlace::Ingress(ingress) => (format!("ingress queue {}", of_queue(ingress.0)), true),
+        BoundPlace::Headroom(ingress) => {
+            (format!("headroom of ingress queue {}", of_queue(ingress.0)), false)
+        }
+        BoundPlace::PortHeadroom(port) => (format!("headroom of ingress port {port}"), false),
+    };
+    Some(BoundText { what, held: bound.held, size: bound.size, limit: bound.limit, by_policy })
+}
+
+/// The limit of a port that the chip has, whatever the policy.
+fn hardware_bound(slice: &Slice, sighting: &Sighting, port: u16) -> Option<Bound> {
+    let (hardware, local) = (slice.core.hardware(), port - slice.first_port);
+    let limit = hardware.port_limit.filter(|_| sighting.reason == DropReason::OverPortLimit.name())?;
+    let size = u64::from(hardware.charged(sighting.seen.size));
+    let held = slice.core.buffer().port_bytes(local);
+    Bound { place: BoundPlace::Port(port), held, size, limit }.if_binding()
 }
 
 /// The largest holders of a buffer by port, queue, class and flow.

@@ -113,6 +113,12 @@ impl Observer for Listener<'_> {
         }
     }
 
+    fn bypassing(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        if let Some(panel) = &mut self.panel {
+            panel.bypassing(arrival, buffer);
+        }
+    }
+
     fn departing(&mut self, now: Time, buffer: &Buffer) {
         if let Some(panel) = &mut self.panel {
             panel.departing(now, buffer);

@@ -12,6 +12,7 @@ mod failures;
 mod fairness;
 mod hardware;
 mod host_queues;
+mod matrix;
 mod multipath;
 mod offload;
 mod open_loop;

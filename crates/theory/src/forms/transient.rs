@@ -306,8 +306,7 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
                 follows[i] = true;
                 rejoined += old[i].count;
             }
-            lengths[i] =
-                if follows[i] { old[i].omega * free } else { lengths[i] - old[i].drain_rate * step };
+            lengths[i] = if follows[i] { old[i].omega * free } else { lengths[i] - old[i].drain_rate * step };
         }
     }
 }

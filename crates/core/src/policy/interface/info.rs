@@ -83,6 +83,16 @@ impl PolicyInfo {
             {
                 return Err(BuildError { param, message });
             }
+            if let ParamValue::Profiles(list) = value
+                && shape.foreign_ports > 0
+                && let Some(index) = list.iter().position(|profile| !profile.ports.is_empty())
+            {
+                let message = format!(
+                    "profile {index} is for some ports, and the memory is in slices with ports of their own: leave `ports` out, \
+                     or set hardware.slices = 1"
+                );
+                return Err(BuildError { param, message });
+            }
         }
         (self.build)(params, shape)
     }

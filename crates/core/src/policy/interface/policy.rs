@@ -1,5 +1,6 @@
 //! The trait of all policies.
 
+use super::bound::Bound;
 use super::hooks::Hooks;
 use super::packet::{Arrival, Departure};
 use super::verdict::{DropReason, PauseDemand, Verdict};
@@ -80,6 +81,13 @@ pub trait Policy: fmt::Debug + Send {
         None
     }
 
+    /// The comparison for which [`Self::admit`] has just refused `arrival` with `reason`, in the same state. `None`: it
+    /// does not follow from a comparison (a probability, a prediction). A scheme that compares something else than the
+    /// pool, and its queue with [`Self::threshold`], says so here. Never in the hot path.
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer)
+    }
+
     /// An error inside the policy, once: what makes every later verdict meaningless. A policy that has one says so by
     /// refusing with [`DropReason::PolicyFault`]; whoever drives the switch then asks, and asks again when the run
     /// ends, because hooks can fail, too.
@@ -133,6 +141,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         (**self).threshold(queue, tags, buffer)
+    }
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        (**self).bound(arrival, reason, buffer)
     }
     fn take_failure(&mut self) -> Option<PolicyFailure> {
         (**self).take_failure()

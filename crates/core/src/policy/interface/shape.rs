@@ -23,6 +23,9 @@ pub struct SwitchShape {
     /// The same by port, where ports differ: what of `lossless` holds for packets that arrive there. Empty: all of it
     /// everywhere.
     pub lossless_by_port: Vec<u32>,
+    /// Ports of the switch whose packets are stored here although their own egress queues are in another memory (slices). Ingress
+    /// queues count all ports of the switch.
+    pub foreign_ports: usize,
 }
 
 impl SwitchShape {
@@ -42,6 +45,18 @@ impl SwitchShape {
     #[must_use]
     pub fn lossless_queues(&self) -> u64 {
         (0..self.ports()).map(|port| u64::from(self.lossless_at(port).count_ones())).sum()
+    }
+
+    /// Number of ports that packets may come from.
+    #[must_use]
+    pub fn ingress_ports(&self) -> usize {
+        self.ports() + self.foreign_ports
+    }
+
+    /// Number of ingress queues: ports that packets may come from × queues per port.
+    #[must_use]
+    pub fn ingress_queues(&self) -> usize {
+        self.ingress_ports() * self.queues_per_port
     }
 
     /// Number of egress queues: ports × queues per port.

@@ -7,7 +7,9 @@
 //! room; what then comes goes into the port's insurance of η.
 
 use crate::buffer::{Buffer, IngressId};
-use crate::policy::interface::{Account, Arrival, DropReason, PauseDemand, SwitchShape, Verdict};
+use crate::policy::interface::{
+    Account, Arrival, Bound, BoundPlace, DropReason, PauseDemand, SwitchShape, Verdict,
+};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, choices};
 
 /// Whether headroom is set aside for every queue.
@@ -108,6 +110,17 @@ impl DynamicHeadroom {
             return Verdict::Drop(DropReason::BufferFull);
         }
         Verdict::Admit(Account::Headroom)
+    }
+
+    /// The comparison for which [`Self::admit`] refused.
+    pub(crate) fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        if reason != DropReason::HeadroomFull {
+            return Bound::usual(arrival, reason, None, buffer);
+        }
+        let port = self.port(arrival.ingress);
+        let (_, held) = self.held(port, buffer);
+        let (size, limit) = (u64::from(arrival.size), self.headroom[port]);
+        Bound { place: BoundPlace::PortHeadroom(port as u16), held, size, limit }.if_binding()
     }
 
     /// What the sender behind `ingress` must do, whose queue holds `length` bytes of the pool and may hold `limit`.

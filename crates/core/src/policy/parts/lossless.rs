@@ -1,7 +1,9 @@
 //! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
 
 use crate::buffer::{Buffer, IngressId};
-use crate::policy::interface::{Account, Arrival, BuildError, DropReason, PauseDemand, SwitchShape, Verdict};
+use crate::policy::interface::{
+    Account, Arrival, Bound, BoundPlace, BuildError, DropReason, PauseDemand, SwitchShape, Verdict,
+};
 use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
 use crate::policy::parts::queue_profiles::{refuse_at_lossy_ingress, resolve};
 use bufferlab_params::profiles::{BufferProfile, Direction};
@@ -75,7 +77,7 @@ pub(crate) struct Lossless {
 impl Lossless {
     /// From the four parameters above and the profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
-        let headroom_of_ports = params.bytes_per_port("headroom", shape.ports());
+        let headroom_of_ports = params.bytes_per_port("headroom", shape.ingress_ports());
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
         refuse_at_lossy_ingress(
             params,
@@ -108,7 +110,7 @@ impl Lossless {
                 != 0,
             paused: false,
         };
-        let gates: Vec<_> = (0..shape.queues()).map(gate).collect();
+        let gates: Vec<_> = (0..shape.ingress_queues()).map(gate).collect();
         let of_port = |gates: &[Gate]| {
             let held = gates.iter().filter(|gate| gate.lossless).map(|gate| gate.headroom);
             held.take(if insured { 1 } else { usize::MAX }).fold(0, u64::saturating_add)
@@ -179,6 +181,20 @@ impl Lossless {
             return Verdict::Drop(DropReason::BufferFull);
         }
         Verdict::Admit(Account::Headroom)
+    }
+
+    /// The comparison for which [`Self::admit`] refused.
+    pub(crate) fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        if reason != DropReason::HeadroomFull {
+            return Bound::usual(arrival, reason, None, buffer);
+        }
+        let (size, ingress) = (u64::from(arrival.size), arrival.ingress);
+        let (held, limit) =
+            (buffer.ingress_headroom_bytes(ingress), self.gates[usize::from(ingress.0)].headroom);
+        let own = Bound { place: BoundPlace::Headroom(ingress), held, size, limit };
+        let (held, limit) = (buffer.used(Account::Headroom), self.pool);
+        let pool = Bound { place: BoundPlace::HeadroomPool, held, size, limit };
+        own.if_binding().or_else(|| pool.if_binding())
     }
 
     /// What the sender behind `ingress` must do: `length` is what its threshold `limit` is compared with.

@@ -1,7 +1,7 @@
 //! Limits of whole ports.
 
 use crate::buffer::{Buffer, QueueId};
-use crate::policy::interface::{Account, Arrival, DropReason, Verdict};
+use crate::policy::interface::{Account, Arrival, Bound, DropReason, Verdict};
 
 /// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.
 pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
@@ -20,4 +20,17 @@ pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) 
         return Verdict::Drop(DropReason::OverPortLimit);
     }
     Verdict::Admit(Account::Shared)
+}
+
+/// The comparison behind a refusal of [`within_port_limit`].
+pub(crate) fn port_bound(
+    arrival: &Arrival,
+    reason: DropReason,
+    limit: u64,
+    buffer: &Buffer,
+) -> Option<Bound> {
+    match reason {
+        DropReason::OverPortLimit => Bound::port(arrival, limit, buffer).if_binding(),
+        _ => Bound::usual(arrival, reason, None, buffer),
+    }
 }

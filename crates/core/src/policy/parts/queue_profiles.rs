@@ -56,8 +56,11 @@ pub(crate) fn resolve<T>(
     general: impl Fn(usize, usize) -> T,
 ) -> Vec<T> {
     let profiles = params.profiles("profiles");
-    let queues =
-        (0..shape.ports()).flat_map(|port| (0..shape.queues_per_port).map(move |priority| (port, priority)));
+    let ports = match direction {
+        Direction::Ingress => shape.ingress_ports(),
+        Direction::Egress => shape.ports(),
+    };
+    let queues = (0..ports).flat_map(|port| (0..shape.queues_per_port).map(move |priority| (port, priority)));
     let value = |(port, priority): (usize, usize)| {
         let mut given = profiles.iter().rev().filter(|profile| profile.covers(direction, port, priority));
         given.find_map(&of).unwrap_or_else(|| general(port, priority))

@@ -2,7 +2,7 @@
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, DropReason, Hooks, PauseDemand, SwitchShape, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, DropReason, Hooks, PauseDemand, SwitchShape, Verdict,
 };
 use crate::policy::parts::dynamic_headroom::{DynamicHeadroom, HEADROOM_MODE, HeadroomMode};
 use crate::policy::parts::lossless::{self, Lossless};
@@ -219,7 +219,7 @@ impl Pools {
             mixed: (everywhere != somewhere).then(|| Mixed::new(shape)),
             queues_per_port: shape.queues_per_port,
             counted: vec![0; shape.queues()],
-            counted_reserve: vec![0; shape.queues()],
+            counted_reserve: vec![0; shape.ingress_queues()],
             lossy_bytes: 0,
             lossless_bytes: 0,
             reserved_bytes: 0,
@@ -287,6 +287,59 @@ impl Pools {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
+    }
+
+    /// The comparison for which [`Self::admit_lossy`], with the same `limit`, or [`Self::admit_lossless`] refused.
+    pub(crate) fn bound(
+        &self,
+        arrival: &Arrival,
+        reason: DropReason,
+        limit: u64,
+        buffer: &Buffer,
+    ) -> Option<Bound> {
+        let size = u64::from(arrival.size);
+        let (ingress, queue) = (usize::from(arrival.ingress.0), usize::from(arrival.queue.0));
+        if self.lossless.is_lossless(arrival.ingress) {
+            let free = self.lossless_egress.saturating_sub(self.lossless_bytes);
+            return match (reason, &self.dynamic) {
+                (DropReason::OverThreshold, _) => {
+                    Bound::queue(arrival, self.lossless_egress_limits[queue].of(free), buffer).if_binding()
+                }
+                (_, Some(dynamic)) => dynamic.bound(arrival, reason, buffer),
+                (_, None) => self.lossless.bound(arrival, reason, buffer),
+            };
+        }
+        // What a reserve holds is not in the pools.
+        let beyond =
+            |held: u64, reserve: u64| (held.saturating_sub(reserve), (held + size).saturating_sub(reserve));
+        let lossy_bytes = match &self.mixed {
+            None => buffer.shared_queue_bytes(arrival.queue),
+            Some(mixed) => mixed.lossy[queue],
+        };
+        let (in_ingress, with_ingress) =
+            beyond(buffer.ingress_bytes(arrival.ingress), self.reserved[ingress]);
+        let (in_egress, with_egress) = beyond(lossy_bytes, self.egress_reserved[queue]);
+        let pool =
+            |place, limit: u64, free: u64, needed| Bound { place, held: limit - free, size: needed, limit };
+        let (ingress_free, lossy_free) = (self.ingress_free(buffer), self.lossy_free());
+        let bounds = match reason {
+            DropReason::BufferFull => [
+                pool(BoundPlace::IngressPool, self.ingress, ingress_free, size.min(with_ingress)),
+                pool(BoundPlace::LossyPool, self.lossy, lossy_free, size.min(with_egress)),
+                Bound::buffer(arrival, buffer),
+            ],
+            DropReason::OverIngressLimit => {
+                let limit = self.lossy_ingress[ingress].of(ingress_free);
+                let place = BoundPlace::Ingress(arrival.ingress);
+                [Bound { place, held: in_ingress, size: with_ingress - in_ingress, limit }; 3]
+            }
+            DropReason::OverThreshold => {
+                let place = BoundPlace::Queue(arrival.queue);
+                [Bound { place, held: in_egress, size: with_egress - in_egress, limit }; 3]
+            }
+            _ => return None,
+        };
+        bounds.into_iter().find(Bound::binds)
     }
 
     /// Judges a lossless arrival whose ingress queue may hold `limit` bytes of the pool.

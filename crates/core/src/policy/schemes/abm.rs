@@ -7,8 +7,8 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
-    Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo,
+    SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion::{self, Criterion, DrainRate, Settings, Tracker};
 use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha, factor, update_interval};
@@ -191,6 +191,16 @@ impl Policy for Abm {
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let weight = self.tracker.weight(queue, tags.contains(Tags::UNSCHEDULED));
         Some(weight.of(self.remaining(buffer)))
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        let usual =
+            Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
+        usual.or_else(|| {
+            let held = buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved));
+            Bound { place: BoundPlace::SharedPool, held, size: arrival.size.into(), limit: self.pool }
+                .if_binding()
+        })
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -11,11 +11,10 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Arrival, Bound, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::parameters::factor;
-use crate::policy::parts::port_limit::rest_of_port;
-use crate::policy::parts::port_limit::within_port_limit;
+use crate::policy::parts::port_limit::{port_bound, rest_of_port, within_port_limit};
 use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
@@ -215,6 +214,10 @@ impl Policy for EnhancedDynamicThreshold {
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, _) = buffer.port_and_priority(queue);
         Some(rest_of_port(self.port_limit(port, buffer), queue, buffer))
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        port_bound(arrival, reason, self.port_limit(arrival.port, buffer), buffer)
     }
 
     /// `state`: 0 controlled, 1 uncontrolled.

@@ -14,7 +14,8 @@ use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
 use crate::flows::{FlowKey, FlowTable, ShortLimit};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape,
+    Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::parameters::refuse_beyond_buffer;
@@ -413,6 +414,18 @@ impl Policy for IntelligentBuffer {
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit(priority, buffer))
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        let usual =
+            Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
+        usual.or_else(|| {
+            let is_full = reason == DropReason::BufferFull;
+            let held = buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved));
+            let pool =
+                Bound { place: BoundPlace::SharedPool, held, size: arrival.size.into(), limit: self.pool };
+            pool.if_binding().filter(|_| is_full)
+        })
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

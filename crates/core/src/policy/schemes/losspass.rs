@@ -7,9 +7,11 @@
 
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags,
+    Verdict,
 };
 use crate::policy::parts::parameters::factor;
+use crate::policy::parts::port_limit::port_bound;
 use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
@@ -349,6 +351,17 @@ impl Policy for LossPass {
             threshold = threshold.min(limit.saturating_sub(self.large_reserve).saturating_sub(others));
         }
         Some(threshold)
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        let limit = self.port_limit(buffer);
+        if reason != DropReason::OverThreshold {
+            return port_bound(arrival, reason, limit, buffer);
+        }
+        let (held, limit) =
+            (self.small_bytes(arrival.port, buffer), limit.saturating_sub(self.large_reserve));
+        Bound { place: BoundPlace::SmallFlows(arrival.port), held, size: arrival.size.into(), limit }
+            .if_binding()
     }
 
     /// Of the queue's port.

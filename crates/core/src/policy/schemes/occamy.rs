@@ -294,6 +294,7 @@ mod tests {
             seed: 0,
             lossless: 0,
             lossless_by_port: Vec::new(),
+            foreign_ports: 0,
         };
         Occamy::new(&params, &shape)
     }

@@ -18,8 +18,8 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
-    Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo,
+    SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::parameters::alpha;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
@@ -344,6 +344,17 @@ impl Policy for PlasticinePisa {
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
         Some(self.limit(usize::from(port), usize::from(priority)))
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        let usual = Bound::buffer(arrival, buffer);
+        if reason == DropReason::BufferFull {
+            return usual.if_binding();
+        }
+        let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
+        let held = self.lengths[usize::from(arrival.queue.0)];
+        // "Higher than": at the limit there is no room for a byte.
+        Bound { place: BoundPlace::Queue(arrival.queue), held, size: arrival.size.into(), limit }.if_binding()
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -6,8 +6,8 @@
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
-    Tags, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy,
+    PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::congestion::CongestionRule;
@@ -310,6 +310,25 @@ impl Policy for Reverie {
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit_of(priority, self.lossless.is_lossless(IngressId(queue.0)), tags, buffer))
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        let size = u64::from(arrival.size);
+        match reason {
+            DropReason::BufferFull => {
+                let held = lossless::pool_occupancy(buffer);
+                let pool = Bound { place: BoundPlace::IngressPool, held, size, limit: self.pool };
+                pool.if_binding().or_else(|| Bound::buffer(arrival, buffer).if_binding())
+            }
+            DropReason::OverThreshold => {
+                let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
+                let limit = self.limit_of(arrival.priority, false, arrival.tags, buffer);
+                let held = self.filters[place].length.div_ceil(1 << 32);
+                let size = if self.departures_only { size } else { 0 };
+                Bound { place: BoundPlace::FilteredQueue(arrival.queue), held, size, limit }.if_binding()
+            }
+            _ => self.lossless.bound(arrival, reason, buffer),
+        }
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -6,7 +6,8 @@
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
-    Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
+    Tags, Verdict,
 };
 use crate::policy::parts::congestion::{
     self, Criterion, DrainRate, DrainRateSource, Length, Settings, Tracker,
@@ -181,6 +182,9 @@ impl Policy for SonicAbm {
     }
 
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        if !self.pools.lossless.is_lossless(ingress) {
+            return PauseDemand::Keep;
+        }
         // Of a packet that is not favoured: which one comes next is not known.
         let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
         self.pools.demand(ingress, limit, buffer)
@@ -189,6 +193,10 @@ impl Policy for SonicAbm {
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let lossy = self.pools.takes_lossy(queue);
         lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue, tags), buffer))
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        self.pools.bound(arrival, reason, self.drop_threshold(arrival.queue, arrival.tags), buffer)
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -5,7 +5,8 @@
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
-    Arrival, BuildError, Departure, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
+    Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
@@ -150,6 +151,10 @@ impl Policy for SonicDt {
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let lossy = self.pools.takes_lossy(queue);
         lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue), buffer))
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        self.pools.bound(arrival, reason, self.drop_threshold(arrival.queue), buffer)
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -2,9 +2,9 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
-use crate::policy::parts::port_limit::rest_of_port;
+use crate::policy::parts::port_limit::{port_bound, rest_of_port};
 
 /// Registry entry.
 pub(super) static COMPLETE_PARTITIONING: PolicyInfo = PolicyInfo {
@@ -67,6 +67,13 @@ impl Policy for StaticPartition {
             Verdict::Admit(Account::Shared)
         } else {
             Verdict::Drop(reason)
+        }
+    }
+
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        match self.part {
+            Part::Queue => Bound::usual(arrival, reason, Some(self.limit), buffer),
+            Part::Port => port_bound(arrival, reason, self.limit, buffer),
         }
     }
 

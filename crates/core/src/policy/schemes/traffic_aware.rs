@@ -10,11 +10,10 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Arrival, Bound, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::parameters::factor;
-use crate::policy::parts::port_limit::rest_of_port;
-use crate::policy::parts::port_limit::within_port_limit;
+use crate::policy::parts::port_limit::{port_bound, rest_of_port, within_port_limit};
 use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 
@@ -345,6 +344,10 @@ impl Policy for TrafficAware {
         Some(rest_of_port(self.port_limit(port, buffer), queue, buffer))
     }
 
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        port_bound(arrival, reason, self.port_limit(arrival.port, buffer), buffer)
+    }
+
     /// `state`: 0 normal, 1 absorption, 2 evacuation.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (index, _) = buffer.port_and_priority(queue);
@@ -378,6 +381,7 @@ mod tests {
             seed: 0,
             lossless: 0,
             lossless_by_port: Vec::new(),
+            foreign_ports: 0,
         }
     }
 

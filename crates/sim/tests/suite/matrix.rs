@@ -1,0 +1,167 @@
+//! Every policy with every option of a chip, scheduler and kind of traffic, for a millisecond, with every identity
+//! checked after every event. And every comparison that an explanation of a loss prints is evaluated.
+
+use crate::support::{Lab, Rows};
+use bufferlab_core::{POLICIES, PolicyInfo};
+use bufferlab_metrics::{Explanation, RunSink};
+use bufferlab_scenario::Scenario;
+use bufferlab_sim::{ExplainRequest, Simulation};
+
+/// What a chip may have, one line of `[switch.hardware]` each.
+const HARDWARE: [&str; 8] = [
+    "",
+    "cell = \"208 B\"",
+    "slices = 2",
+    "queue_reserve = \"3 KB\"",
+    "port_reserve = \"5 KB\"",
+    "port_limit = \"40 KB\"",
+    "threshold_refresh = \"2 us\"",
+    "cell = \"208 B\"\nslices = 3\nqueue_reserve = \"2 KB\"\nthreshold_refresh = \"1 us\"\nquantised_alpha = true",
+];
+const SCHEDULERS: [&str; 3] = ["fifo", "round_robin", "strict_priority"];
+/// Losses of each run that are explained.
+const EXPLAINED: u64 = 400;
+
+/// Explanations beside the usual rows.
+#[derive(Default)]
+struct Explained(Vec<Explanation>);
+
+impl RunSink for Explained {
+    fn explanation(&mut self, row: &Explanation) -> std::io::Result<()> {
+        self.0.push(row.clone());
+        Ok(())
+    }
+}
+
+/// Two hosts overload a third with lossy packets, a burst comes to a fourth, and TCP flows to both; lossless, if wanted,
+/// against one of the overloads.
+fn scenario(info: &PolicyInfo, hardware: &str, scheduler: &str, lossless: bool) -> Scenario {
+    // Too little headroom, so that lossless packets are lost, too.
+    let policy = if lossless {
+        format!("{{ name = \"{}\", headroom = \"3 KB\" }}", info.name)
+    } else {
+        format!("\"{}\"", info.name)
+    };
+    let pfc = if lossless { "[switch.pfc]\npriorities = [1]\n" } else { "" };
+    let switch = format!(
+        "buffer = \"120 KB\"\nqueues_per_port = 2\nscheduler = \"{scheduler}\"\npolicy = {policy}\n{pfc}[switch.hardware]\n{hardware}"
+    );
+    let lossy =
+        "congestion_control = \"none\"\nrate = \"9 Gb/s\"\nsegment_bytes = \"1446 B\"\ndata_priority = 0";
+    let other = lossy.replace("data_priority = 0", "data_priority = 1");
+    Lab::new(
+        "kind = \"single_switch\"\nhosts = 6\nrate = \"10 Gb/s\"\nuplink_rate = \"40 Gb/s\"\ndelay = \"1 us\"",
+        &switch,
+        lossy,
+    )
+    .transport(&other)
+    .transport("congestion_control = \"newreno\"\ninitial_window = 40\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"")
+    .times("600 us", "3 ms")
+    .workloads(
+        "[[workload]]\nkind = \"bursts\"\nclass = \"overload\"\ntransport = \"t0\"\nbursts = [\n\
+         { src = \"h0\", dst = \"h2\", start = \"0 s\", duration = \"300 us\" },\n\
+         { src = \"h1\", dst = \"h2\", start = \"0 s\", duration = \"300 us\" },\n\
+         { src = \"h4\", dst = \"h3\", start = \"80 us\", duration = \"200 us\" },\n]\n\
+         [[workload]]\nkind = \"bursts\"\nclass = \"other\"\ntransport = \"t1\"\nbursts = [\n\
+         { src = \"h5\", dst = \"h2\", start = \"0 s\", duration = \"300 us\" },\n\
+         { src = \"h0\", dst = \"h3\", start = \"0 s\", duration = \"300 us\" },\n]\n\
+         [[workload]]\nkind = \"incast\"\ntransport = \"t2\"\nrequest = \"200 KB\"\nfan_in = 5\nqueries_per_second_per_host = 3000.0\n",
+    )
+}
+
+/// The numbers of `because`, in their order.
+fn numbers(text: &str) -> Vec<u64> {
+    let bytes = text.split_whitespace().zip(text.split_whitespace().skip(1)).filter(|(_, unit)| {
+        let unit = unit.trim_end_matches([',', ';']);
+        unit == "B"
+    });
+    bytes.filter_map(|(number, _)| number.parse().ok()).collect()
+}
+
+/// Evaluates the comparison of a refusal; whether there is one.
+fn holds(row: &Explanation) -> bool {
+    let text = row.because();
+    match (numbers(&text)[..].as_ref(), text.contains(" + packet ")) {
+        ([held, size, with, limit], true) => {
+            assert_eq!(held + size, *with, "{text}");
+            assert!(with > limit, "{} at {} ns: {text}", row.policy, row.time_ns);
+            true
+        }
+        ([held, limit], false) if row.bound.is_some() => {
+            assert!(held > limit, "{} at {} ns: {text}", row.policy, row.time_ns);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Reasons that follow from a comparison.
+const COMPARED: [&str; 5] =
+    ["buffer-full", "over-threshold", "over-port-limit", "over-ingress-limit", "headroom-full"];
+
+#[test]
+fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
+    let mut evaluated = 0_u32;
+    let mut reasons: Vec<&str> = Vec::new();
+    for info in POLICIES {
+        let pausing = info.params.iter().any(|param| param.name == "headroom");
+        for (number, hardware) in HARDWARE.into_iter().enumerate() {
+            // A memory in slices cannot pause.
+            let lossless = [false, true]
+                .into_iter()
+                .filter(|lossless| !lossless || pausing && !hardware.contains("slices"));
+            for lossless in lossless {
+                let scheduler = SCHEDULERS[number % SCHEDULERS.len()];
+                let scenario = scenario(info, hardware, scheduler, lossless);
+                let mut simulation = Simulation::new(&scenario)
+                    .unwrap_or_else(|error| panic!("{} with {hardware}: {error}", info.name));
+                simulation.set_verify(true);
+                simulation.explain(ExplainRequest::losses(EXPLAINED));
+                let mut found = Explained::default();
+                simulation
+                    .run(&mut found, &mut |_| ())
+                    .unwrap_or_else(|error| panic!("{} with {hardware}: {error}", info.name));
+                for row in &found.0 {
+                    let compared = holds(row);
+                    assert!(
+                        compared || row.event != "drop" || !COMPARED.contains(&row.reason),
+                        "{} with {hardware}: no comparison behind {}: {}",
+                        info.name,
+                        row.reason,
+                        row.because()
+                    );
+                    evaluated += u32::from(compared);
+                    if !reasons.contains(&row.reason) {
+                        reasons.push(row.reason);
+                    }
+                }
+            }
+        }
+    }
+    assert!(evaluated > 10_000, "{evaluated} comparisons");
+    for reason in COMPARED {
+        // Lossy ingress limits bind by profile only.
+        assert!(
+            reasons.contains(&reason) || reason == "over-ingress-limit",
+            "{reason} never bound: {reasons:?}"
+        );
+    }
+}
+
+/// The same, without explanations, run twice: nothing differs.
+#[test]
+fn explanations_change_nothing() {
+    for info in POLICIES {
+        let scenario = scenario(info, HARDWARE[7], "round_robin", false);
+        let run = |explain: bool| {
+            let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
+            if explain {
+                simulation.explain(ExplainRequest::losses(EXPLAINED));
+            }
+            let mut rows = Rows::default();
+            rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|error| panic!("{error}"));
+            rows
+        };
+        assert_eq!(run(true), run(false), "{}", info.name);
+    }
+}
