@@ -1,7 +1,7 @@
 //! The registry of topologies.
 
 use crate::Topology;
-use crate::kinds::{dumbbell, fat_tree, graph, leaf_spine, single_switch};
+use crate::kinds;
 use bufferlab_params::{Faults, ParamInfo, Params, RegisterError, Registry, entry};
 use std::fmt;
 
@@ -39,8 +39,13 @@ impl fmt::Debug for TopologyInfo {
 }
 
 /// Every topology, in the order of documentation.
-pub static TOPOLOGIES: Registry<TopologyInfo> =
-    Registry::new(&[&single_switch::INFO, &dumbbell::INFO, &leaf_spine::INFO, &fat_tree::INFO, &graph::INFO]);
+pub static TOPOLOGIES: Registry<TopologyInfo> = Registry::new(&[
+    &kinds::single_switch::INFO,
+    &kinds::dumbbell::INFO,
+    &kinds::leaf_spine::INFO,
+    &kinds::fat_tree::INFO,
+    &kinds::graph::INFO,
+]);
 
 /// Keys of `[topology]` that every kind has.
 const COMMON: &[&str] = &["multipath", "change", "route"];

@@ -1,7 +1,7 @@
 //! What a workload is to scenarios and to drivers, and the registry of kinds.
 
 use crate::context::WorkloadContext;
-use crate::kinds::{bursts, flow_list, incast, multi_get, on_off, poisson, trace};
+use crate::kinds;
 use crate::traffic::TrafficBuilder;
 use crate::{BUILTIN_SIZES, SourceError};
 use bufferlab_params::{Faults, ParamInfo, ParamKind, Params, RegisterError, Registry, Word, entry};
@@ -81,13 +81,13 @@ impl fmt::Debug for WorkloadInfo {
 
 /// Every kind of workload, in the order of documentation.
 pub static WORKLOADS: Registry<WorkloadInfo> = Registry::new(&[
-    &poisson::INFO,
-    &incast::INFO,
-    &multi_get::INFO,
-    &on_off::INFO,
-    &bursts::INFO,
-    &trace::INFO,
-    &flow_list::INFO,
+    &kinds::poisson::INFO,
+    &kinds::incast::INFO,
+    &kinds::multi_get::INFO,
+    &kinds::on_off::INFO,
+    &kinds::bursts::INFO,
+    &kinds::trace::INFO,
+    &kinds::flow_list::INFO,
 ]);
 
 /// Keys of `[[workload]]` that every kind has.

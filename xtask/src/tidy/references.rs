@@ -16,7 +16,7 @@ const ENDINGS: &[&str] = &[
     "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
 ];
 
-/// Paths that texts make up: what the walk-through of CONTRIBUTING creates, and a misspelling that a test answers.
+/// Paths that texts make up: what the walk-throughs of CONTRIBUTING create, and a misspelling that a test answers.
 const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
     "docs/policies/toy-quota.md",
@@ -24,6 +24,10 @@ const MADE_UP: &[&str] = &[
     "crates/transport/src/congestion/toy_aimd.rs",
     "testdata/congestion/toy-aimd.toml",
     "crates/theory/src/calculators/toy_split.rs",
+    "crates/workload/src/kinds/toy_pulses.rs",
+    "scenarios/toy-pulses.toml",
+    "crates/topology/src/kinds/toy_ring.rs",
+    "scenarios/toy-ring.toml",
     "scenarios/star-incas.toml",
 ];
 

@@ -1,20 +1,45 @@
-//! Does the walk-through "Add a policy" in CONTRIBUTING.md work, followed to the letter?
+//! Do the walk-throughs in CONTRIBUTING.md work, followed to the letter?
 //!
-//! Three instructions, each a bold line of its own with a fenced block below it, are what a reader sees and what this
-//! test does, in a copy of the repository:
+//! Every section `## Add a …` with steps is followed, all of them in one copy of the repository, so that it is built
+//! once. Five instructions, each a bold line of its own with a fenced block below it, are what a reader sees and what
+//! this test does:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
 //! **In `path`, below the line `text`, add:**          the one line that says `text` is followed by the block
 //! **Run:**                                            the shell, at the root, succeeds with every line of the block
+//! **Now `path` contains:**                            each line of the block is a part of the file
+//! **To see it fail, in `path` write `new` for `old`; it says `text`:**
+//!                                                     the block fails and prints `text`, which names what was added
 //! ```
+//!
+//! The first sentence of a section says how much is added, and is counted: source files, lines in the registry, files
+//! of vectors, pages, scenarios.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The copy's own profile: nobody debugs it, and libraries are built more often than they run.
-const QUICK_BUILD: &str = "\n[profile.dev]\ndebug = false\n[profile.dev.package.\"*\"]\nopt-level = 0\n";
+/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs.
+const QUICK_BUILD: &str = r#"
+[profile.dev]
+debug = false
+opt-level = 0
+[profile.dev.package."*"]
+opt-level = 0
+[profile.dev.package.bufferlab-sim]
+opt-level = 0
+[profile.dev.package.bufferlab-params]
+opt-level = 1
+[profile.dev.package.bufferlab-units]
+opt-level = 1
+[profile.dev.package.bufferlab-conformance]
+opt-level = 1
+[profile.dev.package.bufferlab-core]
+opt-level = 2
+[profile.dev.package.bufferlab-transport]
+opt-level = 2
+"#;
 
 /// Path relative to the root, content.
 type Files = BTreeMap<String, Vec<u8>>;
@@ -24,53 +49,158 @@ enum Instruction {
     Create { path: String },
     Insert { path: String, below: String },
     Run,
+    Expect { path: String },
+    Mistake { path: String, new: String, old: String, says: String },
 }
 
 /// An instruction with its block and its line in the page.
 type Step = (usize, Instruction, String);
 
-fn instruction(line: &str) -> Option<Instruction> {
-    if line == "**Run:**" {
-        return Some(Instruction::Run);
-    }
-    if let Some(path) = line.strip_prefix("**Create `").and_then(|rest| rest.strip_suffix("`:**")) {
-        return Some(Instruction::Create { path: path.to_owned() });
-    }
-    let (path, below) =
-        line.strip_prefix("**In `")?.strip_suffix("`, add:**")?.split_once("`, below the line `")?;
-    Some(Instruction::Insert { path: path.to_owned(), below: below.to_owned() })
+/// A section with steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct WalkThrough {
+    /// "a policy".
+    subject: String,
+    /// The first sentence.
+    promise: String,
+    steps: Vec<Step>,
 }
 
-/// The steps of the section `## Add a policy`.
-fn walk_through(page: &str) -> Result<Vec<Step>, String> {
+fn instruction(line: &str) -> Option<Instruction> {
+    let owned = str::to_owned;
+    let line = line.strip_prefix("**")?.strip_suffix(":**")?;
+    if line == "Run" {
+        return Some(Instruction::Run);
+    }
+    if let Some(path) = line.strip_prefix("Create `").and_then(|rest| rest.strip_suffix('`')) {
+        return Some(Instruction::Create { path: owned(path) });
+    }
+    if let Some(path) = line.strip_prefix("Now `").and_then(|rest| rest.strip_suffix("` contains")) {
+        return Some(Instruction::Expect { path: owned(path) });
+    }
+    if let Some(rest) = line.strip_prefix("To see it fail, in `") {
+        let (path, rest) = rest.split_once("` write `")?;
+        let (new, rest) = rest.split_once("` for `")?;
+        let (old, says) = rest.split_once("`; it says ")?;
+        // A text with backticks stands between two of them.
+        let says = says.trim_matches(['`', ' ']);
+        return Some(Instruction::Mistake {
+            path: owned(path),
+            new: owned(new),
+            old: owned(old),
+            says: owned(says),
+        });
+    }
+    let (path, below) =
+        line.strip_prefix("In `")?.strip_suffix("`, add")?.split_once("`, below the line `")?;
+    Some(Instruction::Insert { path: owned(path), below: owned(below) })
+}
+
+/// Every section `## Add a …` that has steps.
+fn walk_throughs(page: &str) -> Result<Vec<WalkThrough>, String> {
     let mut lines = page.lines().enumerate().map(|(index, line)| (index + 1, line)).peekable();
-    lines.by_ref().find(|(_, line)| *line == "## Add a policy").ok_or("the section is missing")?;
-    let mut steps = Vec::new();
-    let mut pending = None;
-    while let Some((number, line)) = lines.next_if(|(_, line)| !line.starts_with("## ")) {
-        if line.starts_with("```") {
-            let (at, what) =
-                pending.take().ok_or(format!("line {number}: a block without an instruction"))?;
-            let mut block = String::new();
-            loop {
-                match lines.next().ok_or(format!("line {number}: a block without an end"))? {
-                    (_, "```") => break,
-                    (_, text) => block.extend([text, "\n"]),
+    let mut found = Vec::new();
+    while let Some((_, line)) = lines.next() {
+        let Some(subject) = line.strip_prefix("## Add ") else { continue };
+        let (mut steps, mut pending, mut promise) = (Vec::new(), None, String::new());
+        while let Some((number, line)) = lines.next_if(|(_, line)| !line.starts_with("## ")) {
+            if line.starts_with("```") {
+                let mut block = String::new();
+                loop {
+                    match lines.next().ok_or(format!("line {number}: a block without an end"))? {
+                        (_, "```") => break,
+                        (_, text) => block.extend([text, "\n"]),
+                    }
                 }
+                // A section without steps may show what it likes.
+                match pending.take() {
+                    Some((at, what)) => steps.push((at, what, block)),
+                    None if steps.is_empty() => {}
+                    None => return Err(format!("line {number}: a block without an instruction")),
+                }
+            } else if line.starts_with("**") {
+                let what = instruction(line).ok_or(format!("line {number}: no instruction: {line}"))?;
+                pending = Some((number, what));
+            } else if !line.is_empty() && pending.is_some() {
+                return Err(format!("line {number}: the instruction above has no block"));
+            } else if !line.is_empty() && promise.is_empty() {
+                promise = line.split_once(". ").map_or(line, |(sentence, _)| sentence).to_owned();
             }
-            steps.push((at, what, block));
-        } else if line.starts_with("**") {
-            let what = instruction(line).ok_or(format!("line {number}: no instruction: {line}"))?;
-            pending = Some((number, what));
-        } else if !line.is_empty() && pending.is_some() {
-            return Err(format!("line {number}: the instruction above has no block"));
+        }
+        if pending.is_some() {
+            return Err(format!("\"Add {subject}\" ends with an instruction"));
+        }
+        if !steps.is_empty() {
+            found.push(WalkThrough { subject: subject.to_owned(), promise, steps });
         }
     }
-    if pending.is_some() || steps.is_empty() {
-        Err("an instruction is missing".to_owned())
-    } else {
-        Ok(steps)
+    if found.is_empty() { Err("there is no walk-through".to_owned()) } else { Ok(found) }
+}
+
+/// What a walk-through adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    sources: usize,
+    /// Lines added to existing sources, comments not counted.
+    lines: usize,
+    vectors: usize,
+    pages: usize,
+    scenarios: usize,
+}
+
+impl WalkThrough {
+    fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for (_, what, block) in &self.steps {
+            match what {
+                Instruction::Create { path } if path.ends_with(".rs") => tally.sources += 1,
+                Instruction::Create { path } if path.starts_with("testdata/") => tally.vectors += 1,
+                Instruction::Create { path } if path.starts_with("docs/") => tally.pages += 1,
+                Instruction::Create { path } if path.starts_with("scenarios/") => tally.scenarios += 1,
+                Instruction::Create { path } => panic!("{path}: of what kind is this file?"),
+                Instruction::Insert { path, .. } if path.ends_with(".rs") => {
+                    tally.lines += block.lines().filter(|line| !line.trim_start().starts_with("//")).count();
+                }
+                _ => {}
+            }
+        }
+        tally
     }
+
+    /// What the thing that is added is called in sources: the file's name, or that of the first field.
+    fn name(&self) -> String {
+        let created = self.steps.iter().find_map(|(_, what, _)| match what {
+            Instruction::Create { path } => path.strip_suffix(".rs")?.rsplit('/').next(),
+            _ => None,
+        });
+        let field = || {
+            let blocks = self.steps.iter().flat_map(|(_, _, block)| block.lines());
+            blocks
+                .filter_map(|line| line.trim().split_once(':'))
+                .map(|(field, _)| field)
+                .find(|field| field.starts_with("toy_"))
+        };
+        created.or_else(field).expect("it adds something with a name").to_owned()
+    }
+}
+
+/// "one source file", "two lines": how a sentence says what is added; of what is not added, the word alone.
+fn in_words(tally: &Tally) -> Vec<(usize, String)> {
+    let some = |count: usize, one: &str, many: &str| {
+        let words = match count {
+            0 => one.to_owned(),
+            1 => format!("one {one}"),
+            _ => format!("{} {many}", ["two", "three", "four"][count - 2]),
+        };
+        (count, words)
+    };
+    vec![
+        some(tally.sources, "source file", "source files"),
+        some(tally.lines, "line", "lines"),
+        some(tally.vectors, "file of vectors", "files of vectors"),
+        some(tally.pages, "page", "pages"),
+        some(tally.scenarios, "scenario", "scenarios"),
+    ]
 }
 
 /// Applies a step that changes files.
@@ -91,7 +221,7 @@ fn apply(files: &mut Files, what: &Instruction, block: &str) -> Result<(), Strin
             files.insert(path.clone(), old.lines().map(line).collect::<String>().into());
             Ok(())
         }
-        Instruction::Run => Ok(()),
+        Instruction::Run | Instruction::Expect { .. } | Instruction::Mistake { .. } => Ok(()),
     }
 }
 
@@ -143,84 +273,192 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
-/// Runs `script` in the copy, without network; its output, and whether it succeeded.
-fn shell(folder: &Path, script: &str) -> (bool, String) {
-    let mut command = Command::new("sh");
-    command.args(["-ec", script]).current_dir(folder.join("repository"));
-    command.env("CARGO_TARGET_DIR", folder.join("target")).env("CARGO_NET_OFFLINE", "true");
-    command.env_remove("UPDATE_DOCS");
-    let result = command.output().expect("a shell");
-    let output = [result.stdout, result.stderr].concat();
-    (result.status.success(), String::from_utf8_lossy(&output).into_owned())
+/// The repository after all walk-throughs.
+struct Copy {
+    folder: PathBuf,
+    files: Files,
+}
+
+impl Copy {
+    /// Applies every step that changes files.
+    fn new(walks: &[WalkThrough]) -> Self {
+        let mut files = repository();
+        for (line, what, block) in walks.iter().flat_map(|walk| &walk.steps) {
+            apply(&mut files, what, block).unwrap_or_else(|why| panic!("CONTRIBUTING.md:{line}: {why}"));
+        }
+        files.entry(".cargo/config.toml".to_owned()).or_default().extend(QUICK_BUILD.bytes());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
+        synchronise(&folder.join("repository"), &files);
+        Self { folder, files }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.join("repository").join(path)
+    }
+
+    fn read(&self, path: &str) -> String {
+        let content = std::fs::read(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        String::from_utf8_lossy(&content).into_owned()
+    }
+
+    /// Runs `script` at the root, without network; its output, and whether it succeeded.
+    fn shell(&self, script: &str) -> (bool, String) {
+        let mut command = Command::new("sh");
+        command.args(["-ec", script]).current_dir(self.folder.join("repository"));
+        command.env("CARGO_TARGET_DIR", self.folder.join("target")).env("CARGO_NET_OFFLINE", "true");
+        command.env_remove("UPDATE_DOCS");
+        let result = command.output().expect("a shell");
+        let output = [result.stdout, result.stderr].concat();
+        (result.status.success(), String::from_utf8_lossy(&output).into_owned())
+    }
+
+    /// Runs what all walk-throughs want to be run, each command once; the output.
+    fn run(&self, walks: &[WalkThrough]) -> String {
+        let (mut done, mut output) = (Vec::new(), String::new());
+        for (at, _, block) in
+            walks.iter().flat_map(|walk| &walk.steps).filter(|step| step.1 == Instruction::Run)
+        {
+            for command in block.lines() {
+                if done.contains(&command) {
+                    continue;
+                }
+                done.push(command);
+                let start = std::time::Instant::now();
+                let (succeeded, text) = self.shell(command);
+                assert!(succeeded, "CONTRIBUTING.md:{at}: this fails:\n{command}\n{text}");
+                eprintln!("{:6.1} s  {command}", start.elapsed().as_secs_f64());
+                output += &text;
+            }
+        }
+        output
+    }
+
+    /// A mistake in what was added is found, and said to be one of that thing.
+    fn check_mistakes(&self, walk: &WalkThrough) {
+        let mut count = 0;
+        for (at, what, block) in &walk.steps {
+            let Instruction::Mistake { path, new, old, says } = what else { continue };
+            let is_named = says.replace('-', "_").contains(&walk.name());
+            assert!(is_named, "CONTRIBUTING.md:{at}: \"{says}\" does not name {}", walk.name());
+            let right = self.read(path);
+            assert_eq!(right.matches(old.as_str()).count(), 1, "CONTRIBUTING.md:{at}: {old} in {path}");
+            std::fs::write(self.path(path), right.replace(old.as_str(), new)).expect("writable");
+            let start = std::time::Instant::now();
+            let (succeeded, text) = self.shell(block);
+            std::fs::write(self.path(path), right).expect("writable");
+            assert!(!succeeded, "CONTRIBUTING.md:{at}: the mistake is not found:\n{block}\n{text}");
+            assert!(text.contains(says), "CONTRIBUTING.md:{at}: {block} does not say {says}:\n{text}");
+            eprintln!("{:6.1} s  mistake in {path}", start.elapsed().as_secs_f64());
+            count += 1;
+        }
+        assert!(count > 0, "\"Add {}\" shows no mistake that is found", walk.subject);
+    }
+}
+
+/// What CONTRIBUTING.md has today; more are followed without a change here.
+const SUBJECTS: &[&str] =
+    &["a policy", "a congestion control", "a calculator", "a workload", "a topology", "a column"];
+
+fn page() -> Vec<WalkThrough> {
+    let page = std::fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the page exists");
+    walk_throughs(&page).unwrap_or_else(|why| panic!("CONTRIBUTING.md: {why}"))
 }
 
 #[test]
-fn the_walk_through_adds_a_policy() {
-    let page = std::fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the page exists");
-    let steps = walk_through(&page).unwrap_or_else(|why| panic!("CONTRIBUTING.md: {why}"));
-    let mut files = repository();
-    for (line, what, block) in &steps {
-        apply(&mut files, what, block).unwrap_or_else(|why| panic!("CONTRIBUTING.md:{line}: {why}"));
+fn a_walk_through_adds_what_its_first_sentence_says() {
+    let walks = page();
+    for subject in SUBJECTS {
+        assert!(walks.iter().any(|walk| walk.subject == *subject), "\"Add {subject}\" has no steps");
     }
-    files.entry(".cargo/config.toml".to_owned()).or_default().extend(QUICK_BUILD.bytes());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
-    let copy = folder.join("repository");
-    synchronise(&copy, &files);
-    let mut output = String::new();
-    for (line, _, block) in steps.iter().filter(|step| step.1 == Instruction::Run) {
-        let (succeeded, text) = shell(&folder, block);
-        assert!(succeeded, "CONTRIBUTING.md:{line}: this fails:\n{block}\n{text}");
-        output += &text;
+    for walk in walks {
+        let tally = walk.tally();
+        for (count, words) in in_words(&tally) {
+            let is_said = walk.promise.contains(&words);
+            assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
+        }
+        assert!(tally.sources <= 1 && tally.lines <= 2, "{}: {tally:?} is too much work", walk.subject);
     }
-    let read = |path: &str| std::fs::read_to_string(copy.join(path)).expect(path);
+}
 
-    // The source is as good as ours: no warning, nothing to format.
-    let source = "crates/core/src/policy/schemes/toy_quota.rs";
-    assert!(!output.contains(&format!("{source}:")), "the compiler has something to say:\n{output}");
-    assert_eq!(read(source).as_bytes(), files[source], "cargo fmt changes {source}");
-
-    // The registry knows the policy, and what is derived from the registry shows it.
-    for (path, text) in [
-        ("docs/policies/toy-quota.md", "Name `toy-quota` (also `queue-quota`)."),
-        ("docs/policies/toy-quota.md", "| `share` | a number from 0 to 1 | `0.5` |"),
-        ("docs/policies/README.md", "| [`toy-quota`](toy-quota.md) | Toy Quota |"),
-        ("docs/scenario.schema.json", "\"toy-quota\""),
-        ("docs/scenarios.md", "**`toy-quota`** (also `queue-quota`)"),
-    ] {
-        assert!(read(path).contains(text), "{path} does not contain {text}");
+#[test]
+fn the_walk_throughs_work() {
+    let walks = page();
+    let copy = Copy::new(&walks);
+    let output = copy.run(&walks);
+    for (line, what, block) in walks.iter().flat_map(|walk| &walk.steps) {
+        match what {
+            // The source is as good as ours: no warning, nothing to format.
+            Instruction::Create { path } if path.ends_with(".rs") => {
+                let is_blamed = output.contains(&format!("{path}:"));
+                assert!(!is_blamed, "the compiler has something to say of {path}:\n{output}");
+                assert_eq!(copy.read(path).as_bytes(), copy.files[path], "cargo fmt changes {path}");
+            }
+            // The registry knows it, and what is derived from the registry shows it.
+            Instruction::Expect { path } => {
+                let text = copy.read(path);
+                for part in block.lines() {
+                    assert!(text.contains(part), "CONTRIBUTING.md:{line}: {path} does not contain {part}");
+                }
+            }
+            _ => {}
+        }
     }
-
-    // Its vectors were played: a wrong one fails.
-    assert!(output.contains("every_registered_policy_gives_the_verdicts_of_its_vectors ... ok"), "{output}");
-    let vectors = "testdata/policy/toy-quota.toml";
-    let wrong = read(vectors).replace("thresholds = [15, 15]", "thresholds = [15, 16]");
-    assert_ne!(wrong, read(vectors));
-    std::fs::write(copy.join(vectors), wrong).expect("writable");
-    let (succeeded, text) = shell(&folder, "cargo test -p bufferlab-conformance --test suite vectors::");
-    assert!(
-        !succeeded && text.contains("threshold of queue 1: expected 16 B"),
-        "a wrong vector passes:\n{text}"
-    );
+    // The last one first: what depends on others is broken before they are.
+    walks.iter().rev().for_each(|walk| copy.check_mistakes(walk));
 }
 
 #[test]
 fn a_walk_through_that_cannot_be_followed_is_refused() {
-    let page =
-        |body: &str| walk_through(&format!("# Title\n## Add a policy\n{body}\n## Next\n**Nothing**\n"));
-    let good = page("Text.\n\n**In `a.rs`, below the line `mod x;`, add:**\n\n```rust\nmod y;\n```\n");
+    let page = |body: &str| walk_throughs(&format!("# Title\n## Add a toy\n{body}\n## Next\n**Nothing**\n"));
+    let steps = |body: &str| page(body).map(|mut walks| walks.remove(0).steps);
+    let good =
+        "A toy is easy. Text.\n\n**In `a.rs`, below the line `mod x;`, add:**\n\n```rust\nmod y;\n```\n";
     let insert = Instruction::Insert { path: "a.rs".to_owned(), below: "mod x;".to_owned() };
-    assert_eq!(good, Ok(vec![(5, insert, "mod y;\n".to_owned())]));
+    assert_eq!(steps(good), Ok(vec![(5, insert, "mod y;\n".to_owned())]));
+    assert_eq!(page(good).expect("good")[0].promise, "A toy is easy");
+    let run = "**Run:**\n```sh\ntrue\n```\n";
     for (body, message) in [
-        ("", "an instruction is missing"),
-        ("**Run:**", "an instruction is missing"),
-        ("**Run it:**\n```sh\ntrue\n```", "line 3: no instruction: **Run it:**"),
-        ("```sh\ntrue\n```", "line 3: a block without an instruction"),
-        ("**Run:**\ntext\n```sh\ntrue\n```", "line 4: the instruction above has no block"),
-        ("**Run:**\n```sh\ntrue", "line 4: a block without an end"),
+        ("".to_owned(), "there is no walk-through"),
+        ("```sh\ntrue\n```".to_owned(), "there is no walk-through"),
+        ("**Run:**".to_owned(), "\"Add a toy\" ends with an instruction"),
+        ("**Run it:**\n```sh\ntrue\n```".to_owned(), "line 3: no instruction: **Run it:**"),
+        (format!("{run}```sh\ntrue\n```"), "line 7: a block without an instruction"),
+        ("**Run:**\ntext\n```sh\ntrue\n```".to_owned(), "line 4: the instruction above has no block"),
+        ("**Run:**\n```sh\ntrue".to_owned(), "line 4: a block without an end"),
     ] {
-        assert_eq!(page(body), Err(message.to_owned()));
+        assert_eq!(page(&body), Err(message.to_owned()));
     }
-    assert!(walk_through("# Title\n").is_err());
+    assert!(walk_throughs("# Title\n").is_err());
+}
+
+#[test]
+fn a_mistake_that_a_reader_is_told_to_make_is_understood() {
+    let says = |text: &str| match instruction(&format!(
+        "**To see it fail, in `a` write `x` for `y`; it says {text}:**"
+    )) {
+        Some(Instruction::Mistake { path, new, old, says }) => [path, new, old, says].join("|"),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(says("`no`"), "a|x|y|no");
+    assert_eq!(says("``missing `toy` ``"), "a|x|y|missing `toy");
+}
+
+#[test]
+fn what_is_added_is_counted_without_comments() {
+    let step = |what: Instruction, block: &str| (1, what, block.to_owned());
+    let create = |path: &str| Instruction::Create { path: path.to_owned() };
+    let insert = Instruction::Insert { path: "a.rs".to_owned(), below: String::new() };
+    let steps = vec![
+        step(create("crates/a/src/toy_thing.rs"), "fn f() {}\n"),
+        step(insert, "    /// Text.\n    toy: u64,\n"),
+        step(create("testdata/a/toy.toml"), ""),
+    ];
+    let walk = WalkThrough { subject: String::new(), promise: String::new(), steps };
+    let tally = Tally { sources: 1, lines: 1, vectors: 1, ..Tally::default() };
+    assert_eq!((walk.tally(), walk.name().as_str()), (tally, "toy_thing"));
+    let said: Vec<_> =
+        in_words(&tally).into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
+    assert_eq!(said, ["one source file", "one line", "one file of vectors"]);
 }
 
 #[test]
