@@ -16,10 +16,12 @@ from __future__ import annotations
 from . import _bufferlab, plot, theory
 from ._toml import Value
 from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
+from .congestion import Ack, CongestionControl, Hop, Path, Window, own_congestion_controls
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
     ConformanceError,
+    ControlError,
     DomainError,
     MissingExtraError,
     PolicyError,
@@ -28,6 +30,7 @@ from .exceptions import (
     RunError,
     ScenarioError,
     SweepError,
+    WorkloadError,
 )
 from .explanations import explain
 from .policy import (
@@ -52,9 +55,11 @@ from .runs import Metric, Run, Summary, run
 from .scenario import Scenario, schema
 from .sweeps import Sweep, sweep
 from .table import Table
+from .workload import Flow, Network, Workload, own_workloads
 from .tuning import Confirmation, OneOf, Proposal, Real, Tuning, Whole, tune
 
 __all__ = [
+    "Ack",
     "Arrival",
     "Buffer",
     "BufferlabError",
@@ -66,15 +71,21 @@ __all__ = [
     "Confirmation",
     "Conformance",
     "ConformanceError",
+    "CongestionControl",
+    "ControlError",
     "Departure",
     "DomainError",
     "Estimate",
     "Experiment",
+    "Flow",
+    "Hop",
     "JudgedClaim",
     "Metric",
     "MissingExtraError",
+    "Network",
     "OneOf",
     "Parameter",
+    "Path",
     "Policy",
     "PolicyError",
     "PolicyInfo",
@@ -99,13 +110,18 @@ __all__ = [
     "Verdict",
     "Weight",
     "Whole",
+    "Window",
+    "Workload",
+    "WorkloadError",
     "__commit__",
     "__version__",
     "compare",
     "experiments",
     "explain",
     "conformance",
+    "own_congestion_controls",
     "own_policies",
+    "own_workloads",
     "param",
     "plot",
     "policies",

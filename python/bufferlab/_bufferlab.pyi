@@ -8,14 +8,18 @@ from typing import Any, ClassVar, Literal, final
 from .exceptions import BufferlabError
 
 __all__ = [
+    "Ack",
     "Arrival",
     "Buffer",
     "Departure",
+    "Flow",
+    "Hop",
     "Loaded",
     "PolicyInfo",
     "SweepPlan",
     "Verdict",
     "Weight",
+    "Window",
     "calculate",
     "check_policy",
     "estimate",
@@ -26,7 +30,9 @@ __all__ = [
     "plan",
     "policies",
     "quantity",
+    "register_congestion_control",
     "register_policy",
+    "register_workload",
     "report",
     "reproduce",
     "run_trial",
@@ -72,6 +78,10 @@ class Loaded:
     def policy(self) -> str: ...
     @property
     def policies(self) -> list[str]: ...
+    @property
+    def congestion_controls(self) -> list[str]: ...
+    @property
+    def workloads(self) -> list[str]: ...
     @property
     def resolved(self) -> str: ...
     @property
@@ -172,6 +182,66 @@ class Weight:
     def __float__(self) -> float: ...
 
 @final
+class Window:
+    size: float
+    slow_start_threshold: float
+    pacing_gap_ps: int
+    def __new__(cls, size: float, slow_start_threshold: float = ..., pacing_gap_ps: int = 0) -> Window: ...
+    def grow(self, delivered: int) -> None: ...
+
+@final
+class Hop:
+    @property
+    def queue_bytes(self) -> int: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def sent_bytes(self) -> int: ...
+    @property
+    def at_ps(self) -> int: ...
+    @property
+    def rate_bps(self) -> int: ...
+
+@final
+class Ack:
+    @property
+    def now_ps(self) -> int: ...
+    @property
+    def rtt_ps(self) -> int: ...
+    @property
+    def delivered(self) -> int: ...
+    @property
+    def marked(self) -> bool: ...
+    @property
+    def acknowledged(self) -> int: ...
+    @property
+    def next(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def may_grow(self) -> bool: ...
+    @property
+    def telemetry(self) -> list[Hop]: ...
+
+@final
+class Flow:
+    def __new__(
+        cls, start_ps: int, src: int, dst: int, size: int, *, tag: str | None = None, query: int | None = None
+    ) -> Flow: ...
+    @property
+    def start_ps(self) -> int: ...
+    @property
+    def src(self) -> int: ...
+    @property
+    def dst(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def tag(self) -> str | None: ...
+    @property
+    def query(self) -> int | None: ...
+
+@final
 class PolicyInfo:
     @property
     def name(self) -> str: ...
@@ -198,6 +268,22 @@ def register_policy(
     summary: str,
     parameters: list[tuple[str, Any, str, float | None, float | None, list[str], str]],
     hooks: list[str],
+) -> None: ...
+def register_congestion_control(
+    class_: type,
+    name: str,
+    title: str,
+    summary: str,
+    parameters: list[tuple[str, Any, str, float | None, float | None, list[str], str]],
+    hooks: list[str],
+    wishes: dict[str, bool],
+) -> None: ...
+def register_workload(
+    class_: type,
+    name: str,
+    title: str,
+    summary: str,
+    parameters: list[tuple[str, Any, str, float | None, float | None, list[str], str]],
 ) -> None: ...
 def check_policy(
     name: str,

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Union
 
 if TYPE_CHECKING:
-    from .policy import Policy
+    from ._own import Own
 
 __all__ = ["Value", "dumps", "key", "value"]
 
 Value = Union[
-    str, int, float, bool, "os.PathLike[str]", "type[Policy]", Sequence["Value"], Mapping[str, "Value"]
+    str, int, float, bool, "os.PathLike[str]", "type[Own]", Sequence["Value"], Mapping[str, "Value"]
 ]
-"""What a key of a scenario may be set to. The class of an own policy stands for its name."""
+"""What a key of a scenario may be set to. The class of an own policy, congestion control or workload stands for its name."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -41,9 +41,9 @@ def value(item: Value) -> str:
     '[1, 2.5, true, "10 Gb/s"]'
     """
     if isinstance(item, type):
-        from .policy import policy_name
+        from ._own import named
 
-        return _string(policy_name(item))
+        return _string(named(item))
     # numpy's numbers and the like say what they are by `item`.
     plain = getattr(item, "item", None)
     if callable(plain) and not isinstance(item, (str, int, float, Mapping, Sequence)):

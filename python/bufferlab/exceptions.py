@@ -13,6 +13,7 @@ __all__ = [
     "BufferlabError",
     "BufferlabWarning",
     "ConformanceError",
+    "ControlError",
     "DomainError",
     "MissingExtraError",
     "PolicyError",
@@ -21,6 +22,7 @@ __all__ = [
     "RunError",
     "ScenarioError",
     "SweepError",
+    "WorkloadError",
 ]
 
 
@@ -146,6 +148,57 @@ class PolicyError(RunError):
         """Which of its methods it was."""
         self.traceback = traceback
         """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+
+
+class ControlError(RunError):
+    """An own congestion control failed while a scenario ran: it raised, or left what is no window.
+
+    What it raised is the cause (``__cause__``), so that Python shows its traceback above this one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        help: str = "",
+        control: str = "",
+        flow: int = 0,
+        src: str = "",
+        dst: str = "",
+        time_ps: int = 0,
+        method: str = "",
+        traceback: str = "",
+    ) -> None:
+        super().__init__(message, help)
+        self.args = (message, help, control, flow, src, dst, time_ps, method, traceback)
+        self.control = control
+        """Its name."""
+        self.flow = flow
+        """Number of the flow, as in its table."""
+        self.src = src
+        """Name of the sending host."""
+        self.dst = dst
+        """Name of the receiving host."""
+        self.time_ps = time_ps
+        """Simulated time (ps)."""
+        self.method = method
+        """Which of its methods it was."""
+        self.traceback = traceback
+        """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+
+
+class WorkloadError(RunError):
+    """An own workload could not say what it sends: it raised, or yielded what no network can carry.
+
+    What it raised is the cause (``__cause__``).
+    """
+
+    def __init__(self, message: str, help: str = "", workload: str = "", traceback: str = "") -> None:
+        super().__init__(message, help)
+        self.args = (message, help, workload, traceback)
+        self.workload = workload
+        """Its name."""
+        self.traceback = traceback
+        """What it raised, as text. Empty if it raised nothing."""
 
 
 class ConformanceError(BufferlabError):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, Union
 
-from . import _bufferlab, policy
+from . import _bufferlab, _own
 from .exceptions import BufferlabError, RunError, ScenarioError
 from .progress import ProgressOption, relay
 
@@ -51,7 +51,7 @@ class Executor(Protocol):
 
 
 ExecutorOption = Union[Executor, Literal["threads", "processes"]]
-"""``"threads"``: in this process, a thread per run, which the interpreter holds up only where an own policy decides in Python; ``"processes"``: in processes of this machine, started
+"""``"threads"``: in this process, a thread per run, which the interpreter holds up only where an own policy or congestion control decides in Python; ``"processes"``: in processes of this machine, started
 anew (a script then needs ``if __name__ == "__main__":``); or an executor of the caller's, who also closes it."""
 
 
@@ -67,8 +67,8 @@ class Unit:
     """To be checked before trusting its numbers: id, message, advice."""
     verify: bool
     """Check every identity after every event."""
-    policies: bytes | None
-    """Own policies that it names, packed."""
+    own: bytes | None
+    """Own policies, congestion controls and workloads that it names, packed."""
     version: tuple[str, str | None]
     """Version and source revision of the program that asks: another one might answer otherwise."""
     folder: str | None
@@ -88,7 +88,7 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
             f"a worker has bufferlab {_in_words(_bufferlab.version())}, the sweep was started by {_in_words(unit.version)}",
             "install the same wheel on every worker",
         )
-    policy.unpack(unit.policies)
+    _own.unpack(unit.own)
     with tempfile.TemporaryDirectory(prefix="bufferlab-") as desk:
         for name, content in unit.inputs:
             (Path(desk) / name).write_bytes(content)
@@ -230,7 +230,7 @@ class _Courier:
             inputs=tuple(loaded.inputs),
             caveats=tuple(caveats),
             verify=self._verify,
-            policies=policy.pack(loaded.policies),
+            own=_own.pack(loaded),
             version=_bufferlab.version(),
             folder=os.path.abspath(folder) if self._shared else None,
         )

@@ -24,18 +24,12 @@
 
 from __future__ import annotations
 
-import inspect
-import pickle
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union
 
 from . import _bufferlab
 from ._bufferlab import Arrival, Buffer, Departure, Verdict, Weight
-
-if TYPE_CHECKING:
-    from os import PathLike
+from ._own import Own, _PlainParameter, named, param, register, registered
 
 __all__ = [
     "Arrival",
@@ -87,35 +81,7 @@ class Switch:
         return self.ports * self.queues_per_port
 
 
-@dataclass(frozen=True)
-class _Parameter:
-    default: Any
-    doc: str = ""
-    min: float | None = None
-    max: float | None = None
-    unit: Literal["bytes", "time"] | None = None
-    choices: tuple[str, ...] = ()
-
-
-def param(
-    default: float | int | bool | str,
-    *,
-    doc: str = "",
-    min: float | None = None,
-    max: float | None = None,
-    unit: Literal["bytes", "time"] | None = None,
-    choices: Iterable[str] = (),
-) -> Any:
-    """A parameter of a policy, where a plain default does not say enough.
-
-    ``unit="bytes"`` and ``unit="time"`` are written with their unit (``"100 KB"``, ``"80 us"``), in the class and in scenarios; the policy sees
-    bytes and picoseconds. A word has ``choices``. Numbers are at least 0 unless ``min`` says otherwise; ``min`` of a size is in bytes, of a time
-    in picoseconds.
-    """
-    return _Parameter(default, doc, min, max, unit, tuple(choices))
-
-
-class Policy:
+class Policy(Own):
     """Base class of own policies. A subclass has a :attr:`name` and :meth:`admit`; everything else is optional.
 
     Annotated attributes with a default are its parameters: ``alpha: float = 0.5`` is set by ``policy = { name = "mine", alpha = 1.0 }`` in a
@@ -127,10 +93,6 @@ class Policy:
 
     name: ClassVar[str]
     """Name in scenarios: lower-case letters and digits joined by ``-``."""
-    title: ClassVar[str] = ""
-    """Name in full; the class's own if not given."""
-    summary: ClassVar[str] = ""
-    """What it does, in a line; the first line of the docstring if not given."""
 
     switch: Switch
     """The switch that it decides for."""
@@ -140,6 +102,10 @@ class Policy:
         for name, value in parameters.items():
             setattr(self, name, value)
         self.start()
+
+    @classmethod
+    def _enter(cls, title: str, summary: str, parameters: list[_PlainParameter], hooks: list[str]) -> None:
+        _bufferlab.register_policy(cls, cls.name, title, summary, parameters, hooks)
 
     def start(self) -> None:
         """Called once, when the switch is built: parameters and :attr:`switch` are there."""
@@ -190,7 +156,9 @@ class Policy:
         return None
 
 
-_HOOKS = (
+Policy._kind, Policy._base, Policy._example = "policy", Policy, "my-policy"
+Policy._required = ("admit", "self, arrival, buffer")
+Policy._hooks = (
     "on_enqueue",
     "on_dequeue",
     "on_drop",
@@ -204,144 +172,18 @@ _HOOKS = (
     "threshold",
 )
 
-PolicyClass = TypeVar("PolicyClass", bound="type[Policy]")
 PolicyLike = Union[str, "type[Policy]"]
 """A registered name, or the class of an own policy."""
-
-_registered: dict[str, type[Policy]] = {}
-
-
-def register(policy: PolicyClass) -> PolicyClass:
-    """Makes an own policy usable by its name: in scenarios, comparisons, sweeps. A decorator.
-
-    A class that is written again (in a notebook, after a reload) takes the place of its former self.
-
-    Raises
-    ------
-    TypeError
-        If the class is no :class:`Policy`, or lacks :attr:`~Policy.name` or ``admit``.
-    ValueError
-        If the name is taken or breaks the rules of names, or a parameter is declared wrong.
-    """
-    if not (isinstance(policy, type) and issubclass(policy, Policy)):
-        raise TypeError(f"an own policy is a subclass of bufferlab.Policy, not {policy!r}")
-    name = getattr(policy, "name", None)
-    if not isinstance(name, str):
-        raise TypeError(f"{policy.__name__} has no name: add name = \"my-policy\" to the class")
-    if policy.admit is Policy.admit:
-        raise TypeError(f"{policy.__name__} does not define admit(self, arrival, buffer)")
-    known = _registered.get(name)
-    if known is policy:
-        return policy
-    if known is not None and (known.__module__, known.__qualname__) != (policy.__module__, policy.__qualname__):
-        raise ValueError(
-            f"the name \"{name}\" belongs to {known.__module__}.{known.__qualname__}; choose another for {policy.__qualname__}"
-        )
-    title = policy.title or policy.__name__
-    document = inspect.cleandoc(policy.__dict__.get("__doc__") or "").partition("\n")[0]
-    summary = policy.summary or document or f"{title}, an own policy."
-    hooks = [hook for hook in _HOOKS if getattr(policy, hook) is not getattr(Policy, hook)]
-    _bufferlab.register_policy(policy, name, title, summary, _parameters(policy), hooks)
-    _registered[name] = policy
-    return policy
 
 
 def own_policies() -> dict[str, type[Policy]]:
     """The own policies of this process by their names, in the order of their registration."""
-    return dict(_registered)
-
-
-_PlainParameter = tuple[str, Any, str, Union[float, None], Union[float, None], list[str], str]
-
-
-def _parameters(policy: type[Policy]) -> list[_PlainParameter]:
-    """Annotated attributes with a default, those of base classes first."""
-    found: dict[str, _PlainParameter] = {}
-    for owner in reversed(policy.__mro__):
-        if owner in (object, Policy) or not issubclass(owner, Policy):
-            continue
-        for name in _annotated(owner):
-            if name.startswith("_") or name in ("name", "title", "summary", "switch") or name not in owner.__dict__:
-                continue
-            try:
-                hint = get_type_hints(owner).get(name)
-            except NameError:
-                # A type that exists only for checkers says nothing here; the default does.
-                hint = None
-            if get_origin(hint) is ClassVar:
-                continue
-            found[name] = _parameter(policy, name, owner.__dict__[name], hint)
-    return list(found.values())
-
-
-def _annotated(owner: type) -> Iterable[str]:
-    """Names that the class itself annotates."""
-    if sys.version_info >= (3, 14):
-        # Annotations are evaluated when they are asked for, and may name what exists for type checkers only.
-        import annotationlib
-
-        return annotationlib.get_annotations(owner, format=annotationlib.Format.FORWARDREF)
-    return inspect.get_annotations(owner)
-
-
-def _parameter(policy: type[Policy], name: str, given: Any, hint: Any) -> _PlainParameter:
-    declared = given if isinstance(given, _Parameter) else _Parameter(given)
-    default, choices = declared.default, list(declared.choices)
-    if not choices and get_origin(hint) is Literal:
-        choices = list(get_args(hint))
-    kind: str
-    if declared.unit is not None:
-        kind = declared.unit
-    elif isinstance(default, bool):
-        kind = "flag"
-    elif isinstance(default, str):
-        kind = "choice"
-        if not choices:
-            raise ValueError(
-                f"{policy.__name__}.{name}: a word needs its choices: param({default!r}, choices=[...]), or unit=\"bytes\" or \"time\""
-            )
-    elif isinstance(default, int) and hint is not float:
-        kind = "count"
-    elif isinstance(default, (int, float)):
-        kind, default = "ratio", float(default)
-    else:
-        raise ValueError(f"{policy.__name__}.{name}: a parameter is a number, a flag or a text, not {default!r}")
-    return (name, default, kind, declared.min, declared.max, choices, declared.doc)
+    return {name: own for name, own in registered("policy").items() if issubclass(own, Policy)}
 
 
 def policy_name(policy: PolicyLike) -> str:
     """The name of a policy; a class that is not registered yet is."""
-    return policy if isinstance(policy, str) else register(policy).name
-
-
-def pack(names: Iterable[str]) -> bytes | None:
-    """The own policies among ``names``, for another process; ``None`` if there are none.
-
-    A class of a module travels by its name, and the other process imports it. One that was written in a notebook or at the prompt travels
-    whole, for which ``cloudpickle`` must be installed.
-    """
-    classes = [_registered[name] for name in dict.fromkeys(names) if name in _registered]
-    if not classes:
-        return None
-    main = sys.modules.get("__main__")
-    at_the_prompt = main is not None and not hasattr(main, "__file__")
-    if not any("<locals>" in c.__qualname__ or (at_the_prompt and c.__module__ == "__main__") for c in classes):
-        return pickle.dumps(classes)
-    try:
-        import cloudpickle  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError as error:
-        raise pickle.PicklingError(
-            f"{classes[0].__qualname__} cannot travel to another process: move it into a module, or pip install cloudpickle"
-        ) from error
-    packed: bytes = cloudpickle.dumps(classes)
-    return packed
-
-
-def unpack(packed: bytes | None) -> None:
-    """Registers what :func:`pack` packed."""
-    if packed is not None:
-        for policy in pickle.loads(packed):
-            register(policy)
+    return named(policy)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, overload
 
-from . import _bufferlab, _toml, policy
+from . import _bufferlab, _own, _toml
 from ._toml import Value
 from .exceptions import Problem, ScenarioError
 
@@ -188,16 +188,16 @@ class Scenario:
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # Files stay files: another process finds them by their absolute path. Own policies come along.
+        # Files stay files: another process finds them by their absolute path. Own classes come along.
         try:
-            packed = policy.pack(self._load().policies)
+            packed = _own.pack(self._load())
         except ScenarioError:
             packed = None
         return (self._path.absolute(), self._text, self._overrides, packed)
 
     def __setstate__(self, state: _State) -> None:
         path, text, overrides, packed = state
-        policy.unpack(packed)
+        _own.unpack(packed)
         self._place(path, text, overrides)
 
     def __repr__(self) -> str:

@@ -49,6 +49,7 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::PolicyFailed(_) => {
             "mend the policy: its run has no result; the conformance suite shows the shortest script that breaks it"
         }
+        SimError::ControlFailed(_) => "mend the congestion control: its run has no result",
         SimError::CongestionControl(_) | SimError::ControlParameter { .. } => {
             "see `congestion_control` in docs/scenarios.md"
         }

@@ -1,14 +1,15 @@
 //! Errors of the libraries as the exceptions of `bufferlab.exceptions`: the classes are Python's, so that they can be documented,
 //! subclassed and pickled like any other.
 
-use crate::policy::Raised;
+use crate::own::Raised;
 use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::{LoadError, Problem};
-use bufferlab_sim::{FailedPolicy, SimError};
+use bufferlab_sim::{FailedControl, FailedPolicy, SimError};
 use bufferlab_theory::forms::DomainError;
+use bufferlab_workload::SourceError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -43,19 +44,43 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if let RunError::Simulation(SimError::PolicyFailed(failed)) = error {
         return policy(py, error.to_string(), error.hint(), failed);
     }
+    if let RunError::Simulation(SimError::ControlFailed(failed)) = error {
+        return control(py, error.to_string(), error.hint(), failed);
+    }
+    if let RunError::Simulation(SimError::Traffic(SourceError::Own(own))) = error {
+        let raised = Raised::of(own.cause.as_deref());
+        let fields = (error.to_string(), error.hint(), &own.workload, traceback(raised));
+        return caused(py, self::raised(py, "WorkloadError", |class| class.call1(fields)), raised);
+    }
     with_help(py, "RunError", &error.to_string(), error.hint())
+}
+
+/// A `ControlError`, caused by what the congestion control raised.
+fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) -> PyErr {
+    let FailedControl { control, flow, src, dst, time, failure } = failed;
+    let raised = Raised::of(failure.cause.as_deref());
+    let fields = (message, help, control, flow, src, dst, time.0, failure.hook, traceback(raised));
+    caused(py, self::raised(py, "ControlError", |class| class.call1(fields)), raised)
+}
+
+/// As Python prints it; empty if nothing was raised.
+fn traceback(raised: Option<&Raised>) -> &str {
+    raised.map_or("", |raised| &raised.traceback)
+}
+
+/// `error`, with what was raised as its cause.
+fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
+    error.set_cause(py, raised.map(|raised| raised.error.clone_ref(py)));
+    error
 }
 
 /// A `PolicyError`, caused by what the policy raised.
 fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) -> PyErr {
     let FailedPolicy { policy, switch, queue, time, failure } = failed;
     let (port, priority) = queue.unzip();
-    let exception = failure.cause.as_deref().and_then(|cause| cause.downcast_ref::<Raised>());
-    let traceback = exception.map_or("", |exception| &exception.traceback);
-    let fields = (message, help, policy, switch, port, priority, time.0, failure.hook, traceback);
-    let error = raised(py, "PolicyError", |class| class.call1(fields));
-    error.set_cause(py, exception.map(|exception| exception.error.clone_ref(py)));
-    error
+    let raised = Raised::of(failure.cause.as_deref());
+    let fields = (message, help, policy, switch, port, priority, time.0, failure.hook, traceback(raised));
+    caused(py, self::raised(py, "PolicyError", |class| class.call1(fields)), raised)
 }
 
 /// The same of a policy that was driven alone; `queue`: port and priority.

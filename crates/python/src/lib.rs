@@ -3,8 +3,10 @@
 //! Thin on purpose: types, names and defaults that people see are Python's (`python/bufferlab`), what runs is the other crates'. Functions take
 //! and answer plain values; errors are raised as the exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
 
+mod control;
 mod errors;
 mod explanations;
+mod own;
 mod plans;
 mod policy;
 mod registry;
@@ -13,12 +15,15 @@ mod results;
 mod runs;
 mod scenario;
 mod theory;
+mod workload;
 
 use pyo3::prelude::*;
 
 /// What `import bufferlab._bufferlab` finds. The stub is `python/bufferlab/_bufferlab.pyi`.
 #[pymodule]
 mod _bufferlab {
+    #[pymodule_export]
+    use super::control::{Ack, Hop, PlainWindow, register_congestion_control};
     #[pymodule_export]
     use super::explanations::explain;
     #[pymodule_export]
@@ -41,6 +46,8 @@ mod _bufferlab {
     use super::theory::{calculate, quantity, theory_figure, theory_figures};
     #[pymodule_export]
     use super::version;
+    #[pymodule_export]
+    use super::workload::{Flow, register_workload};
 }
 
 /// Version of the program and, where the build knew it, its source revision.

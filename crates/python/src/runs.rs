@@ -1,8 +1,8 @@
 //! Runs: the calling thread waits, tells Python how far they are and listens for Ctrl-C; others do the work.
 
 use crate::errors;
-use crate::policy::is_in_python;
 use crate::scenario::Loaded;
+use crate::{control, policy};
 use bufferlab_lab::{Execution, Job, Progress, Watcher};
 use bufferlab_results::RunCaveat;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Relay {
     /// By run: fraction done, packet-hops.
     runs: Mutex<Vec<(f64, u64)>>,
-    /// By run: whether a policy decides in Python.
+    /// By run: whether a policy or a congestion control decides in Python.
     in_python: Vec<bool>,
     /// The results are not needed any more.
     stopped: AtomicBool,
@@ -28,8 +28,13 @@ pub(crate) struct Relay {
 
 impl Relay {
     fn new(jobs: &[Job]) -> Self {
-        let in_python =
-            |job: &Job| job.loaded.scenario.switches.iter().any(|switch| is_in_python(&switch.policy));
+        let in_python = |job: &Job| {
+            let scenario = &job.loaded.scenario;
+            let mut policies = scenario.switches.iter().map(|switch| &switch.policy);
+            let mut controls = scenario.transports.iter().map(|transport| &transport.congestion_control);
+            policies.any(|name| policy::is_in_python(name))
+                || controls.any(|name| control::is_in_python(name))
+        };
         Self {
             runs: Mutex::new(vec![(0.0, 0); jobs.len()]),
             in_python: jobs.iter().map(in_python).collect(),
@@ -70,8 +75,8 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run whose verdicts are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
-    /// It gives way to other threads whenever the policy's own code runs, as Python code does.
+    /// A run whose verdicts or windows are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
+    /// It gives way to other threads whenever that code runs, as Python code does.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
     }

@@ -48,13 +48,20 @@ impl Loaded {
     /// Policies of all switches, each once.
     #[getter]
     fn policies(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for switch in &self.inner.scenario.switches {
-            if !names.contains(&switch.policy.as_str()) {
-                names.push(&switch.policy);
-            }
-        }
-        names
+        each_once(self.inner.scenario.switches.iter().map(|switch| switch.policy.as_str()))
+    }
+
+    /// Congestion controls of all transports, each once.
+    #[getter]
+    fn congestion_controls(&self) -> Vec<&str> {
+        let transports = &self.inner.scenario.transports;
+        each_once(transports.iter().map(|transport| transport.congestion_control.as_str()))
+    }
+
+    /// Kinds of all workloads, each once.
+    #[getter]
+    fn workloads(&self) -> Vec<&str> {
+        each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
     }
 
     /// The scenario as TOML with every default written out.
@@ -81,6 +88,17 @@ impl Loaded {
         let built = py.detach(|| Simulation::new(&self.inner.scenario).map(drop));
         built.map_err(|error| errors::run(py, &error.into()))
     }
+}
+
+/// Names in the order of their first appearance.
+fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value.

@@ -16,6 +16,9 @@ pub enum SimError {
     /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing any more.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
+    /// A congestion control failed while it ran: what it sends means nothing any more.
+    #[error(transparent)]
+    ControlFailed(Box<FailedControl>),
     /// The scheduler does not fit the switch's queues.
     #[error("switch {switch}: scheduler: {source}")]
     Scheduler {
@@ -84,6 +87,24 @@ pub enum SimError {
         /// Packets in queues and pipes.
         found: usize,
     },
+}
+
+/// A congestion control that failed while it ran. Boxed in [`SimError`] as [`FailedPolicy`] is.
+#[derive(Debug, Error)]
+#[error("congestion control {control} failed in flow {flow} ({src} to {dst}) at {time}: {failure}")]
+pub struct FailedControl {
+    /// The control's name.
+    pub control: String,
+    /// Number of the flow, as in its table.
+    pub flow: u64,
+    /// The sending host's name.
+    pub src: String,
+    /// The receiving host's name.
+    pub dst: String,
+    /// When.
+    pub time: bufferlab_units::Time,
+    /// What happened, and the error behind it.
+    pub failure: bufferlab_transport::ControlFailure,
 }
 
 /// A policy that failed while it ran. Boxed in [`SimError`], because the results of hot functions can hold one.

@@ -18,7 +18,9 @@ pub(crate) use flow::FlowAccount;
 use crate::ids::{FlowHandle, FlowSlot, HostId, PacketId, Table, TransportId};
 use crate::world::Uplink;
 use bufferlab_scenario::NicQueueing;
+use bufferlab_transport::ControlFailure;
 use bufferlab_units::RandomStream;
+use bufferlab_workload::FlowSpec;
 use card::Card;
 use connections::Connections;
 use flow::{FlowInfo, FlowSender, Flows};
@@ -45,7 +47,18 @@ pub(crate) struct Hosts {
     queue_stream: RandomStream,
     pacing: Pacing,
     connections: Connections,
+    /// A flow whose congestion control had failed has ended.
+    failed: Option<FailedFlow>,
     pub(crate) effects: Vec<Effect>,
+}
+
+/// A flow whose congestion control has failed.
+#[derive(Debug)]
+pub(crate) struct FailedFlow {
+    pub(crate) control: &'static str,
+    pub(crate) number: u64,
+    pub(crate) spec: FlowSpec,
+    pub(crate) failure: ControlFailure,
 }
 
 /// What an event at a host leads to beyond the hosts.
@@ -98,6 +111,7 @@ impl Hosts {
             queue_stream: RandomStream::new(seed, "sim/queues", 0),
             pacing: Pacing::new(seed, classes),
             connections: Connections::default(),
+            failed: None,
             effects: Vec::new(),
         }
     }
@@ -182,11 +196,30 @@ impl Hosts {
     /// Ends a flow and gives its slot back.
     fn retire(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let account = self.account(slot);
+        if let Some(failed) = self.failure_of(slot) {
+            self.failed.get_or_insert(failed);
+        }
         if self.transports[self.flows.senders[slot].transport].persistent.is_some() {
             self.leave_connection(uplink, slot);
         }
         self.flows.remove(slot);
         self.effects.push(Effect::Ended(account));
+    }
+
+    /// The failure of a live flow's congestion control, once.
+    fn failure_of(&mut self, slot: FlowSlot) -> Option<FailedFlow> {
+        let flow = &mut self.flows.senders[slot];
+        let failure = flow.sender.take_failure()?;
+        let control = self.transports[flow.transport].control.name();
+        let info = self.flows.info(slot);
+        Some(FailedFlow { control, number: info.number, spec: info.spec.clone(), failure })
+    }
+
+    /// A failed congestion control of a flow that has ended or is alive. The earliest, if there are several.
+    pub(crate) fn take_failure(&mut self) -> Option<FailedFlow> {
+        let slots: Vec<_> = self.flows.live_slots().collect();
+        let live = slots.into_iter().filter_map(|slot| self.failure_of(slot)).collect::<Vec<_>>();
+        self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
     }
 
     /// Whether this flow's packets come into being when the card takes them, whatever the order at the card: a queue

@@ -17,6 +17,7 @@ use crate::TcpConfig;
 use crate::telemetry::HopReport;
 use bufferlab_params::{BuildError, ParamInfo, ParamValue, Params, Profile, RegisterError, Registry};
 use bufferlab_units::Time;
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -296,9 +297,35 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// Internal state worth plotting or testing: estimates, rates. Never in the hot path.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// An error inside the control, once: what makes everything that follows meaningless. Asked when a flow ends.
-    fn take_failure(&mut self) -> Option<String> {
+    /// An error inside the control, once: what makes everything that follows meaningless. Asked when a flow ends, from time to time,
+    /// and at the end of a run, which then has no result. Until then the control is called as before, and leaves the window alone.
+    fn take_failure(&mut self) -> Option<ControlFailure> {
         None
+    }
+}
+
+/// A defect of a congestion control, with the time at which it showed.
+#[derive(Clone, Debug)]
+pub struct ControlFailure {
+    /// When; [`Time::ZERO`] if the flow could not begin.
+    pub now: Time,
+    /// Which method of [`Controller`] it was: `"on_ack"`.
+    pub hook: &'static str,
+    /// What happened, in one sentence.
+    pub what: String,
+    /// The error behind it, if the control had one.
+    pub cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for ControlFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.hook, self.what)
+    }
+}
+
+impl Error for ControlFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
     }
 }
 
@@ -417,7 +444,7 @@ impl CongestionControl {
     }
 
     /// [`Controller::take_failure`].
-    pub fn take_failure(&mut self) -> Option<String> {
+    pub fn take_failure(&mut self) -> Option<ControlFailure> {
         match self {
             Self::NewReno(_) | Self::Dctcp(_) => None,
             Self::Boxed(state) => state.take_failure(),

@@ -49,7 +49,7 @@ mod telemetry;
 
 pub use congestion::{
     AckEvent, CONGESTION_CONTROLS, CONTROLS, CloneController, ConfiguredControl, CongestionControl,
-    CongestionControlInfo, CongestionEvent, ControlConstructor, Controller, Starter, Window,
+    CongestionControlInfo, CongestionEvent, ControlConstructor, ControlFailure, Controller, Starter, Window,
     find_congestion_control, register_congestion_control, replace_congestion_control,
 };
 pub use congestion::{

@@ -15,7 +15,9 @@ mod ns3;
 
 pub use connection::Connection;
 
-use crate::congestion::{AckEvent, ConfiguredControl, CongestionControl, CongestionEvent, Window};
+use crate::congestion::{
+    AckEvent, ConfiguredControl, CongestionControl, CongestionEvent, ControlFailure, Window,
+};
 use crate::ranges::Ranges;
 use crate::rtt::RttEstimator;
 use crate::telemetry::HopReport;
@@ -574,6 +576,12 @@ impl Sender {
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         self.counters
+    }
+
+    /// What made the congestion control's answers meaningless, once ([`crate::Controller::take_failure`]).
+    #[must_use]
+    pub fn take_failure(&mut self) -> Option<ControlFailure> {
+        self.congestion.take_failure()
     }
 
     /// The congestion control's state.

@@ -1,6 +1,39 @@
 //! Why can a traffic source not be built?
 
 use crate::Pattern;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// An own workload that could not say what it sends.
+#[derive(Clone, Debug)]
+pub struct OwnError {
+    /// Its name in the registry.
+    pub workload: String,
+    /// What happened, in one sentence.
+    pub what: String,
+    /// The error behind it, if there is one.
+    pub cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for OwnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "workload {} failed: {}", self.workload, self.what)
+    }
+}
+
+impl Error for OwnError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+/// The same message: causes cannot be compared.
+impl PartialEq for OwnError {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.workload, &self.what) == (&other.workload, &other.what)
+    }
+}
 
 /// A traffic source that cannot be built from its parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -90,6 +123,9 @@ pub enum SourceError {
         "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
     )]
     Bursts,
+    /// An own workload could not say what it sends.
+    #[error(transparent)]
+    Own(#[from] OwnError),
     /// Query numbers would not fit into 32 bits.
     #[error(
         "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"

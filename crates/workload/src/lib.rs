@@ -45,7 +45,7 @@ mod workload;
 
 pub use context::{Carrier, Carriers, SwitchFacts, WorkloadContext};
 pub use durations::{DurationShape, Durations};
-pub use error::SourceError;
+pub use error::{OwnError, SourceError};
 pub use flow::{FlowSource, FlowSpec};
 pub use flow_list::{
     CellProblem, FlowList, FlowListError, parse_flow_list, read_flow_list, renumber_queries, write_flow_list,

@@ -5,13 +5,13 @@
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
+use crate::own::{Trouble, nonsense};
 use bufferlab_core::{
     self as core, Classifier, Classify, DropReason, End, Hooks, IngressId, PauseDemand, Policy,
     PolicyFailure, QueueId, Tags, Unclassified,
 };
 use bufferlab_units::Time;
 use pyo3::prelude::*;
-use pyo3::types::PyTracebackMethods;
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,14 +72,7 @@ impl State {
 
     #[cold]
     fn fail(&self, py: Python<'_>, now: Time, hook: &'static str, queue: Option<QueueId>, trouble: Trouble) {
-        let (what, cause) = match trouble {
-            Trouble::Nonsense(what) => (what, None),
-            Trouble::Raised(error) => {
-                let raised = Raised::new(py, error);
-                let what = raised.in_short.clone();
-                (what, Some(Arc::new(raised) as Arc<dyn std::error::Error + Send + Sync>))
-            }
-        };
+        let (what, cause) = trouble.in_short(py);
         self.failed.store(true, Ordering::Relaxed);
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(PolicyFailure { now, queue, hook, what, cause });
@@ -89,20 +82,6 @@ impl State {
 impl fmt::Debug for PythonPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PythonPolicy").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// What went wrong within a call.
-enum Trouble {
-    /// It raised.
-    Raised(PyErr),
-    /// It answered what is no answer.
-    Nonsense(String),
-}
-
-impl From<PyErr> for Trouble {
-    fn from(error: PyErr) -> Self {
-        Self::Raised(error)
     }
 }
 
@@ -160,15 +139,6 @@ impl PythonPolicy {
             }
         })
     }
-}
-
-/// "answered 3 (int); expected ..."
-#[cold]
-fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
-    let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
-    let shown: String = shown.chars().take(200).collect();
-    let kind = answer.get_type().name().map_or_else(|_| String::new(), |name| format!(" ({name})"));
-    Trouble::Nonsense(format!("answered {shown}{kind}; expected {expected}"))
 }
 
 impl Policy for PythonPolicy {
@@ -337,52 +307,3 @@ impl Classify for PythonClassifier {
         Box::new(Self { method, state: Arc::clone(&self.state) })
     }
 }
-
-/// An exception that a policy raised, with its traceback as text: the cause of a failure.
-#[derive(Debug)]
-pub(crate) struct Raised {
-    /// The exception.
-    pub(crate) error: PyErr,
-    in_short: String,
-    /// As Python prints it.
-    pub(crate) traceback: String,
-}
-
-impl Raised {
-    /// "raised ZeroDivisionError: division by zero (own.py, line 12)"
-    pub(super) fn in_short(&self) -> &str {
-        &self.in_short
-    }
-
-    pub(super) fn new(py: Python<'_>, error: PyErr) -> Self {
-        let traceback = error.traceback(py);
-        let frames = traceback.as_ref().and_then(|traceback| traceback.format().ok()).unwrap_or_default();
-        let place = traceback.and_then(|traceback| innermost(traceback.into_any()).ok());
-        let place = place.map_or_else(String::new, |(file, line)| format!(" ({file}, line {line})"));
-        let in_short = format!("raised {error}{place}");
-        let traceback = format!("{}{error}", if frames.is_empty() { String::new() } else { frames });
-        Self { error, in_short, traceback }
-    }
-}
-
-/// File and line at which it was raised.
-fn innermost(mut traceback: Bound<'_, PyAny>) -> PyResult<(String, usize)> {
-    loop {
-        let next = traceback.getattr("tb_next")?;
-        if next.is_none() {
-            break;
-        }
-        traceback = next;
-    }
-    let file: String = traceback.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract()?;
-    let name = file.rsplit(['/', '\\']).next().unwrap_or(&file).to_owned();
-    Ok((name, traceback.getattr("tb_lineno")?.extract()?))
-}
-
-impl fmt::Display for Raised {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.traceback)
-    }
-}
-
-impl std::error::Error for Raised {}

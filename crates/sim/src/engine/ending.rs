@@ -2,7 +2,8 @@
 
 use super::Simulation;
 use crate::SimError;
-use crate::host::Hosts;
+use crate::error::FailedControl;
+use crate::host::{FailedFlow, Hosts};
 use crate::pfc::Sight;
 use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_metrics::{RunSink, RunTotals};
@@ -36,6 +37,7 @@ impl Simulation {
         }
         let end = self.world.now();
         self.flush_rows(sink)?;
+        self.check_controls()?;
         for switch in self.switches.ids() {
             self.check_policy(switch)?;
             self.verify_switch(switch)?;
@@ -68,6 +70,22 @@ impl Simulation {
             peak_flows: self.hosts.flows().peak() as u64,
             classes: self.records.classes,
         })
+    }
+
+    /// A congestion control that has failed ends the run.
+    pub(super) fn check_controls(&mut self) -> Result<(), SimError> {
+        let Some(FailedFlow { control, number, spec, failure }) = self.hosts.take_failure() else {
+            return Ok(());
+        };
+        let host = |host: u32| self.plan.topology.hosts[host as usize].clone();
+        Err(SimError::ControlFailed(Box::new(FailedControl {
+            control: control.to_owned(),
+            flow: number,
+            src: host(spec.src),
+            dst: host(spec.dst),
+            time: failure.now.max(spec.start),
+            failure,
+        })))
     }
 
     /// Every packet that is alive is in a queue, on a link or at a network card.

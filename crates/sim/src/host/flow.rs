@@ -6,7 +6,9 @@
 use super::transport::{Control, Transport};
 use crate::ids::{FlowHandle, FlowSlot, HostId, PoolId, Table, TransportId};
 use bufferlab_transport::rdma::{QueuePair, Responder};
-use bufferlab_transport::{PacedSender, Receiver, Segment, Sender, SenderCounters, TcpConfig};
+use bufferlab_transport::{
+    ControlFailure, PacedSender, Receiver, Segment, Sender, SenderCounters, TcpConfig,
+};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
@@ -75,6 +77,15 @@ impl FlowSender {
         match self {
             Self::Tcp(sender) => Some(sender),
             Self::Rdma(_) | Self::Paced(_) => None,
+        }
+    }
+
+    /// What has made its congestion control meaningless, once.
+    pub(crate) fn take_failure(&mut self) -> Option<ControlFailure> {
+        match self {
+            Self::Tcp(sender) => sender.take_failure(),
+            Self::Rdma(sender) => sender.take_failure(),
+            Self::Paced(_) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A transport as hosts use it.
 
 use bufferlab_scenario::PersistentSpec;
-use bufferlab_transport::{ConfiguredControl, Spacing, TcpConfig};
+use bufferlab_transport::{ConfiguredControl, Spacing, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
 /// What decides when a flow's packets are sent.
@@ -16,6 +16,14 @@ pub(crate) enum Control {
 }
 
 impl Control {
+    /// Its name in scenarios.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Window(control) | Self::QueuePair(control) => control.info().name,
+            Self::Pace { .. } => UNRESPONSIVE,
+        }
+    }
+
     /// Whether switches must report their queues to its data.
     pub(crate) fn wants_telemetry(&self) -> bool {
         match self {

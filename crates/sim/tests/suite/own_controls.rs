@@ -1,9 +1,10 @@
 //! Can a program bring its own congestion control along, with parameters that a scenario sets?
 
-use crate::support::{Lab, flow, run, star};
+use crate::support::{Lab, Rows, flow, run, star};
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue};
+use bufferlab_sim::{SimError, Simulation};
 use bufferlab_transport::{
-    AckEvent, CongestionControl, CongestionControlInfo, Controller, TcpConfig, Window,
+    AckEvent, CongestionControl, CongestionControlInfo, ControlFailure, Controller, TcpConfig, Window,
     register_congestion_control,
 };
 use bufferlab_units::{BitRate, Time};
@@ -73,4 +74,69 @@ fn an_own_control_is_named_in_a_scenario_and_its_parameter_is_heard() {
     let back_to_back = 2 * RATE.serialization(FULL).0;
     let expected = Time(round_trip + one_way(FULL) + back_to_back).as_ns();
     assert_eq!(fct("{ name = \"own-fixed\", window = 3 }", 6), expected);
+}
+
+/// Fails at the n-th ACK.
+#[derive(Clone, Debug)]
+struct Fragile {
+    acks: u64,
+    failure: Option<ControlFailure>,
+}
+
+impl Controller for Fragile {
+    fn on_ack(&mut self, _: &TcpConfig, _: &mut Window, ack: &AckEvent<'_>) {
+        self.acks = self.acks.saturating_sub(1);
+        if self.acks == 0 && self.failure.is_none() {
+            let (now, hook, what) = (ack.now, "on_ack", "is at its end".to_owned());
+            self.failure = Some(ControlFailure { now, hook, what, cause: None });
+        }
+    }
+
+    fn take_failure(&mut self) -> Option<ControlFailure> {
+        self.failure.take()
+    }
+}
+
+#[test]
+fn a_control_that_fails_ends_the_run_with_its_flow_whether_that_ends_or_not() {
+    static PARAMS: &[ParamInfo] = &[ParamInfo::with_default(
+        "acks",
+        ParamKind::Count { min: 1, max: 1_000_000 },
+        ParamValue::Count(1),
+        "How many it stands.",
+    )];
+    register_congestion_control(CongestionControlInfo {
+        name: "own-fragile",
+        title: "Fragile",
+        summary: "Fails after some ACKs.",
+        source: "A test.",
+        params: PARAMS,
+        build: &|params, _| {
+            let acks = params.count("acks");
+            Ok(Box::new(move |_, _| CongestionControl::boxed(Fragile { acks, failure: None })))
+        },
+        ..CongestionControlInfo::PLAIN
+    })
+    .expect("the name is free");
+    let outcome = |acks: u64, persistent: &str| {
+        let control = format!("{{ name = \"own-fragile\", acks = {acks} }}");
+        let transport = format!("congestion_control = {control}\nhandshake = false\n{persistent}");
+        let lab = Lab::new(&star(3, "1 Gb/s", "50 us"), "buffer = \"64 MB\"\npolicy = \"cs\"", &transport);
+        // The second flow is still under way when the run ends.
+        let flows =
+            vec![flow(0, 1, 6 * SEGMENT, Time::ZERO), flow(2, 1, 100_000 * SEGMENT, Time::from_us(1))];
+        let simulation = Simulation::new(&lab.flows(flows)).expect("it can start");
+        simulation.run(&mut Rows::default(), &mut |_| {}).map(drop)
+    };
+    for (acks, persistent, failed) in [
+        (6, "", "own-fragile failed in flow 0 (h0 to h1) at"),
+        (6, "persistent = true", "own-fragile failed in flow 0 (h0 to h1) at"),
+        (7, "", "own-fragile failed in flow 1 (h2 to h1) at"),
+    ] {
+        let error = outcome(acks, persistent).expect_err("it fails");
+        assert!(matches!(error, SimError::ControlFailed(_)));
+        let text = error.to_string();
+        assert!(text.contains(failed) && text.ends_with("on_ack: is at its end"), "{acks}: {text}");
+    }
+    assert!(outcome(1_000_000, "").is_ok());
 }

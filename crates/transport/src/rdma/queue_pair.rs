@@ -4,7 +4,9 @@
 //! [`crate::Sender`]): holes below `lost_below` are lost, those below `resent_below` have been sent again.
 
 use super::{RdmaAck, Recovery};
-use crate::congestion::{AckEvent, ConfiguredControl, CongestionControl, CongestionEvent, Window};
+use crate::congestion::{
+    AckEvent, ConfiguredControl, CongestionControl, CongestionEvent, ControlFailure, Window,
+};
 use crate::ranges::Ranges;
 use crate::telemetry::HopReport;
 use crate::{Segment, SenderCounters, TcpConfig};
@@ -279,6 +281,12 @@ impl QueuePair {
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         self.counters
+    }
+
+    /// As [`crate::Sender::take_failure`].
+    #[must_use]
+    pub fn take_failure(&mut self) -> Option<ControlFailure> {
+        self.congestion.take_failure()
     }
 
     /// The congestion control's state.

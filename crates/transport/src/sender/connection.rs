@@ -5,7 +5,7 @@
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
-use crate::congestion::{CongestionControl, Window};
+use crate::congestion::{CongestionControl, NewReno, Window};
 use crate::rtt::RttEstimator;
 use bufferlab_units::Time;
 
@@ -21,9 +21,10 @@ pub struct Connection {
 }
 
 impl Sender {
-    /// The connection at `now`, when the message has been acknowledged.
+    /// The connection at `now`, when the message has been acknowledged. It takes the congestion control's state along: the sender has
+    /// nothing left to do.
     #[must_use]
-    pub fn connection(&self, now: Time) -> Connection {
+    pub fn connection(&mut self, now: Time) -> Connection {
         debug_assert!(self.is_done(), "a connection carries one message at a time");
         let mut window = self.window;
         // The only phase that outlasts its last ACK: it would have set the window to the threshold with the next one.
@@ -33,7 +34,7 @@ impl Sender {
         Connection {
             window,
             rtt: self.rtt,
-            congestion: self.congestion.clone(),
+            congestion: std::mem::replace(&mut self.congestion, CongestionControl::NewReno(NewReno)),
             next_send_at: self.next_send_at,
             since: now,
         }

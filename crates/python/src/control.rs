@@ -1,0 +1,325 @@
+//! Own congestion controls, written in Python: a registered class, an instance of it per flow.
+//!
+//! A method that the class does not define is never called. The first thing that goes wrong is kept in its flow, with time and traceback, and
+//! no control of that transport is called any more: whoever drives the flows then ends the run ([`Controller::take_failure`]).
+
+mod view;
+
+use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords};
+use bufferlab_params::{BuildError, Params};
+use bufferlab_transport::{
+    AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, ControlFailure, Controller, Starter,
+    TcpConfig, Window, replace_congestion_control,
+};
+use bufferlab_units::Time;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub(crate) use view::{Ack, Hop, Window as PlainWindow};
+
+/// Names of the controls that are Python's: their runs hold the interpreter.
+static IN_PYTHON: RwLock<Vec<&'static str>> = RwLock::new(Vec::new());
+
+/// Whether a congestion control decides in Python.
+pub(crate) fn is_in_python(name: &str) -> bool {
+    IN_PYTHON.read().unwrap_or_else(PoisonError::into_inner).contains(&name)
+}
+
+/// The optional methods, by their names in Python.
+const HOOKS: [&str; 4] = ["on_congestion", "on_notification", "on_sent", "begin_message"];
+const ON_CONGESTION: usize = 0;
+const ON_NOTIFICATION: usize = 1;
+const ON_SENT: usize = 2;
+const BEGIN_MESSAGE: usize = 3;
+
+/// What a class says of itself; the fields of [`CongestionControlInfo`].
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wishes {
+    uses_ecn: bool,
+    wants_telemetry: bool,
+    governs_window: bool,
+    starts_at_line_rate: bool,
+}
+
+/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the optional methods that it defines.
+#[pyfunction]
+pub(crate) fn register_congestion_control(
+    class_: Bound<'_, PyType>,
+    name: &str,
+    title: &str,
+    summary: &str,
+    parameters: Vec<PlainParameter<'_>>,
+    hooks: Vec<String>,
+    wishes: Wishes,
+) -> PyResult<()> {
+    let name = keep(name);
+    let class = Arc::new(class_.unbind());
+    let build = move |params: &Params, config: &TcpConfig| build(name, &class, &hooks, params, config);
+    let info = CongestionControlInfo {
+        name,
+        title: keep(title),
+        summary: keep(summary),
+        source: "Own congestion control, in Python.",
+        uses_ecn: wishes.uses_ecn,
+        wants_telemetry: wishes.wants_telemetry,
+        governs_window: wishes.governs_window,
+        starts_at_line_rate: wishes.starts_at_line_rate,
+        params: declared(parameters)?,
+        build: Box::leak(Box::new(build)),
+        ..CongestionControlInfo::PLAIN
+    };
+    replace_congestion_control(info).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut names = IN_PYTHON.write().unwrap_or_else(PoisonError::into_inner);
+    if !names.contains(&name) {
+        names.push(name);
+    }
+    Ok(())
+}
+
+/// What makes the instances of a transport's flows. One is made at once, so that a class that refuses its parameters does so when the scenario
+/// is read.
+fn build(
+    name: &'static str,
+    class: &Arc<Py<PyType>>,
+    hooks: &[String],
+    params: &Params,
+    config: &TcpConfig,
+) -> Result<Starter, BuildError> {
+    let maker = Python::attach(|py| {
+        let make = || {
+            let maker = Maker {
+                class: Arc::clone(class),
+                path: path(py, config)?.unbind(),
+                values: keywords(py, params)?.unbind(),
+                hooks: HOOKS.map(|hook| hooks.iter().any(|defined| defined == hook)),
+                silenced: Arc::default(),
+            };
+            maker.make(py, &mut first_window(config)).map(|_| maker)
+        };
+        make().map_err(|error| {
+            let message = format!("{name} {}", Raised::new(py, error).in_short());
+            BuildError { param: "name", message }
+        })
+    })?;
+    Ok(Box::new(move |config, window| CongestionControl::boxed(maker.start(config, window))))
+}
+
+fn first_window(config: &TcpConfig) -> Window {
+    let size = f64::from(config.initial_window.max(1));
+    Window { size, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO }
+}
+
+/// The `Path` of `bufferlab.congestion`.
+fn path<'py>(py: Python<'py>, config: &TcpConfig) -> PyResult<Bound<'py, PyAny>> {
+    let class = py.import("bufferlab.congestion")?.getattr("Path")?;
+    class.call1((config.line_rate.0, config.base_rtt.0, config.segment_wire_bytes, config.initial_window))
+}
+
+/// Makes the controls of a transport.
+struct Maker {
+    class: Arc<Py<PyType>>,
+    path: Py<PyAny>,
+    values: Py<PyDict>,
+    /// Which of [`HOOKS`] the class defines.
+    hooks: [bool; HOOKS.len()],
+    silenced: Arc<AtomicBool>,
+}
+
+impl Maker {
+    fn make(&self, py: Python<'_>, window: &mut Window) -> PyResult<PythonControl> {
+        let shown = Py::new(py, PlainWindow(*window))?;
+        let arguments = (self.path.bind(py), shown.bind(py));
+        let object = self.class.bind(py).call(arguments, Some(self.values.bind(py)))?;
+        shown.borrow(py).give(window).map_err(PyValueError::new_err)?;
+        PythonControl::new(&object, self.hooks, shown, &self.silenced)
+    }
+
+    /// The control of a flow that begins; one that has failed if the class cannot be instantiated.
+    fn start(&self, _: &TcpConfig, window: &mut Window) -> PythonControl {
+        Python::attach(|py| match self.make(py, window) {
+            Ok(control) => control,
+            Err(error) => {
+                let mut control = PythonControl::silent(&self.silenced);
+                control.fail(py, Time::ZERO, "start", Trouble::Raised(error));
+                control
+            }
+        })
+    }
+}
+
+/// An instance of a class that Python registered: the control of one flow.
+struct PythonControl {
+    /// The instance with its bound methods; `None` if it could not be made.
+    own: Option<Own>,
+    /// What the instance sees and changes.
+    shown: Option<Py<PlainWindow>>,
+    /// A control of this transport has failed: none is called any more.
+    silenced: Arc<AtomicBool>,
+    failure: Option<ControlFailure>,
+}
+
+/// What is called is looked up once.
+struct Own {
+    object: Py<PyAny>,
+    on_ack: Py<PyAny>,
+    hooks: [Option<Py<PyAny>>; HOOKS.len()],
+}
+
+impl fmt::Debug for PythonControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PythonControl").field("failure", &self.failure).finish_non_exhaustive()
+    }
+}
+
+impl PythonControl {
+    fn new(
+        object: &Bound<'_, PyAny>,
+        defined: [bool; HOOKS.len()],
+        shown: Py<PlainWindow>,
+        silenced: &Arc<AtomicBool>,
+    ) -> PyResult<Self> {
+        let mut hooks = [const { None }; HOOKS.len()];
+        for ((slot, hook), is_defined) in hooks.iter_mut().zip(HOOKS).zip(defined) {
+            if is_defined {
+                *slot = Some(object.getattr(hook)?.unbind());
+            }
+        }
+        let on_ack = object.getattr("on_ack")?.unbind();
+        let own = Own { object: object.clone().unbind(), on_ack, hooks };
+        Ok(Self { own: Some(own), shown: Some(shown), ..Self::silent(silenced) })
+    }
+
+    /// One that is never called.
+    fn silent(silenced: &Arc<AtomicBool>) -> Self {
+        Self { own: None, shown: None, silenced: Arc::clone(silenced), failure: None }
+    }
+
+    #[cold]
+    fn fail(&mut self, py: Python<'_>, now: Time, hook: &'static str, trouble: Trouble) {
+        let (what, cause) = trouble.in_short(py);
+        // Only the first failure has a meaning.
+        if !self.silenced.swap(true, Ordering::Relaxed) {
+            self.failure = Some(ControlFailure { now, hook, what, cause });
+        }
+    }
+
+    /// Shows the window to a method, and takes what the method has made of it.
+    #[inline]
+    fn call(
+        &mut self,
+        window: &mut Window,
+        (now, hook): (Time, &'static str),
+        call: impl FnOnce(Python<'_>, &Own, &Bound<'_, PlainWindow>) -> PyResult<()>,
+    ) {
+        let (Some(own), Some(shown)) = (&self.own, &self.shown) else { return };
+        if self.silenced.load(Ordering::Relaxed) {
+            return;
+        }
+        let failed = Python::attach(|py| {
+            let shown = shown.bind(py);
+            let answer = shown.try_borrow_mut().map(|mut shown| shown.0 = *window).map_err(PyErr::from);
+            let answer = answer.and_then(|()| call(py, own, shown)).map_err(Trouble::Raised);
+            answer.and_then(|()| shown.borrow().give(window).map_err(Trouble::Nonsense)).err()
+        });
+        if let Some(trouble) = failed {
+            Python::attach(|py| self.fail(py, now, hook, trouble));
+        }
+    }
+
+    /// The same for a method that need not be defined.
+    #[inline]
+    fn call_hook(
+        &mut self,
+        window: &mut Window,
+        (now, hook): (Time, usize),
+        call: impl FnOnce(&Bound<'_, PyAny>, &Bound<'_, PlainWindow>) -> PyResult<()>,
+    ) {
+        if self.own.as_ref().is_some_and(|own| own.hooks[hook].is_some()) {
+            self.call(window, (now, HOOKS[hook]), |py, own, shown| match &own.hooks[hook] {
+                Some(method) => call(method.bind(py), shown),
+                None => Ok(()),
+            });
+        }
+    }
+}
+
+impl Controller for PythonControl {
+    fn on_ack(&mut self, _: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
+        self.call(window, (ack.now, "on_ack"), |py, own, shown| {
+            own.on_ack.bind(py).call1((Bound::new(py, Ack::new(ack))?, shown)).map(drop)
+        });
+    }
+
+    fn on_congestion(
+        &mut self,
+        _: &TcpConfig,
+        window: &mut Window,
+        event: CongestionEvent,
+        flight: u32,
+        now: Time,
+    ) {
+        let word = match event {
+            CongestionEvent::Loss => "loss",
+            CongestionEvent::Mark => "mark",
+            CongestionEvent::Timeout => "timeout",
+        };
+        self.call_hook(window, (now, ON_CONGESTION), |method, shown| {
+            method.call1((word, flight, now.0, shown)).map(drop)
+        });
+    }
+
+    fn on_notification(&mut self, _: &TcpConfig, window: &mut Window, now: Time) {
+        self.call_hook(window, (now, ON_NOTIFICATION), |method, shown| {
+            method.call1((now.0, shown)).map(drop)
+        });
+    }
+
+    fn on_sent(&mut self, _: &TcpConfig, window: &mut Window, now: Time, bytes: u32) {
+        self.call_hook(window, (now, ON_SENT), |method, shown| method.call1((now.0, bytes, shown)).map(drop));
+    }
+
+    fn begin_message(&mut self, idle: Time) {
+        let mut unchanged = match &self.shown {
+            Some(shown) => Python::attach(|py| shown.borrow(py).0),
+            None => return,
+        };
+        self.call_hook(&mut unchanged, (Time::ZERO, BEGIN_MESSAGE), |method, _| {
+            method.call1((idle.0,)).map(drop)
+        });
+    }
+
+    fn take_failure(&mut self) -> Option<ControlFailure> {
+        self.failure.take()
+    }
+}
+
+/// A copy has an instance of its own, made by `copy.deepcopy`.
+impl PythonControl {
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let (Some(own), Some(shown)) = (&self.own, &self.shown) else {
+            return Ok(Self::silent(&self.silenced));
+        };
+        let object = py.import("copy")?.call_method1("deepcopy", (own.object.bind(py),))?;
+        let defined = own.hooks.each_ref().map(Option::is_some);
+        let shown = Py::new(py, PlainWindow(shown.borrow(py).0))?;
+        Self::new(&object, defined, shown, &self.silenced)
+    }
+}
+
+impl Clone for PythonControl {
+    fn clone(&self) -> Self {
+        Python::attach(|py| match self.copy(py) {
+            Ok(copy) => Self { failure: self.failure.clone(), ..copy },
+            Err(error) => {
+                let mut silent = Self::silent(&self.silenced);
+                silent.fail(py, Time::ZERO, "__deepcopy__", Trouble::Raised(error));
+                silent
+            }
+        })
+    }
+}

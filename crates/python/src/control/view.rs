@@ -1,0 +1,211 @@
+//! What a congestion control in Python sees: an ACK, and the window that it moves.
+
+use bufferlab_transport::{self as transport, AckEvent, HopReport};
+use bufferlab_units::Time;
+use pyo3::prelude::*;
+
+/// The window of a flow. What a method writes into it holds when the method returns.
+#[pyclass(module = "bufferlab._bufferlab")]
+pub(crate) struct Window(pub(super) transport::Window);
+
+#[pymethods]
+impl Window {
+    #[new]
+    #[pyo3(signature = (size, slow_start_threshold = f64::INFINITY, pacing_gap_ps = 0))]
+    fn new(size: f64, slow_start_threshold: f64, pacing_gap_ps: u64) -> Self {
+        Self(transport::Window { size, slow_start_threshold, pacing_gap: Time(pacing_gap_ps) })
+    }
+
+    /// The congestion window (segments); less than 1 counts as 1.
+    #[getter]
+    fn size(&self) -> f64 {
+        self.0.size
+    }
+
+    #[setter]
+    fn set_size(&mut self, size: f64) {
+        self.0.size = size;
+    }
+
+    /// Below it the window grows exponentially (segments); infinite at first.
+    #[getter]
+    fn slow_start_threshold(&self) -> f64 {
+        self.0.slow_start_threshold
+    }
+
+    #[setter]
+    fn set_slow_start_threshold(&mut self, threshold: f64) {
+        self.0.slow_start_threshold = threshold;
+    }
+
+    /// Least time between two segments (ps); 0: as fast as the card takes them.
+    #[getter]
+    fn pacing_gap_ps(&self) -> u64 {
+        self.0.pacing_gap.0
+    }
+
+    #[setter]
+    fn set_pacing_gap_ps(&mut self, gap: u64) {
+        self.0.pacing_gap = Time(gap);
+    }
+
+    /// One segment per delivered segment below the slow-start threshold, one per window above it (RFC 5681).
+    fn grow(&mut self, delivered: u32) {
+        let delivered = f64::from(delivered);
+        let is_slow_start = self.0.size < self.0.slow_start_threshold;
+        self.0.size += if is_slow_start { delivered } else { delivered / self.0.size };
+    }
+
+    fn __repr__(&self) -> String {
+        let transport::Window { size, slow_start_threshold, pacing_gap } = self.0;
+        format!("Window({size} segments, threshold {slow_start_threshold}, gap {pacing_gap})")
+    }
+}
+
+impl Window {
+    /// Hands it to the flow, or says what is no window.
+    #[inline]
+    pub(super) fn give(&self, to: &mut transport::Window) -> Result<(), String> {
+        let transport::Window { size, slow_start_threshold, pacing_gap } = self.0;
+        if !(0.0..f64::INFINITY).contains(&size) {
+            return Err(format!(
+                "left window.size = {size}; expected a finite number of segments, at least 0"
+            ));
+        }
+        if slow_start_threshold.is_nan() || slow_start_threshold < 0.0 {
+            return Err(format!(
+                "left window.slow_start_threshold = {slow_start_threshold}; expected a number of segments"
+            ));
+        }
+        *to = transport::Window {
+            size: size.max(1.0),
+            slow_start_threshold: slow_start_threshold.max(1.0),
+            pacing_gap,
+        };
+        Ok(())
+    }
+}
+
+/// What an ACK tells.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct Ack {
+    now: Time,
+    rtt: Time,
+    delivered: u32,
+    acknowledged: u32,
+    next: u32,
+    in_flight: u32,
+    marked: bool,
+    may_grow: bool,
+    /// Empty, and then without an allocation, unless the control asks for it.
+    telemetry: Vec<HopReport>,
+}
+
+impl Ack {
+    #[inline]
+    pub(super) fn new(ack: &AckEvent<'_>) -> Self {
+        let AckEvent { now, rtt, delivered, marked, acknowledged, next, in_flight, may_grow, telemetry } =
+            *ack;
+        let telemetry = telemetry.to_vec();
+        Self { now, rtt, delivered, acknowledged, next, in_flight, marked, may_grow, telemetry }
+    }
+}
+
+#[pymethods]
+impl Ack {
+    /// When it came (ps).
+    #[getter]
+    fn now_ps(&self) -> u64 {
+        self.now.0
+    }
+
+    /// The round trip of the segment that caused it (ps).
+    #[getter]
+    fn rtt_ps(&self) -> u64 {
+        self.rtt.0
+    }
+
+    /// Segments that it reports as arrived for the first time.
+    #[getter]
+    fn delivered(&self) -> u32 {
+        self.delivered
+    }
+
+    /// It echoes a congestion mark.
+    #[getter]
+    fn marked(&self) -> bool {
+        self.marked
+    }
+
+    /// Segments acknowledged cumulatively so far.
+    #[getter]
+    fn acknowledged(&self) -> u32 {
+        self.acknowledged
+    }
+
+    /// Next new segment.
+    #[getter]
+    fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Segments in the network just before it came.
+    #[getter]
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// The window may grow: no recovery or reduction is under way, and the window was what held the sender back.
+    #[getter]
+    fn may_grow(&self) -> bool {
+        self.may_grow
+    }
+
+    /// What the switches on the way reported, in their order; empty unless the class says `wants_telemetry`.
+    #[getter]
+    fn telemetry(&self) -> Vec<Hop> {
+        self.telemetry.iter().copied().map(Hop).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { now, rtt, delivered, .. } = self;
+        format!("Ack({delivered} segments at {now}, round trip {rtt})")
+    }
+}
+
+/// What one switch reported when it began to send a packet.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct Hop(HopReport);
+
+#[pymethods]
+impl Hop {
+    /// What the packet left behind in its egress queue (bytes).
+    #[getter]
+    fn queue_bytes(&self) -> u32 {
+        self.0.queue_bytes
+    }
+
+    /// Names the egress port in the whole network.
+    #[getter]
+    fn port(&self) -> u32 {
+        self.0.port
+    }
+
+    /// Bytes that the port had sent before.
+    #[getter]
+    fn sent_bytes(&self) -> u64 {
+        self.0.sent_bytes
+    }
+
+    /// When (ps).
+    #[getter]
+    fn at_ps(&self) -> u64 {
+        self.0.at.0
+    }
+
+    /// The port's rate (bits per second).
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.0.rate.0
+    }
+}

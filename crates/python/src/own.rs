@@ -1,0 +1,174 @@
+//! What own policies, congestion controls and workloads in Python share: parameters, and what goes wrong in their methods.
+
+use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::Word;
+use bufferlab_scenario::{parse_size, parse_time};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTracebackMethods};
+use std::fmt;
+use std::sync::Arc;
+
+/// A parameter as Python declares it: name, default, kind, smallest and largest value, words to choose from, meaning.
+pub(crate) type PlainParameter<'py> =
+    (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
+
+/// Entries of the registry live as long as the process; so does what they refer to.
+pub(crate) fn keep(text: &str) -> &'static str {
+    text.to_owned().leak()
+}
+
+/// The parameters that a class declares.
+pub(crate) fn declared(parameters: Vec<PlainParameter<'_>>) -> PyResult<&'static [ParamInfo]> {
+    let params = parameters.into_iter().map(parameter).collect::<PyResult<Vec<_>>>()?;
+    Ok(params.leak())
+}
+
+/// Parameters as keyword arguments: sizes in bytes, times in picoseconds, rates in bits per second.
+pub(crate) fn keywords<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(py);
+    for (name, value) in params.iter() {
+        values.set_item(name, to_python(py, value)?)?;
+    }
+    Ok(values)
+}
+
+fn parameter((name, default, kind, min, max, words, doc): PlainParameter<'_>) -> PyResult<ParamInfo> {
+    let wrong = |why: String| PyValueError::new_err(format!("parameter {name}: {why}"));
+    let whole = |bound: Option<f64>| bound.unwrap_or(0.0) as u64;
+    let (kind, default) = match kind.as_str() {
+        "ratio" => {
+            let (min, max) = (min.unwrap_or(0.0), max.unwrap_or(1e9));
+            (ParamKind::Ratio { min, max }, ParamValue::Ratio(default.extract()?))
+        }
+        "count" => (ParamKind::at_least(whole(min)), ParamValue::Count(default.extract()?)),
+        "flag" => (ParamKind::Flag, ParamValue::Flag(default.extract()?)),
+        "bytes" => {
+            let bytes = match default.extract::<u64>() {
+                Ok(bytes) => bytes,
+                Err(_) => {
+                    parse_size(&default.extract::<String>()?).map_err(|error| wrong(error.to_string()))?
+                }
+            };
+            (ParamKind::Bytes { min: whole(min) }, ParamValue::Bytes(bytes))
+        }
+        "time" => {
+            let time = parse_time(&default.extract::<String>()?).map_err(|error| wrong(error.to_string()))?;
+            (ParamKind::Time { min: bufferlab_units::Time(whole(min)) }, ParamValue::Time(time))
+        }
+        "choice" => {
+            let word = |name: String| Word { name: name.leak(), meaning: "" };
+            let words: Vec<Word> = words.into_iter().map(word).collect();
+            (ParamKind::Choice(words.leak()), ParamValue::Choice(default.extract::<String>()?.into()))
+        }
+        other => return Err(wrong(format!("there is no kind {other:?}"))),
+    };
+    Ok(ParamInfo { name: name.leak(), kind, default, artifact_default: None, doc: doc.leak() })
+}
+
+fn to_python<'py>(py: Python<'py>, value: &ParamValue) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        ParamValue::Ratio(x) => PyFloat::new(py, *x).into_any(),
+        ParamValue::Bytes(n) | ParamValue::Count(n) => PyInt::new(py, *n).into_any(),
+        ParamValue::Time(time) => PyInt::new(py, time.0).into_any(),
+        ParamValue::Flag(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        ParamValue::Rate(rate) => PyInt::new(py, rate.0).into_any(),
+        ParamValue::Choice(word) | ParamValue::Text(word) => PyString::new(py, word).into_any(),
+        other => return Err(PyTypeError::new_err(format!("no own policy declares {other}"))),
+    })
+}
+
+/// What went wrong within a call.
+pub(crate) enum Trouble {
+    /// It raised.
+    Raised(PyErr),
+    /// It answered what is no answer.
+    Nonsense(String),
+}
+
+impl From<PyErr> for Trouble {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl Trouble {
+    /// What happened, in one sentence, and the exception behind it.
+    pub(crate) fn in_short(self, py: Python<'_>) -> (String, Option<Cause>) {
+        match self {
+            Self::Nonsense(what) => (what, None),
+            Self::Raised(error) => {
+                let raised = Raised::new(py, error);
+                (raised.in_short.clone(), Some(Arc::new(raised) as Cause))
+            }
+        }
+    }
+}
+
+/// An error that others carry.
+pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
+/// "answered 3 (int); expected ..."
+#[cold]
+pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
+    let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    let shown: String = shown.chars().take(200).collect();
+    let kind = answer.get_type().name().map_or_else(|_| String::new(), |name| format!(" ({name})"));
+    Trouble::Nonsense(format!("answered {shown}{kind}; expected {expected}"))
+}
+
+/// An exception that an own class raised, with its traceback as text: the cause of a failure.
+#[derive(Debug)]
+pub(crate) struct Raised {
+    /// The exception.
+    pub(crate) error: PyErr,
+    in_short: String,
+    /// As Python prints it.
+    pub(crate) traceback: String,
+}
+
+impl Raised {
+    /// The exception behind a failure, if there is one.
+    pub(crate) fn of<'a>(
+        cause: Option<&'a (dyn std::error::Error + Send + Sync + 'static)>,
+    ) -> Option<&'a Self> {
+        cause.and_then(|cause| cause.downcast_ref())
+    }
+
+    /// "raised ZeroDivisionError: division by zero (own.py, line 12)"
+    pub(crate) fn in_short(&self) -> &str {
+        &self.in_short
+    }
+
+    pub(crate) fn new(py: Python<'_>, error: PyErr) -> Self {
+        let traceback = error.traceback(py);
+        let frames = traceback.as_ref().and_then(|traceback| traceback.format().ok()).unwrap_or_default();
+        let place = traceback.and_then(|traceback| innermost(traceback.into_any()).ok());
+        let place = place.map_or_else(String::new, |(file, line)| format!(" ({file}, line {line})"));
+        let in_short = format!("raised {error}{place}");
+        let traceback = format!("{}{error}", if frames.is_empty() { String::new() } else { frames });
+        Self { error, in_short, traceback }
+    }
+}
+
+/// File and line at which it was raised.
+fn innermost(mut traceback: Bound<'_, PyAny>) -> PyResult<(String, usize)> {
+    loop {
+        let next = traceback.getattr("tb_next")?;
+        if next.is_none() {
+            break;
+        }
+        traceback = next;
+    }
+    let file: String = traceback.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract()?;
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(&file).to_owned();
+    Ok((name, traceback.getattr("tb_lineno")?.extract()?))
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.traceback)
+    }
+}
+
+impl std::error::Error for Raised {}

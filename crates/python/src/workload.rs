@@ -1,0 +1,198 @@
+//! Own workloads, written in Python: a registered class, an instance of it per entry of a scenario, its flows once per run.
+
+use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
+use bufferlab_params::{Fault, Faults, Params};
+use bufferlab_units::{RandomStream, Time};
+use bufferlab_workload::{
+    FlowSpec, OwnError, Queries, SourceError, TrafficBuilder, Workload, WorkloadContext, WorkloadInfo,
+    replace_workload,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A flow that a workload in Python sends.
+#[pyclass(frozen, get_all, module = "bufferlab._bufferlab")]
+pub(crate) struct Flow {
+    /// When its data is there (ps).
+    start_ps: u64,
+    /// Sending host, by its number.
+    src: u32,
+    /// Receiving host, by its number.
+    dst: u32,
+    /// Payload (bytes).
+    size: u64,
+    /// Flows with a tag are a class of their own in tables and reports.
+    tag: Option<String>,
+    /// The query that it answers: flows with the same number answer the same one.
+    query: Option<u32>,
+}
+
+#[pymethods]
+impl Flow {
+    #[new]
+    #[pyo3(signature = (start_ps, src, dst, size, *, tag = None, query = None))]
+    fn new(start_ps: u64, src: u32, dst: u32, size: u64, tag: Option<String>, query: Option<u32>) -> Self {
+        Self { start_ps, src, dst, size, tag, query }
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { start_ps, src, dst, size, .. } = self;
+        format!("Flow({size} B from host {src} to host {dst} at {})", Time(*start_ps))
+    }
+}
+
+/// Registers `class_` under `name`, in place of an earlier one of that name.
+#[pyfunction]
+pub(crate) fn register_workload(
+    class_: Bound<'_, PyType>,
+    name: &str,
+    title: &str,
+    summary: &str,
+    parameters: Vec<PlainParameter<'_>>,
+) -> PyResult<()> {
+    let name = keep(name);
+    let class = class_.unbind();
+    let build =
+        move |params: &mut Params, context: &WorkloadContext<'_>| build(name, &class, params, context);
+    let info = WorkloadInfo {
+        name,
+        aliases: &[],
+        title: keep(title),
+        summary: keep(summary),
+        source: "Own workload, in Python.",
+        params: declared(parameters)?,
+        build: Box::leak(Box::new(build)),
+    };
+    replace_workload(info).map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// An instance of `class` for an entry of a scenario.
+fn build(
+    name: &'static str,
+    class: &Py<PyType>,
+    params: &mut Params,
+    context: &WorkloadContext<'_>,
+) -> Result<Box<dyn Workload>, Faults> {
+    let topology = context.network()?;
+    let (switches, duration) = (context.switches()?, context.duration()?);
+    let hosts = topology.hosts.len() as u32;
+    Python::attach(|py| {
+        let make = || {
+            let network = py.import("bufferlab.workload")?.getattr("Network")?;
+            let rates: Vec<u64> = (0..hosts).map(|host| topology.host_rate(host).0).collect();
+            let buffers: Vec<u64> = switches.iter().map(|switch| switch.buffer_bytes).collect();
+            let facts = (&topology.hosts, rates, topology.racks(), &topology.switches, buffers, duration.0);
+            let values = keywords(py, params)?;
+            let object = class.bind(py).call((network.call1(facts)?,), Some(&values))?;
+            let words = object.call_method0("describe")?;
+            let words = words.extract().unwrap_or_else(|_| name.to_owned());
+            Ok(PythonWorkload { name, object: object.unbind(), hosts, words })
+        };
+        make().map(|workload| Box::new(workload) as Box<dyn Workload>).map_err(|error| {
+            let message = format!("{name} {}", Raised::new(py, error).in_short());
+            Fault::new("kind", message, "its class refuses to be built").into()
+        })
+    })
+}
+
+/// An instance of a class that Python registered.
+struct PythonWorkload {
+    name: &'static str,
+    object: Py<PyAny>,
+    hosts: u32,
+    words: String,
+}
+
+impl fmt::Debug for PythonWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PythonWorkload").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PythonWorkload {
+    /// Everything that it sends in a run.
+    fn flows(&self, py: Python<'_>, traffic: &mut TrafficBuilder<'_>) -> Result<Vec<FlowSpec>, Trouble> {
+        // A stream of its own, of seed and class, as every other workload has.
+        let stream = format!("workload/{}/python", traffic.label());
+        let seed = RandomStream::new(traffic.seed(), &stream, 0).next_u64();
+        let random = py.import("random")?.getattr("Random")?.call1((seed,))?;
+        let answer = self.object.bind(py).call_method1("flows", (random,))?;
+        let (plain, end) = (traffic.class(), traffic.end());
+        let own = traffic.label().to_owned();
+        let mut tags: BTreeMap<String, u16> = BTreeMap::new();
+        let mut flows = Vec::new();
+        for item in answer.try_iter()? {
+            let item = item?;
+            let Ok(flow) = item.cast::<Flow>() else {
+                return Err(nonsense(&item, "flows only: yield bufferlab.Flow(...)"));
+            };
+            let flow = flow.get();
+            self.check(flow, flows.len(), end)?;
+            let class = match &flow.tag {
+                None => plain,
+                Some(tag) => match tags.get(tag) {
+                    Some(&class) => class,
+                    None => *tags
+                        .entry(tag.clone())
+                        .or_insert_with(|| traffic.named_class(&format!("{own} {tag}"))),
+                },
+            };
+            flows.push(FlowSpec {
+                start: Time(flow.start_ps),
+                src: flow.src,
+                dst: flow.dst,
+                size: flow.size,
+                class,
+                query: flow.query.unwrap_or(FlowSpec::NO_QUERY),
+                open: None,
+                data_path: None,
+                ack_path: None,
+            });
+        }
+        Ok(flows)
+    }
+
+    /// Whether the network can carry it.
+    fn check(&self, flow: &Flow, number: usize, end: Time) -> Result<(), Trouble> {
+        let Flow { start_ps, src, dst, size, query, .. } = flow;
+        let hosts = self.hosts;
+        let fault = if *src >= hosts || *dst >= hosts {
+            format!("goes from host {src} to host {dst}; there are {hosts} hosts, numbered from 0")
+        } else if src == dst {
+            format!("goes from host {src} to itself")
+        } else if *size == 0 || *size == FlowSpec::UNLIMITED {
+            format!("has {size} bytes; expected at least 1")
+        } else if Time(*start_ps) >= end {
+            format!("starts at {}; flows start before the scenario's duration ({end})", Time(*start_ps))
+        } else if *query == Some(FlowSpec::NO_QUERY) {
+            format!("answers query {}; expected less", FlowSpec::NO_QUERY)
+        } else {
+            return Ok(());
+        };
+        Err(Trouble::Nonsense(format!("flow {number} {fault}")))
+    }
+}
+
+impl Workload for PythonWorkload {
+    fn start(&self, traffic: &mut TrafficBuilder<'_>) -> Result<(), SourceError> {
+        let flows = Python::attach(|py| {
+            self.flows(py, traffic).map_err(|trouble| {
+                let (what, cause) = trouble.in_short(py);
+                OwnError { workload: self.name.to_owned(), what: format!("flows: {what}"), cause }
+            })
+        })?;
+        traffic.add_list(flows);
+        Ok(())
+    }
+
+    fn in_words(&self) -> String {
+        self.words.clone()
+    }
+
+    fn queries(&self) -> Queries {
+        Queries::Listed
+    }
+}

@@ -1,0 +1,108 @@
+"""Own workloads: a class with ``flows``, usable wherever a registered kind is.
+
+>>> import bufferlab
+>>> from collections.abc import Iterator
+>>> from random import Random
+>>> from bufferlab import Flow, Workload
+>>> @bufferlab.register
+... class RingPulses(Workload):
+...     \"\"\"Every host sends to the next one, all at the same instants.\"\"\"
+...
+...     name = "ring_pulses"
+...     size: int = bufferlab.param("20 KB", unit="bytes")
+...     period: int = bufferlab.param("100 us", unit="time")
+...
+...     def flows(self, random: Random) -> Iterator[Flow]:
+...         hosts = len(self.network.hosts)
+...         for start in range(0, self.network.duration_ps, self.period):
+...             for src in range(hosts):
+...                 yield Flow(start, src, (src + 1) % hosts, self.size)
+>>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
+>>> bufferlab.run(star.set("workload", [{"kind": "ring_pulses", "size": "5 KB"}])).flows.num_rows
+80
+
+``docs/own-policies.md`` has the whole story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, ClassVar
+
+from . import _bufferlab
+from ._bufferlab import Flow
+from ._own import Own, _PlainParameter, registered
+
+__all__ = ["Flow", "Network", "Workload", "own_workloads"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a workload may know of the network."""
+
+    hosts: tuple[str, ...]
+    """Names of the hosts; a host's number is its place here."""
+    host_rates_bps: tuple[int, ...]
+    """Rate at which each host can send."""
+    racks: tuple[tuple[int, ...], ...]
+    """Numbers of the hosts of every rack."""
+    switches: tuple[str, ...]
+    """Names of the switches."""
+    buffers: tuple[int, ...]
+    """Buffer of each switch (bytes)."""
+    duration_ps: int
+    """Flows start before (ps)."""
+
+    def __post_init__(self) -> None:
+        for field in ("hosts", "host_rates_bps", "switches", "buffers"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        object.__setattr__(self, "racks", tuple(tuple(rack) for rack in self.racks))
+
+
+class Workload(Own):
+    """Base class of own workloads. A subclass has a :attr:`name` and :meth:`flows`.
+
+    Annotated attributes with a default are its parameters, as those of a :class:`~bufferlab.Policy`: keys of its ``[[workload]]``.
+    """
+
+    name: ClassVar[str]
+    """Its ``kind`` in scenarios: lower-case letters and digits joined by ``_``."""
+
+    network: Network
+    """The network that it sends over."""
+
+    def __init__(self, network: Network, **parameters: Any) -> None:
+        self.network = network
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        self.start()
+
+    @classmethod
+    def _enter(cls, title: str, summary: str, parameters: list[_PlainParameter], hooks: list[str]) -> None:
+        _bufferlab.register_workload(cls, cls.name, title, summary, parameters)
+
+    def start(self) -> None:
+        """Called once, when the scenario is read: parameters and :attr:`network` are there. What it raises is an error of the scenario."""
+
+    def flows(self, random: Random) -> Iterable[Flow]:
+        """Everything that it sends in a run, in any order.
+
+        Whatever depends on chance must come from ``random``, which is seeded by the run's seed and the workload's class: then the same seed
+        brings the same flows, and a change elsewhere leaves them alone. (For NumPy: ``numpy.random.default_rng(random.getrandbits(64))``.)
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no flows")
+
+    def describe(self) -> str:
+        """What it sends, in one line, for ``bufferlab check``."""
+        return self.summary or self.title or type(self).__name__
+
+
+Workload._kind, Workload._base, Workload._example = "workload", Workload, "my_workload"
+Workload._required = ("flows", "self, random")
+
+
+def own_workloads() -> dict[str, type[Workload]]:
+    """The own workloads of this process by their names, in the order of their registration."""
+    return {name: own for name, own in registered("workload").items() if issubclass(own, Workload)}
