@@ -449,9 +449,9 @@ fn what_is_added_is_counted_without_comments() {
     let create = |path: &str| Instruction::Create { path: path.to_owned() };
     let insert = Instruction::Insert { path: "a.rs".to_owned(), below: String::new() };
     let steps = vec![
-        step(create("crates/a/src/toy_thing.rs"), "fn f() {}\n"),
+        step(create("toy_thing.rs"), "fn f() {}\n"),
         step(insert, "    /// Text.\n    toy: u64,\n"),
-        step(create("testdata/a/toy.toml"), ""),
+        step(create(&["testdata", "toy.toml"].join("/")), ""),
     ];
     let walk = WalkThrough { subject: String::new(), promise: String::new(), steps };
     let tally = Tally { sources: 1, lines: 1, vectors: 1, ..Tally::default() };
