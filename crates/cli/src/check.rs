@@ -4,7 +4,8 @@ use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
 use bufferlab_scenario::{
-    HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_rate, format_size, format_time,
+    EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
+    format_size, format_time,
 };
 use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
@@ -121,16 +122,7 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
         } else {
             names.join(", ")
         };
-        let ecn = match &spec.ecn {
-            None => "no ECN".to_owned(),
-            Some(ecn) if ecn.by_priority_bytes.is_empty() => {
-                format!("ECN above {}", format_size(ecn.kmin_bytes))
-            }
-            Some(ecn) => {
-                let own: Vec<_> = ecn.by_priority_bytes.iter().map(|&k| format_size(k)).collect();
-                format!("ECN above {} by queue", own.join(", "))
-            }
-        };
+        let ecn = spec.ecn.as_ref().map_or_else(|| "no ECN".to_owned(), marking);
         format!(
             "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}{}{}",
             counted(rates.len(), "port", "ports"),
@@ -142,6 +134,18 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
         )
     };
     groups.iter().map(line).collect()
+}
+
+/// A marking rule with the parameters that were chosen: `ECN step (threshold = "91 KB")`.
+fn marking(spec: &EcnSpec) -> String {
+    let chosen = spec.params.iter().filter(|(name, _)| !spec.params.is_default(name));
+    let mut chosen: Vec<_> =
+        chosen.map(|(name, value)| format!("{name} = {}", format_parameter(value))).collect();
+    if let Some(priorities) = &spec.priorities {
+        chosen.push(format!("priorities = {priorities:?}"));
+    }
+    let chosen = if chosen.is_empty() { String::new() } else { format!(" ({})", chosen.join(", ")) };
+    format!("ECN {}{chosen}", spec.kind)
 }
 
 /// The priorities that are paused and not dropped.

@@ -27,7 +27,7 @@
 //! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500), `lossless` priorities (none; all packets come from port 0). |
 //! | `scheduler` | `"round-robin"` (default), `"fifo"`, `"strict-priority"`. |
 //! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked; or a list, by priority. |
-//! | `marker` | Marking in full: `kmin`, `kmax` (bytes; `kmax` left out: a step; both left out: lengths alone never mark), `pmax` (1), `scope` (`"queue"` or `"port"`), `at` (`"enqueue"` or `"dequeue"`), `priorities` that may be marked (all), `by_priority` (pairs of `kmin` and `kmax`, the last one repeats), `shared = { floor, factor }` (the condition on the shared buffer). |
+//! | `marker` | A marking rule of the registry: `kind`, its parameters as a scenario has them (sizes in bytes), and `priorities` that may be marked (all). |
 //! | `steps` | See below. |
 //!
 //! # Step

@@ -64,14 +64,17 @@ mod weight;
 
 pub use buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 pub use bufferlab_params::{
-    BufferProfile, Choice, Direction, ParamInfo, ParamKind, ParamValue, Params, Profile, RegisterError,
-    ThresholdRule, Word,
+    BufferProfile, Choice, Direction, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Profile,
+    RegisterError, TableInfo, ThresholdRule, Word,
 };
 pub use classify::{Classifier, Classify, ElephantTrap, Unclassified};
 pub use failure::PolicyFailure;
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
 pub use hardware::Hardware;
-pub use mark::{Ecn, Marker, MarkerConfig, SharedBufferCondition};
+pub use mark::{
+    Ecn, MARKERS, MARKING_RULES, Markable, Marker, MarkerInfo, Marking, MarkingRule, find_marker,
+    register_marker, replace_marker,
+};
 pub use panel::{Opinion, Panel};
 pub use policy::{
     Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, POLICIES, PauseDemand,

@@ -4,7 +4,7 @@ use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
 use crate::failure::PolicyFailure;
 use crate::hardware::Hardware;
-use crate::mark::{Ecn, Lengths, Marker, MarkerConfig, Moment};
+use crate::mark::{Ecn, Markable, Marker, Moment};
 use crate::policy::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Tags,
     Verdict,
@@ -12,7 +12,7 @@ use crate::policy::{
 use crate::policy::{find_policy, policies};
 use crate::schedule::{PortTurns, Scheduler};
 use bufferlab_params::{ParamValue, Params, Profile};
-use bufferlab_units::{BitRate, RandomStream, Time};
+use bufferlab_units::{BitRate, Time};
 
 /// A packet as the switch needs to know it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,8 +128,8 @@ pub struct SwitchConfig {
     pub max_packet: u64,
     /// Which queue of a port sends next.
     pub scheduler: Scheduler,
-    /// Marking; `None`: no ECN.
-    pub marker: Option<MarkerConfig>,
+    /// Marking, with the state in which it begins; `None`: no ECN.
+    pub marker: Option<Marker>,
     /// Reading of under-specified details.
     pub profile: Profile,
     /// Seed of the switch's random streams.
@@ -278,7 +278,6 @@ impl<P: Policy> Switch<P> {
         );
         let ports = config.port_rates.len();
         let port = Port { occupied: 0, paused: 0, discarding: 0, turns: config.scheduler.new_port() };
-        let stream = RandomStream::new(config.seed, "switch/marker", 0);
         let queues = ports * config.queues_per_port;
         let classifier =
             policy.take_classifier().unwrap_or_else(|| Classifier::identity(config.queues_per_port));
@@ -296,7 +295,7 @@ impl<P: Policy> Switch<P> {
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
-            marker: config.marker.clone().map(|marker| Marker::new(marker, stream)),
+            marker: config.marker.clone(),
             ports: vec![port; ports],
             counters: vec![Counters::default(); queues],
             pausing: vec![false; ingress_ports * config.queues_per_port],
@@ -471,7 +470,9 @@ impl<P: Policy> Switch<P> {
         let Arrival { now, queue, port, priority, size, .. } = *arrival;
         let marked = match &mut self.marker {
             Some(marker) if packet.ecn == Ecn::Capable => {
-                marker.decide(Moment::Enqueue, priority, Lengths::of(&self.buffer, queue, port))
+                let (moment, flow, waited) = (Moment::Enqueue, packet.flow, Time::ZERO);
+                let markable = Markable { now, moment, queue, port, priority, size, flow, waited };
+                marker.marks(markable, &self.buffer)
             }
             _ => false,
         };
@@ -575,7 +576,10 @@ impl<P: Policy> Switch<P> {
         }
         let marked = match &mut self.marker {
             Some(marker) if stored.tags.contains(Tags::MARKABLE) => {
-                marker.decide(Moment::Dequeue, priority, Lengths::of(&self.buffer, queue, port))
+                let (moment, size, flow) = (Moment::Dequeue, stored.size, stored.flow);
+                let waited = now - stored.enqueued_at;
+                let markable = Markable { now, moment, queue, port, priority, size, flow, waited };
+                marker.marks(markable, &self.buffer)
             }
             _ => false,
         };
@@ -756,14 +760,14 @@ impl<P: Policy> Switch<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mark::SharedBufferCondition;
+    use crate::mark::{BufferAware, Marking, Step};
     use crate::policy::CompleteSharing;
     use crate::weight::Weight;
 
     #[test]
     fn on_departure_only_capable_packets_are_marked_and_none_twice() {
-        let shared = SharedBufferCondition { floor: 0, factor: Weight::from_f64(0.5) };
-        let marker = MarkerConfig { shared: Some(shared), ..MarkerConfig::step(3_000) };
+        let (step, factor) = (Step::new(3_000), Weight::from_f64(0.5));
+        let marker = Marker::new(Marking::BufferAware(BufferAware { step, floor: 0, factor }));
         let config =
             SwitchConfig { marker: Some(marker), ..SwitchConfig::new(10_000, vec![BitRate::gbps(10)]) };
         let mut switch = Switch::new(&config, CompleteSharing);

@@ -270,6 +270,15 @@ impl Params {
         })
     }
 
+    /// A [`crate::ParamKind::List`] of sizes (bytes).
+    #[must_use]
+    pub fn sizes(&self, name: &str) -> Vec<u64> {
+        self.elements(name, |value| match value {
+            ParamValue::Bytes(n) => *n,
+            other => panic!("{name} is not a list of sizes: it has {other}"),
+        })
+    }
+
     fn elements<T>(&self, name: &str, element: impl Fn(&ParamValue) -> T) -> Vec<T> {
         match self.get(name) {
             ParamValue::List(list) => list.iter().map(element).collect(),

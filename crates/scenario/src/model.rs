@@ -3,8 +3,7 @@
 
 pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 
-use bufferlab_core::mark::{Moment, Scope};
-use bufferlab_core::{Hardware, ParamValue, Profile};
+use bufferlab_core::{BuildError, Hardware, Marker, ParamValue, Profile, SwitchShape, find_marker};
 use bufferlab_params::{Params, choices};
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
 use bufferlab_transport::Spacing;
@@ -188,36 +187,33 @@ pub enum Discipline {
     },
 }
 
-/// Where and when congestion is marked.
+/// How congestion is marked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EcnSpec {
-    /// No mark up to this many bytes (instantaneous).
-    pub kmin_bytes: u64,
-    /// Every packet is marked above this; equal to `kmin_bytes` for a step.
-    pub kmax_bytes: u64,
-    /// Marking probability at `kmax_bytes`, in 0..=1.
-    pub pmax: f64,
-    /// By priority instead of the two, a step above so many bytes; the last one holds for all that follow. Empty: one for all.
-    pub by_priority_bytes: Vec<u64>,
-    /// Whose length is compared.
-    pub scope: Scope,
-    /// When it is compared.
-    pub at: Moment,
+    /// Registry name of the marking rule.
+    pub kind: String,
+    /// All of its parameters.
+    pub params: Params,
     /// Priorities that mark at all; `None`: every one.
     pub priorities: Option<Vec<u8>>,
-    /// A second condition, on departure and on the shared buffer; a packet is marked if either holds.
-    pub shared: Option<SharedEcnSpec>,
 }
 
-/// Buffer-aware marking: mark above max(`floor_bytes`, `share` × `alpha` × free buffer).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SharedEcnSpec {
-    /// No mark by this condition up to this many bytes.
-    pub floor_bytes: u64,
-    /// h: share of the threshold of Dynamic Thresholds at which marking begins.
-    pub share: f64,
-    /// The alpha of that threshold.
-    pub alpha: f64,
+impl EcnSpec {
+    /// The marker of a switch.
+    ///
+    /// # Errors
+    /// If no rule is called so any more, or a parameter does not fit the switch.
+    pub fn marker(&self, shape: &SwitchShape) -> Result<Marker, BuildError> {
+        let info = find_marker(&self.kind).ok_or_else(|| BuildError {
+            param: "kind",
+            message: format!("no marking rule is called \"{}\"", self.kind),
+        })?;
+        let priorities = match &self.priorities {
+            None => u32::MAX,
+            Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
+        };
+        Ok(Marker { rule: info.construct(&self.params, shape)?, priorities })
+    }
 }
 
 /// What a flow may send before the first ACK.

@@ -5,6 +5,7 @@ mod congestion;
 mod faults;
 mod files;
 mod hardware;
+mod marking;
 mod named;
 mod output;
 mod overrides;
@@ -60,7 +61,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
     }
 
     let networks = topology::read(&mut reader, profile, &inputs);
-    let groups = switch::read_groups(&mut reader, networks.as_ref(), profile);
+    let groups = switch::read_groups(&mut reader, networks.as_ref(), profile, &inputs);
     let mut transports = transport::read(&mut reader, groups.as_deref(), profile);
     let switches = match (&networks, &groups) {
         (Some(networks), Some(groups)) => {

@@ -13,6 +13,14 @@ pub enum SimError {
         /// Why.
         source: bufferlab_core::BuildError,
     },
+    /// The marking rule does not fit a switch.
+    #[error("switch {switch}: marking: {source}")]
+    Marker {
+        /// The switch's name.
+        switch: String,
+        /// Why.
+        source: bufferlab_core::BuildError,
+    },
     /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing any more.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),

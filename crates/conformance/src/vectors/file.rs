@@ -315,23 +315,23 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
         Some("strict-priority") => Scheduler::strict_priority(*queues),
         Some(other) => return Err(format!("no scheduler is called \"{other}\" here")),
     };
-    let marker = match (&written.mark_above, &written.marker) {
-        (None, None) => None,
-        (Some(above), None) => Some(above.config(*queues)?),
-        (None, Some(marker)) => Some(marker.config(*queues)?),
-        (Some(_), Some(_)) => return Err("expected mark_above or marker, found both".to_owned()),
-    };
-    Ok(SwitchConfig {
+    let config = SwitchConfig {
         queues_per_port: *queues,
         max_packet: *max_packet,
         scheduler,
-        marker,
         profile,
         lossless: lossless
             .iter()
             .fold(0, |mask, &priority| mask | 1_u32.checked_shl(priority.into()).unwrap_or(0)),
         ..SwitchConfig::new(*capacity, rates)
-    })
+    };
+    let marker = match (&written.mark_above, &written.marker) {
+        (None, None) => None,
+        (Some(above), None) => Some(above.marker(*queues)?),
+        (None, Some(marker)) => Some(marker.marker(profile, &config.shape())?),
+        (Some(_), Some(_)) => return Err("expected mark_above or marker, found both".to_owned()),
+    };
+    Ok(SwitchConfig { marker, ..config })
 }
 
 /// The number of an item of which there are `count`.

@@ -1,6 +1,6 @@
 //! Values of a vector file: tags, parameters, times.
 
-use bufferlab_core::{Ecn, ParamInfo, ParamKind, ParamValue, Tags};
+use bufferlab_core::{Ecn, ParamInfo, ParamKind, ParamValue, Params, Profile, TableInfo, Tags};
 use bufferlab_units::{BitRate, Time};
 
 /// The set of the tags that are named.
@@ -74,14 +74,27 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
         ParamKind::Rate { .. } => value.as_str().and_then(parse_rate).map(ParamValue::Rate),
         ParamKind::Text => value.as_str().map(|text| ParamValue::Text(text.to_owned().into())),
         ParamKind::Choice(_) => value.as_str().map(|word| ParamValue::Choice(word.to_owned().into())),
-        // No policy has such parameters.
-        ParamKind::Tables(_)
-        | ParamKind::Nodes { .. }
+        ParamKind::Tables(below) => {
+            let tables = value.as_array()?.iter().map(|table| params(below, table));
+            tables.collect::<Option<Vec<_>>>().map(ParamValue::Tables)
+        }
+        // Neither policies nor marking rules have such parameters.
+        ParamKind::Nodes { .. }
         | ParamKind::Texts
         | ParamKind::Pairs { .. }
         | ParamKind::File
         | ParamKind::FlowSizes(_) => None,
     }
+}
+
+/// One table of a list.
+fn params(below: &'static TableInfo, written: &toml::Value) -> Option<Params> {
+    let mut given = Vec::new();
+    for (name, value) in written.as_table()? {
+        let param = below.params.iter().find(|param| param.name == name.as_str())?;
+        given.push((name.clone(), value_of(param.kind, value)?));
+    }
+    Params::resolve(below.params, Profile::Paper, &given).ok()
 }
 
 /// A whole number and its unit: `"10 Gb/s"`.

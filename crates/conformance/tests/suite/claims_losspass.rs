@@ -4,8 +4,8 @@ use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
 use bufferlab_conformance::open_loop::{OpenLoop, Source};
 use bufferlab_core::{
-    Admission, Buffer, DropReason, Ecn, MarkerConfig, Observer, Packet, ParamValue, Policy, QueueId,
-    Scheduler, Stored, Switch, SwitchConfig,
+    Admission, Buffer, DropReason, Ecn, Marker, Observer, Packet, ParamValue, Policy, QueueId, Scheduler,
+    Stored, Switch, SwitchConfig,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
@@ -215,7 +215,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
         /// Packets until the end of this window of observation.
         left: u64,
     }
-    let marker = MarkerConfig::step(mark_above * u64::from(MTU));
+    let marker = Marker::step(mark_above * u64::from(MTU));
     let config = SwitchConfig {
         max_packet: u64::from(MTU),
         marker: Some(marker),

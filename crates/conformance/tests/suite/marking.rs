@@ -3,8 +3,9 @@
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};
 use bufferlab_conformance::{Device, SwitchDevice};
+use bufferlab_core::mark::{BufferAware, Moment, Red, Scope, Step, Watch};
 use bufferlab_core::policy::CompleteSharing;
-use bufferlab_core::{MarkerConfig, Switch, SwitchConfig};
+use bufferlab_core::{MARKING_RULES, Marker, Marking, Switch};
 
 fn cases() -> Vec<Case> {
     files("marking").iter().flat_map(|name| load("marking", name).cases).collect()
@@ -16,7 +17,9 @@ fn run(case: &Case, mut device: impl Device) -> Result<(), Mismatch> {
 
 #[test]
 fn every_marking_rule_marks_as_its_vectors_say() {
-    assert_eq!(files("marking"), ["buffer-aware", "red", "step"], "one file per rule");
+    let mut rules: Vec<_> = MARKING_RULES.iter().map(|info| info.name.to_owned()).collect();
+    rules.sort();
+    assert_eq!(files("marking"), rules, "one file per rule");
     let mut list = Vec::new();
     for case in cases() {
         let device = case.build().unwrap_or_else(|error| panic!("{}:{}: {error}", case.file, case.line));
@@ -25,49 +28,72 @@ fn every_marking_rule_marks_as_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// What makes a marker wrong.
-type Spoil = fn(MarkerConfig) -> MarkerConfig;
+/// What makes a marker wrong, if it is of the rule in question.
+type Spoil = fn(&mut Marker);
 
 /// The cases that a switch with another marker fails.
 fn caught(spoil: Spoil) -> Vec<String> {
     let fails = |case: &Case| {
-        let marker = case.config.marker.clone().map(spoil);
-        let config = SwitchConfig { marker, ..case.config.clone() };
+        let mut config = case.config.clone();
+        config.marker.iter_mut().for_each(spoil);
         run(case, SwitchDevice::new(Switch::new(&config, CompleteSharing))).is_err()
     };
     cases().iter().filter(|case| fails(case)).map(|case| case.name.clone()).collect()
 }
 
+fn step(marker: &mut Marker, spoil: impl FnOnce(&mut Step)) {
+    match &mut marker.rule {
+        Marking::Step(step) | Marking::BufferAware(BufferAware { step, .. }) => spoil(step),
+        Marking::Red(_) | Marking::Boxed(_) => {}
+    }
+}
+
+fn red(marker: &mut Marker, spoil: impl FnOnce(&mut Red)) {
+    if let Marking::Red(rule) = &mut marker.rule {
+        spoil(rule);
+    }
+}
+
+fn watch(marker: &mut Marker, spoil: impl FnOnce(&mut Watch)) {
+    match &mut marker.rule {
+        Marking::Step(step) | Marking::BufferAware(BufferAware { step, .. }) => spoil(&mut step.watch),
+        Marking::Red(rule) => spoil(&mut rule.watch),
+        Marking::Boxed(_) => {}
+    }
+}
+
 #[test]
 fn markers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it() {
-    assert_eq!(caught(|marker| marker), [""; 0]);
-    let spoils: [(&str, Spoil); 9] = [
-        ("a packet that finds more than K is marked, one that finds K is not", |mut m| {
-            (m.kmin, m.kmax) = (m.kmin.saturating_sub(1), m.kmax.saturating_sub(1));
-            m
+    assert_eq!(caught(|_| {}), [""; 0]);
+    let spoils: [(&str, Spoil); 10] = [
+        ("a packet that finds more than K is marked, one that finds K is not", |m| {
+            step(m, |step| step.threshold = step.threshold.saturating_sub(1));
         }),
-        ("marking per port compares the sum of its queues", |m| MarkerConfig {
-            scope: Default::default(),
-            ..m
+        ("marking per port compares the sum of its queues", |m| {
+            watch(m, |watch| watch.scope = Scope::Queue);
         }),
-        ("only the priorities that are named are marked", |m| MarkerConfig { priorities: u32::MAX, ..m }),
+        ("only the priorities that are named are marked", |m| m.priorities = u32::MAX),
         (
             "every priority may have a threshold of its own, and the last one holds for those that follow",
-            |m| MarkerConfig { by_priority: m.by_priority.iter().copied().take(1).collect(), ..m },
+            |m| step(m, |step| step.by_priority.truncate(1)),
         ),
-        ("marking on departure looks at what the packet leaves behind", |m| MarkerConfig {
-            at: Default::default(),
-            ..m
+        ("marking on departure looks at what the packet leaves behind", |m| {
+            watch(m, |watch| watch.at = Moment::Enqueue);
         }),
-        ("at kmax the fraction is pmax", |m| MarkerConfig { pmax: m.pmax * 0.9, ..m }),
-        ("halfway between kmin and kmax the fraction is half of pmax", |m| MarkerConfig {
-            kmax: m.kmin,
-            ..m
+        ("at kmax the fraction is pmax", |m| red(m, |rule| rule.pmax *= 0.9)),
+        ("halfway between kmin and kmax the fraction is half of pmax", |m| {
+            red(m, |rule| rule.ramp.kmax = rule.ramp.kmin);
         }),
-        ("what others hold of the buffer counts", |m| MarkerConfig { shared: None, ..m }),
-        ("up to the floor nothing is marked however little is left", |mut m| {
-            m.shared.iter_mut().for_each(|shared| shared.floor = 0);
-            m
+        ("every priority has its own ramp", |m| red(m, |rule| rule.by_priority.truncate(1))),
+        ("what others hold of the buffer counts", |m| {
+            if let Marking::BufferAware(rule) = &m.rule {
+                m.rule = Marking::Step(rule.step.clone());
+            }
+        }),
+        ("up to the floor nothing is marked however little is left", |m| {
+            if let Marking::BufferAware(rule) = &mut m.rule {
+                rule.floor = 0;
+            }
         }),
     ];
     for (name, spoil) in spoils {

@@ -1,5 +1,6 @@
 //! What the format's names come from.
 
+use bufferlab_core::MARKERS;
 use bufferlab_core::policy::REGISTRY;
 use bufferlab_params::{Card, Catalog};
 use bufferlab_transport::{CONTROLS, UNRESPONSIVE};
@@ -8,25 +9,48 @@ use bufferlab_transport::{CONTROLS, UNRESPONSIVE};
 pub(crate) static POLICY_CATALOG: &dyn Catalog = &REGISTRY;
 
 /// Congestion controls, and none.
-pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &ControlsAndNone;
+pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &AndNone {
+    catalog: &CONTROLS,
+    none: Card {
+        name: UNRESPONSIVE,
+        aliases: &[],
+        title: "Open loop",
+        summary: "Packets leave at a rate, without regard to losses.",
+        source: "UDP, traffic generators",
+        params: &[],
+    },
+};
 
-struct ControlsAndNone;
+/// The `kind` of a marking rule that is none.
+pub(crate) const NO_MARKS: &str = "none";
 
-impl Catalog for ControlsAndNone {
+/// Marking rules, and none.
+pub(crate) static MARKER_CATALOG: &dyn Catalog = &AndNone {
+    catalog: &MARKERS,
+    none: Card {
+        name: NO_MARKS,
+        aliases: &[],
+        title: "No marks",
+        summary: "No marking; for an override that switches it off.",
+        source: "",
+        params: &[],
+    },
+};
+
+/// A registry, and a word that stands for none of its entries.
+struct AndNone {
+    catalog: &'static dyn Catalog,
+    none: Card,
+}
+
+impl Catalog for AndNone {
     fn kind(&self) -> &'static str {
-        CONTROLS.kind()
+        self.catalog.kind()
     }
 
     fn cards(&self, own: bool) -> Vec<Card> {
-        let mut cards = CONTROLS.cards(own);
-        cards.push(Card {
-            name: UNRESPONSIVE,
-            aliases: &[],
-            title: "Open loop",
-            summary: "Packets leave at a rate, without regard to losses.",
-            source: "UDP, traffic generators",
-            params: &[],
-        });
+        let mut cards = self.catalog.cards(own);
+        cards.push(self.none);
         cards
     }
 }

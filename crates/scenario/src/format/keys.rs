@@ -1,10 +1,9 @@
 //! Every table and key of the format.
 
+use super::catalogs::{CONGESTION_CONTROL_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
 use super::flow_control::{FAULT, PFC};
-use super::{CONGESTION_CONTROL_CATALOG, POLICY_CATALOG};
-use super::{KeySpec, Kind, Presence, TableSpec, Variant};
+use super::{KeySpec, Kind, Presence, TableSpec};
 use crate::model::{Completion, MarkReport, Multipath, NicQueueing, Protocol, WindowLimit};
-use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
 use bufferlab_params::{Choice, Profile};
 use bufferlab_topology::TOPOLOGIES;
@@ -405,84 +404,12 @@ pub(crate) static SCHEDULER_GROUP: TableSpec = TableSpec {
 /// Congestion marking.
 pub(crate) static ECN: TableSpec = TableSpec {
     title: "[switch.ecn]",
-    doc: "Marking by the instantaneous length of a queue, and for `bcc` by what the shared buffer has left.",
+    doc: "Marking by the instantaneous length of a queue, by what the shared buffer has left, or by a rule of one's own (`docs/marking.md`).",
     keys: &[
-        default("scope", Kind::Words(Scope::WORDS), "\"queue\"", "Whose length counts."),
-        default(
-            "at",
-            Kind::Words(Moment::WORDS),
-            "\"enqueue\"",
-            "When it is looked at. Default: DCTCP (SIGCOMM 2010) section 3.1.",
-        ),
+        required("kind", Kind::Tag(MARKER_CATALOG), "\"step\"", "The marking rule."),
         computed("priorities", PRIORITIES, "every one", "[1]", "Priorities that are marked at all."),
     ],
-    variants: &[
-        Variant { kind: "none", doc: "No marking; for an override that switches it off.", keys: &[] },
-        Variant {
-            kind: "step",
-            doc: "DCTCP's step: every packet above the threshold.",
-            keys: &[
-                computed(
-                    "threshold",
-                    SIZE_OR_ZERO,
-                    "one of the two is required",
-                    "\"91 KB\"",
-                    "K: mark when the length exceeds it. Either this or `thresholds`.",
-                ),
-                optional(
-                    "thresholds",
-                    Kind::Sizes,
-                    "[\"30 KB\", \"300 KB\"]",
-                    "K of every priority, from 0; the last one holds for all that follow.",
-                ),
-            ],
-        },
-        Variant {
-            kind: "red",
-            doc: "A probability that rises from 0 at `kmin` to `pmax` at `kmax`, and is 1 above.",
-            keys: &[
-                required("kmin", SIZE_OR_ZERO, "\"100 KB\"", "No mark up to this length."),
-                required("kmax", SIZE_OR_ZERO, "\"400 KB\"", "Every packet above this length."),
-                default(
-                    "pmax",
-                    Kind::Ratio { min: 0.0, max: 1.0, open: false },
-                    "1.0",
-                    "Probability at `kmax`.",
-                ),
-            ],
-        },
-        Variant {
-            kind: "bcc",
-            doc: "BCC's buffer-aware marking: a step as above, and on departure every packet that leaves behind more than `floor` and \
-                  more than `share` of the threshold that Dynamic Thresholds with `alpha` give (`docs/marking.md`).",
-            keys: &[
-                required(
-                    "threshold",
-                    SIZE_OR_ZERO,
-                    "\"720 KB\"",
-                    "K of the step, for throughput: mark when the length exceeds it.",
-                ),
-                default(
-                    "floor",
-                    SIZE_OR_ZERO,
-                    "\"18 KB\"",
-                    "No mark for lack of buffer up to this length. Default: BCC's public precursor, two packets of 9000 B.",
-                ),
-                default(
-                    "share",
-                    Kind::Ratio { min: 0.0, max: 1.0, open: true },
-                    "0.375",
-                    "h: mark above h alpha (B - Q). Default: BCC's public precursor.",
-                ),
-                default(
-                    "alpha",
-                    Kind::Ratio { min: 1e-6, max: 65_536.0, open: false },
-                    "1.0",
-                    "The alpha of the switch's policy for the marked queues.",
-                ),
-            ],
-        },
-    ],
+    variants: &[],
 };
 
 /// A transport.

@@ -3,7 +3,9 @@
 //! An override is laid over `[switch]` like one file over another, and the result is read as a whole. So
 //! switches fall into groups with the same table; each group is read once.
 
+use super::files::Inputs;
 use super::hardware::{self, Chip, HardwareChoice};
+use super::marking::{self, Checked, MarkerChoice};
 use super::named::{self, Chosen};
 use super::overrides::{contains, overrides, select};
 use super::pfc::{self, PfcChoice};
@@ -11,16 +13,15 @@ use super::scheduler;
 use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
-use crate::convert;
 use crate::format::{MERGING, SWITCH};
-use crate::model::{EcnSpec, SchedulerSpec, SharedEcnSpec, SwitchSpec};
+use crate::model::{PfcSpec, SchedulerSpec, SwitchSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
-use bufferlab_core::mark::{Moment, Scope};
 use bufferlab_core::policy::REGISTRY;
-use bufferlab_core::{Hooks, Policy, PolicyInfo, Profile, SwitchConfig};
+use bufferlab_core::{Hooks, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape};
+use bufferlab_units::BitRate;
 
 /// Switches with the same configuration.
 pub(crate) struct Group {
@@ -32,8 +33,7 @@ pub(crate) struct Group {
     pub(crate) queues_per_port: u8,
     policy: Option<Chosen<PolicyInfo>>,
     scheduler: Option<SchedulerSpec>,
-    ecn: Option<EcnSpec>,
-    ecn_origin: Origin,
+    ecn: Option<MarkerChoice>,
     uncharged: Option<(u32, Origin)>,
     hardware: Option<HardwareChoice>,
     pfc: Option<Option<PfcChoice>>,
@@ -52,6 +52,7 @@ pub(crate) fn read_groups(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,
     profile: Profile,
+    inputs: &Inputs,
 ) -> Option<Vec<Group>> {
     root.spec_of("switch_override");
     let switch_spec = root.value_of("switch")?;
@@ -67,7 +68,7 @@ pub(crate) fn read_groups(
             merge(&MERGING, "switch", &mut merged, overrides[index].table.clone());
         }
         let before = root.context.mark();
-        let group = read_group(root.context, &merged, switches, profile);
+        let group = read_group(root.context, &merged, switches, profile, inputs);
         root.context.rename_since(before, |key, origin| {
             let tail = key.strip_prefix("switch.")?;
             let at = chosen.iter().rev().find(|&&index| contains(&overrides[index].table, origin))?;
@@ -78,7 +79,13 @@ pub(crate) fn read_groups(
     (!root.context.failed_since(mark)).then_some(groups)
 }
 
-fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Profile) -> Option<Group> {
+fn read_group(
+    context: &Context,
+    table: &Item,
+    switches: Vec<u32>,
+    profile: Profile,
+    inputs: &Inputs,
+) -> Option<Group> {
     let path = "switch".to_owned();
     let mut reader = Reader::open(context, &SWITCH, path.clone(), Some(table))?;
     let bytes = reader.size("buffer").map(Buffer::Bytes);
@@ -107,8 +114,7 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
             None
         }
     };
-    let ecn_origin = reader.place("ecn");
-    let ecn = ecn(&mut reader, queues_per_port);
+    let ecn = marking::read(&mut reader, queues_per_port, profile, inputs);
     let uncharged =
         reader.small_size("uncharged_bytes").map(|bytes| (bytes, reader.place("uncharged_bytes")));
     let hardware = hardware::read(&mut reader);
@@ -122,7 +128,6 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
         policy,
         scheduler,
         ecn,
-        ecn_origin,
         uncharged,
         hardware,
         pfc,
@@ -130,97 +135,18 @@ fn read_group(context: &Context, table: &Item, switches: Vec<u32>, profile: Prof
     })
 }
 
-fn ecn(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<EcnSpec> {
-    switch.spec_of("ecn");
-    let mut none = OutTable::default();
-    none.set("kind", quote("none"));
-    // What holds unless a marker is read below; an override may have to switch marking off.
-    switch.put("ecn", none);
-    if !switch.has("ecn") {
-        return None;
-    }
-    let mut reader = switch.table("ecn")?;
-    let scope = reader.choice("scope").unwrap_or(Scope::Queue);
-    let at = reader.choice("at").unwrap_or(Moment::Enqueue);
-    let priorities = reader.counts("priorities");
-    if let (Some(priorities), Some(queues)) = (&priorities, queues_per_port)
-        && let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues))
-    {
-        let complaint =
-            Complaint::new(format!("there is no priority {beyond}"), super::scheduler::queue_numbers(queues));
-        reader.error(
-            "priorities",
-            complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
-        );
-    }
-    let (mut shared, mut by_priority_bytes) = (None, Vec::new());
-    let range = match reader.kind() {
-        "bcc" => {
-            let k = reader.size("threshold");
-            let (floor, share, alpha) = (reader.size("floor"), reader.ratio("share"), reader.ratio("alpha"));
-            shared = floor.zip(share).zip(alpha).map(|((floor_bytes, share), alpha)| SharedEcnSpec {
-                floor_bytes,
-                share,
-                alpha,
-            });
-            shared.and(k).map(|k| (k, k, 1.0))
-        }
-        "step" => step(&mut reader, &mut by_priority_bytes),
-        "red" => {
-            let (kmin, kmax, pmax) = (reader.size("kmin"), reader.size("kmax"), reader.ratio("pmax"));
-            if let (Some(kmin), Some(kmax)) = (kmin, kmax)
-                && kmin > kmax
-            {
-                let message = format!("kmin ({}) is above kmax ({})", format_size(kmin), format_size(kmax));
-                let complaint = Complaint::new(message, "expected at most kmax");
-                reader.error("kmin", complaint.also(reader.place("kmax"), "kmax"));
-            }
-            kmin.zip(kmax).zip(pmax).map(|((kmin, kmax), pmax)| (kmin, kmax, pmax))
-        }
-        _ => None,
-    };
-    let resolved = reader.finish();
-    let (kmin_bytes, kmax_bytes, pmax) = range?;
-    switch.put("ecn", resolved);
-    let priorities = priorities.map(|list| list.into_iter().map(|priority| priority as u8).collect());
-    Some(EcnSpec { kmin_bytes, kmax_bytes, pmax, by_priority_bytes, scope, at, priorities, shared })
-}
-
-/// A step for all priorities, or one for each: kmin, kmax and pmax of those without one of their own.
-fn step(reader: &mut Reader<'_>, by_priority: &mut Vec<u64>) -> Option<(u64, u64, f64)> {
-    let one = reader.size("threshold");
-    let several = reader.read("thresholds", |item, wanted| {
-        let sizes = convert::elements(item, wanted)?.iter();
-        let sizes: Vec<u64> =
-            sizes.map(|size| convert::size(size, wanted, 1, u64::MAX)).collect::<Result<_, _>>()?;
-        let text = list(sizes.iter().map(|&size| quote(&format_size(size))));
-        Ok((sizes, text))
-    });
-    match (reader.has("threshold"), reader.has("thresholds")) {
-        (true, false) => one.map(|k| (k, k, 1.0)),
-        (false, true) => {
-            *by_priority = several?;
-            let Some(&least) = by_priority.iter().min() else {
-                let complaint = Complaint::new("the list is empty", "expected a size for queue 0 at least");
-                reader
-                    .error("thresholds", complaint.help("for example thresholds = [\"30 KB\", \"300 KB\"]"));
-                return None;
-            };
-            Some((least, least, 1.0))
-        }
-        (true, true) => {
-            let complaint = Complaint::new("the threshold is given twice", "so is it here");
-            let complaint = complaint.also(reader.place("thresholds"), "and here");
-            reader.error("threshold", complaint.help("remove `threshold` or `thresholds`"));
-            None
-        }
-        (false, false) => {
-            let complaint = Complaint::new("the threshold is missing", "kind = \"step\" needs it");
-            let help = "add threshold = \"91 KB\", or thresholds with one size for each queue";
-            reader.error("threshold", complaint.help(help));
-            None
-        }
-    }
+/// What groups are checked against.
+struct Site<'a> {
+    context: &'a Context,
+    /// Of the switches, as they are called.
+    names: &'a [String],
+    /// By switch, of every port: as built, which sizes buffers follow.
+    built_rates: Vec<Vec<BitRate>>,
+    /// The same as the network runs.
+    running_rates: Vec<Vec<BitRate>>,
+    largest_packet: Option<u64>,
+    profile: Profile,
+    seed: u64,
 }
 
 /// The checks that need packets and ports, and the specification of every switch.
@@ -233,129 +159,164 @@ pub(crate) fn finish(
     seed: u64,
 ) -> Option<Vec<SwitchSpec>> {
     let mark = context.mark();
-    let mut specs: Vec<Option<SwitchSpec>> = vec![None; networks.as_built.switches.len()];
-    let (built_rates, running_rates) =
-        (networks.as_built.all_port_rates(), networks.as_it_runs.all_port_rates());
+    let site = Site {
+        context,
+        names: &networks.as_built.switches,
+        built_rates: networks.as_built.all_port_rates(),
+        running_rates: networks.as_it_runs.all_port_rates(),
+        largest_packet: transports.largest_packet_bytes(),
+        profile,
+        seed,
+    };
+    let mut specs: Vec<Option<SwitchSpec>> = vec![None; site.names.len()];
     for group in groups {
-        let uncharged = group.uncharged.map_or(0, |(bytes, _)| bytes);
         check_uncharged(context, group, transports);
-        let mut warned = false;
+        let mut may_warn = true;
         for &switch in &group.switches {
-            let total_bps: u128 = built_rates[switch as usize].iter().map(|rate| u128::from(rate.0)).sum();
-            let buffer_bytes = match group.buffer? {
-                Buffer::Bytes(bytes) => bytes,
-                Buffer::PerPortPerGbps(bytes) => {
-                    u64::try_from(u128::from(bytes) * total_bps / 1_000_000_000).unwrap_or(u64::MAX)
-                }
-            };
-            let packet =
-                transports.largest_packet_bytes().map(|packet| packet.saturating_sub(u64::from(uncharged)));
-            let name = &networks.as_built.switches[switch as usize];
-            if let Some(packet) = packet.filter(|&packet| buffer_bytes < packet) {
-                let complaint = Complaint::new(
-                    format!(
-                        "the buffer of \"{name}\" ({}) is smaller than a packet ({})",
-                        format_size(buffer_bytes),
-                        format_size(packet)
-                    ),
-                    format!("expected at least {}", format_size(packet)),
-                );
-                let help =
-                    "a packet is segment_bytes + header_bytes of a [[transport]], less uncharged_bytes";
-                context.error(&group.buffer_place.0, group.buffer_place.1, complaint.help(help));
-                break;
-            }
-            let never = |ecn: &EcnSpec| {
-                let shared = ecn.shared.as_ref().map_or(u64::MAX, |shared| shared.floor_bytes);
-                ecn.kmin_bytes.min(shared) >= buffer_bytes
-            };
-            let above = |ecn: &&EcnSpec| never(ecn) && !warned;
-            if let Some(ecn) = group.ecn.as_ref().filter(above) {
-                warned = true;
-                let complaint = Complaint::new(
-                    format!(
-                        "nothing is ever marked: the threshold ({}) is not below the buffer of \"{name}\" ({})",
-                        format_size(ecn.kmin_bytes),
-                        format_size(buffer_bytes)
-                    ),
-                    "above any queue",
-                );
-                context.warn(
-                    &format!("{}.ecn", group.path),
-                    group.ecn_origin,
-                    complaint.help("check the unit"),
-                );
-            }
-            let policy = group.policy.as_ref()?;
-            let hardware = group.hardware?;
-            let pfc = group.pfc.as_ref()?;
-            let (rates, queues_per_port) =
-                (&running_rates[switch as usize], usize::from(group.queues_per_port));
-            let (ports, max_packet) = (rates.len(), packet.unwrap_or(1));
-            let chip = Chip { name, buffer_bytes, ports, queues_per_port, packet: max_packet };
-            if !hardware.check(context, &group.path, chip) {
-                break;
-            }
-            let slices = hardware.spec.slices;
-            let config = SwitchConfig {
-                capacity: buffer_bytes / u64::from(slices),
-                port_rates: rates[..ports.div_ceil(usize::from(slices))].to_vec(),
-                queues_per_port,
-                max_packet,
-                profile,
-                seed,
-                hardware: hardware.spec.switch,
-                lossless: pfc.as_ref().map_or(0, PfcChoice::mask),
-                lossless_by_port: pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(ports)),
-                ..SwitchConfig::new(buffer_bytes, Vec::new())
-            };
-            let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
-            let built = match policy.info.construct(&params, &config.shape()) {
-                Ok(built) => built,
-                Err(error) => {
-                    let key = format!("{}.policy.{}", group.path, error.param);
-                    let complaint = Complaint::new(
-                        format!("on \"{name}\": {}", error.message),
-                        "does not fit the switch",
-                    );
-                    context.error(
-                        &key,
-                        policy.place(error.param),
-                        complaint.help("change the parameter, the buffer or the ports"),
-                    );
-                    break;
-                }
-            };
-            let pauses = built.hooks().contains(Hooks::PAUSE);
-            if let Some(pfc) = pfc
-                && !pfc.check(context, &group.path, policy.info.name, pauses, slices)
-            {
-                break;
-            }
-            let pfc = match pfc {
-                None => None,
-                Some(choice) => match choice.spec(context, &group.path, ports) {
-                    None => break,
-                    spec => spec,
-                },
-            };
-            specs[switch as usize] = Some(SwitchSpec {
-                buffer_bytes,
-                queues_per_port: group.queues_per_port,
-                policy: policy.info.name.to_owned(),
-                policy_params: policy.values(),
-                scheduler: group.scheduler.clone()?,
-                ecn: group.ecn.clone(),
-                uncharged_bytes: uncharged,
-                hardware: hardware.spec,
-                pfc,
-            });
+            // What is wrong with one switch of a group is probably wrong with all of them.
+            let Some(spec) = group.spec(&site, switch as usize, &mut may_warn) else { break };
+            specs[switch as usize] = Some(spec);
         }
     }
     if context.failed_since(mark) {
         return None;
     }
     specs.into_iter().collect()
+}
+
+impl Group {
+    /// What one of its switches is; `None` if something is wrong. `may_warn`: of a rule that never marks, once.
+    fn spec(&self, site: &Site<'_>, switch: usize, may_warn: &mut bool) -> Option<SwitchSpec> {
+        let (context, name, rates) = (site.context, &site.names[switch], &site.running_rates[switch]);
+        let uncharged = self.uncharged.map_or(0, |(bytes, _)| bytes);
+        let packet = site.largest_packet.map(|packet| packet.saturating_sub(u64::from(uncharged)));
+        let buffer_bytes = self.buffer_bytes(&site.built_rates[switch])?;
+        self.check_buffer(context, name, buffer_bytes, packet)?;
+        let (policy, hardware, pfc) = (self.policy.as_ref()?, self.hardware.as_ref()?, self.pfc.as_ref()?);
+        let (ports, queues_per_port) = (rates.len(), usize::from(self.queues_per_port));
+        let chip = Chip { name, buffer_bytes, ports, queues_per_port, packet: packet.unwrap_or(1) };
+        if !hardware.check(context, &self.path, chip) {
+            return None;
+        }
+        let shape = self.shape(site, hardware, pfc.as_ref(), chip, rates);
+        if let Some(ecn) = &self.ecn {
+            match ecn.check(context, name, &shape, buffer_bytes, *may_warn) {
+                Checked::Unfit => return None,
+                checked => *may_warn &= checked == Checked::Marks,
+            }
+        }
+        let pauses = self.check_policy(context, name, policy, hardware, &shape)?;
+        let pfc = match pfc {
+            None => None,
+            Some(choice) => Some(self.pfc_spec(context, choice, policy, hardware, pauses, ports)?),
+        };
+        Some(SwitchSpec {
+            buffer_bytes,
+            queues_per_port: self.queues_per_port,
+            policy: policy.info.name.to_owned(),
+            policy_params: policy.values(),
+            scheduler: self.scheduler.clone()?,
+            ecn: self.ecn.as_ref().map(|ecn| ecn.spec.clone()),
+            uncharged_bytes: uncharged,
+            hardware: hardware.spec,
+            pfc,
+        })
+    }
+
+    /// The buffer of a switch whose ports were built with these rates.
+    fn buffer_bytes(&self, built_rates: &[BitRate]) -> Option<u64> {
+        Some(match self.buffer? {
+            Buffer::Bytes(bytes) => bytes,
+            Buffer::PerPortPerGbps(bytes) => {
+                let total_bps: u128 = built_rates.iter().map(|rate| u128::from(rate.0)).sum();
+                u64::try_from(u128::from(bytes) * total_bps / 1_000_000_000).unwrap_or(u64::MAX)
+            }
+        })
+    }
+
+    /// Refuses a buffer that is smaller than a packet.
+    fn check_buffer(
+        &self,
+        context: &Context,
+        name: &str,
+        buffer_bytes: u64,
+        packet: Option<u64>,
+    ) -> Option<()> {
+        let Some(packet) = packet.filter(|&packet| buffer_bytes < packet) else { return Some(()) };
+        let complaint = Complaint::new(
+            format!(
+                "the buffer of \"{name}\" ({}) is smaller than a packet ({})",
+                format_size(buffer_bytes),
+                format_size(packet)
+            ),
+            format!("expected at least {}", format_size(packet)),
+        );
+        let help = "a packet is segment_bytes + header_bytes of a [[transport]], less uncharged_bytes";
+        context.error(&self.buffer_place.0, self.buffer_place.1, complaint.help(help));
+        None
+    }
+
+    /// A memory of the switch as policies and marking rules see it.
+    fn shape(
+        &self,
+        site: &Site<'_>,
+        hardware: &HardwareChoice,
+        pfc: Option<&PfcChoice>,
+        chip: Chip<'_>,
+        rates: &[BitRate],
+    ) -> SwitchShape {
+        let slices = hardware.spec.slices;
+        let config = SwitchConfig {
+            capacity: chip.buffer_bytes / u64::from(slices),
+            port_rates: rates[..chip.ports.div_ceil(usize::from(slices))].to_vec(),
+            queues_per_port: chip.queues_per_port,
+            max_packet: chip.packet,
+            profile: site.profile,
+            seed: site.seed,
+            hardware: hardware.spec.switch,
+            lossless: pfc.map_or(0, PfcChoice::mask),
+            lossless_by_port: pfc.map_or_else(Vec::new, |pfc| pfc.masks_by_port(chip.ports)),
+            ..SwitchConfig::new(chip.buffer_bytes, Vec::new())
+        };
+        config.shape()
+    }
+
+    /// Whether the policy pauses senders; `None` if it does not fit the switch.
+    fn check_policy(
+        &self,
+        context: &Context,
+        name: &str,
+        policy: &Chosen<PolicyInfo>,
+        hardware: &HardwareChoice,
+        shape: &SwitchShape,
+    ) -> Option<bool> {
+        let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
+        match policy.info.construct(&params, shape) {
+            Ok(built) => Some(built.hooks().contains(Hooks::PAUSE)),
+            Err(error) => {
+                let key = format!("{}.policy.{}", self.path, error.param);
+                let complaint =
+                    Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
+                let help = "change the parameter, the buffer or the ports";
+                context.error(&key, policy.place(error.param), complaint.help(help));
+                None
+            }
+        }
+    }
+
+    /// Flow control of a switch with so many ports; `None` if it does not fit.
+    fn pfc_spec(
+        &self,
+        context: &Context,
+        pfc: &PfcChoice,
+        policy: &Chosen<PolicyInfo>,
+        hardware: &HardwareChoice,
+        pauses: bool,
+        ports: usize,
+    ) -> Option<PfcSpec> {
+        let fits = pfc.check(context, &self.path, policy.info.name, pauses, hardware.spec.slices);
+        if fits { pfc.spec(context, &self.path, ports) } else { None }
+    }
 }
 
 fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {

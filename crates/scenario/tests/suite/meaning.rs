@@ -1,10 +1,10 @@
 //! What the keys of a scenario mean in numbers.
 
 use crate::common::shipped_with;
-use bufferlab_core::ParamValue;
-use bufferlab_core::mark::Moment;
+use bufferlab_core::mark::{BufferAware, Moment, Scope, Step, Watch};
+use bufferlab_core::{BuildError, Marking, ParamValue, SwitchConfig, Weight};
 use bufferlab_scenario::{
-    Discipline, InitialWindow, LoadReference, Multipath, Node, Scenario, SharedEcnSpec, load, load_text,
+    Discipline, EcnSpec, InitialWindow, LoadReference, Multipath, Node, Scenario, load, load_text,
 };
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Entry, FlowSource, FlowSpec, Pattern, RunFacts, SizeDistribution, Traffic};
@@ -31,6 +31,12 @@ pub(crate) fn traffic(scenario: &Scenario) -> (Vec<FlowSpec>, Vec<String>) {
     (flows, traffic.classes.into_iter().map(|class| class.name).collect())
 }
 
+/// The rule of a switch with one port.
+fn rule(ecn: &EcnSpec) -> Result<Marking, BuildError> {
+    let shape = SwitchConfig::new(1_000_000, vec![BitRate::gbps(10)]).shape();
+    ecn.marker(&shape).map(|marker| marker.rule)
+}
+
 #[test]
 fn buffer_aware_marking_is_a_step_and_a_condition_on_the_free_buffer() {
     let ecn = |value: &str| {
@@ -38,10 +44,12 @@ fn buffer_aware_marking_is_a_step_and_a_condition_on_the_free_buffer() {
         (loaded.scenario.switches[0].ecn.clone().expect("it marks"), loaded.warnings.len())
     };
     let (found, _) = ecn("{ kind = \"bcc\", threshold = \"720 KB\", alpha = \"1/2\", scope = \"port\" }");
-    assert_eq!((found.kmin_bytes, found.kmax_bytes, found.at), (720_000, 720_000, Moment::Enqueue));
-    assert_eq!(found.shared, Some(SharedEcnSpec { floor_bytes: 18_000, share: 0.375, alpha: 0.5 }));
+    let Ok(Marking::BufferAware(rule)) = rule(&found) else { panic!("no rule for the buffer: {found:?}") };
+    let watch = Watch { scope: Scope::Port, at: Moment::Enqueue };
+    let step = Step { watch, ..Step::new(720_000) };
+    assert_eq!(rule, BufferAware { step, floor: 18_000, factor: Weight::from_f64(0.375 * 0.5) });
     let (step, without) = ecn("{ kind = \"step\", threshold = \"1 GB\" }");
-    assert_eq!(step.shared, None);
+    assert_eq!(step.kind, "step");
     // A step above any queue never marks; with the second condition it is a way to mark by the buffer alone.
     let (_, with) = ecn("{ kind = \"bcc\", threshold = \"1 GB\" }");
     assert_eq!((without, with), (1, 0));
@@ -53,7 +61,8 @@ fn abm_reduced_is_the_setup_of_the_authors_scripts() {
     let buffers: Vec<_> = scenario.switches.iter().map(|switch| switch.buffer_bytes).collect();
     assert_eq!(buffers, [3_840_000, 3_840_000, 768_000, 768_000]);
     let ecn = scenario.switches[0].ecn.as_ref().expect("it marks");
-    assert_eq!((ecn.kmin_bytes, ecn.kmax_bytes, ecn.at), (65 * 1_400, 65 * 1_400, Moment::Enqueue));
+    let Ok(Marking::Step(step)) = rule(ecn) else { panic!("no step: {ecn:?}") };
+    assert_eq!(step, Step::new(65 * 1_400));
     let (background, incast) = (&scenario.workloads[0], &scenario.workloads[1]);
     assert_eq!((background.kind.as_str(), incast.kind.as_str()), ("poisson", "incast"));
     assert_eq!(background.params.choice::<LoadReference>("load_of"), LoadReference::LeafUplinks);
@@ -140,7 +149,9 @@ fn an_override_changes_what_it_says_and_nothing_else() {
     let switches = shipped_with("link-failure.toml", &[]).scenario.switches;
     let (leaf, spine) = (&switches[0], &switches[3]);
     assert_eq!((leaf.buffer_bytes, spine.buffer_bytes), (2_000_000, 1_000_000));
-    let k = |switch: &bufferlab_scenario::SwitchSpec| switch.ecn.as_ref().map(|ecn| ecn.kmin_bytes);
+    let k = |switch: &bufferlab_scenario::SwitchSpec| {
+        switch.ecn.as_ref().map(|ecn| ecn.params.bytes("threshold"))
+    };
     assert_eq!((k(leaf), k(spine)), (Some(91_000), Some(200_000)));
     assert_eq!((&leaf.policy, &leaf.policy_params), (&spine.policy, &spine.policy_params));
     assert_eq!(switches[1], switches[2]);

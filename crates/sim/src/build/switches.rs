@@ -3,8 +3,8 @@
 use crate::SimError;
 use crate::ids::{Id, LinkId, SwitchId, Table};
 use crate::switch::{PortLinks, Slice, SwitchNode};
-use bufferlab_core::{Group, MarkerConfig, Scheduler, SharedBufferCondition, SwitchConfig, Weight};
-use bufferlab_scenario::{Discipline, EcnSpec, Scenario, SwitchSpec};
+use bufferlab_core::{Group, Scheduler, SwitchConfig};
+use bufferlab_scenario::{Discipline, Scenario, SwitchSpec};
 use bufferlab_units::mix;
 
 /// All switches of a scenario; `first_links`: the link of each one's port 0.
@@ -26,14 +26,14 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
     let ports_per_slice = ports.div_ceil(usize::from(spec.hardware.slices)).max(1);
     let mut slices = Vec::with_capacity(usize::from(spec.hardware.slices));
     for (number, rates) in port_rates.chunks(ports_per_slice).enumerate() {
-        let config = SwitchConfig {
+        let mut config = SwitchConfig {
             capacity: spec.buffer_bytes / u64::from(spec.hardware.slices),
             port_rates: rates.to_vec(),
             queues_per_port,
             max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
             scheduler: build_scheduler(spec)
                 .map_err(|source| SimError::Scheduler { switch: name(), source })?,
-            marker: spec.ecn.as_ref().map(build_marker),
+            marker: None,
             profile: scenario.profile,
             seed: mix(scenario.seed ^ mix(index as u64 + 1) ^ mix_slice(number)),
             hardware: spec.hardware.switch,
@@ -41,6 +41,10 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
             lossless: spec.lossless(),
             lossless_by_port: spec.pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(rates.len())),
         };
+        if let Some(ecn) = &spec.ecn {
+            let marker = ecn.marker(&config.shape());
+            config.marker = Some(marker.map_err(|source| SimError::Marker { switch: name(), source })?);
+        }
         let core = config
             .build(&spec.policy, &spec.policy_params)
             .map_err(|source| SimError::Policy { switch: name(), source })?;
@@ -85,23 +89,4 @@ fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::Sched
         .map(|group| Group { queues: group.queues.clone(), discipline: discipline(&group.discipline) })
         .collect();
     Scheduler::new(&groups, usize::from(spec.queues_per_port))
-}
-
-fn build_marker(spec: &EcnSpec) -> MarkerConfig {
-    MarkerConfig {
-        kmin: spec.kmin_bytes,
-        kmax: spec.kmax_bytes,
-        pmax: spec.pmax,
-        scope: spec.scope,
-        at: spec.at,
-        priorities: match &spec.priorities {
-            None => u32::MAX,
-            Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
-        },
-        shared: spec.shared.map(|shared| SharedBufferCondition {
-            floor: shared.floor_bytes,
-            factor: Weight::from_f64(shared.share * shared.alpha),
-        }),
-        by_priority: spec.by_priority_bytes.iter().map(|&k| (k, k)).collect(),
-    }
 }

@@ -181,7 +181,7 @@ fn limit(
     inputs: &[(&'static str, f64)],
 ) -> Option<u64> {
     match event {
-        ExplainedEvent::Mark => slice.core.marker().map(|marker| marker.config().kmin),
+        ExplainedEvent::Mark => slice.core.marker().map(|marker| marker.rule.least_length()),
         ExplainedEvent::Drop | ExplainedEvent::Eviction | ExplainedEvent::Loss => {
             slice.core.threshold(queue, tags)
         }

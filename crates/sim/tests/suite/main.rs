@@ -17,6 +17,7 @@ mod multipath;
 mod offload;
 mod open_loop;
 mod own_controls;
+mod own_markers;
 mod pfc;
 mod pfc_faults;
 mod policy_failures;

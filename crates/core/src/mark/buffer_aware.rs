@@ -1,0 +1,88 @@
+//! Buffer-aware marking (BCC): a step, and on departure a condition on what the shared buffer has left.
+
+use super::step::Step;
+use super::watch::{AT, LENGTH, SCOPE, Watch};
+use super::{Markable, MarkerInfo, Marking, Moment};
+use crate::buffer::Buffer;
+use crate::policy::SwitchShape;
+use crate::weight::Weight;
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
+
+/// Registry entry.
+pub(super) static INFO: MarkerInfo = MarkerInfo {
+    name: "bcc",
+    title: "Buffer-aware marking",
+    summary: "BCC's buffer-aware marking: a step, and on departure every packet that leaves behind more than `floor` and \
+              more than `share` of the threshold that Dynamic Thresholds with `alpha` give (`docs/marking.md`).",
+    source: "Bai, Hu, Chen, Tan, Xiong, APNet 2017, ToN 2021, as its public precursor does it",
+    params: &[
+        SCOPE,
+        AT,
+        ParamInfo::required(
+            "threshold",
+            LENGTH,
+            "\"720 KB\"",
+            "K of the step, for throughput: mark when the length exceeds it.",
+        ),
+        ParamInfo::with_default(
+            "floor",
+            LENGTH,
+            ParamValue::Bytes(18_000),
+            "No mark for lack of buffer up to this length. Default: BCC's public precursor, two packets of 9000 B.",
+        ),
+        ParamInfo::with_default(
+            "share",
+            ParamKind::RatioAbove { min: 0.0, max: 1.0 },
+            ParamValue::Ratio(0.375),
+            "h: mark above h alpha (B - Q). Default: BCC's public precursor.",
+        ),
+        ParamInfo::with_default(
+            "alpha",
+            ParamKind::Ratio { min: 1e-6, max: 65_536.0 },
+            ParamValue::Ratio(1.0),
+            "The alpha of the switch's policy for the marked queues.",
+        ),
+    ],
+    build: &build,
+    ..MarkerInfo::PLAIN
+};
+
+fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
+    Ok(Marking::BufferAware(BufferAware {
+        step: Step { watch: Watch::of(params), ..Step::new(params.bytes("threshold")) },
+        floor: params.bytes("floor"),
+        factor: Weight::from_f64(params.ratio("share") * params.ratio("alpha")),
+    }))
+}
+
+/// Marks a packet if a step does, or if it leaves behind more than `max(floor, factor · (B − Q))`.
+///
+/// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, senders are notified before the queue meets its
+/// threshold, however little of the buffer is left: the step alone knows only an empty buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferAware {
+    /// The step, which also says whose length the condition on the buffer compares.
+    pub step: Step,
+    /// No mark by that condition up to this length (bytes): it keeps the link busy when the buffer is nearly full.
+    pub floor: u64,
+    /// h·α: share of the free space.
+    pub factor: Weight,
+}
+
+impl BufferAware {
+    /// Whether `packet` is marked.
+    #[inline]
+    #[must_use]
+    pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
+        let lacks_buffer = packet.moment == Moment::Dequeue && {
+            let length = self.step.watch.length(packet, buffer);
+            length > self.floor.max(self.factor.of(buffer.shared_free()))
+        };
+        lacks_buffer || self.step.marks(packet, buffer)
+    }
+
+    /// [`super::MarkingRule::least_length`].
+    pub(super) fn least_length(&self) -> u64 {
+        self.step.least_length().min(self.floor)
+    }
+}

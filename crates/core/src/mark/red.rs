@@ -1,0 +1,154 @@
+//! RED on the instantaneous length: a probability that rises between two lengths.
+
+use super::watch::{AT, LENGTH, SCOPE, Watch};
+use super::{Markable, MarkerInfo, Marking};
+use crate::buffer::Buffer;
+use crate::policy::SwitchShape;
+use bufferlab_params::{
+    BuildError, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, TableInfo,
+};
+use bufferlab_units::RandomStream;
+use bufferlab_units::quantity::format_size;
+
+/// Registry entry.
+pub(super) static INFO: MarkerInfo = MarkerInfo {
+    name: "red",
+    title: "RED",
+    summary: "A probability that rises from 0 at `kmin` to `pmax` at `kmax`, and is 1 above.",
+    source: "Floyd and Jacobson, ToN 1993; on the instantaneous length as in Zhu et al., SIGCOMM 2015, Figure 5",
+    params: &[
+        SCOPE,
+        AT,
+        ParamInfo::computed(
+            "kmin",
+            LENGTH,
+            "required without `by_priority`",
+            "\"100 KB\"",
+            "No mark up to this length.",
+        ),
+        ParamInfo::computed(
+            "kmax",
+            LENGTH,
+            "required without `by_priority`",
+            "\"400 KB\"",
+            "Every packet above this length.",
+        ),
+        ParamInfo::with_default(
+            "pmax",
+            ParamKind::Ratio { min: 0.0, max: 1.0 },
+            ParamValue::Ratio(1.0),
+            "Probability at `kmax`.",
+        ),
+        ParamInfo::optional(
+            "by_priority",
+            ParamKind::Tables(&RAMP),
+            "[{ kmin = \"50 KB\", kmax = \"200 KB\" }, { kmin = \"100 KB\", kmax = \"400 KB\" }]",
+            "`kmin` and `kmax` of every priority, from 0, in their place; the last ones hold for all that follow.",
+        ),
+    ],
+    check,
+    build: &build,
+    ..MarkerInfo::PLAIN
+};
+
+static RAMP: TableInfo = TableInfo {
+    title: "an entry of switch.ecn.by_priority",
+    doc: "Where the probability of a priority begins to rise, and where it is `pmax`.",
+    params: &[
+        ParamInfo::required("kmin", LENGTH, "\"50 KB\"", "No mark up to this length."),
+        ParamInfo::required("kmax", LENGTH, "\"200 KB\"", "Every packet above this length."),
+    ],
+};
+
+fn check(params: &Params) -> Result<(), Faults> {
+    let by_priority = params.tables("by_priority");
+    if !params.has("by_priority") {
+        if let Some(missing) = ["kmin", "kmax"].into_iter().find(|name| !params.has(name)) {
+            let example = if missing == "kmin" { "\"100 KB\"" } else { "\"400 KB\"" };
+            let fault = Fault::new(missing, format!("`{missing}` is missing"), "kind = \"red\" needs it");
+            return Err(fault.help(format!("add {missing} = {example}")).into());
+        }
+        return ordered(params, Place::new);
+    }
+    if let Some(twice) = ["kmin", "kmax"].into_iter().find(|name| params.has(name)) {
+        let fault = Fault::new(twice, format!("`{twice}` is given twice"), "so is it here");
+        return Err(fault.also("by_priority", "and here").help(format!("remove `{twice}`")).into());
+    }
+    if by_priority.is_empty() {
+        let fault =
+            Fault::new("by_priority", "the list is empty", "expected an entry for priority 0 at least");
+        return Err(fault.into());
+    }
+    by_priority
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, ramp)| ordered(ramp, |key| Place::new("by_priority").element(index).key(key)))
+}
+
+/// Refuses a `kmin` above its `kmax`.
+fn ordered(params: &Params, place: impl Fn(&'static str) -> Place) -> Result<(), Faults> {
+    let (kmin, kmax) = (params.bytes("kmin"), params.bytes("kmax"));
+    if kmin <= kmax {
+        return Ok(());
+    }
+    let message = format!("kmin ({}) is above kmax ({})", format_size(kmin), format_size(kmax));
+    Err(Fault::new(place("kmin"), message, "expected at most kmax").also(place("kmax"), "kmax").into())
+}
+
+fn build(params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
+    let ramp = |params: &Params| Ramp { kmin: params.bytes("kmin"), kmax: params.bytes("kmax") };
+    let by_priority: Vec<_> = params.tables("by_priority").iter().map(ramp).collect();
+    let ramp = by_priority.first().copied().unwrap_or_else(|| ramp(params));
+    let stream = RandomStream::new(shape.seed, "switch/marker", 0);
+    Ok(Marking::Red(Red { watch: Watch::of(params), ramp, by_priority, pmax: params.ratio("pmax"), stream }))
+}
+
+/// Between which lengths the probability rises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ramp {
+    /// No mark up to this length (bytes).
+    pub kmin: u64,
+    /// Every packet is marked above this length (bytes).
+    pub kmax: u64,
+}
+
+/// Marks with a probability that rises with the length.
+#[derive(Clone, Debug)]
+pub struct Red {
+    /// Which length, and when.
+    pub watch: Watch,
+    /// Where the probability rises.
+    pub ramp: Ramp,
+    /// The same for every priority where they differ; the last entry repeats. Empty: `ramp` holds for all.
+    pub by_priority: Vec<Ramp>,
+    /// Probability when the length reaches `kmax`, 0..=1; linear from 0 at `kmin`.
+    pub pmax: f64,
+    /// Drawn from between `kmin` and `kmax` only.
+    stream: RandomStream,
+}
+
+impl Red {
+    /// Whether `packet` is marked.
+    #[inline]
+    pub fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool {
+        if self.watch.at != packet.moment {
+            return false;
+        }
+        let length = self.watch.length(packet, buffer);
+        let own = self.by_priority.get(usize::from(packet.priority)).or(self.by_priority.last());
+        let Ramp { kmin, kmax } = *own.unwrap_or(&self.ramp);
+        if length <= kmin {
+            return false;
+        }
+        if length > kmax {
+            return true;
+        }
+        let p = self.pmax * (length - kmin) as f64 / (kmax - kmin) as f64;
+        self.stream.next_f64() < p
+    }
+
+    /// [`super::MarkingRule::least_length`].
+    pub(super) fn least_length(&self) -> u64 {
+        self.by_priority.iter().map(|ramp| ramp.kmin).min().unwrap_or(self.ramp.kmin)
+    }
+}

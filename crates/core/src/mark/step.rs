@@ -1,0 +1,101 @@
+//! A step: every packet above a length K, one for all priorities or one for each.
+
+use super::watch::{AT, LENGTH, SCOPE, Watch};
+use super::{Markable, MarkerInfo, Marking};
+use crate::buffer::Buffer;
+use crate::policy::SwitchShape;
+use bufferlab_params::{BuildError, Fault, Faults, ParamInfo, ParamKind, Params};
+
+/// Registry entry.
+pub(super) static INFO: MarkerInfo = MarkerInfo {
+    name: "step",
+    title: "Step",
+    summary: "DCTCP's step: every packet above the threshold.",
+    source: "Alizadeh et al., SIGCOMM 2010, section 3.1",
+    params: &[
+        SCOPE,
+        AT,
+        ParamInfo::computed(
+            "threshold",
+            LENGTH,
+            "one of the two is required",
+            "\"91 KB\"",
+            "K: mark when the length exceeds it. Either this or `thresholds`.",
+        ),
+        ParamInfo::optional(
+            "thresholds",
+            ParamKind::List(&ParamKind::Bytes { min: 1 }),
+            "[\"30 KB\", \"300 KB\"]",
+            "K of every priority, from 0; the last one holds for all that follow.",
+        ),
+    ],
+    check,
+    build: &build,
+    ..MarkerInfo::PLAIN
+};
+
+fn check(params: &Params) -> Result<(), Faults> {
+    let fault = match (params.has("threshold"), params.has("thresholds")) {
+        (true, false) => return Ok(()),
+        (false, true) if !params.sizes("thresholds").is_empty() => return Ok(()),
+        (false, true) => {
+            Fault::new("thresholds", "the list is empty", "expected a size for queue 0 at least")
+                .help("for example thresholds = [\"30 KB\", \"300 KB\"]")
+        }
+        (true, true) => Fault::new("threshold", "the threshold is given twice", "so is it here")
+            .also("thresholds", "and here")
+            .help("remove `threshold` or `thresholds`"),
+        (false, false) => Fault::new("threshold", "the threshold is missing", "kind = \"step\" needs it")
+            .help("add threshold = \"91 KB\", or thresholds with one size for each queue"),
+    };
+    Err(fault.into())
+}
+
+fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
+    let by_priority = if params.has("thresholds") { params.sizes("thresholds") } else { Vec::new() };
+    let threshold = params.given_bytes("threshold").unwrap_or(u64::MAX);
+    Ok(Marking::Step(Step { watch: Watch::of(params), threshold, by_priority }))
+}
+
+/// Marks every packet above a length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which length, and when.
+    pub watch: Watch,
+    /// K: no mark up to this length (bytes).
+    pub threshold: u64,
+    /// K of every priority where they differ, as in LossPass's selective marking; the last entry repeats. Empty:
+    /// `threshold` holds for all.
+    pub by_priority: Vec<u64>,
+}
+
+impl Step {
+    /// DCTCP's: above `threshold` bytes in the packet's queue when it arrives.
+    #[must_use]
+    pub fn new(threshold: u64) -> Self {
+        Self { watch: Watch::default(), threshold, by_priority: Vec::new() }
+    }
+
+    /// K of `priority` (bytes).
+    #[inline]
+    #[must_use]
+    pub fn threshold_of(&self, priority: u8) -> u64 {
+        match self.by_priority.get(usize::from(priority)).or(self.by_priority.last()) {
+            Some(&own) => own,
+            None => self.threshold,
+        }
+    }
+
+    /// Whether `packet` is marked.
+    #[inline]
+    #[must_use]
+    pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
+        self.watch.at == packet.moment
+            && self.watch.length(packet, buffer) > self.threshold_of(packet.priority)
+    }
+
+    /// [`super::MarkingRule::least_length`].
+    pub(super) fn least_length(&self) -> u64 {
+        self.by_priority.iter().copied().min().unwrap_or(self.threshold)
+    }
+}

@@ -1,0 +1,124 @@
+//! `[switch.ecn]`: how congestion is marked. What a rule's keys mean is in the registry of marking rules.
+
+use super::files::Inputs;
+use super::scheduler::queue_numbers;
+use crate::context::{Complaint, Context};
+use crate::format::NO_MARKS;
+use crate::model::EcnSpec;
+use crate::quantity::format_size;
+use crate::reader::Reader;
+use crate::resolved::{OutTable, quote};
+use crate::tree::Origin;
+use bufferlab_core::{BuildError, MARKERS, Profile, SwitchShape};
+use bufferlab_document::params::{params_of_kind, report, write_all};
+
+/// A rule with its parameters, and where they were written.
+pub(crate) struct MarkerChoice {
+    pub(crate) spec: EcnSpec,
+    path: String,
+    origin: Origin,
+    /// By parameter, where it was written.
+    places: Vec<(&'static str, Origin)>,
+}
+
+/// Reads it; `None` if nothing is marked, or something that was written is wrong.
+pub(crate) fn read(
+    switch: &mut Reader<'_>,
+    queues_per_port: Option<u8>,
+    profile: Profile,
+    inputs: &Inputs,
+) -> Option<MarkerChoice> {
+    switch.spec_of("ecn");
+    let mut none = OutTable::default();
+    none.set("kind", quote(NO_MARKS));
+    // What holds unless a rule is read below; an override may have to switch marking off.
+    switch.put("ecn", none);
+    if !switch.has("ecn") {
+        return None;
+    }
+    let mut reader = switch.table("ecn")?;
+    let priorities = priorities(&mut reader, queues_per_port);
+    let params = params_of_kind(&reader, profile, inputs);
+    let info = MARKERS.find(reader.kind())?;
+    let params = params?;
+    if let Err(faults) = (info.check)(&params) {
+        report(&reader, &params, faults);
+        return None;
+    }
+    write_all(&mut reader.out, &params);
+    let place = |param: &'static str| reader.item(param).map(|item| (param, item.origin));
+    let places = info.params.iter().filter_map(|param| place(param.name)).collect();
+    let path = switch.path("ecn");
+    switch.put("ecn", reader.finish());
+    let spec = EcnSpec { kind: info.name.to_owned(), params, priorities };
+    Some(MarkerChoice { spec, path, origin: switch.place("ecn"), places })
+}
+
+fn priorities(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<u8>> {
+    let priorities = reader.counts("priorities")?;
+    if let Some(queues) = queues_per_port
+        && let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues))
+    {
+        let complaint = Complaint::new(format!("there is no priority {beyond}"), queue_numbers(queues));
+        reader.error(
+            "priorities",
+            complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
+        );
+    }
+    Some(priorities.into_iter().map(|priority| priority as u8).collect())
+}
+
+impl MarkerChoice {
+    /// Whether the rule fits the switch called `name`, and whether it ever marks there: if not, and `may_warn`, it
+    /// warns.
+    pub(crate) fn check(
+        &self,
+        context: &Context,
+        name: &str,
+        shape: &SwitchShape,
+        buffer_bytes: u64,
+        may_warn: bool,
+    ) -> Checked {
+        let marker = match self.spec.marker(shape) {
+            Ok(marker) => marker,
+            Err(error) => {
+                self.refuse(context, name, &error);
+                return Checked::Unfit;
+            }
+        };
+        let least = marker.rule.least_length();
+        if least < buffer_bytes {
+            return Checked::Marks;
+        }
+        if may_warn {
+            let message = format!(
+                "nothing is ever marked: the threshold ({}) is not below the buffer of \"{name}\" ({})",
+                format_size(least),
+                format_size(buffer_bytes)
+            );
+            let complaint = Complaint::new(message, "above any queue");
+            context.warn(&self.path, self.origin, complaint.help("check the unit"));
+        }
+        Checked::NeverMarks
+    }
+
+    fn refuse(&self, context: &Context, name: &str, error: &BuildError) {
+        let complaint =
+            Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
+        let place = self.places.iter().find(|(param, _)| *param == error.param);
+        let origin = place.map_or(self.origin, |(_, origin)| *origin);
+        let complaint = complaint.help("change the parameter, the buffer or the ports");
+        context.error(&format!("{}.{}", self.path, error.param), origin, complaint);
+    }
+}
+
+/// What a rule does on a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checked {
+    /// It can mark.
+    Marks,
+    /// No queue can be long enough.
+    NeverMarks,
+    /// It does not fit; an error says so.
+    Unfit,
+}
