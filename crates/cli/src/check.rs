@@ -136,7 +136,7 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
     groups.iter().map(line).collect()
 }
 
-/// A marking rule with the parameters that were chosen: `ECN step (threshold = "91 KB")`.
+/// A marking rule with the parameters that were chosen: `ECN step (threshold = 91 KB)`.
 fn marking(spec: &EcnSpec) -> String {
     let chosen = spec.params.iter().filter(|(name, _)| !spec.params.is_default(name));
     let mut chosen: Vec<_> =

@@ -23,18 +23,11 @@ pub(super) struct Long {
 }
 
 /// All of them, by file.
-pub(super) const LONG: &[Long] = &[
-    Long {
-        path: "crates/reproduce/src/experiment.rs",
-        name: "check",
-        reason: "to be split: a rule per part of an experiment, one after the other",
-    },
-    Long {
-        path: "crates/scenario/src/read/switch.rs",
-        name: "finish",
-        reason: "to be split: resolves all parts of a switch that depend on each other",
-    },
-];
+pub(super) const LONG: &[Long] = &[Long {
+    path: "crates/reproduce/src/experiment.rs",
+    name: "check",
+    reason: "to be split: a rule per part of an experiment, one after the other",
+}];
 
 /// Whether functions in the files of `sources` (path and text) are too long, but for those in `listed`; and whether
 /// all of these are.

@@ -23,6 +23,8 @@ const MADE_UP: &[&str] = &[
     "testdata/policy/toy-quota.toml",
     "crates/transport/src/congestion/toy_aimd.rs",
     "testdata/congestion/toy-aimd.toml",
+    "crates/core/src/mark/toy_occupancy.rs",
+    "testdata/marking/toy_occupancy.toml",
     "crates/theory/src/calculators/toy_split.rs",
     "crates/workload/src/kinds/toy_pulses.rs",
     "scenarios/toy-pulses.toml",
