@@ -42,6 +42,12 @@ impl PolicyFailure {
         Self { now, queue: Some(queue), hook: "admit", what, cause: None }
     }
 
+    /// The deadline `due` was handled, and the next one is not later.
+    pub(crate) fn timer_stands(now: Time, due: Time, next: Time) -> Self {
+        let what = format!("the deadline {due} was followed by {next}: the timer does not advance");
+        Self { now, queue: None, hook: "handle_timeout", what, cause: None }
+    }
+
     /// A packet was to be removed from `victim`, which has none or does not exist.
     pub(crate) fn removed_nothing(
         now: Time,

@@ -727,7 +727,15 @@ impl<P: Policy> Switch<P> {
     /// the next deadline lies ahead of `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.refresh(now);
+        let due = self.policy.next_timeout();
         self.policy.handle_timeout(now, &self.buffer);
+        if let (Some(due), Some(next)) = (due, self.policy.next_timeout())
+            && due <= now
+            && next <= due
+        {
+            // Asked again and again, it would keep time from going on.
+            self.note(|_| PolicyFailure::timer_stands(now, due, next));
+        }
         self.expel(now, observer);
         if self.hooks.contains(Hooks::PAUSE) {
             for ingress in 0..self.pausing.len() as u16 {

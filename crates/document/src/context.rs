@@ -1,5 +1,6 @@
 //! Where problems are collected while a document is read, and the sources that they point into.
 
+use crate::printable::printable;
 use crate::problem::{LoadError, Problem};
 use crate::tree::Origin;
 pub use bufferlab_params::{first_names, quoted_list, suggestion};
@@ -132,8 +133,14 @@ impl Context {
         let length = text[start..].lines().next().map_or(0, str::len);
         let labels = vec![LabeledSpan::new_primary_with_span(Some(label), (start, length))];
         let source = Some(NamedSource::new(path.display().to_string(), text.into()));
-        let problem =
-            Problem { severity: Severity::Error, key: key.to_owned(), message, help, source, labels };
+        let problem = Problem {
+            severity: Severity::Error,
+            key: printable(key).into_owned(),
+            message,
+            help,
+            source,
+            labels,
+        };
         self.problems.borrow_mut().push((origin, problem));
     }
 
@@ -149,8 +156,22 @@ impl Context {
 
     fn record(&self, severity: Severity, key: &str, origin: Origin, complaint: Complaint) {
         let Complaint { message, label, help, also } = complaint;
+        let (message, label) = (printable(&message).into_owned(), printable(&label).into_owned());
+        let help = help.map(|help| printable(&help).into_owned());
         let source = self.sources.get(origin.source as usize);
         let mut labels = Vec::new();
+        if let Some((source, text)) = source.and_then(|source| Some((source, excerpt(&source.text, origin)?)))
+        {
+            // The mistake's line is too long to be drawn: only what is near is.
+            let (text, start, length) = text;
+            labels.push(LabeledSpan::new_primary_with_span(Some(label), (start, length)));
+            let source = Some(NamedSource::new(&source.name, text.into()));
+            self.keep(
+                origin,
+                Problem { severity, key: printable(key).into_owned(), message, help, source, labels },
+            );
+            return;
+        }
         if source.is_some() {
             let length = origin.end.saturating_sub(origin.start);
             labels.push(LabeledSpan::new_primary_with_span(Some(label), (origin.start, length)));
@@ -159,7 +180,13 @@ impl Context {
             }
         }
         let source = source.map(|source| NamedSource::new(&source.name, Arc::clone(&source.text)));
-        let problem = Problem { severity, key: key.to_owned(), message, help, source, labels };
+        self.keep(
+            origin,
+            Problem { severity, key: printable(key).into_owned(), message, help, source, labels },
+        );
+    }
+
+    fn keep(&self, origin: Origin, problem: Problem) {
         let mut problems = self.problems.borrow_mut();
         // A switch's table is read once for every set of overrides: say each thing once.
         let said = |other: &(Origin, Problem)| other.0 == origin && other.1.message == problem.message;
@@ -202,4 +229,33 @@ impl Context {
     pub fn into_error(self, name: &str) -> LoadError {
         LoadError::new(name, self.into_problems().0)
     }
+}
+
+/// Bytes of a line that are drawn with a mistake; longer ones are cut to this length around it.
+const LINE_DRAWN_MAX: usize = 1_000;
+
+/// If the line of `origin` is too long: the part of it around the mistake, behind as many empty lines as stand before it (so
+/// that the line's number is right), and where the mistake starts in that text and how long it is.
+fn excerpt(text: &str, origin: Origin) -> Option<(String, usize, usize)> {
+    let (start, end) = (origin.start.min(text.len()), origin.end.min(text.len()));
+    let first = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let last = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    if last - first <= LINE_DRAWN_MAX {
+        return None;
+    }
+    let near = |mut at: usize| {
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let from = near(start.saturating_sub(LINE_DRAWN_MAX / 20).max(first));
+    let until = near((from + LINE_DRAWN_MAX / 10).min(last));
+    let mut shown = "\n".repeat(text[..first].matches('\n').count());
+    shown.push_str(if from > first { "… " } else { "" });
+    let offset = shown.len() + (start - from);
+    shown.push_str(&text[from..until]);
+    shown.push_str(if until < last { " …" } else { "" });
+    let length = (end.max(start) - start).min(until - start);
+    Some((shown, offset, length))
 }

@@ -1,6 +1,7 @@
 //! One value of the file as the type that its key asks for, or a complaint that says what was expected.
 
 use crate::context::{Complaint, quoted_list, suggestion};
+use crate::printable::is_hidden;
 use crate::quantity::{self, Dimension, QuantityError};
 use crate::spec::{Kind, Wanted, bounds, ratio_bounds};
 use crate::tree::{Item, Value};
@@ -19,7 +20,14 @@ pub fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
 /// If it is something else.
 pub fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint> {
     match &item.value {
-        Value::String(text) => Ok(text),
+        Value::String(text) => match text.chars().find(|&c| is_hidden(c) && c != '\n' && c != '\t') {
+            None => Ok(text),
+            Some(character) => Err(Complaint::new(
+                format!("the text has a hidden character, U+{:04X}", u32::from(character)),
+                "expected text that is shown as it is",
+            )
+            .help("leave it out: control characters and marks of writing direction change how a terminal or page shows what stands around them")),
+        },
         _ => Err(wrong_kind(item, spec)),
     }
 }

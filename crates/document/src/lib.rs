@@ -17,6 +17,7 @@ pub mod context;
 pub mod convert;
 pub mod files;
 pub mod params;
+pub mod printable;
 mod problem;
 pub mod reader;
 pub mod reference;

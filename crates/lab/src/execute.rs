@@ -111,7 +111,8 @@ pub fn execute_then<R: Send>(
     watcher: &dyn Watcher,
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
-    let threads = how.threads.map_or(0, NonZero::get);
+    // More threads than jobs would only wait for one another.
+    let threads = how.threads.map_or(0, |threads| threads.get().min(jobs.len().max(1)));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let run = |(index, job): (usize, &Job)| {
         if !watcher.goes_on() {

@@ -41,6 +41,26 @@ pub(crate) struct Read {
     pub(crate) inputs: Inputs,
 }
 
+/// Bytes of a name: with what is added to it, file systems take it as the name of a folder.
+const NAME_BYTES_MAX: usize = 120;
+
+/// What is wrong with the name of a scenario, which becomes the name of a folder and never a path.
+fn unfit_name(name: &str) -> Option<Complaint> {
+    let expected = "expected a name, for folders and titles";
+    if name.trim().is_empty() {
+        return Some(Complaint::new("the name is empty", expected));
+    }
+    let message = match name {
+        "." | ".." => format!("\"{name}\" is a folder's name for itself or its parent"),
+        _ if name.contains(['/', '\\']) => format!("\"{name}\" is a path"),
+        _ if name.len() > NAME_BYTES_MAX => {
+            format!("the name has {} bytes, more than {NAME_BYTES_MAX}", name.len())
+        }
+        _ => return None,
+    };
+    Some(Complaint::new(message, expected).help("say where results go with --out DIR"))
+}
+
 /// Reads the root table. `None` when anything is wrong; the context knows what.
 ///
 /// Sections are read even if earlier ones failed, as far as they can be judged alone, so that one run shows
@@ -56,8 +76,8 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
     let seed = reader.count("seed");
     let duration = reader.time("duration");
     let drain = reader.time("drain");
-    if name.trim().is_empty() {
-        reader.error("name", Complaint::new("the name is empty", "expected a name, for folders and titles"));
+    if let Some(complaint) = unfit_name(&name) {
+        reader.error("name", complaint);
     }
 
     let networks = topology::read(&mut reader, profile, &inputs);

@@ -132,14 +132,14 @@ impl Simulation {
                 }
                 self.world.advance_to(rare_event);
                 self.handle_rare_event(sink)?;
-                continue;
+            } else {
+                if link_event > self.plan.end {
+                    break;
+                }
+                let event = self.world.take_link_event();
+                self.events += 1;
+                self.handle_link_event(event)?;
             }
-            if link_event > self.plan.end {
-                break;
-            }
-            let event = self.world.take_link_event();
-            self.events += 1;
-            self.handle_link_event(event)?;
             if self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied) {
                 self.plan.end = self.world.now();
                 break;

@@ -2,6 +2,7 @@
 
 mod common;
 mod flow_control;
+mod hostile;
 mod meaning;
 mod mistakes;
 mod own_topologies;

@@ -18,6 +18,7 @@ enum Defect {
     EvictsFromNowhere,
     FailsInside,
     FailsOnDeparture,
+    TimerStands,
 }
 
 #[derive(Debug)]
@@ -64,6 +65,10 @@ impl Policy for Broken {
         }
     }
 
+    fn next_timeout(&self) -> Option<Time> {
+        matches!(self.defect, Defect::TimerStands).then_some(Time::from_us(1))
+    }
+
     fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.failure.take()
     }
@@ -94,6 +99,7 @@ fn register() {
             entry("evicts-from-nowhere", &|_, _| broken(Defect::EvictsFromNowhere)),
             entry("fails-inside", &|_, _| broken(Defect::FailsInside)),
             entry("fails-on-departure", &|_, _| broken(Defect::FailsOnDeparture)),
+            entry("timer-stands", &|_, _| broken(Defect::TimerStands)),
         ] {
             register_policy(entry).expect("the name is free");
         }
@@ -152,6 +158,33 @@ fn a_run_ends_with_an_error_inside_the_policy_and_one_in_a_hook_is_not_lost() {
     let (message, time) = failure("fails-on-departure");
     assert!(message.ends_with("on_dequeue: lost count"), "{message}");
     assert!(time < Time::from_us(10), "{time}");
+}
+
+#[test]
+fn a_run_ends_at_a_timer_that_does_not_advance() {
+    let (message, time) = failure("timer-stands");
+    assert!(message.ends_with("the deadline T was followed by T: the timer does not advance"), "{message}");
+    assert_eq!(time, Time::from_us(1));
+}
+
+/// Nothing crosses a link for a second of samples: the run hears all the same that it shall end.
+#[test]
+fn a_run_of_timers_only_can_be_given_up() {
+    let lab = Lab::new(
+        &star(2, "10 Gb/s", "1 us"),
+        "buffer = \"60 KB\"\npolicy = \"dt\"",
+        "congestion_control = \"none\"\nrate = \"1 Gb/s\"",
+    );
+    let scenario = lab.times("2 s", "1 s").more("[output]\nsample_interval = \"1 us\"").workloads(
+        "[[workload]]\nkind = \"bursts\"\nclass = \"late\"\nbursts = [{ src = \"h0\", dst = \"h1\", start = \"1900 ms\", duration = \"1 us\" }]",
+    );
+    let mut asked = 0_u32;
+    let result = Simulation::new(&scenario).expect("it fits").run_while(&mut Rows::default(), &mut |at| {
+        asked += 1;
+        at.now < Time::from_ms(1_000)
+    });
+    assert!(matches!(result, Err(SimError::Interrupted)), "{result:?}");
+    assert!(asked > 1, "{asked}");
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! Text that a terminal or a page shows as it is: what a document's author writes must not steer what shows it.
+
+use std::borrow::Cow;
+
+/// Whether a character does something instead of being shown: control characters, and those that turn the direction of
+/// the text around them.
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `text` with every hidden character but line breaks and tabs written as its escape.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_escaped = |character: char| is_hidden(character) && character != '\n' && character != '\t';
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_escaped(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_written_out_and_text_stays() {
+        assert_eq!(printable("8 Gb/s, α ≤ 1\n\tnext"), "8 Gb/s, α ≤ 1\n\tnext");
+        assert_eq!(printable("\u{1b}[2Jgone"), "\\u{1b}[2Jgone");
+        assert_eq!(printable("a\u{202e}b\u{9b}c"), "a\\u{202e}b\\u{9b}c");
+    }
+}
