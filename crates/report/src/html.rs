@@ -5,6 +5,7 @@ mod bursts;
 mod charts;
 mod explanations;
 mod occupancy;
+mod parts;
 mod pauses;
 mod queues;
 mod tables;
@@ -13,13 +14,20 @@ use crate::caveat::Caveat;
 use crate::error::ReportError;
 use crate::format;
 use crate::load::Report;
-use crate::svg::{self, Mark};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use crate::page::document;
+use maud::{Markup, html};
 
-/// Written by this crate, free of user data: the one thing that is not escaped.
-const STYLE: &str = include_str!("html/style.css");
+impl Report {
+    /// The page, as one HTML file without references.
+    ///
+    /// # Errors
+    /// If a table that only charts need cannot be read.
+    pub fn html(&self) -> Result<String, ReportError> {
+        page(self)
+    }
+}
 
-pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
+fn page(report: &Report) -> Result<String, ReportError> {
     let title = title(report);
     let sections = [
         Some(("comparison", "Numbers", tables::comparison(report))),
@@ -56,60 +64,6 @@ pub(crate) fn page(report: &Report) -> Result<String, ReportError> {
         }
     };
     Ok(document(&title, &body).into_string())
-}
-
-/// A page that needs nothing but itself.
-pub(crate) fn document(title: &str, body: &Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) " – bufferlab" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body { main { (body) } }
-        }
-    }
-}
-
-/// The style sheet's rules for charts as they are in light, for a file that stands alone: programs other than browsers
-/// know no variables.
-pub(crate) fn file_style() -> String {
-    let root =
-        STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(root, _)| root);
-    let colours: Vec<(&str, &str)> = root
-        .split(';')
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.trim(), value.trim()))
-        .filter(|(name, _)| name.starts_with("--"))
-        .collect();
-    let resolved = |rule: &str| {
-        colours
-            .iter()
-            .fold(rule.to_owned(), |rule, (name, value)| rule.replace(&format!("var({name})"), value))
-    };
-    let mut style = String::from("text.caption { font-weight: 600; }");
-    for rule in STYLE.lines().filter(|line| line.starts_with("svg ") && !line.starts_with("svg.")) {
-        if !rule.contains("var(--c)") {
-            style.push_str(&resolved(rule));
-            continue;
-        }
-        for (number, (_, colour)) in colours.iter().filter(|(name, _)| is_series(name)).enumerate() {
-            let own = rule.replace("svg ", &format!(".s{number} ")).replace("var(--c)", colour);
-            style.push_str(&resolved(&own));
-        }
-    }
-    for line in STYLE.lines().filter(|line| line.starts_with(".s") && line.contains("stroke-dasharray")) {
-        style.push_str(line);
-    }
-    style
-}
-
-/// `--c0`, `--c1`, …
-fn is_series(name: &str) -> bool {
-    name.strip_prefix("--c").is_some_and(|rest| rest.parse::<usize>().is_ok())
 }
 
 fn title(report: &Report) -> String {
@@ -201,27 +155,6 @@ fn prose(text: &str) -> Markup {
         @for (number, part) in text.split('`').enumerate() {
             @if number % 2 == 1 { code { (part) } } @else { (part) }
         }
-    }
-}
-
-/// Which line is which policy.
-fn legend(report: &Report, mark: Mark) -> Markup {
-    html! {
-        @if report.comparison.policies.len() > 1 {
-            ul.legend {
-                @for (number, policy) in report.comparison.policies.iter().enumerate() {
-                    li { (svg::sample(&svg::style_class(number), mark)) (policy) }
-                }
-            }
-        }
-    }
-}
-
-/// `mean over 5 seeds` and the like, for captions.
-fn pooled(report: &Report) -> String {
-    match report.comparison.seeds.len() {
-        1 => String::new(),
-        seeds => format!(" Samples of all {seeds} seeds are pooled."),
     }
 }
 

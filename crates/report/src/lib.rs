@@ -28,6 +28,7 @@ pub mod format;
 mod html;
 mod load;
 mod metric;
+mod page;
 mod pauses;
 mod picture;
 mod samples;

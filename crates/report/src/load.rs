@@ -5,7 +5,7 @@ use crate::compare::Comparison;
 use crate::error::ReportError;
 use crate::samples::RunSamples;
 use crate::summary::{RunSummary, summarise};
-use crate::{export, html, terminal};
+use crate::{export, terminal};
 use bufferlab_results::RunResult;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,14 +92,6 @@ impl Report {
     #[must_use]
     pub fn text(&self) -> String {
         terminal::comparison_text(&self.comparison, &self.caveats)
-    }
-
-    /// The page, as one HTML file without references.
-    ///
-    /// # Errors
-    /// If a table that only charts need cannot be read.
-    pub fn html(&self) -> Result<String, ReportError> {
-        html::page(self)
     }
 
     /// Writes `report.html` into the folder, and for anything but a single run the comparison as JSON, CSV and

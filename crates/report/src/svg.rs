@@ -246,7 +246,7 @@ impl Chart {
              <style>{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}\n</svg>\n",
             WIDTH * 1.6,
             height * 1.6,
-            crate::html::file_style(),
+            crate::page::file_style(),
             drawn.into_string()
         )
     }

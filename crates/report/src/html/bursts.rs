@@ -1,7 +1,7 @@
 //! The section of open-loop traffic: which bursts came through, queues while they did, delays, and the ports' shares.
 
-use super::charts::axis_number;
-use super::{legend, pooled, queues};
+use super::parts::{axis_number, legend, pooled};
+use super::queues;
 use crate::bursts::{BurstBin, BurstGroup};
 use crate::error::ReportError;
 use crate::format;

@@ -1,6 +1,6 @@
 //! Charts of completion times: by flow size, as distributions, and of queries.
 
-use super::{legend, pooled};
+use super::parts::{axis_number, legend, pooled};
 use crate::format;
 use crate::load::Report;
 use crate::samples::{FlowSample, SIZE_BINS, size_bin_label, size_bin_middle};
@@ -257,16 +257,6 @@ fn highest(series: &[Series]) -> f64 {
 
 fn furthest(series: &[Series]) -> f64 {
     series.iter().flat_map(|series| &series.points).map(|point| point.x).fold(0.0, f64::max)
-}
-
-/// Numbers at ticks: as short as they can be.
-pub(super) fn axis_number(value: f64) -> String {
-    let text = format::number(value);
-    if text.contains('.') && !text.contains('e') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
 }
 
 fn fraction(value: f64) -> String {

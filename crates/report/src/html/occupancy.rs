@@ -1,7 +1,6 @@
 //! Charts of the buffer: over time with the threshold, and how long it was how full.
 
-use super::charts::axis_number;
-use super::legend;
+use super::parts::{axis_number, legend};
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};

@@ -1,6 +1,6 @@
 //! The section of flow control: deadlocks, storms, and who paused whom when.
 
-use super::charts::axis_number;
+use super::parts::axis_number;
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};

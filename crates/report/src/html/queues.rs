@@ -1,6 +1,6 @@
 //! What did the sampled queues, their limits and the policy's state of their ports do over time? One chart per policy.
 
-use super::charts::axis_number;
+use super::parts::axis_number;
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};
