@@ -6,17 +6,17 @@ use crate::tree::Origin;
 pub use bufferlab_params::{first_names, quoted_list, suggestion};
 use miette::{LabeledSpan, NamedSource, Severity};
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A text that values come from: a file, or one value of the command line.
 #[derive(Clone, Debug)]
-struct Source {
+pub struct Source {
     /// As shown in messages.
-    name: String,
+    name: Arc<str>,
     text: Arc<str>,
     /// Paths in it are relative to this folder.
-    folder: PathBuf,
+    folder: Arc<Path>,
 }
 
 /// A key of an old spelling.
@@ -106,8 +106,23 @@ impl Context {
 
     /// Adds a source and answers its index.
     pub fn add_source(&mut self, name: &str, text: &str, folder: &Path) -> u32 {
-        self.sources.push(Source { name: name.to_owned(), text: text.into(), folder: folder.to_owned() });
+        self.sources.push(Source { name: name.into(), text: text.into(), folder: folder.into() });
         (self.sources.len() - 1) as u32
+    }
+
+    /// The source that `origin` stands in; `None` for what is written nowhere.
+    #[must_use]
+    pub fn source_of(&self, origin: Origin) -> Option<&Source> {
+        self.sources.get(origin.source as usize)
+    }
+
+    /// Adds a source of another context, if it is new here, and answers its index.
+    pub fn adopt(&mut self, source: &Source) -> u32 {
+        let known = self.sources.iter().position(|known| Arc::ptr_eq(&known.text, &source.text));
+        known.unwrap_or_else(|| {
+            self.sources.push(source.clone());
+            self.sources.len() - 1
+        }) as u32
     }
 
     /// The folder to which paths written at `origin` are relative.

@@ -23,6 +23,7 @@ pub mod reader;
 pub mod reference;
 pub mod resolved;
 pub mod schema;
+pub mod setting;
 pub mod spec;
 pub mod tree;
 

@@ -57,6 +57,21 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// File, line, key, message and advice in one line, where there is no room to draw the place.
+    #[must_use]
+    pub fn in_one_line(&self) -> String {
+        let place = match (self.file(), self.line()) {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            (Some(file), None) => format!("{file}: "),
+            _ => String::new(),
+        };
+        let help = self.help.iter().flat_map(|help| help.lines().next());
+        let help: String = help.map(|help| format!(" ({help})")).collect();
+        format!("{place}{self}{help}")
+    }
+}
+
 /// `key: message`, as the first line of a rendered error.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,6 +124,12 @@ impl LoadError {
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Every error in one line of its own, where there is no room to draw the places.
+    #[must_use]
+    pub fn in_lines(&self) -> String {
+        self.problems.iter().map(Problem::in_one_line).collect::<Vec<_>>().join("\n")
     }
 
     fn only(&self) -> Option<&Problem> {

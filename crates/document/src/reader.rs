@@ -5,9 +5,10 @@ use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
 use crate::quantity::{format_rate, format_size, format_time};
 use crate::resolved::{OutTable, OutValue, float, quote};
+use crate::setting::Setting;
 use crate::spec::{KeySpec, Kind, Presence, TableSpec, Variant, Wanted};
-use crate::tree::{Item, Origin, Table, Value};
-use bufferlab_params::{Card, Choice, ParamInfo};
+use crate::tree::{Entry, Item, Origin, Table, Value};
+use bufferlab_params::{Card, Choice, ParamInfo, ParamKind};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
@@ -355,6 +356,14 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Any number, or a fraction in a string.
+    pub fn number(&mut self, key: &'static str) -> Option<f64> {
+        self.read(key, |item, spec| {
+            let number = convert::number(item).ok_or_else(|| convert::wrong_kind(item, spec))?;
+            Ok((number, float(number)))
+        })
+    }
+
     /// `true` or `false`.
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         self.read(key, |item, spec| convert::flag(item, spec).map(|flag| (flag, flag.to_string())))
@@ -402,6 +411,92 @@ impl<'a> Reader<'a> {
             let text = crate::resolved::list(numbers.iter().map(u64::to_string));
             Ok((numbers, text))
         })
+    }
+
+    /// A string or a list of strings, with their places.
+    pub fn texts(&mut self, key: &'static str) -> Option<Vec<(String, Origin)>> {
+        self.read(key, |item, spec| {
+            let one = |item: &Item| Ok((convert::text(item, spec)?.to_owned(), item.origin));
+            let texts: Vec<_> = match &item.value {
+                Value::Array(list) => list.iter().map(one).collect::<Result<_, Complaint>>()?,
+                _ => vec![one(item)?],
+            };
+            let text = crate::resolved::list(texts.iter().map(|(text, _)| quote(text)));
+            Ok((texts, text))
+        })
+    }
+
+    /// A list of words as the enumeration whose words the key is declared with.
+    pub fn choices<T: Choice>(&mut self, key: &'static str) -> Option<Vec<T>> {
+        self.read(key, |item, spec| {
+            let Kind::List(ParamKind::Choice(words)) = spec.kind else {
+                unreachable!("{} is declared as a list of words", spec.name)
+            };
+            let wanted = Wanted { kind: Kind::Words(words), ..*spec };
+            let elements = convert::elements(item, spec)?.iter();
+            let choices: Vec<T> =
+                elements.map(|element| convert::choice(element, &wanted)).collect::<Result<_, _>>()?;
+            let text = crate::resolved::list(choices.iter().map(|choice| quote(choice.word())));
+            Ok((choices, text))
+        })
+    }
+
+    /// The elements of a list of values; empty if it is absent or something else.
+    pub fn values(&mut self, key: &'static str) -> &'a [Item] {
+        let spec = self.spec_of(key);
+        match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.wanted()))) {
+            Some((Value::Array(list), _)) => {
+                if list.is_empty() {
+                    let complaint = Complaint::new("the list is empty", "expected at least one value");
+                    self.error(key, complaint.help(format!("for example {key} = {}", spec.example)));
+                }
+                list
+            }
+            Some((_, wrong)) => {
+                self.error(key, wrong);
+                &[]
+            }
+            None => {
+                self.value_of(key);
+                &[]
+            }
+        }
+    }
+
+    /// What is written in a table whose keys the file chooses, in its order; empty if it is absent or something else.
+    pub fn entries(&mut self, key: &'static str) -> &'a [Entry] {
+        let spec = self.spec_of(key);
+        match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.wanted()))) {
+            Some((Value::Table(table), _)) => &table.entries,
+            Some((_, wrong)) => {
+                self.error(key, wrong);
+                &[]
+            }
+            None => {
+                self.value_of(key);
+                &[]
+            }
+        }
+    }
+
+    /// Keys of another document that this one sets, in the order in which they are written.
+    pub fn settings(&mut self, key: &'static str) -> Vec<Setting> {
+        let entries = self.entries(key).iter();
+        let setting = |entry: &Entry| {
+            if entry.key.split('.').any(|part| part.trim().is_empty()) {
+                let message = format!("\"{}\" is not a dotted key", entry.key);
+                let complaint =
+                    Complaint::new(message, "expected a key").help("for example \"switch.policy\"");
+                self.context.error(&self.path(key), entry.key_origin, complaint);
+            }
+            Setting {
+                key: entry.key.clone(),
+                key_origin: entry.key_origin,
+                item: entry.item.clone(),
+                source: self.context.source_of(entry.key_origin).cloned(),
+            }
+        };
+        entries.map(setting).collect()
     }
 
     /// A table below this one.

@@ -1,5 +1,6 @@
 //! A resolved document as text: every default written out, every quantity in canonical form.
 
+use crate::tree::{Entry, Value};
 use std::fmt::Write;
 
 /// A table that is being written, in the order of the format.
@@ -107,6 +108,24 @@ pub fn quote(text: &str) -> String {
 #[must_use]
 pub fn float(number: f64) -> String {
     format!("{number:?}")
+}
+
+/// A value as it would be written, on one line.
+#[must_use]
+pub fn write(value: &Value) -> String {
+    match value {
+        Value::String(text) => quote(text),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => float(*number),
+        Value::Boolean(flag) => flag.to_string(),
+        // Documents have no dates: whoever reads the value refuses it.
+        Value::Datetime => "a date".to_owned(),
+        Value::Array(items) => list(items.iter().map(|item| write(&item.value))),
+        Value::Table(table) => {
+            let entry = |entry: &Entry| format!("{} = {}", quote(&entry.key), write(&entry.item.value));
+            format!("{{ {} }}", table.entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 /// `[a, b]`.

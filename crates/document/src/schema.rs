@@ -154,6 +154,7 @@ impl Schema {
                 let one = ratio(min, max, false);
                 json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] })
             }
+            Kind::Number => json!({ "type": "number" }),
             Kind::Flag => json!({ "type": "boolean" }),
             Kind::Choice(words) => {
                 json!({ "enum": words.iter().map(|word| word.0).collect::<Vec<_>>() })
@@ -187,6 +188,23 @@ impl Schema {
                 "type": "array", "minItems": 2, "maxItems": 2, "items": { "type": "string" },
             } }),
             Kind::Sizes => json!({ "type": "array", "items": quantity(Dimension::Size) }),
+            Kind::Values { or } => {
+                let plain = json!({ "type": ["string", "number", "boolean"] });
+                let items = match or {
+                    Some(spec) => json!({ "anyOf": [plain, self.table(spec, true)] }),
+                    None => plain,
+                };
+                json!({ "type": "array", "minItems": 1, "items": items })
+            }
+            Kind::Settings { .. } => json!({ "type": "object" }),
+            Kind::Named(kind) => {
+                json!({ "type": "object", "additionalProperties": self.value(kind, complete) })
+            }
+            Kind::TextOr { tables, .. } => {
+                let tables = tables.iter().map(|spec| self.table(spec, true));
+                let all: Vec<_> = std::iter::once(json!({ "type": "string" })).chain(tables).collect();
+                json!({ "anyOf": all })
+            }
             Kind::Intervals => json!({ "type": "array", "minItems": 2, "items": quantity(Dimension::Time) }),
             Kind::Entry(catalog) => json!({ "$ref": format!("#/$defs/{}", definition(catalog.kind())) }),
             Kind::WordOrTables { words, table, .. } => json!({ "anyOf": [

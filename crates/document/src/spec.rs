@@ -106,6 +106,8 @@ pub enum Kind {
         /// Largest.
         max: f64,
     },
+    /// Any finite number.
+    Number,
     /// `true` or `false`.
     Flag,
     /// One of a few words, each with its meaning, without an enumeration behind them.
@@ -163,6 +165,25 @@ pub enum Kind {
     List(&'static ParamKind),
     /// A list of sizes, each at least 1 B.
     Sizes,
+    /// A list of texts, numbers, `true` and `false`; or of tables, where they are declared.
+    Values {
+        /// One of the tables.
+        or: Option<&'static TableSpec>,
+    },
+    /// A table of dotted keys of another document and their values: [`crate::setting::Setting`].
+    Settings {
+        /// Which document: "scenario".
+        of: &'static str,
+    },
+    /// A table of names that the file chooses, and what each stands for.
+    Named(&'static Self),
+    /// A string, or one of a few tables that differ by their keys.
+    TextOr {
+        /// What the string is: "the id of a metric of the summary".
+        text: &'static str,
+        /// The tables.
+        tables: &'static [&'static TableSpec],
+    },
     /// An even number of times, ascending: from, until, from, until …
     Intervals,
 }
@@ -224,6 +245,7 @@ impl Kind {
             Self::Rate => "a rate".to_owned(),
             Self::Count { min, max } => format!("a whole number {}", bounds(min, max)),
             Self::Ratio { min, max, open } => ratio_bounds(min, max, open),
+            Self::Number => "a number".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Choice(words) => {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.0)).collect();
@@ -256,6 +278,14 @@ impl Kind {
             Self::Pairs { of } => format!("a list of pairs of {of}, each as [from, to]"),
             Self::List(element) => ParamKind::List(element).expected(),
             Self::Sizes => "a list of sizes".to_owned(),
+            Self::Values { or: None } => "a list of values".to_owned(),
+            Self::Values { or: Some(spec) } => format!("a list of values, or of tables ({})", spec.title),
+            Self::Settings { of } => format!("a table of dotted keys of the {of} and their values"),
+            Self::Named(kind) => format!("a table of names, each with {}", kind.expected()),
+            Self::TextOr { text, tables } => {
+                let titles: Vec<_> = tables.iter().map(|spec| spec.title).collect();
+                format!("{text}, or a table: {}", titles.join(", "))
+            }
             Self::Intervals => "a list of times: from, until, from, until …".to_owned(),
         }
     }

@@ -51,6 +51,29 @@ pub enum Value {
     Table(Table),
 }
 
+impl Item {
+    /// The same, all of it standing in the source of that index.
+    #[must_use]
+    pub fn in_source(mut self, source: u32) -> Self {
+        self.move_to(source);
+        self
+    }
+
+    fn move_to(&mut self, source: u32) {
+        self.origin.source = source;
+        match &mut self.value {
+            Value::Array(list) => list.iter_mut().for_each(|item| item.move_to(source)),
+            Value::Table(table) => {
+                for entry in &mut table.entries {
+                    entry.key_origin.source = source;
+                    entry.item.move_to(source);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Value {
     /// "a string", "a whole number" …
     #[must_use]

@@ -24,10 +24,11 @@ use bufferlab_document::{context, convert, files, quantity, reader, resolved, tr
 pub use bufferlab_document::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };
+pub use bufferlab_document::setting::Setting;
 pub use bufferlab_document::{LoadError, Problem};
 pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology};
 pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
-pub use load::{Loaded, load, load_text};
+pub use load::{Loaded, load, load_text, load_with};
 pub use model::*;
 pub use parameter::{ParameterTextError, format_parameter, parse_parameter};
 pub use read::InputFile;

@@ -6,6 +6,7 @@ use crate::format::{MERGING, MOVED};
 use crate::model::Scenario;
 use crate::read::{self, InputFile};
 use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
+use bufferlab_document::setting::Setting;
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
@@ -37,17 +38,33 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
-            let complaint = Complaint::new(format!("cannot read {name}: {}", reason(&error)), "");
-            let help = match nearby_file(path) {
-                Some(near) => format!("did you mean \"{near}\"?"),
-                None => "give the path of a scenario file, such as scenarios/star-incast.toml".to_owned(),
-            };
-            context.error("", Origin::BUILT_IN, complaint.help(help));
+            report_unreadable(&context, path, &error);
             return Err(context.into_error(&name));
         }
     };
     let root = read_chain(&mut context, path, text);
-    finish(context, root, &name, path, overrides)
+    finish(context, root, &name, path, |context, root| override_all(context, root, overrides))
+}
+
+/// Loads a scenario file with keys that another document sets, in order: mistakes in them are shown where they were written.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError> {
+    let mut context = Context::new("scenario").with_moved_keys(MOVED);
+    let name = path.display().to_string();
+    let root = match std::fs::read_to_string(path) {
+        Ok(text) => read_chain(&mut context, path, text),
+        Err(error) => {
+            report_unreadable(&context, path, &error);
+            None
+        }
+    };
+    finish(context, root, &name, path, |context, root| {
+        for setting in settings {
+            apply(context, root, setting);
+        }
+    })
 }
 
 /// Loads a scenario from its text, as if it stood in a file at `path` (which need not exist).
@@ -57,7 +74,18 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED);
     let root = read_chain(&mut context, path, text.to_owned());
-    finish(context, root, &path.display().to_string(), path, overrides)
+    let name = path.display().to_string();
+    finish(context, root, &name, path, |context, root| override_all(context, root, overrides))
+}
+
+/// Records that there is no scenario file at `path`.
+fn report_unreadable(context: &Context, path: &Path, error: &std::io::Error) {
+    let complaint = Complaint::new(format!("cannot read {}: {}", path.display(), reason(error)), "");
+    let help = match nearby_file(path) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "give the path of a scenario file, such as scenarios/star-incast.toml".to_owned(),
+    };
+    context.error("", Origin::BUILT_IN, complaint.help(help));
 }
 
 fn finish(
@@ -65,12 +93,10 @@ fn finish(
     root: Option<Item>,
     name: &str,
     path: &Path,
-    overrides: &[(String, String)],
+    change: impl FnOnce(&mut Context, &mut Item),
 ) -> Result<Loaded, LoadError> {
     let Some(mut root) = root else { return Err(context.into_error(name)) };
-    for (key, value) in overrides {
-        set(&mut context, &mut root, key, value);
-    }
+    change(&mut context, &mut root);
     let stem =
         path.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let read = read::scenario(&context, &root, &stem);
@@ -152,6 +178,23 @@ fn read_base(
 /// Two paths to one file compare equal.
 fn identity(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn override_all(context: &mut Context, root: &mut Item, overrides: &[(String, String)]) {
+    for (key, value) in overrides {
+        set(context, root, key, value);
+    }
+}
+
+/// Applies what another document sets.
+fn apply(context: &mut Context, root: &mut Item, setting: &Setting) {
+    let source = setting.source.as_ref().map_or(Origin::BUILT_IN.source, |source| context.adopt(source));
+    let key_origin = Origin { source, ..setting.key_origin };
+    let keys: Vec<&str> = setting.key.split('.').collect();
+    if let Err((path, complaint)) = assign(root, &keys, setting.item.clone().in_source(source), key_origin, 0)
+    {
+        context.error(&path, key_origin, complaint);
+    }
 }
 
 /// Applies one override.
