@@ -33,6 +33,12 @@ const BLOCKS: &[Block] = &[
         text: || Ok(bufferlab_scenario::reference()),
     },
     Block {
+        path: "docs/experiments.md",
+        begin: "<!-- begin generated -->\n",
+        end: "<!-- end generated -->\n",
+        text: || Ok(bufferlab_experiment::reference()),
+    },
+    Block {
         path: "docs/guide.md",
         begin: "<!-- scenarios: begin; cargo xtask generate -->\n",
         end: "<!-- scenarios: end -->\n",
@@ -54,7 +60,8 @@ const TABLES: (&str, &str) = ("<!-- tables: begin; cargo xtask generate -->\n", 
 /// The files that are derived as a whole: path relative to the root, content.
 fn files() -> Vec<(&'static str, String)> {
     vec![
-        ("docs/scenario.schema.json", schema()),
+        ("docs/scenario.schema.json", schema(bufferlab_scenario::json_schema())),
+        ("docs/experiment.schema.json", schema(bufferlab_experiment::json_schema())),
         ("docs/policies/README.md", policy_index()),
         ("docs/tables.md", tables()),
         ("python/bufferlab/_calculators.py", calculators::python()),
@@ -147,8 +154,7 @@ fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<String>
 }
 
 /// Keys in alphabetical order: whether `serde_json` keeps another one depends on who else is built with it.
-fn schema() -> String {
-    let mut schema = bufferlab_scenario::json_schema();
+fn schema(mut schema: serde_json::Value) -> String {
     schema.sort_all_objects();
     format!("{schema:#}\n")
 }

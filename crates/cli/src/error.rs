@@ -24,10 +24,12 @@ pub(crate) fn report(error: ReportError) -> Report {
     miette!(help = hint, "{error}")
 }
 
-/// A reproduction failed.
+/// A reproduction failed; what is wrong with an experiment is drawn with its place.
 pub(crate) fn reproduce(error: ReproduceError) -> Report {
-    let hint = error.hint();
-    miette!(help = hint, "{error}")
+    match error {
+        ReproduceError::Experiment(error) => error.into(),
+        other => miette!(help = other.hint(), "{other}"),
+    }
 }
 
 /// A run failed.

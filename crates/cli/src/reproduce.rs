@@ -34,24 +34,19 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     if args.list {
         let rate = packet_hops_per_second(&registry)?;
         let jobs = args.jobs.map_or(0, |jobs| jobs.get());
-        return print(&list(&planned(registry.experiments.iter(), scale, seeds, profile), rate, jobs)?);
+        let plans = Plan::all(&registry.experiments, scale, seeds, profile).map_err(error::reproduce)?;
+        return print(&list(&plans, rate, jobs)?);
     }
     let mut ledger = Ledger::recorded().map_err(error::reproduce)?;
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
-    let plans = planned(selected.iter().copied(), scale, seeds, profile);
-    if plans.is_empty() {
-        return Err(miette!(
-            help = "leave --profile out; docs/reproduction.md says which papers have a public simulator",
-            "none of these experiments has the reading of an artifact"
-        ));
-    }
+    let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
     let how = Execution { threads: args.jobs, verify: false };
     let (results, board) = run(plans, &args.out, &how, Board::new).map_err(error::reproduce)?;
     board.clear();
     let (mut text, mut failures) = (String::new(), Vec::new());
     for result in &results {
         let experiment = result.experiment();
-        let verdicts: Vec<_> = experiment.claims.iter().map(|claim| judge(claim, result)).collect();
+        let verdicts: Vec<_> = experiment.claims().iter().map(|claim| judge(claim, result)).collect();
         write_experiment(&args.out.join(result.plan.folder()), result, &verdicts)
             .map_err(error::reproduce)?;
         let _ = writeln!(text, "{} {}: {}", experiment.id, experiment.figure, experiment.title);
@@ -59,7 +54,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
             let _ = writeln!(text, "  {:<13} {:<12} {}", judged.verdict, judged.id, judged.measured());
         }
         ledger.update(&records(result, &verdicts, args.date.as_deref().unwrap_or("not recorded")));
-        failures.extend(result.failures().map(str::to_owned));
+        failures.extend(result.failures().map(ToString::to_string));
     }
     // Figures of an earlier command stay in the folder, and in its index.
     let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
@@ -97,28 +92,9 @@ fn key(cost: &Cost) -> (&str, &str, &str) {
     (&cost.experiment, &cost.scale, &cost.profile)
 }
 
-/// The runs of experiments; in the reading of the artifact without those that have none.
-fn planned<'a>(
-    experiments: impl Iterator<Item = &'a Experiment>,
-    scale: ScaleName,
-    seeds: Option<u32>,
-    profile: Option<Profile>,
-) -> Vec<Plan> {
-    let has = |one: &&Experiment| profile != Some(Profile::Artifact) || one.artifact.is_some();
-    let plan = |one: &Experiment| {
-        let plan = Plan::new(one, scale, seeds);
-        match profile {
-            Some(profile) => plan.under(profile),
-            None => plan,
-        }
-    };
-    experiments.filter(has).map(plan).collect()
-}
-
 /// What one core of this machine does with the first experiment's first run, cut short.
 fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
-    let first = registry.experiments.iter().find(|one| one.theory.is_none());
-    let Some(first) = first else { return Ok(f64::NAN) };
+    let Some(first) = registry.experiments.iter().find_map(Experiment::runs) else { return Ok(f64::NAN) };
     let overrides = [("duration".to_owned(), "30 ms".to_owned())];
     let loaded = bufferlab_scenario::load(&first.scenario, &overrides)?;
     let simulation =
@@ -141,7 +117,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
         let cost = known.iter().find(|cost| key(cost) == (&one.id, plan.scale.name(), profile));
         let time = match cost {
             Some(cost) => seconds(cost.packet_hops as f64 / rate / cores as f64),
-            None if one.theory.is_some() => "at once".to_owned(),
+            None if one.analytical().is_some() => "at once".to_owned(),
             None => "never run".to_owned(),
         };
         let _ = writeln!(
@@ -149,7 +125,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
             "{:<width$}  {:<14} {runs:>4} runs  {:>2} claims  {time:>9}  {}",
             one.id,
             one.figure,
-            one.claims.len(),
+            one.claims().len(),
             one.title
         );
     }
@@ -160,7 +136,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
 fn counted(ledger: &Ledger, results: &[Results]) -> String {
     let mut of_these = [0_usize; Verdict::ALL.len()];
     for result in results {
-        for claim in &result.experiment().claims {
+        for claim in result.experiment().claims() {
             let verdict = judge(claim, result).verdict;
             of_these[Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or(0)] += 1;
         }

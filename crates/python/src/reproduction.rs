@@ -35,7 +35,7 @@ pub(crate) struct Wanted {
 #[pyfunction]
 pub(crate) fn experiments(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PlainEntry>> {
     let registry = Registry::unpack(&folder).map_err(|error| failed(py, &error))?;
-    let claims = |one: &Experiment| one.claims.iter().map(|claim| claim.id.clone()).collect();
+    let claims = |one: &Experiment| one.claims().iter().map(|claim| claim.id.clone()).collect();
     let one = |one: &Experiment| (one.id.clone(), one.figure.clone(), one.title.clone(), claims(one));
     Ok(registry.experiments.iter().map(one).collect())
 }
@@ -53,8 +53,12 @@ pub(crate) fn reproduce(
     done.map_err(|error| failed(py, &error))
 }
 
+/// A `ScenarioError` with every mistake of the experiments, or a `ResultsError`.
 fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
-    errors::with_help(py, "ResultsError", &error.to_string(), error.hint())
+    match error {
+        ReproduceError::Experiment(error) => errors::scenario(py, error),
+        other => errors::with_help(py, "ResultsError", &other.to_string(), other.hint()),
+    }
 }
 
 fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, ReproduceError> {
@@ -69,14 +73,7 @@ fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, Rep
         "artifact" => Profile::Artifact,
         _ => Profile::Paper,
     });
-    let plan = |one: &&Experiment| {
-        let plan = Plan::new(one, scale, wanted.seeds);
-        profile.map_or_else(|| plan.clone(), |profile| plan.clone().under(profile))
-    };
-    let selected = registry.select(&wanted.names)?;
-    // In the reading of the artifact without those that have none.
-    let has = |one: &&&Experiment| profile != Some(Profile::Artifact) || one.artifact.is_some();
-    let plans = selected.iter().filter(has).map(plan).collect();
+    let plans = Plan::all(registry.select(&wanted.names)?, scale, wanted.seeds, profile)?;
     let how = Execution { threads: NonZero::new(wanted.threads), verify: false };
     let (results, _) = run(plans, out, &how, |runs| {
         relay.expect(runs);
@@ -85,14 +82,14 @@ fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, Rep
     let mut all = Vec::with_capacity(results.len());
     for result in &results {
         let experiment = result.experiment();
-        let verdicts: Vec<_> = experiment.claims.iter().map(|claim| judge(claim, result)).collect();
+        let verdicts: Vec<_> = experiment.claims().iter().map(|claim| judge(claim, result)).collect();
         let folder = out.join(result.plan.folder());
         write_experiment(&folder, result, &verdicts)?;
         ledger.update(&records(result, &verdicts, "not recorded"));
         let plain = verdicts.iter().map(|judged| {
             (judged.id.clone(), judged.verdict.to_string(), judged.measured(), judged.note.clone())
         });
-        let failures = result.failures().map(str::to_owned).collect();
+        let failures = result.failures().map(ToString::to_string).collect();
         let (id, figure, title) = (&experiment.id, &experiment.figure, &experiment.title);
         all.push((id.clone(), figure.clone(), title.clone(), folder, plain.collect(), failures));
     }

@@ -11,39 +11,23 @@
 //! They are drawn from the first seed's runs: samples of several runs have no common mean where queues oscillate. A run that gives one line shares its
 //! chart with the other variants, one that gives several has a chart of its own.
 
+use crate::Sampled;
 use bufferlab_metrics::{ProgressRow, Scope, SeriesRow};
 use bufferlab_results::{ResultsError, RunResult};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A chart over time.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Course {
     /// Caption.
     pub title: String,
     /// What is drawn, all in one unit.
     pub of: Vec<Sampled>,
     /// Ports of the sampled switch, a line each; none: the switch as a whole. Not for flows.
-    #[serde(default)]
     pub ports: Vec<u16>,
     /// Where the horizontal axis begins (ms): charts are of what happens behind it.
-    #[serde(default)]
     pub since_ms: f64,
-}
-
-/// What a sample holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sampled {
-    /// What is stored (KB), of the switch or of ports.
-    Occupancy,
-    /// The limit of a port's lowest priority in use, as the policy has it (KB).
-    Threshold,
-    /// Payload that the receivers have, per time (Mb/s), of every flow; needs `output.sample_flows`.
-    Goodput,
-    /// Jain's index of the flows' goodput; needs `output.sample_flows`.
-    Jain,
 }
 
 /// A line of a course, as it is kept.
@@ -87,22 +71,6 @@ impl Course {
     pub fn drawn<'a>(&'a self, line: &'a CourseLine) -> impl Iterator<Item = (f64, f64)> + 'a {
         let behind = line.points.iter().filter(|(ms, _)| *ms >= self.since_ms);
         behind.map(|(ms, value)| (ms - self.since_ms, *value))
-    }
-
-    /// What no type can say.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let flows = |of: &Sampled| matches!(of, Sampled::Goodput | Sampled::Jain);
-        match &self.of[..] {
-            [] => Err("give what is drawn: `of = [\"occupancy\"]`".to_owned()),
-            [one] if flows(one) && self.ports.is_empty() => Ok(()),
-            list if list.iter().any(flows) => {
-                Err("`goodput` and `jain` stand alone, without `ports`".to_owned())
-            }
-            list if list.contains(&Sampled::Threshold) && self.ports.is_empty() => {
-                Err("a switch as a whole has no threshold: give `ports`".to_owned())
-            }
-            _ => Ok(()),
-        }
     }
 
     /// The lines of a run.
@@ -188,6 +156,7 @@ fn jain(flows: &[CourseLine]) -> CourseLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::course_from;
 
     fn progress(flow_id: u64, ms: u64, delivered_bytes: u64) -> ProgressRow {
         ProgressRow { time_ns: ms * 1_000_000, flow_id, delivered_bytes, ..ProgressRow::default() }
@@ -222,7 +191,7 @@ mod tests {
             ..SeriesRow::default()
         };
         let text = "title = 't'\nof = ['occupancy', 'threshold']\nports = [3]";
-        let course: Course = toml::from_str(text).expect("it is written well");
+        let course = course_from(text).unwrap_or_else(|why| panic!("{why}"));
         let lines = course.queues(&[row(3, 0, 1_000), row(3, 1, 500), row(4, 0, 7_000)]).expect("readable");
         let wanted = |name: &str, kb| CourseLine { name: name.to_owned(), points: vec![(2.0, kb)] };
         assert_eq!(lines, [wanted("port 3", 1.5), wanted("threshold of port 3", 9.0)]);
@@ -230,10 +199,11 @@ mod tests {
 
     #[test]
     fn what_has_no_common_unit_is_refused() {
-        let check = |text: &str| toml::from_str::<Course>(text).expect("readable").check();
-        assert!(check("title = 't'\nof = ['jain']").is_ok());
-        assert!(check("title = 't'\nof = ['jain', 'occupancy']").is_err());
-        assert!(check("title = 't'\nof = ['threshold']").is_err());
-        assert!(check("title = 't'\nof = []").is_err());
+        let refused = |of: &str| course_from(&format!("title = 't'\nof = {of}")).err();
+        assert_eq!(refused("['jain']"), None);
+        let why = |of: &str| refused(of).unwrap_or_default();
+        assert!(why("['jain', 'occupancy']").contains("stand alone"));
+        assert!(why("['threshold']").contains("has no threshold"));
+        assert!(why("[]").contains("nothing is drawn"));
     }
 }

@@ -1,7 +1,13 @@
 //! What can go wrong with a reproduction, and what to do then.
 
+use crate::TableError;
+use bufferlab_document::{LoadError, Problem};
+use bufferlab_lab::RunError;
+use bufferlab_report::ReportError;
+use bufferlab_results::ResultsError;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Why an experiment cannot be read or run.
 #[derive(Debug, thiserror::Error)]
@@ -16,31 +22,38 @@ pub enum ReproduceError {
         /// Why.
         source: io::Error,
     },
-    /// An experiment's file is wrong.
-    #[error("{}: {why}", path.display())]
-    Experiment {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        why: String,
-    },
+    /// Experiments are wrong: everything that could be found, each with file, line, key and advice.
+    #[error("{}", .0.in_lines())]
+    Experiment(#[from] LoadError),
     /// A table of claims is wrong.
-    #[error("{name}: {why}")]
-    Table {
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A table cannot be written.
+    #[error("{name}: {source}")]
+    Unwritable {
         /// Which.
-        name: String,
+        name: &'static str,
         /// Why.
-        why: String,
+        source: csv::Error,
     },
     /// Nothing of that name.
     #[error("there is no experiment or paper \"{0}\"")]
     Unknown(String),
+    /// None of the experiments has the reading of a public simulator.
+    #[error("none of these experiments has the reading of an artifact")]
+    NoReading,
+    /// None of the experiments has the scale of that name.
+    #[error("none of these experiments has the scale \"{0}\"")]
+    NoScale(&'static str),
+    /// An analytical figure cannot be computed: its parameters are ours.
+    #[error("this is a bug in bufferlab: {0}")]
+    Figure(bufferlab_theory::fluid::FluidError),
     /// A chart cannot be drawn.
     #[error(transparent)]
-    Report(#[from] bufferlab_report::ReportError),
+    Report(#[from] ReportError),
     /// Threads cannot be started.
     #[error(transparent)]
-    Threads(#[from] bufferlab_lab::RunError),
+    Threads(#[from] RunError),
 }
 
 impl ReproduceError {
@@ -54,11 +67,63 @@ impl ReproduceError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Io { .. } => "check the path, its rights, and the room on the disk",
-            Self::Experiment { .. } => "docs/guide.md explains the keys of an experiment",
-            Self::Table { .. } => "mend the table; its columns are named in claims/README.md",
+            Self::Experiment(_) => "docs/experiments.md explains the keys of an experiment",
+            Self::Table(_) => "mend the table; its columns are named in claims/README.md",
+            Self::Unwritable { .. } | Self::Figure(_) => "please report it",
             Self::Unknown(_) => "`bufferlab reproduce --list` shows all of them",
+            Self::NoReading => {
+                "leave --profile out; docs/reproduction.md says which papers have a public simulator"
+            }
+            Self::NoScale(_) => "leave --scale out, or add [paper] with its `seeds` to the experiment",
             Self::Report(error) => error.hint(),
             Self::Threads(_) => "run fewer at a time with --jobs",
         }
     }
+}
+
+/// A run that has no numbers, and why.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{point}: {cause}")]
+pub struct RunFailure {
+    /// Which run: experiment, places, variant, seed.
+    pub point: String,
+    /// Why; runs that are the same share it.
+    pub cause: Arc<FailureCause>,
+}
+
+impl RunFailure {
+    pub(crate) fn new(point: String, cause: FailureCause) -> Self {
+        Self { point, cause: Arc::new(cause) }
+    }
+}
+
+/// Why a run has no numbers.
+#[derive(Debug, thiserror::Error)]
+pub enum FailureCause {
+    /// The scenario is wrong, or what the experiment sets in it.
+    #[error("{}", .0.problems().iter().map(Problem::in_one_line).collect::<Vec<_>>().join("; "))]
+    Scenario(LoadError),
+    /// The run broke off.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its tables cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// Its summary cannot be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// Its numbers have no form in JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Its numbers cannot be kept.
+    #[error("{}: {source}", path.display())]
+    Kept {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its numbers were kept, and somebody removed or damaged them.
+    #[error("{}: the numbers have vanished", .0.display())]
+    Vanished(PathBuf),
 }

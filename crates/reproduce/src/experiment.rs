@@ -22,7 +22,7 @@
 //! [quick.set]
 //! duration = "0.5 s"
 //!
-//! [paper]
+//! [paper]                                         # the full size, where there is one
 //! seeds = 5
 //!
 //! [artifact]                                      # the authors' public simulator's reading: `--profile artifact`
@@ -42,11 +42,21 @@
 //! paper = 0.94
 //! percent = true
 //! ```
+//!
+//! Every key is declared in the crate `bufferlab-experiment`; `docs/experiments.md` and the JSON Schema follow from there.
 
-use crate::{Course, Metric, PaperMark, ReproduceError};
-use bufferlab_report::format::leading_number;
-use bufferlab_theory::figures::{Entry, find};
-use serde::Deserialize;
+mod axes;
+mod claims;
+mod metrics;
+mod read;
+
+#[cfg(test)]
+pub(crate) use read::{course_from, metric_from};
+
+use crate::{Course, Metric, OverSeeds, PaperMark, ReproduceError};
+use bufferlab_document::LoadError;
+use bufferlab_document::setting::Setting;
+use bufferlab_theory::figures::Entry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -70,8 +80,8 @@ impl ScaleName {
     }
 }
 
-/// Dotted keys of a scenario and TOML values for them, in order.
-pub type Overrides = Vec<(String, String)>;
+/// Dotted keys of a scenario and values for them, in order.
+pub type Overrides = Vec<Setting>;
 
 /// A figure or table of a paper.
 #[derive(Clone, Debug)]
@@ -84,6 +94,22 @@ pub struct Experiment {
     pub figure: String,
     /// What differs from the paper, and why; empty if nothing does.
     pub about: String,
+    /// Where its values come from.
+    pub content: Content,
+}
+
+/// Where the values of an experiment come from.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// They are computed: an analytical figure, of which nothing runs.
+    Figure(&'static Entry),
+    /// From runs of a scenario.
+    Runs(Box<Runs>),
+}
+
+/// What runs, and what is made of it.
+#[derive(Clone, Debug)]
+pub struct Runs {
     /// The scenario file.
     pub scenario: PathBuf,
     /// For every run.
@@ -96,16 +122,14 @@ pub struct Experiment {
     pub metrics: BTreeMap<String, Metric>,
     /// The reduced size.
     pub quick: Scale,
-    /// The paper's size.
-    pub paper: Scale,
+    /// The paper's size, where there is one.
+    pub paper: Option<Scale>,
     /// The reading of the authors' public simulator, where there is one.
     pub artifact: Option<Reading>,
     /// What is drawn.
     pub panels: Vec<Panel>,
     /// What is drawn over time.
     pub courses: Vec<Course>,
-    /// The analytical figure that is computed instead of runs; then there is nothing to compare, and no scenario.
-    pub theory: Option<&'static Entry>,
     /// What is checked.
     pub claims: Vec<ClaimCheck>,
 }
@@ -170,15 +194,13 @@ pub struct Reading {
 }
 
 /// A chart.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Panel {
     /// Caption.
     pub title: String,
     /// Short name of the metric.
     pub metric: String,
     /// Logarithmic vertical axis.
-    #[serde(default)]
     pub log: bool,
     /// What is drawn of all that is compared; everything, if left out.
     pub variants: Option<Vec<String>>,
@@ -206,8 +228,7 @@ pub struct ClaimCheck {
 }
 
 /// An effect and the band in which it must lie.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Condition {
     /// What is measured, once for every seed: an expression, see [`crate::expression`].
     pub effect: String,
@@ -220,355 +241,63 @@ pub struct Condition {
     /// The paper's value.
     pub paper: Option<f64>,
     /// Shown in percent.
-    #[serde(default)]
     pub percent: bool,
     /// What is taken of the seeds' effects.
-    #[serde(default)]
     pub over_seeds: OverSeeds,
     /// Where the paper's value would lie in a panel.
     pub mark: Option<PaperMark>,
-}
-
-/// What is taken of the seeds' effects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OverSeeds {
-    /// Their mean, with its interval.
-    #[default]
-    Mean,
-    /// The largest; it has no interval.
-    Largest,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    title: String,
-    figure: String,
-    #[serde(default)]
-    about: String,
-    scenario: Option<PathBuf>,
-    theory: Option<String>,
-    #[serde(default)]
-    policies: Vec<String>,
-    #[serde(default)]
-    set: toml::Table,
-    #[serde(default, rename = "axis")]
-    axes: Vec<WrittenAxis>,
-    #[serde(default, rename = "variant")]
-    variants: Vec<WrittenVariant>,
-    #[serde(default)]
-    metrics: BTreeMap<String, Metric>,
-    quick: Option<WrittenScale>,
-    paper: Option<WrittenScale>,
-    artifact: Option<WrittenReading>,
-    #[serde(default, rename = "panel")]
-    panels: Vec<Panel>,
-    #[serde(default, rename = "course")]
-    courses: Vec<Course>,
-    #[serde(default, rename = "claim")]
-    claims: Vec<WrittenClaim>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenAxis {
-    name: String,
-    title: Option<String>,
-    key: Option<String>,
-    values: Vec<WrittenValue>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WrittenValue {
-    Full {
-        label: String,
-        x: Option<f64>,
-        #[serde(default)]
-        set: toml::Table,
-        scenario: Option<PathBuf>,
-    },
-    Plain(toml::Value),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenVariant {
-    name: String,
-    scenario: Option<PathBuf>,
-    #[serde(default)]
-    set: toml::Table,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenScale {
-    seeds: u32,
-    #[serde(default)]
-    set: toml::Table,
-    scenario: Option<PathBuf>,
-    #[serde(default)]
-    values: BTreeMap<String, Vec<toml::Value>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenReading {
-    #[serde(default)]
-    about: String,
-    #[serde(default)]
-    set: toml::Table,
-    scenario: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenClaim {
-    id: String,
-    not_checkable: Option<String>,
-    note: Option<String>,
-    effect: Option<String>,
-    at_least: Option<f64>,
-    at_most: Option<f64>,
-    neutral: Option<f64>,
-    paper: Option<f64>,
-    #[serde(default)]
-    percent: bool,
-    #[serde(default)]
-    over_seeds: OverSeeds,
-    mark: Option<PaperMark>,
-    #[serde(default)]
-    also: Vec<Condition>,
 }
 
 impl Experiment {
     /// Reads an experiment from its file.
     ///
     /// # Errors
-    /// If it cannot be read or is no experiment: file, line and key.
+    /// If it cannot be read or is no experiment: everything that is wrong, with file, line, key and advice.
     pub fn load(path: &Path, id: &str) -> Result<Self, ReproduceError> {
         let text = std::fs::read_to_string(path).map_err(ReproduceError::io("read", path))?;
-        let bad = |why: String| ReproduceError::Experiment { path: path.to_path_buf(), why };
-        let written: Written = toml::from_str(&text).map_err(|error| bad(error.to_string()))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let experiment = written.into_experiment(id, folder).map_err(bad)?;
-        experiment.check().map_err(bad)?;
-        Ok(experiment)
+        Ok(Self::from_text(path, id, &text)?)
     }
 
-    /// How much runs at `scale`.
+    /// Reads an experiment from its text, as if it stood in a file at `path` (which need not exist).
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub fn from_text(path: &Path, id: &str, text: &str) -> Result<Self, LoadError> {
+        read::experiment(path, id, text)
+    }
+
+    /// What runs; `None` for an analytical figure.
     #[must_use]
-    pub fn scale(&self, scale: ScaleName) -> &Scale {
+    pub fn runs(&self) -> Option<&Runs> {
+        match &self.content {
+            Content::Runs(runs) => Some(runs),
+            Content::Figure(_) => None,
+        }
+    }
+
+    /// The analytical figure, if it is one.
+    #[must_use]
+    pub fn analytical(&self) -> Option<&'static Entry> {
+        match self.content {
+            Content::Figure(entry) => Some(entry),
+            Content::Runs(_) => None,
+        }
+    }
+
+    /// The statements that it checks; an analytical figure checks none, for tests do.
+    #[must_use]
+    pub fn claims(&self) -> &[ClaimCheck] {
+        self.runs().map_or(&[], |runs| &runs.claims)
+    }
+}
+
+impl Runs {
+    /// How much runs at `scale`; `None` if the experiment does not have it.
+    #[must_use]
+    pub fn scale(&self, scale: ScaleName) -> Option<&Scale> {
         match scale {
-            ScaleName::Quick => &self.quick,
-            ScaleName::Paper => &self.paper,
+            ScaleName::Quick => Some(&self.quick),
+            ScaleName::Paper => self.paper.as_ref(),
         }
-    }
-
-    /// What no type can say.
-    fn check(&self) -> Result<(), String> {
-        if self.theory.is_some() {
-            let runs = self.scenario != PathBuf::new()
-                || !self.variants.is_empty()
-                || !self.axes.is_empty()
-                || !self.claims.is_empty();
-            let drawn = !self.panels.is_empty() || !self.courses.is_empty();
-            return if runs || drawn {
-                Err("a figure of the theory has no runs: leave out all but title, figure, about and theory"
-                    .to_owned())
-            } else {
-                Ok(())
-            };
-        }
-        if self.variants.is_empty() {
-            return Err("nothing is compared: give `policies` or a [[variant]]".to_owned());
-        }
-        for (name, metric) in &self.metrics {
-            metric.check().map_err(|why| format!("metric \"{name}\": {why}"))?;
-        }
-        for panel in &self.panels {
-            if !self.metrics.contains_key(&panel.metric) {
-                return Err(format!("panel \"{}\": [metrics] has no \"{}\"", panel.title, panel.metric));
-            }
-            for name in panel.variants.iter().flatten() {
-                if !self.variants.iter().any(|variant| variant.name == *name) {
-                    return Err(format!("panel \"{}\": there is no variant \"{name}\"", panel.title));
-                }
-            }
-        }
-        for course in &self.courses {
-            course.check().map_err(|why| format!("course \"{}\": {why}", course.title))?;
-        }
-        for claim in &self.claims {
-            if claim.conditions.is_empty() == claim.not_checkable.is_none() {
-                return Err(format!("claim {}: give either `effect` or `not_checkable`", claim.id));
-            }
-            for condition in &claim.conditions {
-                if condition.at_least.is_none() && condition.at_most.is_none() {
-                    return Err(format!("claim {}: give `at_least` or `at_most`", claim.id));
-                }
-                if condition.neutral.is_some() && condition.at_least.is_some() && condition.at_most.is_some()
-                {
-                    return Err(format!(
-                        "claim {}: with `neutral` the effect has one direction: `at_least` or `at_most`",
-                        claim.id
-                    ));
-                }
-                if let Some(mark) = &condition.mark {
-                    mark.check(condition, self).map_err(|why| format!("claim {}: {why}", claim.id))?;
-                }
-                crate::expression::compile(&condition.effect)
-                    .map_err(|why| format!("claim {}: `{}`: {why}", claim.id, condition.effect))?;
-            }
-        }
-        for scale in [&self.quick, &self.paper] {
-            for (name, labels) in &scale.values {
-                let axis = self.axes.iter().find(|axis| axis.name == *name);
-                let axis = axis.ok_or_else(|| format!("values of \"{name}\": there is no such axis"))?;
-                for label in labels {
-                    if !axis.values.iter().any(|value| value.label == *label) {
-                        return Err(format!("values of \"{name}\": the axis has no {label}"));
-                    }
-                }
-            }
-        }
-        for (key, _) in self.artifact.iter().flat_map(|reading| &reading.set) {
-            let places = self.axes.iter().flat_map(|axis| axis.values.iter().map(move |value| (axis, value)));
-            for (axis, value) in places {
-                if value.set.iter().any(|(varied, _)| overlap(varied, key)) {
-                    return Err(format!("[artifact.set] \"{key}\": axis \"{}\" varies it", axis.name));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether one of two dotted keys is the other or contains it.
-fn overlap(a: &str, b: &str) -> bool {
-    let within =
-        |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    within(a, b) || within(b, a)
-}
-
-impl Written {
-    fn into_experiment(self, id: &str, folder: &Path) -> Result<Experiment, String> {
-        let policies = self.policies.into_iter().map(|name| {
-            let set = vec![("switch.policy".to_owned(), format!("\"{name}\""))];
-            Variant { name, set, scenario: None }
-        });
-        let others = self.variants.into_iter().map(|variant| Variant {
-            name: variant.name,
-            set: overrides(&variant.set),
-            scenario: variant.scenario.map(|path| folder.join(path)),
-        });
-        let theory = match &self.theory {
-            None => None,
-            Some(name) => Some(find(name).ok_or_else(|| {
-                format!("there is no figure \"{name}\"; `bufferlab theory figure` lists them")
-            })?),
-        };
-        let scenario = match (self.scenario, theory) {
-            (Some(path), _) => folder.join(path),
-            (None, Some(_)) => PathBuf::new(),
-            (None, None) => {
-                return Err("give the `scenario` that runs, or the figure of the `theory` that is computed"
-                    .to_owned());
-            }
-        };
-        let written = |scale: Option<WrittenScale>, name: &str| match scale {
-            Some(scale) => Ok(scale),
-            None if theory.is_some() => Ok(WrittenScale::default()),
-            None => Err(format!("give [{name}], with its `seeds`")),
-        };
-        let (quick, paper) = (written(self.quick, "quick")?, written(self.paper, "paper")?);
-        let scale = |written: WrittenScale| Scale {
-            seeds: written.seeds.max(1),
-            set: overrides(&written.set),
-            scenario: written.scenario.map(|path| folder.join(path)),
-            values: written
-                .values
-                .into_iter()
-                .map(|(name, values)| (name, values.iter().map(label).collect()))
-                .collect(),
-        };
-        Ok(Experiment {
-            id: id.to_owned(),
-            title: self.title,
-            figure: self.figure,
-            about: self.about,
-            scenario,
-            set: overrides(&self.set),
-            axes: self.axes.into_iter().map(|written| axis(written, folder)).collect::<Result<_, _>>()?,
-            variants: policies.chain(others).collect(),
-            metrics: self.metrics,
-            quick: scale(quick),
-            paper: scale(paper),
-            artifact: self.artifact.map(|reading| Reading {
-                about: reading.about,
-                set: overrides(&reading.set),
-                scenario: reading.scenario.map(|path| folder.join(path)),
-            }),
-            panels: self.panels,
-            courses: self.courses,
-            theory,
-            claims: self.claims.into_iter().map(claim).collect(),
-        })
-    }
-}
-
-fn axis(written: WrittenAxis, folder: &Path) -> Result<Axis, String> {
-    let mut values = Vec::with_capacity(written.values.len());
-    for (place, value) in written.values.into_iter().enumerate() {
-        values.push(match value {
-            WrittenValue::Full { label, x, set, scenario } => AxisValue {
-                scenario: scenario.map(|path| folder.join(path)),
-                x: x.or_else(|| leading_number(&label)).unwrap_or(place as f64),
-                label,
-                set: overrides(&set),
-            },
-            WrittenValue::Plain(value) => {
-                let key = written.key.as_ref().ok_or_else(|| {
-                    format!("axis \"{}\": plain values need a `key` of the scenario", written.name)
-                })?;
-                let label = label(&value);
-                let x = leading_number(&label).unwrap_or(place as f64);
-                AxisValue { x, label, set: vec![(key.clone(), value.to_string())], scenario: None }
-            }
-        });
-    }
-    let title = written.title.unwrap_or_else(|| written.name.clone());
-    Ok(Axis { name: written.name, title, values })
-}
-
-fn claim(written: WrittenClaim) -> ClaimCheck {
-    let first = written.effect.map(|effect| Condition {
-        effect,
-        at_least: written.at_least,
-        at_most: written.at_most,
-        neutral: written.neutral,
-        paper: written.paper,
-        percent: written.percent,
-        over_seeds: written.over_seeds,
-        mark: written.mark,
-    });
-    ClaimCheck {
-        id: written.id,
-        conditions: first.into_iter().chain(written.also).collect(),
-        not_checkable: written.not_checkable,
-        note: written.note,
-    }
-}
-
-fn overrides(table: &toml::Table) -> Overrides {
-    table.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
-}
-
-/// A value as expressions and tables write it: text without quotes, `0.2`, `8`.
-pub(crate) fn label(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }

@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 
 /// Everything that ran; `None` for an experiment without axes, whose values stand in a table.
 pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
-    let experiment = results.experiment();
+    let runs = results.experiment().runs()?;
     let grid = results.grid();
     // A scale may leave out places of an axis.
     let ran = |axis: usize| grid.iter().map(|places| places[axis]).collect::<BTreeSet<_>>();
-    let axes: Vec<ExplorerAxis> = experiment
+    let axes: Vec<ExplorerAxis> = runs
         .axes
         .iter()
         .enumerate()
@@ -29,7 +29,7 @@ pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
     }
     // What has a panel comes first, under its caption.
     let mut metrics: Vec<(&String, ExplorerMetric)> = Vec::new();
-    for panel in &experiment.panels {
+    for panel in &runs.panels {
         if !metrics.iter().any(|(name, _)| **name == panel.metric) {
             let title = panel.title.clone();
             let (id, log) = (panel.metric.clone(), panel.log);
@@ -39,7 +39,7 @@ pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
             ));
         }
     }
-    for (name, metric) in &experiment.metrics {
+    for (name, metric) in &runs.metrics {
         if !metrics.iter().any(|(known, _)| *known == name) {
             let title = format!("{name}: {}", metric.key());
             metrics.push((
@@ -54,13 +54,13 @@ pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
     };
     let cells = metrics.iter().map(|(name, _)| {
         let of = |variant| grid.iter().map(|places| cell(name, variant, places)).collect();
-        (0..experiment.variants.len()).map(of).collect()
+        (0..runs.variants.len()).map(of).collect()
     });
     let cells = cells.collect();
     let marks = placed(results).into_iter().filter_map(|placed| {
         Some(ExplorerMark {
             metric: metrics.iter().position(|(name, _)| **name == placed.mark.metric)?,
-            scheme: experiment.variants.iter().position(|variant| variant.name == placed.mark.variant)?,
+            scheme: runs.variants.iter().position(|variant| variant.name == placed.mark.variant)?,
             place: grid.iter().position(|places| *places == placed.places)?,
             value: placed.value,
             legend: placed.legend(),
@@ -68,7 +68,7 @@ pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
         })
     });
     let marks = marks.collect();
-    let schemes = experiment.variants.iter().map(|variant| variant.name.clone()).collect();
+    let schemes = runs.variants.iter().map(|variant| variant.name.clone()).collect();
     let metrics = metrics.into_iter().map(|(_, metric)| metric).collect();
     Some(Explorer { axes, schemes, metrics, cells, marks })
 }

@@ -17,6 +17,7 @@
 //!
 //! Lists are written `["dt", "fab"].map(|p| v("incast", p, 0.4))`.
 
+use crate::RunFailure;
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Scope};
 use std::sync::Arc;
 
@@ -26,24 +27,89 @@ pub trait Values: Send + Sync {
     ///
     /// # Errors
     /// If there is no such run, or the run has no such value.
-    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String>;
+    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError>;
     /// The places of the first axis: label and number.
     fn first_axis(&self) -> Vec<(String, f64)>;
+}
+
+/// Why a run has no such value.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ValueError {
+    /// No metric of that name.
+    #[error("[metrics] has no \"{0}\"")]
+    Metric(String),
+    /// No variant of that name.
+    #[error("there is no variant \"{0}\"")]
+    Variant(String),
+    /// One place is needed of every axis.
+    #[error("{given} values for {axes} axes")]
+    Places {
+        /// How many were given.
+        given: usize,
+        /// How many axes there are.
+        axes: usize,
+    },
+    /// No such place.
+    #[error("axis \"{axis}\" has no {label}")]
+    Place {
+        /// Of which axis.
+        axis: String,
+        /// Which.
+        label: String,
+    },
+    /// The scale leaves the place out.
+    #[error("{variant} at {places} does not run at this scale")]
+    LeftOut {
+        /// Which variant.
+        variant: String,
+        /// Where.
+        places: String,
+    },
+    /// The run failed.
+    #[error(transparent)]
+    Failed(#[from] RunFailure),
+    /// The run has no such number: none of its flows finished, for example.
+    #[error("the run of {variant} at {places} has no value of {metric}")]
+    Nothing {
+        /// Which variant.
+        variant: String,
+        /// Where.
+        places: String,
+        /// Which metric, by its key.
+        metric: String,
+    },
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExpressionError {
+    /// The grammar is wrong: what, and at which line and column of the expression.
+    #[error("{0}")]
+    Syntax(String),
+    /// It cannot be evaluated: a value is missing, or a function cannot take what it was given.
+    #[error("{0}")]
+    Evaluation(String),
+    /// It has no finite value.
+    #[error("the result is {0}")]
+    NotFinite(f64),
+    /// There is nothing to evaluate it for.
+    #[error("no seed ran")]
+    NoSeed,
 }
 
 /// Checks the grammar of an expression.
 ///
 /// # Errors
 /// Where and what is wrong.
-pub fn compile(expression: &str) -> Result<AST, String> {
-    plain_engine().compile(expression).map_err(|error| error.to_string())
+pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
+    plain_engine().compile(expression).map_err(|error| ExpressionError::Syntax(error.to_string()))
 }
 
 /// Evaluates an expression for one seed.
 ///
 /// # Errors
 /// If the grammar is wrong, a value is missing, or the result is no finite number.
-pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, String> {
+pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, ExpressionError> {
     evaluate_with(expression, values, &[])
 }
 
@@ -64,7 +130,7 @@ pub(crate) fn evaluate_with(
     expression: &str,
     values: &Arc<dyn Values>,
     constants: &[(&str, Constant<'_>)],
-) -> Result<f64, String> {
+) -> Result<f64, ExpressionError> {
     let mut engine = plain_engine();
     let mut scope = Scope::new();
     for (name, value) in constants {
@@ -73,12 +139,13 @@ pub(crate) fn evaluate_with(
             Constant::Label(label) => scope.push_constant(*name, (*label).to_owned()),
         };
     }
-    let tree = engine.compile_with_scope(&scope, expression).map_err(|error| error.to_string())?;
+    let tree = engine.compile_with_scope(&scope, expression);
+    let tree = tree.map_err(|error| ExpressionError::Syntax(error.to_string()))?;
     with_values(&mut engine, values);
     let result = engine.eval_ast_with_scope::<Dynamic>(&mut scope, &tree);
-    let result = result.map_err(|error| reason(&error))?;
-    let number = number(&result).map_err(|why| reason(&why))?;
-    if number.is_finite() { Ok(number) } else { Err(format!("the result is {number}")) }
+    let failed = |error: Box<EvalAltResult>| ExpressionError::Evaluation(reason(&error));
+    let number = number(&result.map_err(failed)?).map_err(failed)?;
+    if number.is_finite() { Ok(number) } else { Err(ExpressionError::NotFinite(number)) }
 }
 
 type Answer<T> = Result<T, Box<EvalAltResult>>;
@@ -124,7 +191,7 @@ fn plain_engine() -> Engine {
 fn with_values(engine: &mut Engine, values: &Arc<dyn Values>) {
     let get = |values: &Arc<dyn Values>, metric: &str, variant: &str, places: &[Dynamic]| {
         let places: Vec<_> = places.iter().map(place).collect();
-        values.value(metric, variant, &places).map_err(Box::<EvalAltResult>::from)
+        values.value(metric, variant, &places).map_err(|error| Box::<EvalAltResult>::from(error.to_string()))
     };
     let known = Arc::clone(values);
     engine.register_fn("v", move |m: &str, p: &str| get(&known, m, p, &[]));
@@ -154,7 +221,7 @@ fn with_values(engine: &mut Engine, values: &Arc<dyn Values>) {
 /// A place of an axis as its label: numbers as TOML writes them.
 fn place(value: &Dynamic) -> String {
     match value.as_float() {
-        Ok(number) => toml::Value::Float(number).to_string(),
+        Ok(number) => bufferlab_document::resolved::float(number),
         Err(_) => value.to_string(),
     }
 }
@@ -245,13 +312,13 @@ mod tests {
     struct Square;
 
     impl Values for Square {
-        fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String> {
+        fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
             let factor = match variant {
                 "one" => 1.0,
                 "two" => 2.0,
-                other => return Err(format!("no variant \"{other}\"")),
+                other => return Err(ValueError::Variant(other.to_owned())),
             };
-            let x: f64 = places.first().map_or(Ok(3.0), |x| x.parse()).map_err(|_| "no number".to_owned())?;
+            let x: f64 = places.first().map_or(3.0, |x| x.parse().expect("a number"));
             assert_eq!(metric, "m");
             Ok(factor * x * x)
         }
@@ -263,7 +330,7 @@ mod tests {
 
     fn of(expression: &str) -> Result<f64, String> {
         let values: Arc<dyn Values> = Arc::new(Square);
-        evaluate(expression, &values)
+        evaluate(expression, &values).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -327,7 +394,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        assert_eq!(of(r#"v("m", "three")"#), Err("no variant \"three\"".to_owned()));
+        assert_eq!(of(r#"v("m", "three")"#), Err("there is no variant \"three\"".to_owned()));
         assert_eq!(of("1.0 / 0.0"), Err("the result is inf".to_owned()));
         assert!(of("lower([1, 2], [1, 2, 3])").is_err_and(|why| why.contains("lists of 2 and 3")));
         assert!(of("wrong(1)").is_err_and(|why| why.contains("wrong")));

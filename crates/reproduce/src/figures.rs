@@ -1,14 +1,14 @@
 //! Which figures and tables do the papers have, and what stands for each here? `claims/figures.csv` lists them; experiments and tests say what they show.
 
-use crate::ledger::{paper_name, table};
-use crate::{Experiment, Ledger, LedgerRow, ReproduceError};
-use serde::Deserialize;
+use crate::ledger::paper_name;
+use crate::table::{Cells, Row, rows};
+use crate::{Experiment, Ledger, LedgerRow, ReproduceError, TableError};
 use std::fmt::Write;
 
 const FIGURES: &str = include_str!("../../../claims/figures.csv");
 
 /// A figure or table of a paper.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperFigure {
     /// The paper, as experiments are named: abm.
     pub paper: String,
@@ -18,6 +18,19 @@ pub struct PaperFigure {
     pub shows: String,
     /// Why there is nothing to repeat; empty if there is.
     pub conceptual: String,
+}
+
+impl Row for PaperFigure {
+    const COLUMNS: &'static [&'static str] = &["paper", "figure", "shows", "conceptual"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self {
+            paper: cells.text("paper"),
+            figure: cells.text("figure"),
+            shows: cells.text("shows"),
+            conceptual: cells.text("conceptual"),
+        })
+    }
 }
 
 /// A figure or table as texts name it: `Fig. 12a` is the letter a of Fig. 12.
@@ -51,7 +64,7 @@ impl Place {
 /// # Errors
 /// If the table is damaged.
 pub fn paper_figures() -> Result<Vec<PaperFigure>, ReproduceError> {
-    table("claims/figures.csv", FIGURES)
+    Ok(rows("claims/figures.csv", FIGURES)?)
 }
 
 /// The figures and tables that a text names: `Figs. 10b,10e`, `§8, Fig. 11`, `Fig. 9d vs 9a`.

@@ -10,9 +10,9 @@ mod markdown;
 mod tables;
 
 pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, recorded_costs};
-pub(crate) use tables::{table, to_csv};
 
-use crate::{ReproduceError, Verdict};
+use crate::table::{lines, rows, to_csv};
+use crate::{ReproduceError, TableError, Verdict};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -133,23 +133,27 @@ impl Ledger {
     }
 
     fn of(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
-        let rows = table::<Claim>("claims/claims.csv", claims)?.into_iter();
+        let rows = rows::<Claim>("claims/claims.csv", claims)?.into_iter();
         let rows = rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new() });
         let mut ledger = Self { rows: rows.collect() };
         let places: BTreeMap<String, usize> =
             ledger.rows.iter().enumerate().map(|(place, row)| (row.claim.id.clone(), place)).collect();
-        let place = |id: &str| {
-            places.get(id).copied().ok_or_else(|| ReproduceError::Table {
-                name: "claims/claims.csv".to_owned(),
-                why: format!("there is no claim {id}, which a test or an experiment checks"),
+        let place = |file: &str, line: u64, id: &str| {
+            places.get(id).copied().ok_or_else(|| TableError {
+                file: file.to_owned(),
+                line,
+                column: Some("id".to_owned()),
+                why: format!("claims/claims.csv has no claim {id}"),
             })
         };
-        for test in table::<TestEvidence>("claims/tests.csv", tests)? {
-            let row = place(&test.id)?;
+        let file = "claims/tests.csv";
+        for (line, test) in lines::<TestEvidence>(file, tests)? {
+            let row = place(file, line, &test.id)?;
             ledger.rows[row].test = Some(test);
         }
-        for record in table::<Record>("claims/verdicts.csv", verdicts)? {
-            let row = place(&record.id)?;
+        let file = "claims/verdicts.csv";
+        for (line, record) in lines::<Record>(file, verdicts)? {
+            let row = place(file, line, &record.id)?;
             ledger.rows[row].insert(record);
         }
         Ok(ledger)

@@ -17,24 +17,27 @@ pub mod output;
 mod plan;
 mod registry;
 mod run;
+mod table;
 mod tally;
 mod theory;
 mod verdict;
 
-pub use course::{Course, CourseLine, Sampled};
-pub use error::ReproduceError;
+pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
+pub use course::{Course, CourseLine};
+pub use error::{FailureCause, ReproduceError, RunFailure};
 pub use experiment::{
-    Axis, AxisValue, ClaimCheck, Condition, Experiment, OverSeeds, Overrides, Panel, Reading, Scale,
+    Axis, AxisValue, ClaimCheck, Condition, Content, Experiment, Overrides, Panel, Reading, Runs, Scale,
     ScaleName, Variant,
 };
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,
 };
 pub use mark::PaperMark;
-pub use metric::{Metric, Quantity, Statistic, Take};
+pub use metric::{Metric, Statistic};
 pub use plan::{Plan, Point};
 pub use registry::Registry;
 pub use run::{Numbers, Results, run};
-pub use tally::{QueueCount, Tally};
+pub use table::TableError;
+pub use tally::Tally;
 pub use theory::{theory_csv, theory_panels};
 pub use verdict::{Judged, Measured, Verdict, judge};

@@ -13,57 +13,22 @@
 //! baseline. A headline without a place ("up to") has no mark.
 
 use crate::expression::{self, Constant};
-use crate::{Condition, Experiment, Panel, Results};
+use crate::{Axis, Panel, Results};
 use bufferlab_report::{CurveMark, Estimate};
-use serde::{Deserialize, Deserializer};
 
 /// Where the paper's number of a condition would lie.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperMark {
     /// Short name of the metric: the panels that show it show the mark.
     pub metric: String,
     /// Whose value it would be.
     pub variant: String,
     /// Places of the first axis, by their labels; all, if left out.
-    #[serde(default, deserialize_with = "labels")]
     pub x: Option<Vec<String>>,
     /// Places of the second axis; all, if left out.
-    #[serde(default, deserialize_with = "labels")]
     pub y: Option<Vec<String>>,
     /// The value there: an expression over `paper`, `x` and `y`.
     pub value: String,
-}
-
-fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
-    let values = Option::<Vec<toml::Value>>::deserialize(from)?;
-    Ok(values.map(|values| values.iter().map(crate::experiment::label).collect()))
-}
-
-impl PaperMark {
-    /// Whether the experiment has what the mark names.
-    pub(crate) fn check(&self, condition: &Condition, experiment: &Experiment) -> Result<(), String> {
-        if condition.paper.is_none() {
-            return Err("a mark needs `paper`, the number that it shows".to_owned());
-        }
-        if !experiment.variants.iter().any(|variant| variant.name == self.variant) {
-            return Err(format!("mark: there is no variant \"{}\"", self.variant));
-        }
-        let shows = |panel: &Panel| panel.metric == self.metric && panel.shows(&self.variant);
-        if !experiment.panels.iter().any(shows) {
-            return Err(format!("mark: no panel shows \"{}\" of \"{}\"", self.metric, self.variant));
-        }
-        for (number, labels) in [&self.x, &self.y].into_iter().enumerate() {
-            let axis = experiment.axes.get(number);
-            for label in labels.iter().flatten() {
-                if !axis.is_some_and(|axis| axis.values.iter().any(|value| value.label == *label)) {
-                    return Err(format!("mark: axis {} has no {label}", number + 1));
-                }
-            }
-        }
-        expression::compile(&self.value).map_err(|why| format!("mark: `{}`: {why}", self.value))?;
-        Ok(())
-    }
 }
 
 /// A mark at a place that ran.
@@ -90,20 +55,19 @@ impl Placed<'_> {
 
 /// Every mark at every place that ran and has a value.
 pub(crate) fn placed(results: &Results) -> Vec<Placed<'_>> {
-    let experiment = results.experiment();
+    let Some(runs) = results.experiment().runs() else { return Vec::new() };
     let grid = results.grid();
     let mut all = Vec::new();
-    for claim in &experiment.claims {
+    for claim in &runs.claims {
         for condition in &claim.conditions {
             let (Some(mark), Some(paper)) = (&condition.mark, condition.paper) else { continue };
             for places in &grid {
-                let labels =
-                    experiment.axes.iter().zip(places).map(|(axis, &place)| &axis.values[place].label);
+                let labels = runs.axes.iter().zip(places).map(|(axis, &place)| &axis.values[place].label);
                 let meant = labels
                     .zip([&mark.x, &mark.y])
                     .all(|(label, wanted)| wanted.as_ref().is_none_or(|wanted| wanted.contains(label)));
-                let (Some(axis), true) = (experiment.axes.first(), meant) else { continue };
-                let Some(value) = value(results, mark, paper, places) else { continue };
+                let (Some(axis), true) = (runs.axes.first(), meant) else { continue };
+                let Some(value) = value(results, &runs.axes, mark, paper, places) else { continue };
                 let number = if condition.percent {
                     format!("{} %", bufferlab_report::format::number(paper * 100.0))
                 } else {
@@ -135,8 +99,7 @@ pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<
 }
 
 /// Over the seeds.
-fn value(results: &Results, mark: &PaperMark, paper: f64, places: &[usize]) -> Option<f64> {
-    let axes = &results.experiment().axes;
+fn value(results: &Results, axes: &[Axis], mark: &PaperMark, paper: f64, places: &[usize]) -> Option<f64> {
     let mut constants = vec![("paper", Constant::Number(paper))];
     for ((name, axis), &place) in ["x", "y"].into_iter().zip(axes).zip(places) {
         constants.push((name, Constant::Label(&axis.values[place].label)));

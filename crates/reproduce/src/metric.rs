@@ -8,22 +8,14 @@
 //! lossless = { priorities = [3], of = "buffer_percent", take = "p99" }
 //! ```
 
-use crate::Tally;
+use crate::{Quantity, Take, Tally};
 use bufferlab_metrics::{FlowRow, PauseRow, QueryRow};
 use bufferlab_report::{Percentile, run_summary, visit_buffer_samples};
 use bufferlab_results::RunResult;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Where a number comes from.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a metric: the id of one of the summary's as a string, or { flows or queries = [classes], or priorities = [numbers], from_bytes, below_bytes, \
-                 of = buffer_percent (of priorities) | slowdown | time_ms | dropped_packets | sent_packets | retransmitted_packets | timeouts | bytes, \
-                 take = mean | p50 | p99 | p99_9 | max | sum | count | zero_percent }, or { goodput = [classes], from_ms, until_ms }, \
-                 { queues = [priorities], count }, { probe, priority }"
-)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
     /// The summary's, by its id: `comparison.csv` of a report lists them; or `pauses`, the pause frames that switches sent.
     Summary(String),
@@ -34,8 +26,7 @@ pub enum Metric {
 }
 
 /// A statistic over flows, over queries, or over the samples of a buffer.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Statistic {
     /// Classes of the flows; none: all classes.
     pub flows: Option<Vec<String>>,
@@ -44,7 +35,6 @@ pub struct Statistic {
     /// Queues of these priorities together, at every sample of the sampled switch in the arrival phase, instead of flows.
     pub priorities: Option<Vec<u8>>,
     /// Only flows of at least so many bytes.
-    #[serde(default)]
     pub from_bytes: u64,
     /// Only flows of fewer bytes.
     pub below_bytes: Option<u64>,
@@ -52,51 +42,6 @@ pub struct Statistic {
     pub of: Quantity,
     /// What is taken of it.
     pub take: Take,
-}
-
-/// What is looked at, of a flow, a query or a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// Completion time over its ideal; of finished ones.
-    Slowdown,
-    /// Completion time (ms); of finished ones.
-    TimeMs,
-    /// Packets lost.
-    DroppedPackets,
-    /// Packets sent; flows only.
-    SentPackets,
-    /// Packets sent again; flows only.
-    RetransmittedPackets,
-    /// Timeouts.
-    Timeouts,
-    /// Bytes.
-    Bytes,
-    /// Bytes stored for the priorities, headroom included (% of the switch's buffer); of samples only.
-    BufferPercent,
-}
-
-/// What is taken of many values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Take {
-    /// The mean.
-    Mean,
-    /// The median, by nearest rank as all percentiles.
-    P50,
-    /// The 99th percentile.
-    P99,
-    /// The 99.9th percentile.
-    #[serde(rename = "p99_9")]
-    P999,
-    /// The largest.
-    Max,
-    /// The sum.
-    Sum,
-    /// How many there are.
-    Count,
-    /// Which part of them is zero (%).
-    ZeroPercent,
 }
 
 impl Metric {
@@ -124,28 +69,6 @@ impl Metric {
                 .to_lowercase()
             }
         }
-    }
-
-    /// What no type can say.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let Self::Statistic(statistic) = self else { return Ok(()) };
-        let given = [statistic.flows.is_some(), statistic.queries.is_some(), statistic.priorities.is_some()];
-        if given.into_iter().filter(|given| *given).count() > 1 {
-            return Err("give one of `flows`, `queries` and `priorities`".to_owned());
-        }
-        if statistic.priorities.is_some() != (statistic.of == Quantity::BufferPercent) {
-            return Err("`buffer_percent` is of `priorities`, and nothing else is".to_owned());
-        }
-        if statistic.priorities.is_some() && (statistic.from_bytes > 0 || statistic.below_bytes.is_some()) {
-            return Err(
-                "`from_bytes` and `below_bytes` choose flows by their size: priorities have none".to_owned()
-            );
-        }
-        let of_flows = matches!(statistic.of, Quantity::SentPackets | Quantity::RetransmittedPackets);
-        if statistic.queries.is_some() && of_flows {
-            return Err("queries have no packets of their own: take their class' flows".to_owned());
-        }
-        Ok(())
     }
 }
 
@@ -279,6 +202,7 @@ pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::metric_from;
     use bufferlab_metrics::{RunSink, RunTotals, Scope, SeriesRow};
     use bufferlab_results::{NameTables, RunHead, RunWriter};
 
@@ -297,15 +221,12 @@ mod tests {
 
     #[test]
     fn a_statistic_has_one_name() {
-        let read =
-            |text: &str| toml::from_str::<BTreeMap<String, Metric>>(text).map(|mut all| all.remove("m"));
-        let small = read("m = { flows = ['web'], below_bytes = 100_000, of = 'slowdown', take = 'p99_9' }");
-        let key = small.expect("the metric is written well").map(|metric| metric.key());
-        assert_eq!(key.as_deref(), Some("flows[web,0..100000].slowdown.p999"));
-        assert!(read("m = { flows = ['web'], of = 'nothing', take = 'p99' }").is_err());
-        let lossless = read("m = { priorities = [3, 4], of = 'buffer_percent', take = 'p99' }");
-        let key = lossless.expect("the metric is written well").map(|metric| metric.key());
-        assert_eq!(key.as_deref(), Some("priorities[3+4].bufferpercent.p99"));
+        let key = |text: &str| metric_from(text).unwrap_or_else(|why| panic!("{why}")).key();
+        let small = "{ flows = ['web'], below_bytes = 100_000, of = 'slowdown', take = 'p99_9' }";
+        assert_eq!(key(small), "flows[web,0..100000].slowdown.p999");
+        assert!(metric_from("{ flows = ['web'], of = 'nothing', take = 'p99' }").is_err());
+        let lossless = "{ priorities = [3, 4], of = 'buffer_percent', take = 'p99' }";
+        assert_eq!(key(lossless), "priorities[3+4].bufferpercent.p99");
     }
 
     #[test]
@@ -348,20 +269,14 @@ mod tests {
 
     #[test]
     fn what_a_statistic_cannot_be_of_is_refused() {
-        let refused = |text: &str| {
-            let metric: Metric = toml::from_str::<BTreeMap<String, Metric>>(text)
-                .ok()
-                .and_then(|mut all| all.remove("m"))
-                .expect("the metric can be read");
-            metric.check().expect_err("the metric makes no sense")
-        };
-        let both = refused("m = { flows = ['a'], queries = ['a'], of = 'bytes', take = 'sum' }");
+        let refused = |text: &str| metric_from(text).expect_err("the metric makes no sense");
+        let both = refused("{ flows = ['a'], queries = ['a'], of = 'bytes', take = 'sum' }");
         assert!(both.contains("give one of"), "{both}");
-        let flows = refused("m = { flows = ['a'], of = 'buffer_percent', take = 'p99' }");
+        let flows = refused("{ flows = ['a'], of = 'buffer_percent', take = 'p99' }");
         assert!(flows.contains("of `priorities`"), "{flows}");
-        let slow = refused("m = { priorities = [1], of = 'slowdown', take = 'p99' }");
+        let slow = refused("{ priorities = [1], of = 'slowdown', take = 'p99' }");
         assert!(slow.contains("of `priorities`"), "{slow}");
-        let sized = refused("m = { priorities = [1], below_bytes = 9, of = 'buffer_percent', take = 'p99' }");
-        assert!(sized.contains("by their size"), "{sized}");
+        let sized = refused("{ priorities = [1], below_bytes = 9, of = 'buffer_percent', take = 'p99' }");
+        assert!(sized.contains("have no size"), "{sized}");
     }
 }

@@ -9,15 +9,15 @@ use checked::checked_by_tests;
 use over_time::{courses, courses_csv};
 
 use crate::{
-    Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Verdict, paper_name,
-    theory_csv, theory_panels,
+    Content, Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Runs, Verdict,
+    paper_name, theory_csv, theory_panels,
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{
     CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_png,
     curve_svg,
 };
-use bufferlab_theory::figures::Figure;
+use bufferlab_theory::figures::Entry;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -29,21 +29,25 @@ use std::path::Path;
 /// If the folder cannot be written, or a chart cannot be drawn.
 pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
-    let figures = computed(results.experiment())?;
-    let values = figures.as_ref().map_or_else(|| values_csv(results), |figures| theory_csv(figures));
-    write_whole(&folder.join("values.csv"), values)?;
-    let panels = match figures {
-        Some(figures) => theory_panels(&figures),
-        None => panels(results).into_iter().chain(courses(results)).collect(),
+    let (values, page) = match &results.experiment().content {
+        Content::Figure(entry) => {
+            let figures = entry.panels().map_err(ReproduceError::Figure)?;
+            (theory_csv(&figures), figure_page(results.experiment(), entry, theory_panels(&figures)))
+        }
+        Content::Runs(runs) => {
+            if !runs.courses.is_empty() {
+                write_whole(&folder.join("courses.csv"), courses_csv(results, runs))?;
+            }
+            let panels = panels(results, runs).into_iter().chain(courses(results)).collect();
+            (values_csv(results, runs), runs_page(results, runs, panels, verdicts))
+        }
     };
-    if !results.experiment().courses.is_empty() {
-        write_whole(&folder.join("courses.csv"), courses_csv(results))?;
-    }
-    for (number, panel) in panels.iter().enumerate() {
+    write_whole(&folder.join("values.csv"), values)?;
+    for (number, panel) in page.panels.iter().enumerate() {
         write_whole(&folder.join(format!("panel-{}.svg", number + 1)), curve_svg(panel))?;
         write_whole(&folder.join(format!("panel-{}.png", number + 1)), curve_png(panel)?)?;
     }
-    write_whole(&folder.join("figure.html"), page(results, panels, verdicts).html())
+    write_whole(&folder.join("figure.html"), page.html())
 }
 
 /// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`.
@@ -160,16 +164,15 @@ pub fn cost(results: &Results, date: &str) -> Option<Cost> {
 }
 
 /// One line per place, variant and metric: mean and interval over the seeds.
-fn values_csv(results: &Results) -> String {
-    let experiment = results.experiment();
+fn values_csv(results: &Results, runs: &Runs) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let mut text: String = experiment.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
+    let mut text: String = runs.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
     text.push_str("variant,metric,id,seeds,mean,ci95_half_width\n");
     for places in results.grid() {
-        for (variant, of) in experiment.variants.iter().enumerate() {
-            for (name, id) in &experiment.metrics {
+        for (variant, of) in runs.variants.iter().enumerate() {
+            for (name, id) in &runs.metrics {
                 let estimate = Estimate::of(&results.samples(name, variant, &places));
-                for (axis, &place) in experiment.axes.iter().zip(&places) {
+                for (axis, &place) in runs.axes.iter().zip(&places) {
                     text.push_str(&quoted(&axis.values[place].label));
                     text.push(',');
                 }
@@ -192,9 +195,8 @@ fn values_csv(results: &Results) -> String {
 }
 
 /// Every panel, once for every combination of the axes behind the first.
-fn panels(results: &Results) -> Vec<CurvePanel> {
-    let experiment = results.experiment();
-    let Some(axis) = experiment.axes.first() else { return Vec::new() };
+fn panels(results: &Results, runs: &Runs) -> Vec<CurvePanel> {
+    let Some(axis) = runs.axes.first() else { return Vec::new() };
     let grid = results.grid();
     let mut others: Vec<&[usize]> = Vec::new();
     for places in &grid {
@@ -204,10 +206,10 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
     }
     let placed = placed(results);
     let mut panels = Vec::new();
-    for panel in &experiment.panels {
+    for panel in &runs.panels {
         for other in &others {
             let mut lines = Vec::new();
-            let shown = experiment.variants.iter().enumerate().filter(|(_, of)| panel.shows(&of.name));
+            let shown = runs.variants.iter().enumerate().filter(|(_, of)| panel.shows(&of.name));
             for (variant, of) in shown {
                 let mut points = Vec::new();
                 for places in grid.iter().filter(|places| &places[1..] == *other) {
@@ -223,7 +225,7 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
             if lines.is_empty() {
                 continue;
             }
-            let fixed = experiment.axes[1..].iter().zip(*other);
+            let fixed = runs.axes[1..].iter().zip(*other);
             let fixed: Vec<_> = fixed
                 .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
                 .collect();
@@ -234,7 +236,7 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
                 note: fixed.join(", "),
                 x: CurveAxis { title: axis.title.clone(), scale: CurveScale::Linear },
                 y: CurveAxis {
-                    title: experiment.metrics[&panel.metric].key(),
+                    title: runs.metrics[&panel.metric].key(),
                     scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
                 },
                 marks: marks(&placed, panel, other),
@@ -246,28 +248,27 @@ fn panels(results: &Results) -> Vec<CurvePanel> {
     panels
 }
 
-/// The panels of an analytical figure; `None` if runs make the figure.
-fn computed(experiment: &Experiment) -> Result<Option<Vec<Figure>>, ReproduceError> {
-    let failed = |error: bufferlab_theory::fluid::FluidError| ReproduceError::Table {
-        name: experiment.id.clone(),
-        why: format!("this is a bug in bufferlab: {error}"),
-    };
-    experiment.theory.map(|entry| entry.panels().map_err(failed)).transpose()
+/// The page of an analytical figure.
+fn figure_page(experiment: &Experiment, entry: &Entry, panels: Vec<CurvePanel>) -> CurvesPage {
+    let mut about = paragraphs(experiment);
+    about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
+    let tables = checked_by_tests(experiment).into_iter().collect();
+    CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() }
 }
 
-fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
+fn paragraphs(experiment: &Experiment) -> Vec<String> {
+    let paragraphs = experiment.about.split("\n\n").filter(|paragraph| !paragraph.is_empty());
+    paragraphs.map(str::to_owned).collect()
+}
+
+/// The page of an experiment with runs.
+fn runs_page(results: &Results, runs: &Runs, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
     let experiment = results.experiment();
-    let mut about: Vec<String> = experiment.about.split("\n\n").map(str::to_owned).collect();
-    if let (Some(reading), Some(Profile::Artifact)) = (&experiment.artifact, results.plan.profile) {
+    let mut about = paragraphs(experiment);
+    if let (Some(reading), Some(Profile::Artifact)) = (&runs.artifact, results.plan.profile) {
         about.push(format!("The reading of the authors' public simulator. {}", reading.about));
     }
-    about.retain(|paragraph| !paragraph.is_empty());
-    if let Some(entry) = experiment.theory {
-        about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
-        let tables = checked_by_tests(experiment).into_iter().collect();
-        return CurvesPage { title: heading(experiment), about, panels, tables, ..CurvesPage::default() };
-    }
-    if !experiment.courses.is_empty() {
+    if !runs.courses.is_empty() {
         about.push("Charts over time are of the first seed.".to_owned());
     }
     let seeds = match results.seeds() {
@@ -276,7 +277,7 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
     };
     about.push(format!(
         "{}, scale {}, profile {}, {seeds}.",
-        experiment.scenario.file_name().unwrap_or_default().to_string_lossy(),
+        runs.scenario.file_name().unwrap_or_default().to_string_lossy(),
         results.plan.scale.name(),
         results.plan.profile_name()
     ));
@@ -294,17 +295,16 @@ fn page(results: &Results, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> Curv
     };
     let mut tables = if judged.rows.is_empty() { Vec::new() } else { vec![judged] };
     tables.extend(checked_by_tests(experiment));
-    if experiment.axes.is_empty() && !experiment.metrics.is_empty() {
-        tables.push(values_table(results));
+    if runs.axes.is_empty() && !runs.metrics.is_empty() {
+        tables.push(values_table(results, runs));
     }
     let explorer = explorer(results);
     CurvesPage { title: heading(experiment), about, explorer, panels, tables, ..CurvesPage::default() }
 }
 
 /// For an experiment without axes: a row per variant, a column per metric.
-fn values_table(results: &Results) -> PageTable {
-    let experiment = results.experiment();
-    let header = std::iter::once(String::new()).chain(experiment.metrics.keys().cloned()).collect();
+fn values_table(results: &Results, runs: &Runs) -> PageTable {
+    let header = std::iter::once(String::new()).chain(runs.metrics.keys().cloned()).collect();
     let row = |(variant, of): (usize, &crate::Variant)| {
         let cell = |name: &String| match Estimate::of(&results.samples(name, variant, &[])) {
             None => "–".to_owned(),
@@ -313,12 +313,12 @@ fn values_table(results: &Results) -> PageTable {
             }
             Some(Estimate { mean, .. }) => bufferlab_report::format::number(mean),
         };
-        std::iter::once(of.name.clone()).chain(experiment.metrics.keys().map(cell)).collect()
+        std::iter::once(of.name.clone()).chain(runs.metrics.keys().map(cell)).collect()
     };
     PageTable {
         title: "Values".to_owned(),
         header,
-        rows: experiment.variants.iter().enumerate().map(row).collect(),
+        rows: runs.variants.iter().enumerate().map(row).collect(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which runs does an experiment need?
 
-use crate::{Experiment, Overrides, ScaleName};
+use crate::{Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, Scale, ScaleName};
 use bufferlab_core::Profile;
-use bufferlab_scenario::Loaded;
+use bufferlab_document::tree::Value;
+use bufferlab_scenario::{Loaded, Setting};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -31,30 +32,40 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The runs of `experiment` at `scale`, with `seeds` instead of its own number if given.
+    /// The runs of `experiment` at `scale`, with `seeds` instead of its own number if given: none for an analytical figure. `None`
+    /// if the experiment has no such scale.
     #[must_use]
-    pub fn new(experiment: &Experiment, scale: ScaleName, seeds: Option<u32>) -> Self {
-        let size = experiment.scale(scale);
-        let mut grid = vec![Vec::new()];
-        for axis in &experiment.axes {
-            let chosen = size.values.get(&axis.name);
-            let chosen: Vec<usize> = (0..axis.values.len())
-                .filter(|&place| chosen.is_none_or(|labels| labels.contains(&axis.values[place].label)))
-                .collect();
-            let with = |places: &Vec<usize>| -> Vec<Vec<usize>> {
-                chosen.iter().map(|&place| [&places[..], &[place]].concat()).collect()
-            };
-            grid = grid.iter().flat_map(with).collect();
+    pub fn new(experiment: &Experiment, scale: ScaleName, seeds: Option<u32>) -> Option<Self> {
+        let points = match experiment.runs() {
+            Some(runs) => points(runs, runs.scale(scale)?, seeds),
+            None => Vec::new(),
+        };
+        Some(Self { experiment: Arc::new(experiment.clone()), scale, profile: None, points })
+    }
+
+    /// The plans of `experiments` at `scale`, in the reading of `profile` if given; without those that do not have that scale or that
+    /// reading.
+    ///
+    /// # Errors
+    /// If none of them has it.
+    pub fn all<'a>(
+        experiments: impl IntoIterator<Item = &'a Experiment>,
+        scale: ScaleName,
+        seeds: Option<u32>,
+        profile: Option<Profile>,
+    ) -> Result<Vec<Self>, ReproduceError> {
+        let artifact = profile == Some(Profile::Artifact);
+        let reads = |one: &&Experiment| !artifact || one.runs().is_some_and(|runs| runs.artifact.is_some());
+        let all: Vec<_> = experiments.into_iter().collect();
+        let read: Vec<_> = all.iter().copied().filter(reads).collect();
+        if read.is_empty() && !all.is_empty() {
+            return Err(ReproduceError::NoReading);
         }
-        let mut points = Vec::new();
-        for places in grid {
-            for variant in 0..experiment.variants.len() {
-                for seed in 0..u64::from(seeds.unwrap_or(size.seeds)) {
-                    points.push(Point { variant, places: places.clone(), seed });
-                }
-            }
+        let plans: Vec<_> = read.iter().filter_map(|one| Self::new(one, scale, seeds)).collect();
+        if plans.is_empty() && !read.is_empty() {
+            return Err(ReproduceError::NoScale(scale.name()));
         }
-        Self { experiment: Arc::new(experiment.clone()), scale, profile: None, points }
+        Ok(plans.into_iter().map(|plan| Self { profile, ..plan }).collect())
     }
 
     /// The same runs in the reading of `profile`: the scenario's key `profile`, and for that of the artifact what the experiment's `[artifact]` sets.
@@ -84,61 +95,93 @@ impl Plan {
         }
     }
 
+    /// What runs, and how much of it.
+    fn sized(&self) -> (&Runs, &Scale) {
+        let runs = self.experiment.runs().and_then(|runs| Some((runs, runs.scale(self.scale)?)));
+        runs.expect("a point is one of an experiment that has runs at this scale")
+    }
+
     /// The scenario of a point.
     ///
     /// # Errors
     /// If the experiment sets what the scenario format does not accept.
-    pub fn load(&self, point: &Point) -> Result<Loaded, String> {
+    ///
+    /// # Panics
+    /// If the point is not one of [`Self::points`].
+    pub fn load(&self, point: &Point) -> Result<Loaded, RunFailure> {
         self.load_with(point, None)
     }
 
     /// The same, where the scenario's own seed at the point's place may be known already.
-    fn load_with(&self, point: &Point, own_seed: Option<u64>) -> Result<Loaded, String> {
-        let experiment = &self.experiment;
-        let size = experiment.scale(self.scale);
-        let variant = &experiment.variants[point.variant];
-        let on_axes = experiment.axes.iter().zip(&point.places);
+    fn load_with(&self, point: &Point, own_seed: Option<u64>) -> Result<Loaded, RunFailure> {
+        let (runs, size) = self.sized();
+        let variant = &runs.variants[point.variant];
+        let on_axes = runs.axes.iter().zip(&point.places);
         let on_axes = on_axes.filter_map(|(axis, &place)| axis.values[place].scenario.as_ref()).next();
-        let reading = experiment.artifact.as_ref().filter(|_| self.profile == Some(Profile::Artifact));
+        let reading = runs.artifact.as_ref().filter(|_| self.profile == Some(Profile::Artifact));
         let scenario = variant.scenario.as_ref().or(on_axes);
         let scenario = scenario.or(reading.and_then(|reading| reading.scenario.as_ref()));
         let scenario = scenario.or(size.scenario.as_ref());
-        let scenario = scenario.unwrap_or(&experiment.scenario);
-        let profile = self.profile.map(|profile| ("profile".to_owned(), format!("\"{}\"", profile.word())));
+        let scenario = scenario.unwrap_or(&runs.scenario);
+        let profile =
+            self.profile.map(|profile| Setting::new("profile", Value::String(profile.word().to_owned())));
         let mut overrides: Overrides = profile.into_iter().collect();
-        overrides.extend(experiment.set.iter().chain(&size.set).cloned());
-        for (axis, &place) in experiment.axes.iter().zip(&point.places) {
+        overrides.extend(runs.set.iter().chain(&size.set).cloned());
+        for (axis, &place) in runs.axes.iter().zip(&point.places) {
             overrides.extend(axis.values[place].set.iter().cloned());
         }
         overrides.extend(variant.set.iter().cloned());
         // Behind the variants: what the artifact does otherwise, it does for all that are compared.
         overrides.extend(reading.into_iter().flat_map(|reading| reading.set.iter().cloned()));
-        let failed =
-            |error: bufferlab_scenario::LoadError| format!("{}: {}", self.describe(point), in_words(&error));
+        let failed = |error| RunFailure::new(self.describe(point), FailureCause::Scenario(error));
         if point.seed > 0 {
             let own = match own_seed {
                 Some(seed) => seed,
-                None => bufferlab_scenario::load(scenario, &overrides).map_err(failed)?.scenario.seed,
+                None => bufferlab_scenario::load_with(scenario, &overrides).map_err(failed)?.scenario.seed,
             };
-            overrides.push(("seed".to_owned(), (own + point.seed).to_string()));
+            overrides.push(Setting::new("seed", Value::Integer(i128::from(own + point.seed))));
         }
-        bufferlab_scenario::load(scenario, &overrides).map_err(failed)
+        bufferlab_scenario::load_with(scenario, &overrides).map_err(failed)
     }
 
     /// A point in words: `load = 0.2, abm, seed +1`.
     #[must_use]
     pub fn describe(&self, point: &Point) -> String {
-        let experiment = &self.experiment;
-        let places = experiment.axes.iter().zip(&point.places);
+        let (runs, _) = self.sized();
+        let places = runs.axes.iter().zip(&point.places);
         let places = places.map(|(axis, &place)| format!("{} = {}, ", axis.name, axis.values[place].label));
         format!(
             "{}: {}{}, seed +{}",
-            experiment.id,
+            self.experiment.id,
             places.collect::<String>(),
-            experiment.variants[point.variant].name,
+            runs.variants[point.variant].name,
             point.seed
         )
     }
+}
+
+/// Places of the axes, variants, seeds.
+fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
+    let mut grid = vec![Vec::new()];
+    for axis in &runs.axes {
+        let chosen = size.values.get(&axis.name);
+        let chosen: Vec<usize> = (0..axis.values.len())
+            .filter(|&place| chosen.is_none_or(|labels| labels.contains(&axis.values[place].label)))
+            .collect();
+        let with = |places: &Vec<usize>| -> Vec<Vec<usize>> {
+            chosen.iter().map(|&place| [&places[..], &[place]].concat()).collect()
+        };
+        grid = grid.iter().flat_map(with).collect();
+    }
+    let mut points = Vec::new();
+    for places in grid {
+        for variant in 0..runs.variants.len() {
+            for seed in 0..u64::from(seeds.unwrap_or(size.seeds)) {
+                points.push(Point { variant, places: places.clone(), seed });
+            }
+        }
+    }
+    points
 }
 
 /// Loads the points of a plan in its order. Seeds of a place follow each other, so that the scenario's own seed is read with the first of them.
@@ -155,17 +198,13 @@ impl<'a> Loader<'a> {
     }
 
     /// The scenario of a point, as [`Plan::load`].
-    pub(crate) fn load(&mut self, point: &'a Point) -> Result<Loaded, String> {
+    pub(crate) fn load(&mut self, point: &'a Point) -> Result<Loaded, RunFailure> {
         let same = |known: &&Point| known.variant == point.variant && known.places == point.places;
         let own_seed = self.last.filter(|(known, _)| same(known)).map(|(_, seed)| seed);
         let loaded = self.plan.load_with(point, own_seed)?;
         self.last = Some((point, loaded.scenario.seed - point.seed));
         Ok(loaded)
     }
-}
-
-fn in_words(error: &bufferlab_scenario::LoadError) -> String {
-    error.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The name under which the numbers of a run are kept: of the resolved scenario with its inputs, and of the program.
@@ -190,12 +229,14 @@ mod tests {
         let registry = Registry::unpack(folder.path()).unwrap_or_else(|error| panic!("{error}"));
         let wanted = vec!["reverie/fig13".to_owned()];
         let experiment = registry.select(&wanted).unwrap_or_else(|error| panic!("{error}"))[0];
-        let plan = Plan::new(experiment, ScaleName::Quick, None);
+        let plan = Plan::new(experiment, ScaleName::Quick, None).expect("every experiment has this scale");
         let mut loader = Loader::new(&plan);
         // Backwards, too: what is remembered is of the same place or not used.
         for point in plan.points.iter().chain(plan.points.iter().rev()) {
             let (one, alone) = (loader.load(point), plan.load(point));
-            let resolved = |loaded: Result<Loaded, String>| loaded.map(|loaded| loaded.resolved);
+            let resolved = |loaded: Result<Loaded, RunFailure>| {
+                loaded.map(|loaded| loaded.resolved).map_err(|failure| failure.to_string())
+            };
             assert_eq!(resolved(one), resolved(alone), "{}", plan.describe(point));
         }
         assert!(plan.points.iter().any(|point| point.seed == 2));

@@ -1,6 +1,7 @@
 //! Which experiments are there? A folder `experiments/<paper>/<figure>.toml` beside the scenarios that they name.
 
 use crate::{Experiment, ReproduceError};
+use bufferlab_document::LoadError;
 use include_dir::{Dir, include_dir};
 use std::fs;
 use std::path::Path;
@@ -31,21 +32,25 @@ impl Registry {
     /// Loads every `<paper>/<figure>.toml` below `folder`.
     ///
     /// # Errors
-    /// If a file cannot be read, or is no experiment.
+    /// If a file cannot be read, or is no experiment: everything that is wrong with any of them.
     pub fn load(folder: &Path) -> Result<Self, ReproduceError> {
-        let mut experiments = Vec::new();
+        let (mut experiments, mut wrong) = (Vec::new(), Vec::<LoadError>::new());
         for paper in entries(folder)? {
             if !folder.join(&paper).is_dir() {
                 continue;
             }
             for file in entries(&folder.join(&paper))? {
-                if let Some(figure) = file.strip_suffix(".toml") {
-                    experiments.push(Experiment::load(
-                        &folder.join(&paper).join(&file),
-                        &format!("{paper}/{figure}"),
-                    )?);
+                let Some(figure) = file.strip_suffix(".toml") else { continue };
+                match Experiment::load(&folder.join(&paper).join(&file), &format!("{paper}/{figure}")) {
+                    Ok(experiment) => experiments.push(experiment),
+                    Err(ReproduceError::Experiment(error)) => wrong.push(error),
+                    Err(error) => return Err(error),
                 }
             }
+        }
+        if !wrong.is_empty() {
+            let problems = wrong.iter().flat_map(LoadError::problems).cloned().collect();
+            return Err(LoadError::new(&folder.display().to_string(), problems).into());
         }
         experiments.sort_by_key(|experiment| natural(&experiment.id));
         Ok(Self { experiments })

@@ -3,10 +3,12 @@
 //! Of every run the numbers of its summary are kept, under the fingerprint of its resolved scenario: experiments that share a run share its numbers, and a
 //! reproduction that was killed goes on where it was. A run's tables are removed once its numbers are kept.
 
-use crate::expression::Values;
+use crate::expression::{ValueError, Values};
 use crate::metric::{Statistic, numbers, statistics, tallies};
 use crate::plan::{Loader, fingerprint};
-use crate::{Course, CourseLine, Experiment, Metric, Plan, Point, ReproduceError, Tally};
+use crate::{
+    Course, CourseLine, Experiment, FailureCause, Metric, Plan, Point, ReproduceError, RunFailure, Tally,
+};
 use bufferlab_lab::{Execution, Finished, Job, Watcher, execute_then};
 use bufferlab_results::RunResult;
 use serde::{Deserialize, Serialize};
@@ -37,7 +39,7 @@ pub struct Results {
     /// What ran.
     pub plan: Plan,
     /// In the plan's order; or why a run has none.
-    pub runs: Vec<Result<Arc<Numbers>, String>>,
+    pub runs: Vec<Result<Arc<Numbers>, RunFailure>>,
 }
 
 /// Does the runs of `plans` that `folder` does not have yet.
@@ -57,7 +59,7 @@ pub fn run<W: Watcher>(
     // Experiments that share a run may want different numbers of it.
     let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
     let (mut jobs, mut takes): (Vec<Job>, Vec<(String, Wanted<'_>)>) = (Vec::new(), Vec::new());
-    let mut keys: Vec<Vec<Result<String, String>>> = Vec::new();
+    let mut keys: Vec<Vec<Result<String, RunFailure>>> = Vec::new();
     for plan in &plans {
         let mut of_plan = Vec::with_capacity(plan.points.len());
         let mut loader = Loader::new(plan);
@@ -83,22 +85,22 @@ pub fn run<W: Watcher>(
     // A run's tables go as soon as its numbers are kept: all of them together would not fit.
     let kept = execute_then(&jobs, how, &watcher, |index, finished| {
         let (key, what) = &takes[index];
-        let finished = finished.map_err(|error| error.to_string())?;
-        keep(&cache, key, &jobs[index], what, finished)
+        keep(&cache, key, &jobs[index], what, finished?)
     })?;
-    let failures: BTreeMap<String, String> = takes
+    let failures: BTreeMap<String, Arc<FailureCause>> = takes
         .iter()
         .zip(kept)
-        .filter_map(|((key, _), kept)| kept.err().map(|why| (key.clone(), why)))
+        .filter_map(|((key, _), kept)| kept.err().map(|why| (key.clone(), Arc::new(why))))
         .collect();
     let known = |key: &String| match failures.get(key) {
-        Some(why) => Err(why.clone()),
-        None => read(&cache, key).map(Arc::new).ok_or_else(|| format!("{key}.json has vanished")),
+        Some(why) => Err(Arc::clone(why)),
+        None => read(&cache, key)
+            .map(Arc::new)
+            .ok_or_else(|| Arc::new(FailureCause::Vanished(place(&cache, key)))),
     };
     let results = plans.into_iter().zip(keys).map(|(plan, keys)| {
-        let found = |(point, key): (&Point, Result<String, String>)| match key {
-            Ok(key) => known(&key).map_err(|why| format!("{}: {why}", plan.describe(point))),
-            Err(why) => Err(why),
+        let found = |(point, key): (&Point, Result<String, RunFailure>)| {
+            known(&key?).map_err(|cause| RunFailure { point: plan.describe(point), cause })
         };
         let runs = plan.points.iter().zip(keys).map(found).collect();
         Results { plan, runs }
@@ -107,16 +109,22 @@ pub fn run<W: Watcher>(
 }
 
 /// Keeps the numbers of a finished run, whole or not at all, and removes its tables.
-fn keep(cache: &Path, key: &str, job: &Job, what: &Wanted<'_>, finished: Finished) -> Result<(), String> {
-    let result = RunResult::open(&job.dir).map_err(|error| error.to_string())?;
-    let mut metrics = numbers(&result, &what.statistics).map_err(|error| error.to_string())?;
+fn keep(
+    cache: &Path,
+    key: &str,
+    job: &Job,
+    what: &Wanted<'_>,
+    finished: Finished,
+) -> Result<(), FailureCause> {
+    let result = RunResult::open(&job.dir)?;
+    let mut metrics = numbers(&result, &what.statistics)?;
     for tally in &what.tallies {
-        let value = tally.of(&result).map_err(|error| error.to_string())?;
+        let value = tally.of(&result)?;
         metrics.extend(value.map(|value| (tally.key(), value)));
     }
     let mut courses = BTreeMap::new();
     for course in &what.courses {
-        courses.insert(course.key(), course.lines(&result).map_err(|error| error.to_string())?);
+        courses.insert(course.key(), course.lines(&result)?);
     }
     let mut numbers = Numbers {
         metrics,
@@ -132,11 +140,11 @@ fn keep(cache: &Path, key: &str, job: &Job, what: &Wanted<'_>, finished: Finishe
         numbers.courses.extend(before.courses);
     }
     let (path, partial) = (place(cache, key), cache.join(format!(".{key}.partial")));
-    let text = serde_json::to_string(&numbers).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(&numbers)?;
     fs::write(&partial, text)
         .and_then(|()| fs::rename(&partial, &path))
         .and_then(|()| fs::remove_dir_all(&job.dir))
-        .map_err(|error| format!("{}: {error}", path.display()))
+        .map_err(|source| FailureCause::Kept { path, source })
 }
 
 /// What experiments want of a run beside its summary.
@@ -150,17 +158,18 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// Adds what `experiment` wants and nobody before it did.
     fn add(&mut self, experiment: &'a Experiment) {
-        for statistic in statistics(&experiment.metrics) {
+        let Some(runs) = experiment.runs() else { return };
+        for statistic in statistics(&runs.metrics) {
             if !self.statistics.contains(&statistic) {
                 self.statistics.push(statistic);
             }
         }
-        for tally in tallies(&experiment.metrics) {
+        for tally in tallies(&runs.metrics) {
             if !self.tallies.contains(&tally) {
                 self.tallies.push(tally);
             }
         }
-        for course in &experiment.courses {
+        for course in &runs.courses {
             if !self.courses.iter().any(|known| known.key() == course.key()) {
                 self.courses.push(course);
             }
@@ -206,14 +215,17 @@ impl Results {
     }
 
     /// Why runs have no numbers.
-    pub fn failures(&self) -> impl Iterator<Item = &str> {
-        self.runs.iter().filter_map(|run| run.as_ref().err().map(String::as_str))
+    pub fn failures(&self) -> impl Iterator<Item = &RunFailure> {
+        self.runs.iter().filter_map(|run| run.as_ref().err())
     }
 
     /// The values of a metric over the seeds at a point of the grid; without those that do not exist.
     #[must_use]
     pub fn samples(&self, metric: &str, variant: usize, places: &[usize]) -> Vec<f64> {
-        let Some(id) = self.experiment().metrics.get(metric).map(Metric::key) else { return Vec::new() };
+        let metrics = self.experiment().runs().map(|runs| &runs.metrics);
+        let Some(id) = metrics.and_then(|metrics| metrics.get(metric)).map(Metric::key) else {
+            return Vec::new();
+        };
         let mut samples = Vec::new();
         for (point, run) in self.plan.points.iter().zip(&self.runs) {
             if point.variant == variant && point.places == places {
@@ -259,37 +271,37 @@ impl Results {
 /// The runs of one seed.
 struct OneSeed {
     experiment: Arc<Experiment>,
-    runs: BTreeMap<(usize, Vec<usize>), Result<Arc<Numbers>, String>>,
+    runs: BTreeMap<(usize, Vec<usize>), Result<Arc<Numbers>, RunFailure>>,
 }
 
 impl Values for OneSeed {
-    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String> {
-        let experiment = &self.experiment;
-        let id =
-            experiment.metrics.get(metric).ok_or_else(|| format!("[metrics] has no \"{metric}\""))?.key();
-        let index = experiment.variants.iter().position(|known| known.name == variant);
-        let index = index.ok_or_else(|| format!("there is no variant \"{variant}\""))?;
-        if places.len() != experiment.axes.len() {
-            return Err(format!("{} values for {} axes", places.len(), experiment.axes.len()));
+    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
+        let no_metric = || ValueError::Metric(metric.to_owned());
+        let runs = self.experiment.runs().ok_or_else(no_metric)?;
+        let id = runs.metrics.get(metric).ok_or_else(no_metric)?.key();
+        let index = runs.variants.iter().position(|known| known.name == variant);
+        let index = index.ok_or_else(|| ValueError::Variant(variant.to_owned()))?;
+        if places.len() != runs.axes.len() {
+            return Err(ValueError::Places { given: places.len(), axes: runs.axes.len() });
         }
         let mut at = Vec::with_capacity(places.len());
-        for (axis, label) in experiment.axes.iter().zip(places) {
+        for (axis, label) in runs.axes.iter().zip(places) {
             let place = axis.values.iter().position(|value| value.label == *label);
-            at.push(place.ok_or_else(|| format!("axis \"{}\" has no {label}", axis.name))?);
+            let unknown = || ValueError::Place { axis: axis.name.clone(), label: label.clone() };
+            at.push(place.ok_or_else(unknown)?);
         }
+        let (variant, places) = (variant.to_owned(), places.join(", "));
         match self.runs.get(&(index, at)) {
-            None => Err(format!("{variant} at {} does not run at this scale", places.join(", "))),
-            Some(Err(why)) => Err(why.clone()),
+            None => Err(ValueError::LeftOut { variant, places }),
+            Some(Err(failure)) => Err(failure.clone().into()),
             Some(Ok(numbers)) => {
-                numbers.metrics.get(&id).copied().ok_or_else(|| {
-                    format!("the run of {variant} at {} has no value of {id}", places.join(", "))
-                })
+                numbers.metrics.get(&id).copied().ok_or(ValueError::Nothing { variant, places, metric: id })
             }
         }
     }
 
     fn first_axis(&self) -> Vec<(String, f64)> {
-        let Some(axis) = self.experiment.axes.first() else { return Vec::new() };
+        let Some(axis) = self.experiment.runs().and_then(|runs| runs.axes.first()) else { return Vec::new() };
         let ran: BTreeSet<usize> =
             self.runs.keys().filter_map(|(_, places)| places.first().copied()).collect();
         ran.into_iter().map(|place| (axis.values[place].label.clone(), axis.values[place].x)).collect()

@@ -7,14 +7,13 @@
 //! missed = { probe = "missed_chances", priority = 1 }
 //! ```
 
+use crate::QueueCount;
 use bufferlab_metrics::{ProbeRow, ProgressRow, QueueRow};
 use bufferlab_results::{ResultsError, RunResult};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// A number of the tables of samples or of queues.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Tally {
     /// Payload that receivers have got (Mb/s), of all flows of some classes together, between two samples; needs `output.sample_flows`.
     Goodput {
@@ -39,20 +38,6 @@ pub enum Tally {
         /// Only queues of this priority: what a policy tells of a port it tells of each of its queues.
         priority: Option<u8>,
     },
-}
-
-/// What a queue counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueCount {
-    /// Packets that arrived for it.
-    ArrivedPackets,
-    /// Packets that were refused.
-    DroppedPackets,
-    /// Packets that were pushed out again.
-    EvictedPackets,
-    /// Packets that were marked.
-    MarkedPackets,
 }
 
 impl Tally {
@@ -134,6 +119,7 @@ fn goodput(rows: &[ProgressRow], from_ns: f64, until_ns: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::metric_from;
 
     #[test]
     fn goodput_is_of_all_flows_between_the_samples_that_count() {
@@ -157,19 +143,14 @@ mod tests {
 
     #[test]
     fn a_tally_has_one_name() {
-        let key = |text: &str| {
-            toml::from_str::<BTreeMap<String, Tally>>(text)
-                .ok()
-                .and_then(|mut all| all.remove("m"))
-                .map(|tally| tally.key())
-        };
+        let key = |text: &str| metric_from(text).ok().map(|metric| metric.key());
         assert_eq!(
-            key("m = { queues = [0, 1], count = 'evicted_packets' }").as_deref(),
+            key("{ queues = [0, 1], count = 'evicted_packets' }").as_deref(),
             Some("queues[0+1].evictedpackets")
         );
-        assert_eq!(key("m = { probe = 'missed_chances' }").as_deref(), Some("probe.missed_chances.last"));
-        let goodput = key("m = { goodput = ['iperf'], from_ms = 1.0, until_ms = 2.5 }");
+        assert_eq!(key("{ probe = 'missed_chances' }").as_deref(), Some("probe.missed_chances.last"));
+        let goodput = key("{ goodput = ['iperf'], from_ms = 1.0, until_ms = 2.5 }");
         assert_eq!(goodput.as_deref(), Some("goodput[iperf,1..2.5]"));
-        assert_eq!(key("m = { queues = [0], count = 'nothing' }"), None);
+        assert_eq!(key("{ queues = [0], count = 'nothing' }"), None);
     }
 }

@@ -15,7 +15,8 @@
 //! Of several conditions the worst verdict counts. With a single seed there is no interval: the mean alone decides, and the row says that there was
 //! one seed.
 
-use crate::{ClaimCheck, Condition, OverSeeds, Results, expression};
+use crate::expression::{self, ExpressionError};
+use crate::{ClaimCheck, Condition, OverSeeds, Results};
 use bufferlab_report::Estimate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -70,7 +71,7 @@ impl fmt::Display for Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Over the seeds; or why there is none.
-    pub estimate: Result<Estimate, String>,
+    pub estimate: Result<Estimate, ExpressionError>,
     /// What it means.
     pub verdict: Verdict,
     /// In words: value, interval, band, the paper's value.
@@ -114,11 +115,11 @@ pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
 }
 
 fn measure(condition: &Condition, results: &Results) -> Measured {
-    let effects: Result<Vec<f64>, String> = (0..results.seeds())
+    let effects: Result<Vec<f64>, ExpressionError> = (0..results.seeds())
         .map(|seed| expression::evaluate(&condition.effect, &results.of_seed(seed)))
         .collect();
     let estimate = effects.and_then(|effects| {
-        let estimate = Estimate::of(&effects).ok_or_else(|| "no seed ran".to_owned())?;
+        let estimate = Estimate::of(&effects).ok_or(ExpressionError::NoSeed)?;
         Ok(match condition.over_seeds {
             OverSeeds::Mean => estimate,
             OverSeeds::Largest => {
@@ -132,7 +133,7 @@ fn measure(condition: &Condition, results: &Results) -> Measured {
             let text = in_words(condition, &estimate);
             Measured { verdict: verdict(condition, &estimate), text, estimate: Ok(estimate) }
         }
-        Err(why) => Measured { verdict: Verdict::NotRun, text: why.clone(), estimate: Err(why) },
+        Err(why) => Measured { verdict: Verdict::NotRun, text: why.to_string(), estimate: Err(why) },
     }
 }
 

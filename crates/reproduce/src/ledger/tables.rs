@@ -1,12 +1,13 @@
 //! What are the rows of the tables in `claims/`?
 
-use crate::{ReproduceError, Verdict};
-use serde::{Deserialize, Serialize};
+use crate::table::{Cells, Row, rows, to_csv};
+use crate::{ReproduceError, TableError, Verdict};
+use serde::Serialize;
 
 const COSTS: &str = include_str!("../../../../claims/costs.csv");
 
 /// What an experiment took when it was recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// The experiment.
     pub experiment: String,
@@ -31,7 +32,7 @@ pub struct Cost {
 /// # Errors
 /// If the table is damaged.
 pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
-    table("claims/costs.csv", COSTS)
+    Ok(rows("claims/costs.csv", COSTS)?)
 }
 
 /// Costs as `costs.csv`.
@@ -43,7 +44,7 @@ pub fn costs_csv(costs: &[Cost]) -> Result<String, ReproduceError> {
 }
 
 /// A statement of a paper.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Its number: paper, place, count.
     pub id: String,
@@ -78,7 +79,7 @@ impl Claim {
 }
 
 /// A test that checks a statement whenever the tests run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestEvidence {
     /// The statement.
     pub id: String,
@@ -91,7 +92,7 @@ pub struct TestEvidence {
 }
 
 /// A verdict that runs have shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Record {
     /// The statement.
     pub id: String,
@@ -129,25 +130,85 @@ impl Record {
     }
 }
 
-/// The rows of a table.
-pub(crate) fn table<T: for<'a> Deserialize<'a>>(name: &str, text: &str) -> Result<Vec<T>, ReproduceError> {
-    let failed = |error: csv::Error| ReproduceError::Table { name: name.to_owned(), why: error.to_string() };
-    csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().map_err(failed)
+impl Row for Cost {
+    const COLUMNS: &'static [&'static str] =
+        &["experiment", "scale", "profile", "runs", "packet_hops", "cpu_seconds", "commit", "date"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self {
+            experiment: cells.text("experiment"),
+            scale: cells.text("scale"),
+            profile: cells.text("profile"),
+            runs: cells.count("runs")?,
+            packet_hops: cells.count("packet_hops")?,
+            cpu_seconds: cells.number("cpu_seconds")?,
+            commit: cells.text("commit"),
+            date: cells.text("date"),
+        })
+    }
 }
 
-/// Rows as CSV with a header.
-///
-/// # Errors
-/// If a row has no form in CSV.
-pub(crate) fn to_csv<'a, T: Serialize + 'a>(
-    name: &str,
-    rows: impl Iterator<Item = &'a T>,
-) -> Result<String, ReproduceError> {
-    let failed = |why: String| ReproduceError::Table { name: name.to_owned(), why };
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.serialize(row).map_err(|error| failed(error.to_string()))?;
+impl Row for Claim {
+    const COLUMNS: &'static [&'static str] = &[
+        "id",
+        "paper",
+        "figure_table_section",
+        "scenario",
+        "scheme_and_baseline",
+        "metric",
+        "paper_value",
+        "kind",
+        "pass_criterion",
+        "check_cost",
+        "substitute_or_note",
+    ];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self {
+            id: cells.text("id"),
+            paper: cells.text("paper"),
+            figure_table_section: cells.text("figure_table_section"),
+            scenario: cells.text("scenario"),
+            scheme_and_baseline: cells.text("scheme_and_baseline"),
+            metric: cells.text("metric"),
+            paper_value: cells.text("paper_value"),
+            kind: cells.text("kind"),
+            pass_criterion: cells.text("pass_criterion"),
+            check_cost: cells.text("check_cost"),
+            substitute_or_note: cells.text("substitute_or_note"),
+        })
     }
-    let bytes = writer.into_inner().map_err(|error| failed(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
+}
+
+impl Row for TestEvidence {
+    const COLUMNS: &'static [&'static str] = &["id", "verdict", "measured", "test"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self {
+            id: cells.text("id"),
+            verdict: cells.verdict("verdict")?,
+            measured: cells.text("measured"),
+            test: cells.text("test"),
+        })
+    }
+}
+
+impl Row for Record {
+    const COLUMNS: &'static [&'static str] =
+        &["id", "verdict", "measured", "seeds", "scale", "profile", "experiment", "note", "commit", "date"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self {
+            id: cells.text("id"),
+            verdict: cells.verdict("verdict")?,
+            measured: cells.text("measured"),
+            seeds: cells.count("seeds")?,
+            scale: cells.text("scale"),
+            profile: cells.text("profile"),
+            experiment: cells.text("experiment"),
+            note: cells.text("note"),
+            commit: cells.text("commit"),
+            date: cells.text("date"),
+        })
+    }
 }

@@ -1,16 +1,16 @@
 //! How is what moves over time drawn and written? Charts and values of an experiment's courses.
 
-use crate::{CourseLine, Results};
+use crate::{CourseLine, Results, Runs};
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use std::fmt::Write;
 
 /// Charts over time, in the order of the variants: of all in one where each has one line, else each variant's own.
 pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
-    let experiment = results.experiment();
+    let Some(runs) = results.experiment().runs() else { return Vec::new() };
     let mut panels = Vec::new();
-    for course in &experiment.courses {
+    for course in &runs.courses {
         for places in results.grid() {
-            let fixed = experiment.axes.iter().zip(&places);
+            let fixed = runs.axes.iter().zip(&places);
             let fixed: Vec<_> = fixed
                 .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
                 .collect();
@@ -24,7 +24,7 @@ pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
                 markers: false,
             };
             let mut shared = Vec::new();
-            for (variant, of) in experiment.variants.iter().enumerate() {
+            for (variant, of) in runs.variants.iter().enumerate() {
                 match results.course(course, variant, &places) {
                     [] => {}
                     [one] => shared.push(CurveLine::plain(of.name.as_str(), course.drawn(one))),
@@ -48,16 +48,15 @@ pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
 }
 
 /// One line per point of a course.
-pub(super) fn courses_csv(results: &Results) -> String {
-    let experiment = results.experiment();
+pub(super) fn courses_csv(results: &Results, runs: &Runs) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let mut text: String = experiment.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
+    let mut text: String = runs.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
     text.push_str("variant,course,line,time_ms,value\n");
     for places in results.grid() {
-        let at = experiment.axes.iter().zip(&places);
+        let at = runs.axes.iter().zip(&places);
         let at: String = at.map(|(axis, &place)| quoted(&axis.values[place].label) + ",").collect();
-        for (variant, of) in experiment.variants.iter().enumerate() {
-            for course in &experiment.courses {
+        for (variant, of) in runs.variants.iter().enumerate() {
+            for course in &runs.courses {
                 for line in results.course(course, variant, &places) {
                     for (ms, value) in &line.points {
                         let names = [&of.name, &course.title, &line.name].map(|name| quoted(name)).join(",");

@@ -149,7 +149,7 @@ fn every_statement_is_checked_by_one_experiment_at_most_and_exists() {
     let known = ledger();
     let mut seen = BTreeSet::new();
     for experiment in registry().experiments {
-        for claim in experiment.claims {
+        for claim in experiment.claims() {
             assert!(
                 known.rows.iter().any(|row| row.claim.id == claim.id),
                 "{}: there is no claim {}",
@@ -169,12 +169,15 @@ fn every_statement_is_checked_by_one_experiment_at_most_and_exists() {
 
 #[test]
 fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_reading() {
-    for experiment in registry().experiments.iter().filter(|one| one.theory.is_none()) {
+    for experiment in &registry().experiments {
+        let Some(runs) = experiment.runs() else { continue };
         let mut readings = vec![None, Some(Profile::Paper)];
-        readings.extend(experiment.artifact.iter().map(|_| Some(Profile::Artifact)));
+        readings.extend(runs.artifact.iter().map(|_| Some(Profile::Artifact)));
         for scale in [ScaleName::Quick, ScaleName::Paper] {
             for &reading in &readings {
-                let plan = Plan { profile: reading, ..Plan::new(experiment, scale, Some(1)) };
+                let plan =
+                    Plan::new(experiment, scale, Some(1)).expect("the papers' experiments have both scales");
+                let plan = Plan { profile: reading, ..plan };
                 assert!(!plan.points.is_empty());
                 for point in &plan.points {
                     let loaded = plan.load(point).unwrap_or_else(|why| panic!("{why}"));
@@ -191,7 +194,8 @@ fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_read
 fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
     let experiments = registry().experiments;
     for entry in bufferlab_theory::figures::FIGURES {
-        let shown = experiments.iter().any(|one| one.theory.is_some_and(|theory| theory.name == entry.name));
+        let shown =
+            experiments.iter().any(|one| one.analytical().is_some_and(|theory| theory.name == entry.name));
         assert!(shown, "no experiment shows {}", entry.name);
         let panels = entry.panels().unwrap_or_else(|error| panic!("{}: {error}", entry.name));
         assert!(panels.iter().all(|panel| panel.series.iter().all(|line| !line.points.is_empty())));
@@ -201,14 +205,14 @@ fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
 /// Where values are known by name only, a name that does not exist shows when the script runs.
 #[test]
 fn every_script_asks_for_runs_and_metrics_that_exist() {
-    use bufferlab_reproduce::expression::{Values, evaluate};
+    use bufferlab_reproduce::expression::{ValueError, Values, evaluate};
     use std::sync::Arc;
 
     /// Answers every question that the experiment can ask.
-    struct Anything(bufferlab_reproduce::Experiment);
+    struct Anything(bufferlab_reproduce::Runs);
 
     impl Values for Anything {
-        fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, String> {
+        fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
             let known = self.0.metrics.contains_key(metric)
                 && self.0.variants.iter().any(|one| one.name == variant)
                 && places.len() == self.0.axes.len()
@@ -220,7 +224,11 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
             // Not constant: a rank correlation needs an order.
             let sum: usize =
                 metric.bytes().chain(variant.bytes()).chain(places.concat().bytes()).map(usize::from).sum();
-            if known { Ok(1.0 + sum as f64) } else { Err(format!("{metric} of {variant} at {places:?}")) }
+            if known {
+                Ok(1.0 + sum as f64)
+            } else {
+                Err(ValueError::Metric(format!("{metric} of {variant} at {places:?}")))
+            }
         }
 
         fn first_axis(&self) -> Vec<(String, f64)> {
@@ -233,8 +241,9 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
     }
 
     for experiment in registry().experiments {
-        let values: Arc<dyn Values> = Arc::new(Anything(experiment.clone()));
-        for claim in &experiment.claims {
+        let Some(runs) = experiment.runs() else { continue };
+        let values: Arc<dyn Values> = Arc::new(Anything(runs.clone()));
+        for claim in &runs.claims {
             for condition in &claim.conditions {
                 if let Err(why) = evaluate(&condition.effect, &values) {
                     panic!("{} {}: {why}\n{}", experiment.id, claim.id, condition.effect);
@@ -323,10 +332,9 @@ fn the_experiment_in_the_guide_can_be_loaded() {
     let block =
         guide.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
     let text = block.split("```").next().unwrap_or_default();
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("incast.toml");
-    fs::write(&path, text).expect("writable");
-    let experiment = bufferlab_reproduce::Experiment::load(&path, "shallow/incast");
-    let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((experiment.claims.len(), experiment.metrics.len(), experiment.variants.len()), (1, 4, 2));
+    let path = root().join("experiments/abm/incast.toml");
+    let experiment = bufferlab_reproduce::Experiment::from_text(&path, "shallow/incast", text);
+    let experiment = experiment.unwrap_or_else(|error| panic!("{}", error.in_lines()));
+    let runs = experiment.runs().expect("it runs a scenario");
+    assert_eq!((runs.claims.len(), runs.metrics.len(), runs.variants.len()), (1, 4, 2));
 }

@@ -1,4 +1,5 @@
 //! The ledger of claims and the experiments behind it.
 
 mod ledger;
+mod mistakes;
 mod running;

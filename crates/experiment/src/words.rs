@@ -1,0 +1,62 @@
+//! The words of the format: enumerations that are written as one of a few.
+
+use bufferlab_params::choices;
+
+choices! {
+    /// What is taken of the seeds' effects.
+    #[derive(Default)]
+    pub enum OverSeeds {
+        #[default]
+        Mean = "mean": "their mean, with its interval",
+        Largest = "largest": "the largest of them, which has no interval",
+    }
+}
+
+choices! {
+    /// What is looked at, of a flow, a query or a sample.
+    pub enum Quantity {
+        Slowdown = "slowdown": "completion time over its ideal, of those that finished",
+        TimeMs = "time_ms": "completion time (ms), of those that finished",
+        DroppedPackets = "dropped_packets": "packets lost",
+        SentPackets = "sent_packets": "packets sent; flows only",
+        RetransmittedPackets = "retransmitted_packets": "packets sent again; flows only",
+        Timeouts = "timeouts": "timeouts",
+        Bytes = "bytes": "size (bytes)",
+        BufferPercent = "buffer_percent": "bytes stored for the priorities, headroom included (% of the switch's buffer); of `priorities` only",
+    }
+}
+
+choices! {
+    /// What is taken of many values.
+    pub enum Take {
+        Mean = "mean": "the mean",
+        P50 = "p50": "the median, by nearest rank as all percentiles",
+        P99 = "p99": "the 99th percentile",
+        P999 = "p99_9": "the 99.9th percentile",
+        Max = "max": "the largest",
+        Sum = "sum": "the sum",
+        Count = "count": "how many there are",
+        ZeroPercent = "zero_percent": "which part of them is zero (%)",
+    }
+}
+
+choices! {
+    /// What a queue counts.
+    pub enum QueueCount {
+        ArrivedPackets = "arrived_packets": "packets that arrived for it",
+        DroppedPackets = "dropped_packets": "packets that were refused",
+        EvictedPackets = "evicted_packets": "packets that were pushed out again",
+        MarkedPackets = "marked_packets": "packets that were marked",
+    }
+}
+
+choices! {
+    /// What a sample holds.
+    #[derive(PartialOrd, Ord)]
+    pub enum Sampled {
+        Occupancy = "occupancy": "what is stored (KB), of the switch or of ports",
+        Threshold = "threshold": "the limit of a port's lowest priority in use, as the policy has it (KB)",
+        Goodput = "goodput": "payload that the receivers have, per time (Mb/s), of every flow",
+        Jain = "jain": "Jain's index of the flows' goodput",
+    }
+}

@@ -1,0 +1,3 @@
+//! The declaration of the format against the experiments of the papers.
+
+mod schema;

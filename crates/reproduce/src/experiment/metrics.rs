@@ -1,0 +1,140 @@
+//! The numbers that are taken of a run: names that the file chooses, and what each is.
+
+use crate::{Metric, Quantity, Statistic, Tally};
+use bufferlab_document::context::{Complaint, Context, suggestion};
+use bufferlab_document::reader::Reader;
+use bufferlab_document::spec::TableSpec;
+use bufferlab_document::tree::{Item, Table, Value};
+use bufferlab_experiment::format::{GOODPUT, PROBE, QUEUES, STATISTIC};
+use std::collections::BTreeMap;
+
+/// The metrics of a file.
+pub(super) struct Named {
+    /// All names that are written, also those of metrics that are wrong.
+    pub(super) names: Vec<String>,
+    pub(super) metrics: BTreeMap<String, Metric>,
+}
+
+/// Reads `[metrics]`.
+pub(super) fn named(root: &mut Reader<'_>) -> Named {
+    let (mut names, mut metrics) = (Vec::new(), BTreeMap::new());
+    for entry in root.entries("metrics") {
+        names.push(entry.key.clone());
+        if let Some(metric) = metric(root.context, format!("metrics.{}", entry.key), &entry.item) {
+            metrics.insert(entry.key.clone(), metric);
+        }
+    }
+    Named { names, metrics }
+}
+
+fn metric(context: &Context, path: String, item: &Item) -> Option<Metric> {
+    let table = match &item.value {
+        Value::String(id) => return Some(Metric::Summary(id.clone())),
+        Value::Table(table) => table,
+        other => {
+            let found = other.kind_in_words();
+            let message = format!("expected a metric, found {found}");
+            let complaint = Complaint::new(message, format!("this is {found}"));
+            let help = "the id of a metric of the summary, such as \"class.incast.slowdown_p99\", or a statistic, such as \
+                        { flows = [\"web_search\"], of = \"slowdown\", take = \"p99\" }";
+            context.error(&path, item.origin, complaint.help(help));
+            return None;
+        }
+    };
+    let spec = kind_of(table);
+    let mut reader = Reader::open(context, spec, path, Some(item))?;
+    let metric = if std::ptr::eq(spec, &STATISTIC) {
+        statistic(&mut reader).map(Metric::Statistic)
+    } else {
+        tally(&mut reader, spec).map(Metric::Tally)
+    };
+    reader.finish();
+    metric
+}
+
+/// Which kind of metric a table is: each has a key that no other has. A key that was meant to be such a one decides, too.
+fn kind_of(table: &Table) -> &'static TableSpec {
+    let known = |key: &str| STATISTIC.keys.iter().any(|spec| spec.name == key);
+    for (spec, own) in [(&GOODPUT, "goodput"), (&QUEUES, "queues"), (&PROBE, "probe")] {
+        let is = |key: &str| key == own || (!known(key) && suggestion(key, [own]).is_some());
+        if table.entries.iter().any(|entry| is(&entry.key))
+            && !table.entries.iter().any(|entry| known(&entry.key))
+        {
+            return spec;
+        }
+    }
+    &STATISTIC
+}
+
+fn texts(reader: &mut Reader<'_>, key: &'static str) -> Option<Vec<String>> {
+    reader.texts(key).map(|texts| texts.into_iter().map(|(text, _)| text).collect())
+}
+
+fn priorities(reader: &mut Reader<'_>, key: &'static str) -> Option<Vec<u8>> {
+    let numbers = reader.counts(key)?;
+    Some(numbers.into_iter().map(|number| u8::try_from(number).expect("the format bounds it")).collect())
+}
+
+fn statistic(reader: &mut Reader<'_>) -> Option<Statistic> {
+    let (flows, queries) = (texts(reader, "flows"), texts(reader, "queries"));
+    let priorities = priorities(reader, "priorities");
+    let (from_bytes, below_bytes) = (reader.count("from_bytes"), reader.count("below_bytes"));
+    let (of, take) = (reader.choice::<Quantity>("of"), reader.choice("take"));
+    check_subject(reader, of);
+    Some(Statistic { flows, queries, priorities, from_bytes: from_bytes?, below_bytes, of: of?, take: take? })
+}
+
+/// What a statistic cannot be of.
+fn check_subject(reader: &Reader<'_>, of: Option<Quantity>) {
+    let subjects = ["flows", "queries", "priorities"];
+    let mut given = subjects.into_iter().filter(|key| reader.has(key));
+    if let (Some(first), Some(second)) = (given.next(), given.next()) {
+        let complaint = Complaint::new(format!("`{first}` stands here already"), "another subject");
+        reader.error(second, complaint.help("give one of `flows`, `queries` and `priorities`"));
+        return;
+    }
+    let sampled = reader.has("priorities");
+    if of.is_some_and(|of| sampled != (of == Quantity::BufferPercent)) {
+        let (message, help) = if sampled {
+            (
+                "only `buffer_percent` is of `priorities`",
+                "of = \"buffer_percent\"; or give `flows` or `queries` instead",
+            )
+        } else {
+            ("`buffer_percent` is of `priorities`", "add priorities = [3], without `flows` and `queries`")
+        };
+        reader.error("of", Complaint::new(message, "not of this").help(help));
+    }
+    for key in ["from_bytes", "below_bytes"] {
+        if sampled && reader.has(key) {
+            let complaint = Complaint::new("priorities have no size", "chooses flows by their size");
+            reader.error(key, complaint.help("leave it out"));
+        }
+    }
+    let of_flows = matches!(of, Some(Quantity::SentPackets | Quantity::RetransmittedPackets));
+    if reader.has("queries") && of_flows {
+        let complaint = Complaint::new("queries have no packets of their own", "not of queries");
+        reader.error("of", complaint.help("take the flows of their class: `flows` instead of `queries`"));
+    }
+}
+
+fn tally(reader: &mut Reader<'_>, spec: &'static TableSpec) -> Option<Tally> {
+    if std::ptr::eq(spec, &GOODPUT) {
+        let goodput = texts(reader, "goodput");
+        let (from_ms, until_ms) = (reader.number("from_ms"), reader.number("until_ms"));
+        if let (Some(from), Some(until)) = (from_ms, until_ms)
+            && from >= until
+        {
+            let complaint = Complaint::new("the interval is empty", format!("it begins at {from} ms"));
+            reader.error("until_ms", complaint.help("`until_ms` lies behind `from_ms`"));
+        }
+        return Some(Tally::Goodput { goodput: goodput?, from_ms: from_ms?, until_ms: until_ms? });
+    }
+    if std::ptr::eq(spec, &QUEUES) {
+        let (queues, count) = (priorities(reader, "queues"), reader.choice("count"));
+        return Some(Tally::Queues { queues: queues?, count: count? });
+    }
+    let (probe, priority) = (reader.text("probe"), reader.count("priority"));
+    let priority = priority.map(|number| u8::try_from(number).expect("the format bounds it"));
+    Some(Tally::Probe { probe: probe?, priority })
+}
