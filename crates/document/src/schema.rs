@@ -156,10 +156,7 @@ impl Schema {
             }
             Kind::Number => json!({ "type": "number" }),
             Kind::Flag => json!({ "type": "boolean" }),
-            Kind::Choice(words) => {
-                json!({ "enum": words.iter().map(|word| word.0).collect::<Vec<_>>() })
-            }
-            Kind::Words(_) => json!({ "enum": words_of(kind) }),
+            Kind::Choice(_) | Kind::Words(_) => json!({ "enum": words_of(kind) }),
             Kind::Name(catalog) => {
                 json!({ "enum": catalog.cards(false).iter().map(|card| card.name).collect::<Vec<_>>() })
             }
@@ -188,6 +185,21 @@ impl Schema {
                 "type": "array", "minItems": 2, "maxItems": 2, "items": { "type": "string" },
             } }),
             Kind::Sizes => json!({ "type": "array", "items": quantity(Dimension::Size) }),
+            Kind::Intervals => json!({ "type": "array", "minItems": 2, "items": quantity(Dimension::Time) }),
+            Kind::Values { .. } | Kind::Settings { .. } | Kind::Named(_) | Kind::TextOr { .. } => {
+                self.free_value(kind, complete)
+            }
+            Kind::Entry(catalog) => json!({ "$ref": format!("#/$defs/{}", definition(catalog.kind())) }),
+            Kind::WordOrTables { words, table, .. } => json!({ "anyOf": [
+                { "enum": words },
+                { "type": "array", "minItems": 1, "items": self.table(table, true) },
+            ] }),
+        }
+    }
+
+    /// A value of which the file chooses the kind or the keys.
+    fn free_value(&self, kind: &Kind, complete: bool) -> Value {
+        match *kind {
             Kind::Values { or } => {
                 let plain = json!({ "type": ["string", "number", "boolean"] });
                 let items = match or {
@@ -196,7 +208,6 @@ impl Schema {
                 };
                 json!({ "type": "array", "minItems": 1, "items": items })
             }
-            Kind::Settings { .. } => json!({ "type": "object" }),
             Kind::Named(kind) => {
                 json!({ "type": "object", "additionalProperties": self.value(kind, complete) })
             }
@@ -205,12 +216,7 @@ impl Schema {
                 let all: Vec<_> = std::iter::once(json!({ "type": "string" })).chain(tables).collect();
                 json!({ "anyOf": all })
             }
-            Kind::Intervals => json!({ "type": "array", "minItems": 2, "items": quantity(Dimension::Time) }),
-            Kind::Entry(catalog) => json!({ "$ref": format!("#/$defs/{}", definition(catalog.kind())) }),
-            Kind::WordOrTables { words, table, .. } => json!({ "anyOf": [
-                { "enum": words },
-                { "type": "array", "minItems": 1, "items": self.table(table, true) },
-            ] }),
+            _ => json!({ "type": "object" }),
         }
     }
 }

@@ -99,7 +99,8 @@ pub(crate) fn lines<T: Row>(file: &str, text: &str) -> Result<Vec<(u64, T)>, Tab
     if header.is_empty() {
         return Ok(Vec::new());
     }
-    for column in T::COLUMNS.iter().filter(|column| !header.iter().any(|known| known == **column)) {
+    let missing = |column: &&&str| !header.iter().any(|known| known == **column);
+    if let Some(column) = T::COLUMNS.iter().find(missing) {
         let foreign = header.iter().filter(|known| !T::COLUMNS.contains(known));
         let why = match suggestion(column, foreign) {
             Some(near) => format!("the header does not have it; it has \"{near}\""),

@@ -24,9 +24,6 @@ pub(super) struct Long {
 
 /// All of them, by file.
 pub(super) const LONG: &[Long] = &[Long {
-    path: "crates/reproduce/src/experiment.rs",
-    name: "check",
-    reason: "to be split: a rule per part of an experiment, one after the other",
 }];
 
 /// Whether functions in the files of `sources` (path and text) are too long, but for those in `listed`; and whether

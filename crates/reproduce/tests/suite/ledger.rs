@@ -332,7 +332,7 @@ fn the_experiment_in_the_guide_can_be_loaded() {
     let block =
         guide.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
     let text = block.split("```").next().unwrap_or_default();
-    let path = root().join("experiments/abm/incast.toml");
+    let path = root().join("experiments/abm").join("incast.toml");
     let experiment = bufferlab_reproduce::Experiment::from_text(&path, "shallow/incast", text);
     let experiment = experiment.unwrap_or_else(|error| panic!("{}", error.in_lines()));
     let runs = experiment.runs().expect("it runs a scenario");
