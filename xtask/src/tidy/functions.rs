@@ -23,8 +23,7 @@ pub(super) struct Long {
 }
 
 /// All of them, by file.
-pub(super) const LONG: &[Long] = &[Long {
-}];
+pub(super) const LONG: &[Long] = &[];
 
 /// Whether functions in the files of `sources` (path and text) are too long, but for those in `listed`; and whether
 /// all of these are.
