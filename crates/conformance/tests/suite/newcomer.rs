@@ -276,7 +276,6 @@ fn synchronise(folder: &Path, files: &Files) {
 /// The repository after all walk-throughs.
 struct Copy {
     folder: PathBuf,
-    files: Files,
 }
 
 impl Copy {
@@ -289,7 +288,7 @@ impl Copy {
         files.entry(".cargo/config.toml".to_owned()).or_default().extend(QUICK_BUILD.bytes());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
         synchronise(&folder.join("repository"), &files);
-        Self { folder, files }
+        Self { folder }
     }
 
     fn path(&self, path: &str) -> PathBuf {
