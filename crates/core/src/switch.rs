@@ -729,6 +729,8 @@ impl<P: Policy> Switch<P> {
         self.refresh(now);
         let due = self.policy.next_timeout();
         self.policy.handle_timeout(now, &self.buffer);
+        // An expulsion may be what the timer was for.
+        self.expel(now, observer);
         if let (Some(due), Some(next)) = (due, self.policy.next_timeout())
             && due <= now
             && next <= due
@@ -736,7 +738,6 @@ impl<P: Policy> Switch<P> {
             // Asked again and again, it would keep time from going on.
             self.note(|_| PolicyFailure::timer_stands(now, due, next));
         }
-        self.expel(now, observer);
         if self.hooks.contains(Hooks::PAUSE) {
             for ingress in 0..self.pausing.len() as u16 {
                 self.demand_pause(now, IngressId(ingress), observer);
