@@ -74,6 +74,20 @@ mod tests {
         }
     }
 
+    /// The sequence that Vigna's `splitmix64.c` gives for the seed 1234567, as Rosetta Code ("Pseudo-random numbers/Splitmix64") lists it.
+    #[test]
+    fn a_stream_is_the_published_sequence() {
+        let mut stream = RandomStream { state: 1_234_567 };
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(published.map(|_| stream.next_u64()), published);
+    }
+
     #[test]
     fn means_are_right() {
         let mut stream = RandomStream::new(7, "test", 0);
