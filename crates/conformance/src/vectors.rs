@@ -25,7 +25,7 @@
 //! | `policy`, `params` | Registry name; parameters that differ from the defaults. Times are texts such as `"80 us"`, sizes bytes. |
 //! | `profile` | `"paper"` (default) or `"artifact"`. |
 //! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500), `lossless` priorities (none; all packets come from port 0). |
-//! | `scheduler` | `"round-robin"` (default), `"fifo"`, `"strict-priority"`. |
+//! | `scheduler` | `"round_robin"` (default), `"fifo"`, `"strict_priority"`. |
 //! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked; or a list, by priority. |
 //! | `marker` | A marking rule of the registry: `kind`, its parameters as a scenario has them (sizes in bytes), and `priorities` that may be marked (all). |
 //! | `steps` | See below. |

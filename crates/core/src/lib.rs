@@ -81,7 +81,7 @@ pub use policy::{
     Policy, PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict, find_policy, own_policies, policies,
     register_policy, replace_policy,
 };
-pub use schedule::{Discipline, Group, ScheduleError, Scheduler};
+pub use schedule::{Discipline, DisciplineName, Group, ScheduleError, Scheduler, SchedulerName};
 pub use shared_pool::Reserves;
 pub use switch::{Admission, Counters, Observer, Packet, Switch, SwitchConfig, Transmission};
 pub use weight::Weight;

@@ -1,10 +1,47 @@
 //! Which queue of a port sends next: strict-priority groups, one discipline within each.
 
 use crate::buffer::{Buffer, End, QueueId};
+use bufferlab_params::choices;
 use std::fmt;
 
 /// At most this many queues per port: a port's queues fit one bit mask.
 pub const MAX_QUEUES_PER_PORT: usize = 32;
+
+choices! {
+    /// A schedule of all queues of a port that needs no more than its name.
+    pub enum SchedulerName {
+        Fifo = "fifo": "in order of arrival over all queues",
+        RoundRobin = "round_robin": "one packet of each queue in turn",
+        StrictPriority = "strict_priority": "queue 0 first, then queue 1, and so on",
+    }
+}
+
+impl SchedulerName {
+    /// The groups of a port with `queues` queues, highest first.
+    #[must_use]
+    pub fn groups(self, queues: u8) -> Vec<Group> {
+        let all = || (0..queues).collect();
+        match self {
+            Self::Fifo => vec![Group { queues: all(), discipline: Discipline::Fifo }],
+            Self::RoundRobin => vec![Group { queues: all(), discipline: Discipline::RoundRobin }],
+            Self::StrictPriority => {
+                (0..queues).map(|queue| Group { queues: vec![queue], discipline: Discipline::Fifo }).collect()
+            }
+        }
+    }
+}
+
+choices! {
+    /// The name of a [`Discipline`], without its shares.
+    #[derive(Default)]
+    pub enum DisciplineName {
+        #[default]
+        Fifo = "fifo": "in order of arrival over the group's queues",
+        RoundRobin = "round_robin": "one packet each",
+        WeightedRoundRobin = "weighted_round_robin": "`weights` packets each",
+        DeficitRoundRobin = "deficit_round_robin": "`quanta` bytes each",
+    }
+}
 
 /// How the queues of a group take turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,26 +118,28 @@ impl Scheduler {
     /// Round robin over `queues` queues: the papers' default.
     #[must_use]
     pub fn round_robin(queues: usize) -> Self {
-        Self::single(queues, Discipline::RoundRobin)
+        Self::named(SchedulerName::RoundRobin, queues)
     }
 
     /// Order of arrival over `queues` queues.
     #[must_use]
     pub fn fifo(queues: usize) -> Self {
-        Self::single(queues, Discipline::Fifo)
-    }
-
-    fn single(queues: usize, discipline: Discipline) -> Self {
-        let group = Group { queues: (0..queues as u8).collect(), discipline };
-        Self::new(&[group], queues).expect("one group of all queues fits")
+        Self::named(SchedulerName::Fifo, queues)
     }
 
     /// Queue 0 before queue 1 before queue 2 …
     #[must_use]
     pub fn strict_priority(queues: usize) -> Self {
-        let groups: Vec<_> =
-            (0..queues as u8).map(|q| Group { queues: vec![q], discipline: Discipline::Fifo }).collect();
-        Self::new(&groups, queues).expect("one group per queue fits")
+        Self::named(SchedulerName::StrictPriority, queues)
+    }
+
+    /// The schedule of this name over `queues` queues.
+    ///
+    /// # Panics
+    /// If `queues` is zero or above [`MAX_QUEUES_PER_PORT`].
+    #[must_use]
+    pub fn named(name: SchedulerName, queues: usize) -> Self {
+        Self::new(&name.groups(queues as u8), queues).expect("its groups name every queue once")
     }
 
     /// Strict-priority groups, highest first.

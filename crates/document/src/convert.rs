@@ -261,12 +261,11 @@ pub fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Item], Com
     }
 }
 
-/// The words of a [`Kind::Choice`] or of a registry.
+/// The words of an enumeration or of a registry.
 #[must_use]
 pub fn words_of(kind: &Kind) -> Vec<&'static str> {
     match kind {
-        Kind::Choice(words) => words.iter().map(|word| word.0).collect(),
-        Kind::Words(words) => words.iter().map(|word| word.name).collect(),
+        Kind::Words(words) | Kind::WordOrTables { words, .. } => words.iter().map(|word| word.name).collect(),
         Kind::Name(catalog) => catalog.cards(true).iter().map(|card| card.name).collect(),
         _ => Vec::new(),
     }

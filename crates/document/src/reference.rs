@@ -80,8 +80,9 @@ fn rows(text: &mut String, rows: impl ExactSizeIterator<Item = Row>) {
     let _ = writeln!(text, "| key | value | default | meaning |\n|---|---|---|---|");
     for row in rows {
         let words = match row.kind {
-            Kind::Choice(words) => meanings(words.iter().copied()),
-            Kind::Words(words) => meanings(words.iter().map(|word| (word.name, word.meaning))),
+            Kind::Words(words) | Kind::WordOrTables { words, .. } => {
+                format!(" {}", bufferlab_params::meanings(words))
+            }
             _ => String::new(),
         };
         let example = row.example.map_or_else(String::new, |example| format!(", `{example}`"));
@@ -91,15 +92,9 @@ fn rows(text: &mut String, rows: impl ExactSizeIterator<Item = Row>) {
     text.push('\n');
 }
 
-/// What each of a few words chooses, in a sentence behind another one.
-fn meanings(words: impl Iterator<Item = (&'static str, &'static str)>) -> String {
-    let words: Vec<_> = words.map(|(word, meaning)| format!("`{word}`: {meaning}")).collect();
-    format!(" {}.", words.join("; "))
-}
-
 fn kind(kind: &Kind) -> String {
     match kind {
-        Kind::Choice(_) | Kind::Words(_) => "a word".to_owned(),
+        Kind::Words(_) => "a word".to_owned(),
         Kind::Name(catalog) => {
             let kind = catalog.kind();
             format!("a name (section {}{}s)", kind[..1].to_uppercase(), &kind[1..])

@@ -156,7 +156,7 @@ impl Schema {
             }
             Kind::Number => json!({ "type": "number" }),
             Kind::Flag => json!({ "type": "boolean" }),
-            Kind::Choice(_) | Kind::Words(_) => json!({ "enum": words_of(kind) }),
+            Kind::Words(_) => json!({ "enum": words_of(kind) }),
             Kind::Name(catalog) => {
                 json!({ "enum": catalog.cards(false).iter().map(|card| card.name).collect::<Vec<_>>() })
             }
@@ -191,7 +191,7 @@ impl Schema {
             }
             Kind::Entry(catalog) => json!({ "$ref": format!("#/$defs/{}", definition(catalog.kind())) }),
             Kind::WordOrTables { words, table, .. } => json!({ "anyOf": [
-                { "enum": words },
+                { "enum": words.iter().map(|word| word.name).collect::<Vec<_>>() },
                 { "type": "array", "minItems": 1, "items": self.table(table, true) },
             ] }),
         }

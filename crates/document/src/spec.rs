@@ -110,8 +110,6 @@ pub enum Kind {
     Number,
     /// `true` or `false`.
     Flag,
-    /// One of a few words, each with its meaning, without an enumeration behind them.
-    Choice(&'static [(&'static str, &'static str)]),
     /// One of a few words: [`bufferlab_params::Choice::WORDS`] of an enumeration.
     Words(&'static [Word]),
     /// The name of a registered entry.
@@ -130,7 +128,7 @@ pub enum Kind {
     /// One of a few words, or a list of tables.
     WordOrTables {
         /// The words.
-        words: &'static [&'static str],
+        words: &'static [Word],
         /// What the tables are: "groups".
         of: &'static str,
         /// One of the tables.
@@ -247,10 +245,6 @@ impl Kind {
             Self::Ratio { min, max, open } => ratio_bounds(min, max, open),
             Self::Number => "a number".to_owned(),
             Self::Flag => "true or false".to_owned(),
-            Self::Choice(words) => {
-                let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.0)).collect();
-                format!("one of {}", words.join(", "))
-            }
             Self::Words(words) => {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.name)).collect();
                 format!("one of {}", words.join(", "))
@@ -267,7 +261,7 @@ impl Kind {
                 format!("a number of {of}, {}", words.join(" or "))
             }
             Self::WordOrTables { words, of, .. } => {
-                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.name)).collect();
                 format!("{}, or a list of {of}", words.join(", "))
             }
             Self::Table(spec) => format!("a table ({})", spec.title),

@@ -3,7 +3,7 @@
 
 pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 
-use bufferlab_core::{BuildError, Hardware, Marker, ParamValue, Profile, SwitchShape, find_marker};
+use bufferlab_core::{BuildError, Group, Hardware, Marker, ParamValue, Profile, SwitchShape, find_marker};
 use bufferlab_params::{Params, choices};
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
 use bufferlab_transport::Spacing;
@@ -54,8 +54,8 @@ pub struct SwitchSpec {
     pub policy: String,
     /// All of its parameters: those that the scenario gives, the rest from the registry under the profile. Without an empty list of profiles.
     pub policy_params: Vec<(String, ParamValue)>,
-    /// Which queue leaves next.
-    pub scheduler: SchedulerSpec,
+    /// Which queue leaves next: strict-priority groups, highest first; together they name every queue of a port exactly once.
+    pub scheduler: Vec<Group>,
     /// Congestion marking; `None`: no ECN.
     pub ecn: Option<EcnSpec>,
     /// Bytes of every frame that are *not* charged to the buffer (link-layer overhead; the public
@@ -150,41 +150,6 @@ impl Default for HardwareSpec {
     fn default() -> Self {
         Self { slices: 1, cut_through_bytes: None, switch: Hardware::IDEAL }
     }
-}
-
-/// Strict-priority groups of queues; within a group one discipline.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SchedulerSpec {
-    /// Highest first. Together they name every queue of a port exactly once.
-    pub groups: Vec<SchedulerGroup>,
-}
-
-/// Queues that share one discipline.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SchedulerGroup {
-    /// Priorities (queue numbers within a port).
-    pub queues: Vec<u8>,
-    /// How they take turns.
-    pub discipline: Discipline,
-}
-
-/// How the queues of a group take turns.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Discipline {
-    /// In order of arrival over all of the group's queues.
-    Fifo,
-    /// One packet each.
-    RoundRobin,
-    /// `weights[k]` packets for the k-th queue of the group per round.
-    WeightedRoundRobin {
-        /// Packets per round, at least 1.
-        weights: Vec<u32>,
-    },
-    /// Deficit round robin: `quanta[k]` bytes for the k-th queue of the group per round.
-    DeficitRoundRobin {
-        /// Bytes per round, at least one maximal packet to keep a decision O(1).
-        quanta: Vec<u32>,
-    },
 }
 
 /// How congestion is marked.

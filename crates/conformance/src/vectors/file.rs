@@ -5,7 +5,8 @@ use super::read::{Complaint, Head, LoadError, Written, cases, text};
 use super::values::{ecn, param_value, tags};
 use crate::device::SwitchDevice;
 use bufferlab_core::{
-    BuildError, DropReason, Ecn, ParamValue, Policy, Profile, Scheduler, SwitchConfig, Tags, find_policy,
+    BuildError, Choice, DropReason, Ecn, ParamValue, Policy, Profile, Scheduler, SchedulerName, SwitchConfig,
+    Tags, find_policy,
 };
 use bufferlab_units::{BitRate, Time};
 use serde::Deserialize;
@@ -309,11 +310,13 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
     if *ports == 0 || *queues == 0 || *queues > 32 || rates.iter().any(|rate| rate.0 == 0) {
         return Err("expected at least one port, 1 to 32 queues per port and rates above 0".to_owned());
     }
-    let scheduler = match written.scheduler.as_deref() {
-        None | Some("round-robin") => Scheduler::round_robin(*queues),
-        Some("fifo") => Scheduler::fifo(*queues),
-        Some("strict-priority") => Scheduler::strict_priority(*queues),
-        Some(other) => return Err(format!("no scheduler is called \"{other}\" here")),
+    let scheduler = match written.scheduler.as_deref().map(|name| (name, SchedulerName::from_word(name))) {
+        None => Scheduler::round_robin(*queues),
+        Some((_, Some(name))) => Scheduler::named(name, *queues),
+        Some((name, None)) => {
+            let known: Vec<_> = SchedulerName::WORDS.iter().map(|word| word.name).collect();
+            return Err(format!("no scheduler is called \"{name}\"; known: {}", known.join(", ")));
+        }
     };
     let config = SwitchConfig {
         queues_per_port: *queues,

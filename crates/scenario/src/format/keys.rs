@@ -4,7 +4,7 @@ use super::catalogs::{CONGESTION_CONTROL_CATALOG, MARKER_CATALOG, POLICY_CATALOG
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec};
 use crate::model::{Completion, MarkReport, Multipath, NicQueueing, Protocol, WindowLimit};
-use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
+use bufferlab_core::schedule::{DisciplineName, MAX_QUEUES_PER_PORT, SchedulerName};
 use bufferlab_params::{Choice, Profile};
 use bufferlab_topology::TOPOLOGIES;
 use bufferlab_transport::Spacing;
@@ -275,14 +275,9 @@ static SWITCH_KEYS: &[KeySpec] = &[
     ),
     default(
         "scheduler",
-        Kind::WordOrTables {
-            words: &["fifo", "round_robin", "strict_priority"],
-            of: "groups",
-            table: &SCHEDULER_GROUP,
-        },
+        Kind::WordOrTables { words: SchedulerName::WORDS, of: "groups", table: &SCHEDULER_GROUP },
         "\"round_robin\"",
-        "Which queue of a port sends next: `\"fifo\"` (order of arrival), `\"round_robin\"`, `\"strict_priority\"` (queue 0 \
-         first), or a list of groups, highest first.",
+        "Which queue of a port sends next: a name, or a list of groups, highest first.",
     ),
     optional(
         "ecn",
@@ -374,17 +369,7 @@ pub(crate) static SCHEDULER_GROUP: TableSpec = TableSpec {
     doc: "Queues that take turns. Groups come highest first, and together name every queue exactly once.",
     keys: &[
         required("queues", PRIORITIES, "[1, 2]", "Queues of a port, numbered from 0."),
-        default(
-            "discipline",
-            Kind::Choice(&[
-                ("fifo", "in order of arrival over the group's queues"),
-                ("round_robin", "one packet each"),
-                ("weighted_round_robin", "`weights` packets each"),
-                ("deficit_round_robin", "`quanta` bytes each"),
-            ]),
-            "\"fifo\"",
-            "How they take turns.",
-        ),
+        default("discipline", Kind::Words(DisciplineName::WORDS), "\"fifo\"", "How they take turns."),
         optional(
             "weights",
             Kind::Counts { min: 1, max: u32::MAX as u64 },

@@ -3,15 +3,14 @@
 use crate::context::{Complaint, suggestion};
 use crate::convert;
 use crate::format::SCHEDULER_GROUP;
-use crate::model::{Discipline, SchedulerGroup, SchedulerSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutValue, list, quote};
 use crate::tree::{Item, Value};
+use bufferlab_core::{Discipline, DisciplineName, Group, SchedulerName};
+use bufferlab_params::Choice;
 
-const NAMES: [&str; 3] = ["fifo", "round_robin", "strict_priority"];
-
-pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: u8) -> Option<SchedulerSpec> {
+pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: u8) -> Option<Vec<Group>> {
     let item = switch.value_of("scheduler")?;
     match &item.value {
         Value::String(name) => named(switch, name, queues_per_port),
@@ -24,32 +23,25 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: u8) -> Option<Sched
     }
 }
 
-fn named(switch: &mut Reader<'_>, name: &str, queues_per_port: u8) -> Option<SchedulerSpec> {
-    let all: Vec<u8> = (0..queues_per_port).collect();
-    let groups = match name {
-        "fifo" => vec![SchedulerGroup { queues: all, discipline: Discipline::Fifo }],
-        "round_robin" => vec![SchedulerGroup { queues: all, discipline: Discipline::RoundRobin }],
-        "strict_priority" => {
-            let alone = |queue| SchedulerGroup { queues: vec![queue], discipline: Discipline::Fifo };
-            all.into_iter().map(alone).collect()
-        }
-        _ => {
-            let known = "known: \"fifo\", \"round_robin\", \"strict_priority\", or a list of groups:\n\
-                         scheduler = [{ queues = [0] }, { queues = [1, 2], discipline = \"round_robin\" }]";
-            let help = match suggestion(name, NAMES) {
-                Some(near) => format!("did you mean \"{near}\"?\n{known}"),
-                None => known.to_owned(),
-            };
-            let complaint = Complaint::new(format!("unknown scheduler \"{name}\""), "no such scheduler");
-            switch.error("scheduler", complaint.help(help));
-            return None;
-        }
+fn named(switch: &mut Reader<'_>, name: &str, queues_per_port: u8) -> Option<Vec<Group>> {
+    let Some(known) = SchedulerName::from_word(name) else {
+        let names = || SchedulerName::WORDS.iter().map(|word| word.name);
+        let quoted: Vec<_> = names().map(quote).collect();
+        let list = "scheduler = [{ queues = [0] }, { queues = [1, 2], discipline = \"round_robin\" }]";
+        let known = format!("known: {}, or a list of groups:\n{list}", quoted.join(", "));
+        let help = match suggestion(name, names()) {
+            Some(near) => format!("did you mean \"{near}\"?\n{known}"),
+            None => known,
+        };
+        let complaint = Complaint::new(format!("unknown scheduler \"{name}\""), "no such scheduler");
+        switch.error("scheduler", complaint.help(help));
+        return None;
     };
     switch.out.set("scheduler", quote(name));
-    Some(SchedulerSpec { groups })
+    Some(known.groups(queues_per_port))
 }
 
-fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Option<SchedulerSpec> {
+fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Option<Vec<Group>> {
     let mark = switch.context.mark();
     let (mut groups, mut resolved) = (Vec::new(), Vec::new());
     let mut named = Vec::new();
@@ -62,7 +54,7 @@ fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Opti
             check_queues(&reader, &queues, &mut named, queues_per_port);
             let queues: Vec<u8> = queues.iter().map(|&queue| queue as u8).collect();
             let discipline = discipline(&mut reader, queues.len());
-            groups.push(SchedulerGroup { queues, discipline });
+            groups.push(Group { queues, discipline });
         } else {
             discipline(&mut reader, 0);
         }
@@ -86,7 +78,7 @@ fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Opti
         switch.error("scheduler", complaint.help(help));
         return None;
     }
-    Some(SchedulerSpec { groups })
+    Some(groups)
 }
 
 fn check_queues(reader: &Reader<'_>, queues: &[u64], named: &mut Vec<u64>, queues_per_port: u8) {
@@ -119,7 +111,7 @@ pub(crate) fn queue_numbers(queues_per_port: u8) -> String {
 }
 
 fn discipline(reader: &mut Reader<'_>, queues: usize) -> Discipline {
-    let word = reader.word("discipline").unwrap_or("fifo");
+    let name: DisciplineName = reader.choice("discipline").unwrap_or_default();
     let weights = reader.counts("weights");
     let quanta = reader.read("quanta", |item, wanted| {
         let sizes = convert::elements(item, wanted)?.iter();
@@ -129,37 +121,46 @@ fn discipline(reader: &mut Reader<'_>, queues: usize) -> Discipline {
         let text = list(sizes.iter().map(|&size| quote(&format_size(size))));
         Ok((sizes, text))
     });
-    let shares = [("weights", "weighted_round_robin", &weights), ("quanta", "deficit_round_robin", &quanta)];
-    for (key, belongs_to, values) in shares {
-        if word != belongs_to && reader.has(key) {
-            let complaint = Complaint::new(
-                format!("`{key}` belongs to \"{belongs_to}\", and this group is \"{word}\""),
-                "without meaning here",
-            );
-            reader.error(key, complaint.help(format!("set discipline = \"{belongs_to}\", or remove {key}")));
-        } else if word == belongs_to && !reader.has(key) {
-            let complaint = Complaint::new(format!("`{key}` is missing"), format!("\"{word}\" needs {key}"));
-            let example = reader.spec_of(key).example;
-            reader.error(
-                "discipline",
-                complaint.help(format!("add {key} = {example}, one for each of `queues`")),
-            );
-        } else if let Some(values) = values.as_ref().filter(|values| values.len() != queues && queues > 0) {
-            let complaint = Complaint::new(
-                format!("{} values for {queues} queues", values.len()),
-                "expected one for each of `queues`",
-            );
-            reader.error(key, complaint);
-        }
-    }
+    check_shares(reader, name, "weights", DisciplineName::WeightedRoundRobin, weights.as_deref(), queues);
+    check_shares(reader, name, "quanta", DisciplineName::DeficitRoundRobin, quanta.as_deref(), queues);
     let narrow = |values: Option<Vec<u64>>| -> Vec<u32> {
         let values = values.unwrap_or_default().into_iter();
         values.map(|value| u32::try_from(value).expect("the format bounds it")).collect()
     };
-    match word {
-        "round_robin" => Discipline::RoundRobin,
-        "weighted_round_robin" => Discipline::WeightedRoundRobin { weights: narrow(weights) },
-        "deficit_round_robin" => Discipline::DeficitRoundRobin { quanta: narrow(quanta) },
-        _ => Discipline::Fifo,
+    match name {
+        DisciplineName::Fifo => Discipline::Fifo,
+        DisciplineName::RoundRobin => Discipline::RoundRobin,
+        DisciplineName::WeightedRoundRobin => Discipline::WeightedRoundRobin(narrow(weights)),
+        DisciplineName::DeficitRoundRobin => Discipline::DeficitRoundRobin(narrow(quanta)),
+    }
+}
+
+/// The shares under `key` are there if the group's discipline is the one that they belong to, and only then: one for each of its queues.
+fn check_shares(
+    reader: &mut Reader<'_>,
+    name: DisciplineName,
+    key: &'static str,
+    belongs_to: DisciplineName,
+    values: Option<&[u64]>,
+    queues: usize,
+) {
+    let (word, of) = (name.word(), belongs_to.word());
+    if name != belongs_to && reader.has(key) {
+        let complaint = Complaint::new(
+            format!("`{key}` belongs to \"{of}\", and this group is \"{word}\""),
+            "without meaning here",
+        );
+        reader.error(key, complaint.help(format!("set discipline = \"{of}\", or remove {key}")));
+    } else if name == belongs_to && !reader.has(key) {
+        let complaint = Complaint::new(format!("`{key}` is missing"), format!("\"{word}\" needs {key}"));
+        let example = reader.spec_of(key).example;
+        reader
+            .error("discipline", complaint.help(format!("add {key} = {example}, one for each of `queues`")));
+    } else if let Some(values) = values.filter(|values| values.len() != queues && queues > 0) {
+        let complaint = Complaint::new(
+            format!("{} values for {queues} queues", values.len()),
+            "expected one for each of `queues`",
+        );
+        reader.error(key, complaint);
     }
 }

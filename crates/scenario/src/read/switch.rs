@@ -14,13 +14,13 @@ use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
 use crate::format::{MERGING, SWITCH};
-use crate::model::{PfcSpec, SchedulerSpec, SwitchSpec};
+use crate::model::{PfcSpec, SwitchSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
 use bufferlab_core::policy::REGISTRY;
-use bufferlab_core::{Hooks, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape};
+use bufferlab_core::{Hooks, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape, schedule};
 use bufferlab_units::BitRate;
 
 /// Switches with the same configuration.
@@ -32,7 +32,7 @@ pub(crate) struct Group {
     buffer_place: (String, Origin),
     pub(crate) queues_per_port: u8,
     policy: Option<Chosen<PolicyInfo>>,
-    scheduler: Option<SchedulerSpec>,
+    scheduler: Option<Vec<schedule::Group>>,
     ecn: Option<MarkerChoice>,
     uncharged: Option<(u32, Origin)>,
     hardware: Option<HardwareChoice>,

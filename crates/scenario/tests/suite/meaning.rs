@@ -3,9 +3,7 @@
 use crate::common::shipped_with;
 use bufferlab_core::mark::{BufferAware, Moment, Scope, Step, Watch};
 use bufferlab_core::{BuildError, Marking, ParamValue, SwitchConfig, Weight};
-use bufferlab_scenario::{
-    Discipline, EcnSpec, InitialWindow, LoadReference, Multipath, Node, Scenario, load, load_text,
-};
+use bufferlab_scenario::{EcnSpec, InitialWindow, LoadReference, Multipath, Node, Scenario, load, load_text};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{Entry, FlowSource, FlowSpec, Pattern, RunFacts, SizeDistribution, Traffic};
 use std::path::Path;
@@ -195,7 +193,7 @@ fn defaults_depend_on_the_network_where_the_reference_says_so() {
     let params = &pair.workloads[0].params;
     let (pattern, load_of) = (params.choice::<Pattern>("pattern"), params.choice("load_of"));
     assert_eq!((pattern, load_of), (Pattern::OtherRack, LoadReference::LeafUplinks));
-    assert_eq!(pair.switches[0].scheduler.groups[0].discipline, Discipline::RoundRobin);
+    assert_eq!(pair.switches[0].scheduler[0].discipline, bufferlab_core::Discipline::RoundRobin);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::SimError;
 use crate::ids::{Id, LinkId, SwitchId, Table};
 use crate::switch::{PortLinks, Slice, SwitchNode};
-use bufferlab_core::{Group, Scheduler, SwitchConfig};
-use bufferlab_scenario::{Discipline, Scenario, SwitchSpec};
+use bufferlab_core::{Scheduler, SwitchConfig};
+use bufferlab_scenario::Scenario;
 use bufferlab_units::mix;
 
 /// All switches of a scenario; `first_links`: the link of each one's port 0.
@@ -31,7 +31,7 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
             port_rates: rates.to_vec(),
             queues_per_port,
             max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
-            scheduler: build_scheduler(spec)
+            scheduler: Scheduler::new(&spec.scheduler, queues_per_port)
                 .map_err(|source| SimError::Scheduler { switch: name(), source })?,
             marker: None,
             profile: scenario.profile,
@@ -69,24 +69,4 @@ fn number_of(index: usize) -> u16 {
 /// The first slice draws like the only one of a switch.
 fn mix_slice(number: usize) -> u64 {
     if number == 0 { 0 } else { mix(number as u64) }
-}
-
-fn build_scheduler(spec: &SwitchSpec) -> Result<Scheduler, bufferlab_core::ScheduleError> {
-    let discipline = |discipline: &Discipline| match discipline {
-        Discipline::Fifo => bufferlab_core::Discipline::Fifo,
-        Discipline::RoundRobin => bufferlab_core::Discipline::RoundRobin,
-        Discipline::WeightedRoundRobin { weights } => {
-            bufferlab_core::Discipline::WeightedRoundRobin(weights.clone())
-        }
-        Discipline::DeficitRoundRobin { quanta } => {
-            bufferlab_core::Discipline::DeficitRoundRobin(quanta.clone())
-        }
-    };
-    let groups: Vec<_> = spec
-        .scheduler
-        .groups
-        .iter()
-        .map(|group| Group { queues: group.queues.clone(), discipline: discipline(&group.discipline) })
-        .collect();
-    Scheduler::new(&groups, usize::from(spec.queues_per_port))
 }

@@ -2,7 +2,7 @@
 //! checked after every event. And every comparison that an explanation of a loss prints is evaluated.
 
 use crate::support::{Lab, Rows};
-use bufferlab_core::{POLICIES, PolicyInfo};
+use bufferlab_core::{Choice, POLICIES, PolicyInfo, SchedulerName};
 use bufferlab_metrics::{Explanation, RunSink};
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::{ExplainRequest, Simulation};
@@ -18,7 +18,6 @@ const HARDWARE: [&str; 8] = [
     "threshold_refresh = \"2 us\"",
     "cell = \"208 B\"\nslices = 3\nqueue_reserve = \"2 KB\"\nthreshold_refresh = \"1 us\"\nquantised_alpha = true",
 ];
-const SCHEDULERS: [&str; 3] = ["fifo", "round_robin", "strict_priority"];
 /// Losses of each run that are explained.
 const EXPLAINED: u64 = 400;
 
@@ -111,7 +110,7 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
                 .into_iter()
                 .filter(|lossless| !lossless || pausing && !hardware.contains("slices"));
             for lossless in lossless {
-                let scheduler = SCHEDULERS[number % SCHEDULERS.len()];
+                let scheduler = SchedulerName::ALL[number % SchedulerName::ALL.len()].word();
                 let scenario = scenario(info, hardware, scheduler, lossless);
                 let mut simulation = Simulation::new(&scenario)
                     .unwrap_or_else(|error| panic!("{} with {hardware}: {error}", info.name));
