@@ -83,7 +83,7 @@ struct IngressAccount {
 }
 
 /// Number of [`Account`]s.
-const ACCOUNTS: usize = 4;
+pub(crate) const ACCOUNTS: usize = 4;
 
 /// The shared memory of one switch: its content and its ledger.
 #[derive(Clone, Debug)]
@@ -194,8 +194,11 @@ impl Buffer {
         self.pool.as_ref().map_or(self.ports[port as usize].bytes, |pool| pool.of_port(port))
     }
 
-    /// Bytes of the shared pool in use, as they are.
-    pub(crate) fn pool_occupancy(&self) -> u64 {
+    /// Bytes of the shared pool in use, as they are: what borders between parts of the memory are drawn by, which a
+    /// chip never sees late.
+    #[inline]
+    #[must_use]
+    pub fn pool_occupancy(&self) -> u64 {
         self.pool.as_ref().map_or(self.occupancy, |pool| pool.occupancy)
     }
 
@@ -226,7 +229,7 @@ impl Buffer {
             pool.beyond_queues = self.ports.iter().map(|port| port.bytes).collect();
             pool
         });
-        pool.refresh();
+        pool.refresh(self.used);
     }
 
     /// Bytes charged to `account`.
@@ -234,6 +237,14 @@ impl Buffer {
     #[must_use]
     pub fn used(&self, account: Account) -> u64 {
         self.used[account as usize]
+    }
+
+    /// Bytes charged to `account` as policies see them: of the same moment as [`Self::shared_occupancy`].
+    #[inline]
+    #[must_use]
+    pub fn shared_used(&self, account: Account) -> u64 {
+        let shown = self.pool.as_ref().and_then(|pool| pool.shown);
+        shown.map_or(self.used[account as usize], |shown| shown.used[account as usize])
     }
 
     /// Bytes of an egress queue.

@@ -3,6 +3,8 @@
 //! A queue uses its own reserve first, then its port's, then the pool, and gives back in the opposite order. So what a
 //! queue or port holds of the pool follows from its length alone, and no packet needs to know where its bytes are.
 
+use crate::buffer::ACCOUNTS;
+
 /// Bytes set aside, the same for every queue and for every port of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reserves {
@@ -20,14 +22,23 @@ impl Reserves {
     }
 }
 
+/// The ledger at one instant, which policies see until the next one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// Of the pool (bytes).
+    pub(crate) occupancy: u64,
+    /// Bytes by [`crate::Account`].
+    pub(crate) used: [u64; ACCOUNTS],
+}
+
 /// The pool's accounts.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedPool {
     pub(crate) reserves: Reserves,
     pub(crate) capacity: u64,
     pub(crate) occupancy: u64,
-    /// The occupancy as policies see it; `None`: as it is.
-    pub(crate) shown: Option<u64>,
+    /// What policies see of the ledger; `None`: as it is.
+    pub(crate) shown: Option<Shown>,
     /// By port: what its queues hold beyond their own reserves (bytes).
     pub(crate) beyond_queues: Vec<u64>,
 }
@@ -40,7 +51,7 @@ impl SharedPool {
 
     /// What policies see of the occupancy.
     pub(crate) fn shown_occupancy(&self) -> u64 {
-        self.shown.unwrap_or(self.occupancy)
+        self.shown.map_or(self.occupancy, |shown| shown.occupancy)
     }
 
     /// Of a port: bytes beyond all reserves.
@@ -64,8 +75,8 @@ impl SharedPool {
         self.occupancy = self.occupancy + self.of_port(port) - of_port_before;
     }
 
-    /// From now on policies see the occupancy of this moment, until the next call.
-    pub(crate) fn refresh(&mut self) {
-        self.shown = Some(self.occupancy);
+    /// From now on policies see the occupancy of this moment and what accounts hold now, until the next call.
+    pub(crate) fn refresh(&mut self, used: [u64; ACCOUNTS]) {
+        self.shown = Some(Shown { occupancy: self.occupancy, used });
     }
 }

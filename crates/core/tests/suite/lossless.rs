@@ -543,3 +543,52 @@ fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others()
         assert_eq!(refused.expect_err("three ports").param, "headroom");
     }
 }
+
+/// A switch of two ports whose thresholds see the pool as it was up to 50 us ago: a lossy queue first takes what the pool has at one instant, then the
+/// lossless queue is sent `packets` more than the pool takes. What happened to the last ones.
+fn behind_a_stale_pool(policy: &str, packets: u32) -> Vec<Admission> {
+    let pool = 20 * MTU;
+    let config = SwitchConfig {
+        max_packet: MTU,
+        lossless: 0b10,
+        hardware: Hardware { threshold_refresh: Some(Time::from_us(50)), ..Hardware::IDEAL },
+        ..SwitchConfig::new(pool + 2 * HEADROOM, vec![BitRate::gbps(10); 2]).with_queues(2)
+    };
+    let mut params = vec![
+        ("headroom".to_owned(), ParamValue::Bytes(HEADROOM)),
+        ("alpha".to_owned(), ParamValue::RatioPerPriority(vec![1_000.0].into())),
+    ];
+    if policy != "reverie" {
+        params.push(("lossy_pool".to_owned(), ParamValue::Ratio(1.0)));
+    }
+    let mut switch = config.build(policy, &params).expect("it fits");
+    let packet = |id, priority| Packet {
+        id,
+        size: MTU as u32,
+        flow: id,
+        ingress_port: 0,
+        egress_port: 1,
+        priority,
+        tags: Tags::NONE,
+        ecn: Ecn::NotCapable,
+    };
+    for id in 0..40 {
+        let _ = switch.handle_arrival(Time::ZERO, &packet(id, 0), &mut ());
+    }
+    assert_eq!(
+        switch.buffer().occupancy(),
+        pool,
+        "{policy}: lossy packets fill the pool and nothing beyond it"
+    );
+    (0..packets).map(|id| switch.handle_arrival(Time::ZERO, &packet(100 + id, 1), &mut ())).collect()
+}
+
+#[test]
+fn lossy_packets_never_take_headroom_however_old_the_numbers_are_that_thresholds_see() {
+    for policy in ["sonic-dt", "sonic-abm", "reverie"] {
+        let fates = behind_a_stale_pool(policy, 5);
+        let stored = fates.iter().filter(|fate| matches!(fate, Admission::Stored { .. })).count();
+        assert_eq!(stored as u64, HEADROOM / MTU, "{policy}: {fates:?}");
+        assert_eq!(fates[4], Admission::Dropped(DropReason::HeadroomFull), "{policy}");
+    }
+}

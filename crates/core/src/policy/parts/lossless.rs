@@ -225,8 +225,16 @@ pub(crate) fn outside_headroom(ingress: IngressId, buffer: &Buffer) -> u64 {
     buffer.ingress_bytes(ingress) - buffer.ingress_headroom_bytes(ingress)
 }
 
-/// Bytes that all packets outside headroom hold of the shared pool.
+/// Bytes that all packets outside headroom hold of the shared pool, as thresholds see them: of the last refresh, where
+/// those grow stale.
 #[inline]
 pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
-    buffer.shared_occupancy().saturating_sub(buffer.used(Account::Headroom))
+    buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
+}
+
+/// The same as it is. The border between pool and headroom is drawn by this: with an old number, packets of the pool
+/// would take memory that is set aside for what comes after a pause.
+#[inline]
+pub(crate) fn pool_held(buffer: &Buffer) -> u64 {
+    buffer.pool_occupancy().saturating_sub(buffer.used(Account::Headroom))
 }

@@ -241,10 +241,17 @@ impl Pools {
         bytes.saturating_sub(self.egress_reserved[usize::from(queue.0)])
     }
 
-    /// b_in − q_in.
+    /// b_in − q_in, of which thresholds are a part.
     #[inline]
     pub(crate) fn ingress_free(&self, buffer: &Buffer) -> u64 {
         let used = lossless::pool_occupancy(buffer).saturating_sub(self.reserved_bytes);
+        self.ingress.saturating_sub(used)
+    }
+
+    /// What the ingress pool has room for: never an old number, because headroom begins where it ends.
+    #[inline]
+    fn ingress_room(&self, buffer: &Buffer) -> u64 {
+        let used = lossless::pool_held(buffer).saturating_sub(self.reserved_bytes);
         self.ingress.saturating_sub(used)
     }
 
@@ -274,7 +281,7 @@ impl Pools {
             None => (buffer.shared_queue_bytes(arrival.queue) + size).saturating_sub(reserve),
             Some(mixed) => (mixed.lossy[queue] + size).saturating_sub(reserve),
         };
-        if size.min(at_ingress) > free
+        if size.min(at_ingress) > self.ingress_room(buffer)
             || size.min(at_egress) > self.lossy_free()
             || !buffer.fits(arrival.size)
         {
@@ -321,15 +328,15 @@ impl Pools {
         let (in_egress, with_egress) = beyond(lossy_bytes, self.egress_reserved[queue]);
         let pool =
             |place, limit: u64, free: u64, needed| Bound { place, held: limit - free, size: needed, limit };
-        let (ingress_free, lossy_free) = (self.ingress_free(buffer), self.lossy_free());
+        let (ingress_room, lossy_free) = (self.ingress_room(buffer), self.lossy_free());
         let bounds = match reason {
             DropReason::BufferFull => [
-                pool(BoundPlace::IngressPool, self.ingress, ingress_free, size.min(with_ingress)),
+                pool(BoundPlace::IngressPool, self.ingress, ingress_room, size.min(with_ingress)),
                 pool(BoundPlace::LossyPool, self.lossy, lossy_free, size.min(with_egress)),
                 Bound::buffer(arrival, buffer),
             ],
             DropReason::OverIngressLimit => {
-                let limit = self.lossy_ingress[ingress].of(ingress_free);
+                let limit = self.lossy_ingress[ingress].of(self.ingress_free(buffer));
                 let place = BoundPlace::Ingress(arrival.ingress);
                 [Bound { place, held: in_ingress, size: with_ingress - in_ingress, limit }; 3]
             }
@@ -353,14 +360,11 @@ impl Pools {
         }
         let length = lossless::outside_headroom(arrival.ingress, buffer) + size;
         let beyond = length.saturating_sub(self.reserved[usize::from(arrival.ingress.0)]);
+        let room = size.min(beyond) <= self.ingress_room(buffer) && buffer.fits(arrival.size);
         if let Some(dynamic) = &mut self.dynamic {
-            let needed = size.min(beyond);
-            let used = lossless::pool_occupancy(buffer).saturating_sub(self.reserved_bytes);
-            let room = needed <= self.ingress.saturating_sub(used) && buffer.fits(arrival.size);
             return dynamic.admit(arrival, beyond, limit, room, buffer);
         }
-        let within = beyond == 0 || beyond <= limit && size.min(beyond) <= self.ingress_free(buffer);
-        self.lossless.admit(arrival, within && buffer.fits(arrival.size), buffer)
+        self.lossless.admit(arrival, beyond <= limit && room, buffer)
     }
 
     /// What the sender behind `ingress` must do, whose queue may hold `limit` bytes of the pool.
@@ -377,7 +381,7 @@ impl Pools {
 
     /// The largest length that the pools allow a lossy queue, whatever its threshold.
     pub(crate) fn lossy_limit(&self, queue: QueueId, limit: u64, buffer: &Buffer) -> u64 {
-        let room = self.ingress_free(buffer).min(self.lossy_free());
+        let room = self.ingress_room(buffer).min(self.lossy_free());
         let reserve = self.egress_reserved[usize::from(queue.0)];
         limit.min(self.lossy_length(queue, buffer) + room).saturating_add(reserve)
     }

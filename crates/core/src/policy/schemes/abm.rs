@@ -138,7 +138,15 @@ impl Abm {
     /// What the shared pool has left.
     #[inline]
     fn remaining(&self, buffer: &Buffer) -> u64 {
-        self.pool.saturating_sub(buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved)))
+        let used = buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Reserved));
+        self.pool.saturating_sub(used)
+    }
+
+    /// Whether `size` bytes fit into the pool as it is: what it sets aside is never judged by old numbers.
+    #[inline]
+    fn has_room(&self, size: u64, buffer: &Buffer) -> bool {
+        let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
+        held + size <= self.pool
     }
 }
 
@@ -157,7 +165,7 @@ impl Policy for Abm {
             return Verdict::Admit(Account::Reserved);
         }
         let remaining = self.remaining(buffer);
-        if size > remaining {
+        if !self.has_room(size, buffer) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let weight = self.tracker.weight(arrival.queue, arrival.tags.contains(Tags::UNSCHEDULED));
@@ -197,7 +205,7 @@ impl Policy for Abm {
         let usual =
             Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
         usual.or_else(|| {
-            let held = buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved));
+            let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
             Bound { place: BoundPlace::SharedPool, held, size: arrival.size.into(), limit: self.pool }
                 .if_binding()
         })

@@ -300,7 +300,15 @@ impl IntelligentBuffer {
 
     #[inline]
     fn remaining(&self, buffer: &Buffer) -> u64 {
-        self.pool.saturating_sub(buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved)))
+        let used = buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Reserved));
+        self.pool.saturating_sub(used)
+    }
+
+    /// Whether `size` bytes fit into the pool as it is: what it sets aside is never judged by old numbers.
+    #[inline]
+    fn has_room(&self, size: u64, buffer: &Buffer) -> bool {
+        let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
+        held + size <= self.pool
     }
 
     #[inline]
@@ -370,7 +378,7 @@ impl Policy for IntelligentBuffer {
         let size = u64::from(arrival.size);
         let within_threshold =
             buffer.shared_queue_bytes(arrival.queue) + size <= self.limit(arrival.priority, buffer);
-        if !within_threshold || size > self.remaining(buffer) {
+        if !within_threshold || !self.has_room(size, buffer) {
             if mouse && buffer.used(Account::Reserved) + size <= self.headroom {
                 return Verdict::Admit(Account::Reserved);
             }
@@ -421,7 +429,7 @@ impl Policy for IntelligentBuffer {
             Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
         usual.or_else(|| {
             let is_full = reason == DropReason::BufferFull;
-            let held = buffer.shared_occupancy().saturating_sub(buffer.used(Account::Reserved));
+            let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
             let pool =
                 Bound { place: BoundPlace::SharedPool, held, size: arrival.size.into(), limit: self.pool };
             pool.if_binding().filter(|_| is_full)

@@ -262,7 +262,7 @@ impl Policy for Reverie {
         let is_lossless = self.lossless.is_lossless(arrival.ingress);
         let limit = self.limit_of(arrival.priority, is_lossless, arrival.tags, buffer);
         let within = self.is_within(place, size, limit);
-        let fits = lossless::pool_occupancy(buffer) + size <= self.pool && buffer.fits(arrival.size);
+        let fits = lossless::pool_held(buffer) + size <= self.pool && buffer.fits(arrival.size);
         if is_lossless {
             self.lossless.admit(arrival, within && fits, buffer)
         } else if !fits {
@@ -316,7 +316,7 @@ impl Policy for Reverie {
         let size = u64::from(arrival.size);
         match reason {
             DropReason::BufferFull => {
-                let held = lossless::pool_occupancy(buffer);
+                let held = lossless::pool_held(buffer);
                 let pool = Bound { place: BoundPlace::IngressPool, held, size, limit: self.pool };
                 pool.if_binding().or_else(|| Bound::buffer(arrival, buffer).if_binding())
             }
