@@ -1,5 +1,5 @@
-//! Time, sizes and rates: the three quantities that every other crate speaks in; and named random
-//! streams, on which the promise of determinism rests.
+//! Time, sizes and rates: the three quantities that every other crate speaks in; named random
+//! streams, on which the promise of determinism rests; and what a cable still delivers after a pause ([`headroom`]).
 //!
 //! * [`Time`] is an instant or a span, an integer number of **picoseconds**;
 //! * sizes are bytes in `u64` (plain: a byte count needs no conversion, so it needs no type);
@@ -9,6 +9,7 @@
 //! of picoseconds there) and rounded *up* to the next picosecond elsewhere, so that a link never
 //! carries more than its rate.
 
+pub mod headroom;
 pub mod quantity;
 mod random;
 mod rate;

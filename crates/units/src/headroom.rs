@@ -1,0 +1,239 @@
+//! How much still arrives over a cable after its receiver has decided to pause the sender: the headroom of a lossless
+//! ingress queue, and how long a pause must last to outlive its refresh.
+//!
+//! The receiver stores the packet that makes it pause. Its frame waits for the packet that the port is sending and for
+//! the frames of other priorities, crosses the cable and is obeyed after the reaction time; until then the sender starts
+//! packets, and what it has started last it finishes. All of it arrives one cable later. Between the packet that
+//! triggers and the one that is started last, the sender cannot put more on the wire than its rate allows; what each
+//! packet occupies is rounded up to whole cells by itself, so small packets may need more memory than wire.
+
+use crate::{BitRate, Time};
+
+/// A pause or resume frame (bytes on the wire).
+pub const PAUSE_FRAME_BYTES: u32 = 64;
+/// A quantum of 512 bit times (bytes).
+pub const QUANTUM_BYTES: u64 = 64;
+
+/// What packets a queue gets, and what memory they occupy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketMemory {
+    /// The smallest packet on the wire (bytes), at least 1.
+    pub smallest: u32,
+    /// The largest (bytes), at least `smallest`.
+    pub largest: u32,
+    /// Bytes of each that are not stored.
+    pub uncharged: u32,
+    /// Bytes of a cell; 0 or 1: memory is counted in bytes.
+    pub cell: u32,
+}
+
+impl PacketMemory {
+    /// What a packet of so many bytes on the wire occupies (bytes).
+    #[must_use]
+    pub const fn occupied(&self, wire: u32) -> u64 {
+        let (stored, cell) = (wire.saturating_sub(self.uncharged) as u64, self.cell as u64);
+        if cell <= 1 { stored } else { stored.div_ceil(cell) * cell }
+    }
+
+    /// The packet that occupies most per byte on the wire (bytes): the smallest one, the first one that begins another
+    /// cell, the last such, or the largest.
+    #[must_use]
+    pub fn worst(&self) -> u32 {
+        let (smallest, largest) = (self.smallest.max(1), self.largest.max(self.smallest).max(1));
+        let cell = self.cell.max(1);
+        let begins_cell = |below: u32| below / cell * cell + 1 + self.uncharged;
+        let first = begins_cell(smallest.saturating_sub(self.uncharged + 1).next_multiple_of(cell));
+        let last = begins_cell(largest.saturating_sub(self.uncharged + 1));
+        let mut worst = smallest;
+        for size in [first, last, largest] {
+            let is_a_size = (smallest..=largest).contains(&size);
+            let (new, old) = (self.occupied(size) * u64::from(worst), self.occupied(worst) * u64::from(size));
+            if is_a_size && new > old {
+                worst = size;
+            }
+        }
+        worst
+    }
+
+    /// Most memory that packets take whose bytes on the wire are at most `wire` together (bytes).
+    #[must_use]
+    pub fn most_occupied(&self, wire: u64) -> u64 {
+        let worst = self.worst();
+        let occupied = u128::from(wire) * u128::from(self.occupied(worst));
+        u64::try_from(occupied / u128::from(worst)).unwrap_or(u64::MAX)
+    }
+}
+
+/// A cable whose receiver may pause one priority of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PausedCable {
+    /// Rate at which packets arrive.
+    pub arrivals: BitRate,
+    /// Rate at which the receiver sends frames back.
+    pub frames: BitRate,
+    /// Propagation, one way.
+    pub delay: Time,
+    /// From a frame's arrival to the moment at which its receiver starts no more packets.
+    pub reaction: Time,
+    /// Packets of the priority.
+    pub packets: PacketMemory,
+    /// The largest packet that may be on its way back when a frame is due (bytes on the wire); 0: the way is free.
+    pub largest_back: u32,
+    /// Lossless priorities of the cable, each with frames of its own; at least 1.
+    pub priorities: u32,
+}
+
+/// A part of the headroom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadroomTerm {
+    /// What it is for, in words.
+    pub name: &'static str,
+    /// How it is computed: C rate of arrivals, F of frames, m largest packet, b largest packet back, N priorities.
+    pub formula: &'static str,
+    /// Bytes of memory.
+    pub bytes: u64,
+}
+
+/// The headroom of one ingress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headroom {
+    /// Its parts, whose sum it is.
+    pub terms: [HeadroomTerm; 7],
+    /// The smallest number of quanta with which a pause outlives its refresh, which waits as the first frame may.
+    pub least_quanta: u64,
+}
+
+impl Headroom {
+    /// What is needed (bytes).
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.terms.iter().map(|term| term.bytes).fold(0, u64::saturating_add)
+    }
+}
+
+impl PausedCable {
+    /// What arrives after a pause was decided, at most, in memory: with so much nothing is lost, whatever comes.
+    ///
+    /// Links that fail are left out: when one is up again, its sender does not know of a pause for one more round trip.
+    ///
+    /// # Panics
+    /// If a rate is zero.
+    #[must_use]
+    pub fn headroom(&self) -> Headroom {
+        let largest = self.packets.occupied(self.packets.largest);
+        let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
+        let waits = self.frames.serialization(u64::from(self.largest_back));
+        let others = Time(frame.0 * u64::from(self.priorities.saturating_sub(1)));
+        // Bytes on the wire by the end of each span: their differences sum up without a rounding of their own.
+        let mut end = Time::ZERO;
+        let mut in_span = |span: Time| {
+            let before = self.arrivals.bytes_in(end);
+            end += span;
+            self.arrivals.bytes_in(end) - before
+        };
+        let wire = [waits, frame + others, Time(2 * self.delay.0), self.reaction].map(&mut in_span);
+        let on_wire: u64 = wire.iter().sum();
+        let rounded = self.packets.most_occupied(on_wire);
+        // Where less is stored than sent, the surplus is nobody's: it is taken off the longest part.
+        let mut wire = wire;
+        let mut surplus = on_wire.saturating_sub(rounded);
+        for part in wire.iter_mut().rev() {
+            let taken = surplus.min(*part);
+            (*part, surplus) = (*part - taken, surplus - taken);
+        }
+        let term = |name, formula, bytes| HeadroomTerm { name, formula, bytes };
+        let refresh_waits = waits + others;
+        let least = u128::from(refresh_waits.0) * 2 * u128::from(self.arrivals.0);
+        Headroom {
+            terms: [
+                term("the packet that asks for the pause", "m", largest),
+                term("a packet before the frame", "b C / F", wire[0]),
+                term("frames of all lossless priorities", "64 B N C / F", wire[1]),
+                term("the cable both ways", "2 delay C / 8", wire[2]),
+                term("the reaction time", "reaction C / 8", wire[3]),
+                term("cells of small packets", "rounding up", rounded.saturating_sub(on_wire)),
+                term("the packet that cannot be stopped", "m", largest),
+            ],
+            least_quanta: u64::try_from(least.div_ceil(8_000_000_000_000 * u128::from(QUANTUM_BYTES)))
+                .unwrap_or(u64::MAX)
+                .max(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 Gb/s both ways, 1 us, packets of 1,500 B in bytes.
+    const CABLE: PausedCable = PausedCable {
+        arrivals: BitRate::gbps(10),
+        frames: BitRate::gbps(10),
+        delay: Time::from_us(1),
+        reaction: Time::ZERO,
+        packets: PacketMemory { smallest: 1_500, largest: 1_500, uncharged: 0, cell: 1 },
+        largest_back: 1_500,
+        priorities: 1,
+    };
+
+    fn bytes(cable: PausedCable) -> u64 {
+        cable.headroom().bytes()
+    }
+
+    #[test]
+    fn headroom_is_three_packets_a_frame_and_the_way_there_and_back() {
+        assert_eq!(bytes(CABLE), 3 * 1_500 + 64 + 2_500);
+        assert_eq!(bytes(PausedCable { largest_back: 0, ..CABLE }), 2 * 1_500 + 64 + 2_500);
+        let slow = PausedCable { reaction: Time::from_us(3), priorities: 3, ..CABLE };
+        assert_eq!(bytes(slow), 3 * 1_500 + 3 * 64 + 2_500 + 3_750);
+    }
+
+    #[test]
+    fn what_waits_for_a_slow_way_back_counts_in_the_time_of_the_fast_way_here() {
+        let uneven = PausedCable { arrivals: BitRate::gbps(100), ..CABLE };
+        assert_eq!(bytes(uneven), 2 * 1_500 + 10 * (1_500 + 64) + 25_000);
+    }
+
+    #[test]
+    fn every_packet_rounds_up_to_cells_by_itself() {
+        let mixed = PacketMemory { smallest: 64, largest: 1_500, uncharged: 0, cell: 144 };
+        assert_eq!(mixed.worst(), 64);
+        let uniform = PacketMemory { smallest: 145, ..mixed };
+        assert_eq!((uniform.worst(), uniform.occupied(145)), (145, 288));
+        let between = PacketMemory { smallest: 100, ..mixed };
+        assert_eq!(between.worst(), 145);
+        let cable = PausedCable { packets: mixed, ..CABLE };
+        assert_eq!(bytes(cable), 2 * 1_584 + (1_500 + 64 + 2_500) * 144 / 64);
+    }
+
+    #[test]
+    fn no_size_occupies_more_per_byte_than_the_worst_one() {
+        for (cell, uncharged) in [(1, 0), (1, 14), (80, 0), (144, 14), (208, 54), (256, 300)] {
+            for smallest in [1, 14, 55, 64, 144, 145, 208, 400, 1_500] {
+                let packets = PacketMemory { smallest, largest: 1_500, uncharged, cell };
+                let worst = packets.worst();
+                for size in smallest..=1_500 {
+                    let (one, other) = (
+                        packets.occupied(size) * u64::from(worst),
+                        packets.occupied(worst) * u64::from(size),
+                    );
+                    assert!(one <= other, "{packets:?}: {size} is worse than {worst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_charged_needs_no_headroom() {
+        let packets = PacketMemory { smallest: 1_500, uncharged: 54, ..CABLE.packets };
+        assert_eq!(bytes(PausedCable { packets, ..CABLE }), 2 * 1_446 + (1_500 + 64 + 2_500) * 1_446 / 1_500);
+    }
+
+    #[test]
+    fn a_pause_outlives_a_refresh_that_waits_behind_a_packet() {
+        // Half of the pause must be as long as 1,500 B on the way back: 46.9 quanta of 64 B in all.
+        assert_eq!(CABLE.headroom().least_quanta, 47);
+        assert_eq!(PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.headroom().least_quanta, 469);
+        assert_eq!(PausedCable { largest_back: 0, ..CABLE }.headroom().least_quanta, 1);
+    }
+}
