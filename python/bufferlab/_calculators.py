@@ -321,6 +321,7 @@ def headroom(
     rate: Quantity = "100 Gb/s",
     cable: float = 40.0,
     mtu: Quantity = "9.1 KB",
+    reaction: Quantity = "0 s",
     cell: Quantity = "144 B",
     lossless_mtu: Quantity = "1024 B",
     small_packets: float = 50.0,
@@ -346,12 +347,14 @@ def headroom(
         Length of the cable in metres.
     mtu
         Largest frame of the port (bytes).
+    reaction
+        bufferlab: from a pause's arrival to the moment at which the sender starts no more packets (`switch.pfc.reaction`) (seconds).
     cell
         Cell of the buffer (bytes).
     lossless_mtu
         SONiC: largest frame of lossless traffic (bytes).
     small_packets
-        SONiC: share of packets of 64 B in lossless traffic, in percent.
+        SONiC: share of packets of 64 B in lossless traffic, in percent; below 100 xoff is an average, no bound.
     pipeline_latency
         SONiC: latency of the pipeline in KiB, from the switch's ASIC table: the default is an example.
     mac_phy_delay
@@ -376,7 +379,7 @@ def headroom(
     >>> from bufferlab import theory
     >>> answer = theory.headroom()
     >>> print(answer.answers[0].name, "=", answer.answers[0].text)
-    IEEE 802.1Qbb = 79.22 KB
+    IEEE, with the trigger = 88.32 KB
     """
     return calculate(
         "headroom",
@@ -384,6 +387,7 @@ def headroom(
             "rate": rate,
             "cable": cable,
             "mtu": mtu,
+            "reaction": reaction,
             "cell": cell,
             "lossless_mtu": lossless_mtu,
             "small_packets": small_packets,

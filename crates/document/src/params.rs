@@ -9,7 +9,8 @@ use crate::resolved::{OutTable, OutValue, float, list, quote};
 use crate::spec::{Kind, Wanted};
 use crate::tree::{Item, Origin, Table, Value};
 use bufferlab_params::{
-    Fault, Faults, FileContent, ParamInfo, ParamKind, ParamValue, Params, Place, Profile, TableInfo, Word,
+    AUTO, Fault, Faults, FileContent, ParamInfo, ParamKind, ParamValue, Params, Place, Profile, TableInfo,
+    Word,
 };
 use bufferlab_units::{BitRate, Time};
 use std::path::Path;
@@ -339,6 +340,7 @@ fn plain_value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint
                 Value::Array(list) => {
                     ParamValue::BytesPerPort(list.iter().map(size).collect::<Result<Vec<_>, _>>()?.into())
                 }
+                Value::String(word) if word == AUTO => ParamValue::word(AUTO),
                 _ => ParamValue::Bytes(size(item)?),
             }
         }

@@ -3,7 +3,7 @@
 use crate::convert::words_of;
 use crate::quantity::Dimension;
 use crate::spec::{KeySpec, Kind, Presence, TableSpec};
-use bufferlab_params::{Card, ParamInfo, ParamValue, TableInfo};
+use bufferlab_params::{AUTO, Card, ParamInfo, ParamValue, TableInfo};
 use serde_json::{Map, Value, json};
 
 /// A table that also accepts the keys of another one, and requires none of them.
@@ -145,7 +145,7 @@ impl Schema {
             Kind::Size { .. } => quantity(Dimension::Size),
             Kind::SizePerPort { .. } => {
                 let one = quantity(Dimension::Size);
-                json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] })
+                json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }, { "const": AUTO }] })
             }
             Kind::Rate => quantity(Dimension::Rate),
             Kind::Count { min, max } => whole(min, max),

@@ -239,7 +239,7 @@ impl Kind {
             Self::Text => "a string".to_owned(),
             Self::Time { .. } => "a time".to_owned(),
             Self::Size { .. } => "a size".to_owned(),
-            Self::SizePerPort { .. } => "a size, or a list with one per port".to_owned(),
+            Self::SizePerPort { .. } => "a size, a list with one per port, or \"auto\"".to_owned(),
             Self::Rate => "a rate".to_owned(),
             Self::Count { min, max } => format!("a whole number {}", bounds(min, max)),
             Self::Ratio { min, max, open } => ratio_bounds(min, max, open),

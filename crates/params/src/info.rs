@@ -17,6 +17,9 @@ choices! {
     }
 }
 
+/// The value of a [`ParamKind::BytesPerPort`] that follows from the cables of the ports.
+pub const AUTO: &str = "auto";
+
 /// What a parameter's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
@@ -55,7 +58,8 @@ pub enum ParamKind {
         /// Smallest accepted value (bytes).
         min: u64,
     },
-    /// One number of bytes for every port, or a list with one per port (the last one repeats).
+    /// One number of bytes for every port, or a list with one per port (the last one repeats); or [`AUTO`]: what the
+    /// cables of the ports ask for, which who knows them fills in.
     BytesPerPort {
         /// Smallest accepted value (bytes).
         min: u64,
@@ -148,7 +152,9 @@ impl ParamKind {
                 format!("a number from {min} to {max}, or a list with one per priority")
             }
             Self::Bytes { .. } => "a size such as \"100 KB\"".to_owned(),
-            Self::BytesPerPort { .. } => "a size such as \"100 KB\", or a list with one per port".to_owned(),
+            Self::BytesPerPort { .. } => {
+                "a size such as \"100 KB\", a list with one per port, or \"auto\"".to_owned()
+            }
             Self::Time { .. } => "a time such as \"80 us\"".to_owned(),
             Self::Rate { .. } => "a rate such as \"10 Gb/s\"".to_owned(),
             // Counts that end where their type ends have no bound that anybody would meet.
@@ -346,6 +352,7 @@ impl ParamKind {
             {
                 Err(Misfit::new(format!("one of {}", names(words)), format_args!("\"{word}\"")))
             }
+            (Self::BytesPerPort { .. }, ParamValue::Choice(word)) if word == AUTO => Ok(()),
             (Self::Flag, ParamValue::Flag(_))
             | (Self::Choice(_), ParamValue::Choice(_))
             | (Self::Text, ParamValue::Text(_))

@@ -20,7 +20,7 @@ mod value;
 
 pub use choice::{Choice, Word, meanings};
 pub use fault::{Fault, Faults, Place};
-pub use info::{Misfit, ParamInfo, ParamKind, Profile, TableInfo};
+pub use info::{AUTO, Misfit, ParamInfo, ParamKind, Profile, TableInfo};
 pub use names::{first_names, quoted_list, suggestion};
 pub use params::{BuildError, Params, ResolveError};
 pub use profiles::{BufferProfile, Direction, ThresholdRule};

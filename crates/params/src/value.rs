@@ -28,7 +28,7 @@ pub enum ParamValue {
     RatioPerPriority(Cow<'static, [f64]>),
     /// Bytes; of a [`crate::ParamKind::BytesPerPort`], of every port.
     Bytes(u64),
-    /// See [`crate::ParamKind::BytesPerPort`]; never empty.
+    /// See [`crate::ParamKind::BytesPerPort`]; never empty. Not yet computed, it is the word [`crate::AUTO`].
     BytesPerPort(Cow<'static, [u64]>),
     /// A span.
     Time(Time),

@@ -13,6 +13,7 @@
 //! `docs/scenarios.md` come from one list of keys.
 
 mod format;
+mod headroom;
 mod load;
 mod model;
 mod parameter;
@@ -21,6 +22,7 @@ mod reference;
 mod schema;
 use bufferlab_document::{context, convert, files, quantity, reader, resolved, tree};
 
+pub use bufferlab_core::ParamValue;
 pub use bufferlab_document::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };

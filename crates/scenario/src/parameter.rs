@@ -3,7 +3,7 @@
 use crate::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };
-use bufferlab_params::{ParamKind, ParamValue, Word};
+use bufferlab_params::{AUTO, ParamKind, ParamValue, Word};
 use std::fmt;
 
 /// Why a text is no value of a parameter.
@@ -63,6 +63,7 @@ pub fn parse_parameter(kind: ParamKind, text: &str) -> Result<ParamValue, Parame
             ParamValue::RatioPerPriority(list.ok_or(Error::Number)?.into())
         }
         ParamKind::Bytes { .. } => ParamValue::Bytes(size(text)?),
+        ParamKind::BytesPerPort { .. } if text == AUTO => ParamValue::word(AUTO),
         ParamKind::BytesPerPort { .. } => {
             let list = text.split(',').map(size).collect::<Result<Vec<_>, _>>()?;
             ParamValue::BytesPerPort(list.into())

@@ -5,6 +5,7 @@ mod congestion;
 mod faults;
 mod files;
 mod hardware;
+mod headroom;
 mod marking;
 mod named;
 mod output;
@@ -90,7 +91,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         }
         _ => None,
     };
-    switch::write_resolved(&mut reader, networks.as_ref(), groups.as_deref());
+    switch::write_resolved(&mut reader, networks.as_ref(), groups.as_deref(), switches.as_deref());
     let host = output::host(&mut reader);
     let facts = workload::Facts {
         networks: networks.as_ref(),

@@ -2,10 +2,14 @@
 //! ingress queue, and how long a pause must last to outlive its refresh.
 //!
 //! The receiver stores the packet that makes it pause. Its frame waits for the packet that the port is sending and for
-//! the frames of other priorities, crosses the cable and is obeyed after the reaction time; until then the sender starts
+//! the frames before it, crosses the cable and is obeyed after the reaction time; until then the sender starts
 //! packets, and what it has started last it finishes. All of it arrives one cable later. Between the packet that
 //! triggers and the one that is started last, the sender cannot put more on the wire than its rate allows; what each
 //! packet occupies is rounded up to whole cells by itself, so small packets may need more memory than wire.
+//!
+//! How many frames can be before it: a resume frame of each priority, and, where pauses are repeated, a repetition of
+//! each. What arrives meanwhile causes a pause and a resume frame per packet, 128 B; as long as a packet takes no less
+//! time than these ([`PausedCable::frames_keep_up`]), they are no delay.
 
 use crate::{BitRate, Time};
 
@@ -40,14 +44,16 @@ impl PacketMemory {
     #[must_use]
     pub fn worst(&self) -> u32 {
         let (smallest, largest) = (self.smallest.max(1), self.largest.max(self.smallest).max(1));
-        let cell = self.cell.max(1);
-        let begins_cell = |below: u32| below / cell * cell + 1 + self.uncharged;
-        let first = begins_cell(smallest.saturating_sub(self.uncharged + 1).next_multiple_of(cell));
-        let last = begins_cell(largest.saturating_sub(self.uncharged + 1));
+        let (cell, uncharged) = (u64::from(self.cell.max(1)), u64::from(self.uncharged));
+        let below = |size: u32| u64::from(size).saturating_sub(uncharged + 1);
+        let first = below(smallest).next_multiple_of(cell) + 1 + uncharged;
+        let last = below(largest) / cell * cell + 1 + uncharged;
         let mut worst = smallest;
-        for size in [first, last, largest] {
+        for size in [first, last, u64::from(largest)].into_iter().filter_map(|size| u32::try_from(size).ok())
+        {
             let is_a_size = (smallest..=largest).contains(&size);
-            let (new, old) = (self.occupied(size) * u64::from(worst), self.occupied(worst) * u64::from(size));
+            let new = u128::from(self.occupied(size)) * u128::from(worst);
+            let old = u128::from(self.occupied(worst)) * u128::from(size);
             if is_a_size && new > old {
                 worst = size;
             }
@@ -81,6 +87,8 @@ pub struct PausedCable {
     pub largest_back: u32,
     /// Lossless priorities of the cable, each with frames of its own; at least 1.
     pub priorities: u32,
+    /// Pauses end by themselves and are repeated (quanta).
+    pub repeats: bool,
 }
 
 /// A part of the headroom.
@@ -111,7 +119,24 @@ impl Headroom {
     }
 }
 
+/// Formulas of the frames without and with repetitions.
+const FRAMES: [&str; 2] = ["64 B (N + 1) C / F", "64 B (2 N + 1) C / F"];
+
 impl PausedCable {
+    /// The frame of a pause with those that may be before it.
+    fn frames_at_once(&self) -> u64 {
+        1 + u64::from(self.priorities) * (1 + u64::from(self.repeats))
+    }
+
+    /// Whether frames leave as fast as packets can cause them, if at least `between` bytes arrive from one pause of a
+    /// queue to its next: its smallest packet, or the hysteresis if that is more. Where they do not, they queue up for as
+    /// long as pauses and resumes follow each other, and no headroom is enough.
+    #[must_use]
+    pub fn frames_keep_up(&self, between: u64) -> bool {
+        let frames = u128::from(2 * PAUSE_FRAME_BYTES) * u128::from(self.arrivals.0);
+        u128::from(between) * u128::from(self.frames.0) >= frames
+    }
+
     /// What arrives after a pause was decided, at most, in memory: with so much nothing is lost, whatever comes.
     ///
     /// Links that fail are left out: when one is up again, its sender does not know of a pause for one more round trip.
@@ -123,16 +148,16 @@ impl PausedCable {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back));
-        let others = Time(frame.0 * u64::from(self.priorities.saturating_sub(1)));
+        let frames = Time(frame.0.saturating_mul(self.frames_at_once()));
         // Bytes on the wire by the end of each span: their differences sum up without a rounding of their own.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);
-            end += span;
-            self.arrivals.bytes_in(end) - before
+            end = Time(end.0.saturating_add(span.0));
+            self.arrivals.bytes_in(end).saturating_sub(before)
         };
-        let wire = [waits, frame + others, Time(2 * self.delay.0), self.reaction].map(&mut in_span);
-        let on_wire: u64 = wire.iter().sum();
+        let wire = [waits, frames, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
+        let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
         // Where less is stored than sent, the surplus is nobody's: it is taken off the longest part.
         let mut wire = wire;
@@ -142,13 +167,13 @@ impl PausedCable {
             (*part, surplus) = (*part - taken, surplus - taken);
         }
         let term = |name, formula, bytes| HeadroomTerm { name, formula, bytes };
-        let refresh_waits = waits + others;
-        let least = u128::from(refresh_waits.0) * 2 * u128::from(self.arrivals.0);
+        let refresh_waits = waits.0.saturating_add(frame.0.saturating_mul(2 * u64::from(self.priorities)));
+        let least = u128::from(refresh_waits) * 2 * u128::from(self.arrivals.0);
         Headroom {
             terms: [
                 term("the packet that asks for the pause", "m", largest),
                 term("a packet before the frame", "b C / F", wire[0]),
-                term("frames of all lossless priorities", "64 B N C / F", wire[1]),
+                term("the frame and those before it", FRAMES[usize::from(self.repeats)], wire[1]),
                 term("the cable both ways", "2 delay C / 8", wire[2]),
                 term("the reaction time", "reaction C / 8", wire[3]),
                 term("cells of small packets", "rounding up", rounded.saturating_sub(on_wire)),
@@ -174,6 +199,7 @@ mod tests {
         packets: PacketMemory { smallest: 1_500, largest: 1_500, uncharged: 0, cell: 1 },
         largest_back: 1_500,
         priorities: 1,
+        repeats: false,
     };
 
     fn bytes(cable: PausedCable) -> u64 {
@@ -181,17 +207,18 @@ mod tests {
     }
 
     #[test]
-    fn headroom_is_three_packets_a_frame_and_the_way_there_and_back() {
-        assert_eq!(bytes(CABLE), 3 * 1_500 + 64 + 2_500);
-        assert_eq!(bytes(PausedCable { largest_back: 0, ..CABLE }), 2 * 1_500 + 64 + 2_500);
+    fn headroom_is_three_packets_two_frames_and_the_way_there_and_back() {
+        assert_eq!(bytes(CABLE), 3 * 1_500 + 2 * 64 + 2_500);
+        assert_eq!(bytes(PausedCable { largest_back: 0, ..CABLE }), 2 * 1_500 + 2 * 64 + 2_500);
         let slow = PausedCable { reaction: Time::from_us(3), priorities: 3, ..CABLE };
-        assert_eq!(bytes(slow), 3 * 1_500 + 3 * 64 + 2_500 + 3_750);
+        assert_eq!(bytes(slow), 3 * 1_500 + 4 * 64 + 2_500 + 3_750);
+        assert_eq!(bytes(PausedCable { repeats: true, ..slow }), 3 * 1_500 + 7 * 64 + 2_500 + 3_750);
     }
 
     #[test]
     fn what_waits_for_a_slow_way_back_counts_in_the_time_of_the_fast_way_here() {
         let uneven = PausedCable { arrivals: BitRate::gbps(100), ..CABLE };
-        assert_eq!(bytes(uneven), 2 * 1_500 + 10 * (1_500 + 64) + 25_000);
+        assert_eq!(bytes(uneven), 2 * 1_500 + 10 * (1_500 + 128) + 25_000);
     }
 
     #[test]
@@ -203,7 +230,7 @@ mod tests {
         let between = PacketMemory { smallest: 100, ..mixed };
         assert_eq!(between.worst(), 145);
         let cable = PausedCable { packets: mixed, ..CABLE };
-        assert_eq!(bytes(cable), 2 * 1_584 + (1_500 + 64 + 2_500) * 144 / 64);
+        assert_eq!(bytes(cable), 2 * 1_584 + (1_500 + 128 + 2_500) * 144 / 64);
     }
 
     #[test]
@@ -226,14 +253,23 @@ mod tests {
     #[test]
     fn what_is_not_charged_needs_no_headroom() {
         let packets = PacketMemory { smallest: 1_500, uncharged: 54, ..CABLE.packets };
-        assert_eq!(bytes(PausedCable { packets, ..CABLE }), 2 * 1_446 + (1_500 + 64 + 2_500) * 1_446 / 1_500);
+        assert_eq!(
+            bytes(PausedCable { packets, ..CABLE }),
+            2 * 1_446 + (1_500 + 128 + 2_500) * 1_446 / 1_500
+        );
     }
 
     #[test]
     fn a_pause_outlives_a_refresh_that_waits_behind_a_packet() {
-        // Half of the pause must be as long as 1,500 B on the way back: 46.9 quanta of 64 B in all.
-        assert_eq!(CABLE.headroom().least_quanta, 47);
-        assert_eq!(PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.headroom().least_quanta, 469);
-        assert_eq!(PausedCable { largest_back: 0, ..CABLE }.headroom().least_quanta, 1);
+        // Half of the pause must be as long as 1,500 B and two frames on the way back: 50.9 quanta of 64 B in all.
+        assert_eq!(CABLE.headroom().least_quanta, 51);
+        assert_eq!(PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.headroom().least_quanta, 509);
+        assert_eq!(PausedCable { largest_back: 0, ..CABLE }.headroom().least_quanta, 4);
+    }
+
+    #[test]
+    fn frames_keep_up_with_packets_of_two_frames_or_more() {
+        assert!(CABLE.frames_keep_up(128) && !CABLE.frames_keep_up(127));
+        assert!(!PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.frames_keep_up(1_279));
     }
 }

@@ -224,7 +224,7 @@ pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
 }
 
 /// A value as the file would write it, exactly.
-fn write(value: &ParamValue) -> String {
+pub(super) fn write(value: &ParamValue) -> String {
     match value {
         ParamValue::Profiles(profiles) => list(profiles.iter().map(profiles::write)),
         other => bufferlab_document::params::write(other),

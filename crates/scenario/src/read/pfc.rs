@@ -53,6 +53,11 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
 }
 
 impl PfcChoice {
+    /// What the file says, and where.
+    pub(super) fn said(&self) -> (&PfcSpec, Origin) {
+        (&self.spec, self.origin)
+    }
+
     /// Bit p: priority p is lossless.
     pub(crate) fn mask(&self) -> u32 {
         self.spec.mask()

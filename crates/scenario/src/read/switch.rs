@@ -5,6 +5,7 @@
 
 use super::files::Inputs;
 use super::hardware::{self, Chip, HardwareChoice};
+use super::headroom::{self, Cables};
 use super::marking::{self, Checked, MarkerChoice};
 use super::named::{self, Chosen};
 use super::overrides::{contains, overrides, select};
@@ -14,13 +15,13 @@ use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
 use crate::format::{MERGING, SWITCH};
-use crate::model::{PfcSpec, SwitchSpec};
+use crate::model::{PfcSpec, SwitchSpec, Topology, TransportSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
 use bufferlab_core::policy::REGISTRY;
-use bufferlab_core::{Hooks, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape, schedule};
+use bufferlab_core::{Hooks, ParamValue, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape, schedule};
 use bufferlab_units::BitRate;
 
 /// Switches with the same configuration.
@@ -136,7 +137,7 @@ fn read_group(
 }
 
 /// What groups are checked against.
-struct Site<'a> {
+pub(super) struct Site<'a> {
     context: &'a Context,
     /// Of the switches, as they are called.
     names: &'a [String],
@@ -145,6 +146,9 @@ struct Site<'a> {
     /// The same as the network runs.
     running_rates: Vec<Vec<BitRate>>,
     largest_packet: Option<u64>,
+    /// As it runs.
+    pub(super) topology: &'a Topology,
+    pub(super) transports: Vec<&'a TransportSpec>,
     profile: Profile,
     seed: u64,
 }
@@ -165,16 +169,21 @@ pub(crate) fn finish(
         built_rates: networks.as_built.all_port_rates(),
         running_rates: networks.as_it_runs.all_port_rates(),
         largest_packet: transports.largest_packet_bytes(),
+        topology: &networks.as_it_runs,
+        transports: transports.packets().collect(),
         profile,
         seed,
     };
     let mut specs: Vec<Option<SwitchSpec>> = vec![None; site.names.len()];
     for group in groups {
         check_uncharged(context, group, transports);
-        let mut may_warn = true;
+        let (mut may_warn, mut may_warn_of_headroom) = (true, true);
         for &switch in &group.switches {
             // What is wrong with one switch of a group is probably wrong with all of them.
-            let Some(spec) = group.spec(&site, switch as usize, &mut may_warn) else { break };
+            let Some(spec) = group.spec(&site, switch as usize, (&mut may_warn, &mut may_warn_of_headroom))
+            else {
+                break;
+            };
             specs[switch as usize] = Some(spec);
         }
     }
@@ -185,8 +194,14 @@ pub(crate) fn finish(
 }
 
 impl Group {
-    /// What one of its switches is; `None` if something is wrong. `may_warn`: of a rule that never marks, once.
-    fn spec(&self, site: &Site<'_>, switch: usize, may_warn: &mut bool) -> Option<SwitchSpec> {
+    /// What one of its switches is; `None` if something is wrong. Warnings come once for a group: of a rule that never
+    /// marks, and of too little headroom.
+    fn spec(
+        &self,
+        site: &Site<'_>,
+        switch: usize,
+        (may_warn, may_warn_of_headroom): (&mut bool, &mut bool),
+    ) -> Option<SwitchSpec> {
         let (context, name, rates) = (site.context, &site.names[switch], &site.running_rates[switch]);
         let uncharged = self.uncharged.map_or(0, |(bytes, _)| bytes);
         let packet = site.largest_packet.map(|packet| packet.saturating_sub(u64::from(uncharged)));
@@ -198,6 +213,9 @@ impl Group {
         if !hardware.check(context, &self.path, chip) {
             return None;
         }
+        let cables =
+            pfc.as_ref().map(|pfc| Cables { site, switch, hardware: &hardware.spec, uncharged, pfc });
+        let policy = &headroom::computed(policy, cables.as_ref(), ports);
         let shape = self.shape(site, hardware, pfc.as_ref(), chip, rates);
         if let Some(ecn) = &self.ecn {
             match ecn.check(context, name, &shape, buffer_bytes, *may_warn) {
@@ -210,6 +228,9 @@ impl Group {
             None => None,
             Some(choice) => Some(self.pfc_spec(context, choice, policy, hardware, pauses, ports)?),
         };
+        if let (Some(cables), true, true) = (&cables, pauses, *may_warn_of_headroom) {
+            *may_warn_of_headroom = !headroom::warn(context, &self.path, name, policy, cables, ports);
+        }
         Some(SwitchSpec {
             buffer_bytes,
             queues_per_port: self.queues_per_port,
@@ -221,6 +242,33 @@ impl Group {
             hardware: hardware.spec,
             pfc,
         })
+    }
+
+    /// Its switches by their headroom, where that was computed, each with the table that gives them this headroom.
+    fn parts(&self, specs: Option<&[SwitchSpec]>) -> Vec<(Vec<u32>, OutTable)> {
+        let whole = || vec![(self.switches.clone(), self.resolved.clone())];
+        let (Some(specs), Some(policy)) = (specs, &self.policy) else { return whole() };
+        if !headroom::is_computed(policy) {
+            return whole();
+        }
+        let mut parts: Vec<(Vec<u32>, OutTable, Option<&ParamValue>)> = Vec::new();
+        for &switch in &self.switches {
+            let params = &specs[switch as usize].policy_params;
+            let value = params.iter().find(|(name, _)| name == headroom::PARAM).map(|(_, value)| value);
+            if let Some((switches, ..)) = parts.iter_mut().find(|(_, _, known)| *known == value) {
+                switches.push(switch);
+                continue;
+            }
+            let mut resolved = self.resolved.clone();
+            let mut table = OutTable::default();
+            table.set("name", quote(policy.info.name));
+            for (name, value) in params {
+                table.set(name, named::write(value));
+            }
+            resolved.put("policy", OutValue::Table(table));
+            parts.push((vec![switch], resolved, value));
+        }
+        parts.into_iter().map(|(switches, resolved, _)| (switches, resolved)).collect()
     }
 
     /// The buffer of a switch whose ports were built with these rates.
@@ -335,14 +383,23 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
 }
 
 /// Writes the groups down: the first one as `[switch]`, the others as complete overrides.
-pub(crate) fn write_resolved(root: &mut Reader<'_>, networks: Option<&Networks>, groups: Option<&[Group]>) {
-    let (Some(networks), Some([first, others @ ..])) = (networks, groups) else { return };
-    root.put("switch", first.resolved.clone());
-    let overrides = others.iter().map(|group| {
-        let names = group.switches.iter().map(|&switch| quote(&networks.as_built.switches[switch as usize]));
+///
+/// Where headroom was computed, switches of a group may differ: each of its values becomes a group.
+pub(crate) fn write_resolved(
+    root: &mut Reader<'_>,
+    networks: Option<&Networks>,
+    groups: Option<&[Group]>,
+    specs: Option<&[SwitchSpec]>,
+) {
+    let (Some(networks), Some(groups)) = (networks, groups) else { return };
+    let parts: Vec<_> = groups.iter().flat_map(|group| group.parts(specs)).collect();
+    let [(_, first), others @ ..] = parts.as_slice() else { return };
+    root.put("switch", first.clone());
+    let overrides = others.iter().map(|(switches, resolved)| {
+        let names = switches.iter().map(|&switch| quote(&networks.as_built.switches[switch as usize]));
         let mut table = OutTable::default();
         table.set("switches", list(names));
-        table.extend(&group.resolved);
+        table.extend(resolved);
         table
     });
     let overrides: Vec<_> = overrides.collect();

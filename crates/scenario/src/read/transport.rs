@@ -68,7 +68,8 @@ impl Transports {
         }
     }
 
-    fn packets(&self) -> impl Iterator<Item = &TransportSpec> {
+    /// What is known of them.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &TransportSpec> {
         self.entries.iter().filter_map(|entry| entry.spec.as_ref())
     }
 

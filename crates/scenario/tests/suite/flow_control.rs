@@ -2,7 +2,7 @@
 
 use crate::common::{SCENARIOS, assert_round_trip, owned, render, shipped_with};
 use bufferlab_core::{BufferProfile, Direction, ParamValue, ThresholdRule};
-use bufferlab_scenario::{FaultSpec, RouteSpec, WatchdogAction, WatchdogRule, WatchdogSpec, load};
+use bufferlab_scenario::{FaultSpec, Loaded, RouteSpec, WatchdogAction, WatchdogRule, WatchdogSpec, load};
 use bufferlab_units::Time;
 use std::path::Path;
 
@@ -83,6 +83,89 @@ fn headroom_is_one_size_or_a_list_with_one_per_port() {
     assert_eq!(headroom("20 KB"), ParamValue::Bytes(20_000));
     let list = ParamValue::BytesPerPort(vec![20_000, 30_000].into());
     assert_eq!(headroom("[\"20 KB\", \"30 KB\"]"), list);
+}
+
+/// Headroom of every port, as given or computed.
+fn headroom_of(loaded: &Loaded, switch: usize) -> ParamValue {
+    let params = &loaded.scenario.switches[switch].policy_params;
+    params.iter().find(|(name, _)| name == "headroom").expect("the policy has it").1.clone()
+}
+
+#[test]
+fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_has_the_numbers() {
+    let auto = [("switch.policy.headroom", "auto")];
+    let loaded = shipped_with("lossless.toml", &auto);
+    assert_round_trip(&loaded);
+    let needed = loaded.scenario.paused_cable(0, 0, 1).expect("priority 1 is lossless").headroom();
+    assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(needed.bytes()));
+    assert!(!loaded.resolved.contains("auto"), "{}", loaded.resolved);
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    // A longer cable: its port has a number of its own.
+    let change = ("topology.change", "[{ link = \"h1-switch\", delay = \"20 us\" }]");
+    let long = shipped_with("lossless.toml", &[auto[0], change]);
+    assert_round_trip(&long);
+    let ParamValue::BytesPerPort(list) = headroom_of(&long, 0) else { panic!("one number for all ports") };
+    let more = long.scenario.paused_cable(0, 1, 1).expect("it is lossless").headroom().bytes();
+    assert_eq!((list[0], list[1]), (needed.bytes(), more));
+    assert!(more > needed.bytes() + 40_000, "{more}");
+    // Nothing is lossless: nothing is needed.
+    let off = shipped_with("lossless.toml", &[auto[0], ("switch.pfc.enabled", "false")]);
+    assert_eq!(headroom_of(&off, 0), ParamValue::Bytes(0));
+}
+
+#[test]
+fn switches_with_different_cables_become_overrides_when_their_headroom_is_computed() {
+    let loaded = shipped_with("reverie-reduced.toml", &[("switch.policy.headroom", "auto")]);
+    assert_round_trip(&loaded);
+    let (first, last) = (headroom_of(&loaded, 0), headroom_of(&loaded, loaded.scenario.switches.len() - 1));
+    assert!(loaded.warnings.iter().all(|warning| !warning.to_string().contains("headroom")));
+    for (switch, value) in [(0, first), (loaded.scenario.switches.len() as u32 - 1, last)] {
+        for port in 0..loaded.scenario.topology.ports_of(switch).len() as u16 {
+            for priority in
+                loaded.scenario.switches[switch as usize].pfc.as_ref().expect("lossless").priorities.clone()
+            {
+                let needed = loaded
+                    .scenario
+                    .paused_cable(switch, port, priority)
+                    .expect("lossless")
+                    .headroom()
+                    .bytes();
+                let found = loaded.scenario.configured_headroom(switch, port, priority);
+                assert!(found >= Some(needed), "{switch} {port} {priority}: {value:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn headroom_that_is_too_small_a_pool_that_is_and_pauses_that_end_too_early_are_warned_of_with_numbers() {
+    let needed =
+        shipped_with("lossless.toml", &[]).scenario.paused_cable(0, 0, 1).expect("lossless").headroom();
+    let warning = |overrides: &[(&str, &str)]| {
+        let loaded = shipped_with("lossless.toml", overrides);
+        let texts: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
+        assert!(texts.len() <= 1, "{texts:?}");
+        texts.into_iter().next()
+    };
+    let exactly = format!("{} B", needed.bytes());
+    assert_eq!(warning(&[("switch.policy.headroom", &exactly)]), None);
+    let less = format!("{} B", needed.bytes() - 1);
+    let text = warning(&[("switch.policy.headroom", &less)]).expect("a byte is missing");
+    assert!(
+        text.contains(&less) && text.contains("port 0, priority 1") && text.contains(": 1 B more"),
+        "{text}"
+    );
+    let pool = [("switch.policy.headroom", "auto"), ("switch.policy.headroom_pool", "10 KB")];
+    assert!(warning(&pool).expect("the pool is too small").contains("headroom pool"));
+    let quanta = needed.least_quanta;
+    let repeated = |quanta: u64| {
+        warning(&[("switch.policy.headroom", "auto"), ("switch.pfc.quanta", &quanta.to_string())])
+    };
+    let least =
+        shipped_with("lossless.toml", &[("switch.pfc.quanta", "65535")]).scenario.paused_cable(0, 0, 1);
+    let least = least.expect("lossless").headroom().least_quanta;
+    assert!(least >= quanta && repeated(least).is_none());
+    assert!(repeated(least - 1).expect("one is missing").contains(&format!("{least} are needed")));
 }
 
 #[test]

@@ -3,16 +3,17 @@
 use super::input::{self, RATE, SIZE, count, param};
 use super::{CalculatorInfo, Derivation, Rule, Table, bytes, number};
 use crate::forms::headroom::{
-    EndDelays, Link, PAUSE_FRAME_BITS, artifact_bytes, hpcc_bytes, ieee_bytes, in_cells, shorthand_bytes,
-    tabulated_delays,
+    CABLE_SECONDS_PER_METRE, EndDelays, Link, PAUSE_FRAME_BITS, artifact_bytes, hpcc_bytes, ieee_bytes,
+    in_cells, in_cells_by_packet, shorthand_bytes, tabulated_delays,
 };
 use crate::forms::sonic_headroom::{Generation, Port, Profile};
 use crate::forms::{Domain, DomainError, check, not_negative, positive};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
-use bufferlab_units::BitRate;
+use bufferlab_units::headroom::{PacketMemory, PausedCable};
+use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
-/// Answers `IEEE 802.1Qbb`, `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A
+/// Answers `bufferlab's switch`, `IEEE 802.1Qbb`, the same `with the trigger`, `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A
 /// formula whose tables do not know the speed is left out with a note.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
@@ -40,6 +41,12 @@ const PARAMS: &[ParamInfo] = &[
     param("rate", RATE, ParamValue::Rate(BitRate(100_000_000_000)), "Rate of the link."),
     measure("cable", "metres", ParamValue::Ratio(40.0), "Length of the cable in metres."),
     param("mtu", SIZE, ParamValue::Bytes(9_100), "Largest frame of the port."),
+    param(
+        "reaction",
+        ParamKind::DELAY,
+        ParamValue::Time(Time::ZERO),
+        "bufferlab: from a pause's arrival to the moment at which the sender starts no more packets (`switch.pfc.reaction`).",
+    ),
     param("cell", SIZE, ParamValue::Bytes(144), "Cell of the buffer."),
     param(
         "lossless_mtu",
@@ -51,7 +58,7 @@ const PARAMS: &[ParamInfo] = &[
         "small_packets",
         ParamKind::Measure { unit: "percent", min: 0.0, max: 100.0 },
         ParamValue::Ratio(50.0),
-        "SONiC: share of packets of 64 B in lossless traffic, in percent.",
+        "SONiC: share of packets of 64 B in lossless traffic, in percent; below 100 xoff is an average, no bound.",
     ),
     measure(
         "pipeline_latency",
@@ -120,7 +127,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     };
     let both = params.given_ratio("interface_bits").zip(params.given_ratio("response_bits"));
     let delays = both.map(|(interface_bits, response_bits)| EndDelays { interface_bits, response_bits });
-    headroom(&Headroom { port, delays }).map_err(as_parameter)
+    headroom(&Headroom { port, delays, reaction: params.time("reaction") }).map_err(as_parameter)
 }
 
 /// An input of the closed forms under the name and in the unit of its parameter.
@@ -146,7 +153,18 @@ struct Headroom {
     port: Port,
     /// Delays of both ends where the speed is not tabulated.
     delays: Option<EndDelays>,
+    /// Of the model's sender.
+    reaction: Time,
 }
+
+/// The name of the model's answer.
+const MODEL: &str = "bufferlab's switch";
+/// A smallest frame of Ethernet (bytes).
+const SMALLEST_FRAME: u32 = 64;
+/// Frames and cells up to here are numbers of bytes that the model counts with.
+const MOST_BYTES: f64 = 1e6;
+/// Longer cables have delays that no time of the engine holds.
+const MOST_METRES: f64 = 1e9;
 
 /// The headroom by each formula.
 ///
@@ -154,43 +172,50 @@ struct Headroom {
 /// An input out of its range, under the name that the closed forms have for it.
 fn headroom(asked: &Headroom) -> Domain<Derivation> {
     let port = asked.port;
-    positive("rate", port.speed_mbps)?;
-    not_negative("cable_metres", port.cable_metres)?;
-    positive("mtu", port.port_mtu_bytes)?;
-    check(port.cell_bytes >= 1.0, "cell", port.cell_bytes, "1 B or more")?;
-    let link = Link {
-        rate_bps: port.speed_mbps * 1e6,
-        cable_metres: port.cable_metres,
-        mtu_bytes: port.port_mtu_bytes,
-    };
+    let (link, packets) = link_and_packets(port)?;
     let mut derivation = Derivation::new(format!(
         "PFC headroom of {} over {} m, frames up to {}",
         super::rate(link.rate_bps),
         number(link.cable_metres),
         bytes(link.mtu_bytes)
     ));
-    let mut found: Vec<(&str, f64)> = Vec::new();
+    // Name, bytes, and how many of the largest frames are among them.
+    let mut found: Vec<(&str, f64, u32)> = Vec::new();
     let (rate, cable) = (super::rate(link.rate_bps), number(link.cable_metres));
     let numbers = format!("2 * {rate} * {cable} m * 5 ns/m / 8");
     let wire = bytes(link.round_trip_bytes());
     derivation.step("on the wire, both ways", "2 rate delay / 8", numbers, wire, "");
     if let Some(delays) = asked.delays.or_else(|| tabulated_delays(link.rate_bps)) {
-        found.push(("IEEE 802.1Qbb", ieee(link, delays, &mut derivation)?));
+        found.extend(ieee(link, delays, &mut derivation)?);
     } else {
         derivation.note("IEEE 802.1Qbb: delays are tabulated for 10, 25, 40 and 100 Gb/s; give interface and response for others");
     }
-    found.extend(rules_of_thumb(link, &mut derivation)?);
+    let [shorthand, artifact, hpcc] = rules_of_thumb(link, &mut derivation)?;
+    found.extend([(shorthand.0, shorthand.1, 2), (artifact.0, artifact.1, 2), (hpcc.0, hpcc.1, 0)]);
     match port.profile() {
         Ok(profile) => {
             sonic(port, &profile, &mut derivation);
-            found.push(("SONiC xoff", profile.xoff_bytes));
+            found.push(("SONiC xoff", profile.xoff_bytes, 0));
+            if port.small_packet_percent < 100.0 {
+                derivation.note(format!(
+                    "SONiC xoff is an average, no bound: more than {} % of small packets need more; give 100 for a bound",
+                    number(port.small_packet_percent)
+                ));
+            }
         }
         Err(error) if error.input == "speed_mbps" => derivation.note(format!("SONiC: {error}")),
         Err(error) => return Err(error),
     }
-    let mut table = Table::new(&["formula", "bytes", "in whole cells"]);
-    for (name, total) in found {
-        let cells = in_cells(total, port.cell_bytes)?;
+    let mut table = Table::new(&["formula", "bytes", "in whole cells, by packet"]);
+    let model = model(link, asked.reaction, packets, &mut derivation);
+    table.rows.push(vec![MODEL.to_owned(), number_of_bytes(model.0), number_of_bytes(model.1)]);
+    derivation.answer(MODEL, model.0, bytes(model.0));
+    for (name, total, frames) in found {
+        // SONiC's formula counts in cells already.
+        let cells = match name {
+            "SONiC xoff" => in_cells(total, port.cell_bytes)?,
+            _ => in_cells_by_packet(total, frames, packets)?,
+        };
         table.rows.push(vec![name.to_owned(), number_of_bytes(total), number_of_bytes(cells)]);
         derivation
             .answers
@@ -198,12 +223,36 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     }
     derivation.answers.sort_by(|a, b| b.value.total_cmp(&a.value));
     derivation.table = Some(table);
+    derivation.note("whole cells, by packet: every packet rounds up by itself, and all but the largest frames are of the worst size from 64 B");
+    derivation.note("IEEE counts from the packet after the one that triggers the pause; a switch that stores that one in headroom needs one frame more");
     derivation.note("per priority group and port; HPCC's term has no frames in flight, the shorthand has the response of 10 Gb/s at every speed");
     Ok(derivation)
 }
 
-/// The standard's terms.
-fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<f64> {
+/// What bufferlab's switch needs, in bytes and in cells: the model that `bufferlab check` and `headroom = "auto"` go by, for
+/// one lossless priority without repeated pauses.
+fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Derivation) -> (f64, f64) {
+    let rate = BitRate(link.rate_bps.round().max(1.0) as u64);
+    let cable = PausedCable {
+        arrivals: rate,
+        frames: rate,
+        delay: Time((link.cable_metres * CABLE_SECONDS_PER_METRE * 1e12).round() as u64),
+        reaction,
+        packets: PacketMemory { cell: 1, ..packets },
+        largest_back: packets.largest,
+        priorities: 1,
+        repeats: false,
+    };
+    let needed = cable.headroom();
+    for term in needed.terms.iter().filter(|term| term.bytes > 0) {
+        derivation.step(term.name, term.formula, "", number_of_bytes(term.bytes as f64), MODEL);
+    }
+    let in_cells = PausedCable { packets, ..cable }.headroom();
+    (needed.bytes() as f64, in_cells.bytes() as f64)
+}
+
+/// The standard's terms, and the same where the packet that asks for the pause needs headroom, too.
+fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(&'static str, f64, u32); 2]> {
     let total = ieee_bytes(link, delays)?;
     let numbers = format!(
         "2 * {} + {} + ({PAUSE_FRAME_BITS} + 2 * {} + {}) / 8",
@@ -214,7 +263,25 @@ fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<f6
     );
     let formula = "2 MTU + wire + (pause frame + 2 interfaces + response) / 8";
     derivation.step("IEEE 802.1Qbb", formula, numbers, bytes(total), "IEEE terms");
-    Ok(total)
+    let with_trigger = total + link.mtu_bytes;
+    let numbers = format!("{} + {}", bytes(total), bytes(link.mtu_bytes));
+    derivation.step("IEEE, with the trigger", "IEEE + MTU", numbers, bytes(with_trigger), "IEEE terms");
+    Ok([("IEEE 802.1Qbb", total, 2), ("IEEE, with the trigger", with_trigger, 3)])
+}
+
+/// The port as the formulas see it, and what its packets occupy.
+fn link_and_packets(port: Port) -> Domain<(Link, PacketMemory)> {
+    positive("rate", port.speed_mbps)?;
+    let cable_metres = not_negative("cable_metres", port.cable_metres)?;
+    let mtu_bytes = positive("mtu", port.port_mtu_bytes)?;
+    check(port.cell_bytes >= 1.0, "cell", port.cell_bytes, "1 B or more")?;
+    check(mtu_bytes <= MOST_BYTES, "mtu", mtu_bytes, "1 MB or less")?;
+    check(cable_metres <= MOST_METRES, "cable_metres", cable_metres, "a million kilometres or less")?;
+    check(port.cell_bytes <= MOST_BYTES, "cell", port.cell_bytes, "1 MB or less")?;
+    let link = Link { rate_bps: port.speed_mbps * 1e6, cable_metres, mtu_bytes };
+    let largest = mtu_bytes as u32;
+    let (smallest, cell) = (SMALLEST_FRAME.min(largest), port.cell_bytes as u32);
+    Ok((link, PacketMemory { smallest, largest, uncharged: 0, cell }))
 }
 
 /// The formulas that know rate, cable and MTU only.
@@ -315,6 +382,7 @@ mod tests {
             peer_response_quanta: None,
         },
         delays: None,
+        reaction: Time::ZERO,
     };
 
     #[test]
@@ -325,8 +393,16 @@ mod tests {
         let ieee = 2096.0 + 12_500.0 + (672.0 + 12_288.0 + 40_960.0) / 8.0;
         assert!((found.value("IEEE 802.1Qbb").expect("answered") - ieee).abs() < 1e-6);
         assert_eq!(found.value("SONiC xoff"), Some(ASKED.port.profile()?.xoff_bytes));
-        let rows = found.table.expect("a table").rows;
-        assert_eq!(rows[2], ["ABM/Reverie code", "18456 B", "18576 B"]);
+        let rows = &found.table.as_ref().expect("a table").rows;
+        // 2 frames of 8 cells each, and 16,360 B in packets of 64 B, each in a cell of 144 B.
+        assert_eq!(rows[4], ["ABM/Reverie code", "18456 B", "39114 B"]);
+        // 3 frames, 2 frames of a pause, 2 * 2 us at 25 Gb/s.
+        let model = 3 * 1_048 + 2 * 64 + 12_500;
+        assert_eq!(found.value("bufferlab's switch"), Some(f64::from(model)));
+        let in_cells = 2 * 1_152 + (model - 2 * 1_048) * 144 / 64;
+        assert_eq!(rows[0], ["bufferlab's switch".to_owned(), format!("{model} B"), format!("{in_cells} B")]);
+        let trigger = found.value("IEEE, with the trigger").zip(found.value("IEEE 802.1Qbb"));
+        assert!(trigger.is_some_and(|(with, without)| (with - without - 1_048.0).abs() < 1e-9));
         Ok(())
     }
 
@@ -335,10 +411,10 @@ mod tests {
         let odd = Headroom { port: Port { speed_mbps: 56_000.0, ..ASKED.port }, ..ASKED };
         let found = headroom(&odd)?;
         assert_eq!((found.value("IEEE 802.1Qbb"), found.value("SONiC xoff")), (None, None));
-        assert!(found.value("shorthand").is_some() && found.notes.len() == 3, "{:?}", found.notes);
+        assert!(found.value("shorthand").is_some() && found.notes.len() == 5, "{:?}", found.notes);
         let delays = Some(EndDelays { interface_bits: 1e4, response_bits: 1e5 });
         let port = Port { peer_response_quanta: Some(200.0), ..odd.port };
-        let found = headroom(&Headroom { delays, port })?;
+        let found = headroom(&Headroom { delays, port, ..ASKED })?;
         assert!(found.value("IEEE 802.1Qbb").is_some() && found.value("SONiC xoff").is_some());
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! that of HPCC. Physical units throughout. SONiC's own calculation is [`super::sonic_headroom`].
 
 use super::{Domain, check, not_negative, positive};
+use bufferlab_units::headroom::PacketMemory;
 
 /// Propagation in a cable (seconds per metre).
 pub const CABLE_SECONDS_PER_METRE: f64 = 5e-9;
@@ -66,7 +67,8 @@ pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
 
 /// Headroom by the terms of IEEE 802.1Qbb: two maximum frames, the pause frame, both interfaces, the response, the cable both ways (bytes).
 ///
-/// The interface delay is counted once per end.
+/// The interface delay is counted once per end. The packet that makes the receiver pause is not counted: the standard takes
+/// it to be stored already. A switch that puts this packet into headroom, as those of bufferlab do, needs one more frame.
 ///
 /// # Errors
 /// A rate or frame not positive, a negative cable or delay.
@@ -115,6 +117,19 @@ pub fn in_cells(bytes: f64, cell_bytes: f64) -> Domain<f64> {
     Ok((not_negative("bytes", bytes)? / cell).ceil() * cell)
 }
 
+/// `bytes` on the wire in whole cells, where every packet rounds up by itself: `largest` of them are frames of the largest
+/// size, all others of the size that occupies most per byte (bytes).
+///
+/// # Errors
+/// A negative size.
+pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Domain<f64> {
+    let frames = f64::from(largest) * f64::from(packets.largest);
+    let rest = (not_negative("bytes", bytes)? - frames).max(0.0);
+    let worst = packets.worst();
+    let factor = packets.occupied(worst) as f64 / f64::from(worst);
+    Ok((f64::from(largest) * packets.occupied(packets.largest) as f64 + rest * factor).ceil())
+}
+
 /// How long a pause of `quanta` lasts: 512 bit times each (seconds).
 ///
 /// # Errors
@@ -151,6 +166,15 @@ mod tests {
         assert!((pause_seconds(u16::MAX, 10e9)? - 3.355_392e-3).abs() < 1e-12);
         assert_eq!(in_cells(18_456.0, 208.0)?, 18_512.0);
         assert!(in_cells(1.0, 0.0).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn packets_of_a_byte_more_than_a_cell_occupy_nearly_twice_their_bytes() -> Domain<()> {
+        let packets = PacketMemory { smallest: 145, largest: 9_100, uncharged: 0, cell: 144 };
+        let cells = in_cells_by_packet(79_220.0, 2, packets)?;
+        assert_eq!(cells, (2.0 * 9_216.0 + 61_020.0 * 288.0 / 145.0_f64).ceil());
+        assert!(cells > in_cells(79_220.0, 144.0)?);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::policy::interface::{
 use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
 use crate::policy::parts::queue_profiles::{refuse_at_lossy_ingress, resolve};
 use bufferlab_params::profiles::{BufferProfile, Direction};
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{AUTO, ParamInfo, ParamKind, ParamValue, Params};
 
 /// Space for what is on its way when a queue pauses its sender.
 pub(crate) const HEADROOM: ParamInfo = ParamInfo {
@@ -16,8 +16,9 @@ pub(crate) const HEADROOM: ParamInfo = ParamInfo {
     default: ParamValue::Bytes(0),
     artifact_default: None,
     doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), \
-          taken out of the buffer: at least what its sender puts on the wire before a pause takes effect. Required \
-          where there are lossless priorities; without those it has no effect.",
+          taken out of the buffer: at least what its sender puts on the wire before a pause takes effect. `auto`: that, \
+          from the scenario's cables and packets (`docs/lossless.md`). Required where there are lossless priorities; \
+          without those it has no effect.",
 };
 
 /// The pool that all headroom comes from.
@@ -77,6 +78,10 @@ pub(crate) struct Lossless {
 impl Lossless {
     /// From the four parameters above and the profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
+        if params.value(HEADROOM.name) == &ParamValue::word(AUTO) {
+            let message = "\"auto\" follows from cables, which a switch alone does not know: give a size";
+            return Err(BuildError { param: HEADROOM.name, message: message.to_owned() });
+        }
         let headroom_of_ports = params.bytes_per_port("headroom", shape.ingress_ports());
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
         refuse_at_lossy_ingress(

@@ -1,0 +1,134 @@
+//! Which headroom a scenario's cables ask for: the model of [`bufferlab_units::headroom`] with what the network, its
+//! transports and its switches say.
+
+use crate::model::{PfcSpec, Scenario, SwitchSpec, TransportSpec};
+use bufferlab_core::{BufferProfile, Direction, ParamValue};
+use bufferlab_topology::Topology;
+use bufferlab_units::headroom::{PacketMemory, PausedCable};
+
+/// A switch with lossless priorities, as far as its headroom depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PausingSwitch<'a> {
+    /// Index into the topology.
+    pub(crate) index: u32,
+    pub(crate) pfc: &'a PfcSpec,
+    /// Bytes of a cell of its memory; 1: none.
+    pub(crate) cell_bytes: u32,
+    /// Bytes of every frame that it does not store.
+    pub(crate) uncharged_bytes: u32,
+}
+
+/// The sizes on the wire of packets that a transport sends with `priority`: smallest and largest.
+fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
+    let levels = transport.pias_thresholds_bytes.len();
+    let of_data = |&first: &u8| (first..=first.saturating_add(levels as u8)).contains(&priority);
+    let header = transport.header_bytes;
+    let data = transport
+        .data_priorities
+        .iter()
+        .any(of_data)
+        .then(|| (header.saturating_add(1), header.saturating_add(transport.segment_bytes)));
+    let is_control = transport.control_priority == priority && transport.congestion_control != "none";
+    let tiny = header.saturating_add(transport.control_max_payload_bytes.min(transport.segment_bytes));
+    let control = is_control.then(|| {
+        let smallest =
+            if tiny > header { (header + 1).min(transport.ack_bytes) } else { transport.ack_bytes };
+        (smallest, tiny.max(transport.ack_bytes))
+    });
+    match (data, control) {
+        (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The packets that hosts send with `priority`; of a priority that no transport names, all packets.
+fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
+    let join = |one: (u32, u32), other: (u32, u32)| (one.0.min(other.0), one.1.max(other.1));
+    let named = transports.iter().filter_map(|transport| sizes(transport, priority)).reduce(join);
+    named.or_else(|| {
+        let all = transports.iter().map(|transport| {
+            let data = transport.header_bytes.saturating_add(transport.segment_bytes);
+            let smallest = transport.header_bytes.saturating_add(1).min(transport.ack_bytes);
+            (smallest, data.max(transport.ack_bytes))
+        });
+        all.reduce(join)
+    })
+}
+
+/// The cable behind `port` of a switch, as the headroom of `priority` depends on it; `None` where the priority is lossy
+/// or nothing is ever sent.
+pub(crate) fn paused_cable(
+    topology: &Topology,
+    transports: &[&TransportSpec],
+    switch: PausingSwitch<'_>,
+    port: u16,
+    priority: u8,
+) -> Option<PausedCable> {
+    let mask = switch.pfc.mask_at(port);
+    if mask >> priority & 1 == 0 {
+        return None;
+    }
+    let end = *topology.ports_of(switch.index).get(usize::from(port))?;
+    let (_, arrivals) = topology.links[end.link as usize].from(end.peer)?;
+    let (smallest, largest) = packets(transports, priority)?;
+    let back = transports.iter().map(|transport| {
+        transport.header_bytes.saturating_add(transport.segment_bytes).max(transport.ack_bytes)
+    });
+    Some(PausedCable {
+        arrivals,
+        frames: end.rate,
+        delay: end.delay,
+        reaction: switch.pfc.reaction,
+        packets: PacketMemory {
+            smallest,
+            largest,
+            uncharged: switch.uncharged_bytes,
+            cell: switch.cell_bytes,
+        },
+        largest_back: back.max().unwrap_or(0),
+        priorities: mask.count_ones(),
+        repeats: switch.pfc.quanta.is_some(),
+    })
+}
+
+/// What a policy with these parameters sets aside for each lossless ingress queue: the number of its port, else of the
+/// last profile that has one (bytes). `None`: it has no headroom.
+pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u8) -> Option<u64> {
+    let find = |wanted: &str| params.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+    let general = match find("headroom")? {
+        ParamValue::Bytes(bytes) => *bytes,
+        ParamValue::BytesPerPort(list) => *list.get(usize::from(port)).or(list.last())?,
+        _ => return None,
+    };
+    let profiles: &[BufferProfile] = match find("profiles") {
+        Some(ParamValue::Profiles(profiles)) => profiles,
+        _ => &[],
+    };
+    let (port, priority) = (usize::from(port), usize::from(priority));
+    let mut own = profiles.iter().rev().filter(|one| one.covers(Direction::Ingress, port, priority));
+    Some(own.find_map(|profile| profile.headroom).unwrap_or(general))
+}
+
+impl Scenario {
+    /// The cable behind `port` of a switch, as the headroom of `priority` depends on it; `None` where the priority is
+    /// lossy, or there is no such port.
+    #[must_use]
+    pub fn paused_cable(&self, switch: u32, port: u16, priority: u8) -> Option<PausedCable> {
+        let spec: &SwitchSpec = self.switches.get(switch as usize)?;
+        let switch = PausingSwitch {
+            index: switch,
+            pfc: spec.pfc.as_ref()?,
+            cell_bytes: spec.hardware.switch.cell_bytes,
+            uncharged_bytes: spec.uncharged_bytes,
+        };
+        let transports: Vec<&TransportSpec> = self.transports.iter().collect();
+        paused_cable(&self.topology, &transports, switch, port, priority)
+    }
+
+    /// What `switch` sets aside for the ingress queue of `port` and `priority` (bytes); `None`: its policy knows no
+    /// headroom.
+    #[must_use]
+    pub fn configured_headroom(&self, switch: u32, port: u16, priority: u8) -> Option<u64> {
+        configured(&self.switches.get(switch as usize)?.policy_params, port, priority)
+    }
+}
