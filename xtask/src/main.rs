@@ -15,8 +15,26 @@ cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure cr
     --timeout S                  a test that runs longer hangs (300)    --list     print them only
 cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
+cargo xtask headroom-search [NETWORKS [SEED]]
+                                 try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
 cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
 ";
+
+/// The engine's test of headroom at length, in a release build.
+fn headroom_search(networks: &str, seed: &str) -> Result<(), String> {
+    let test = [
+        "test",
+        "--release",
+        "-p",
+        "bufferlab-sim",
+        "--test",
+        "suite",
+        "--",
+        "headroom_search::",
+        "--nocapture",
+    ];
+    xtask::run(xtask::cargo(&test).env("HEADROOM_NETWORKS", networks).env("HEADROOM_SEED", seed))
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -28,6 +46,9 @@ fn main() -> ExitCode {
         ["mutants", ref options @ ..] => mutants::Options::parse(options).and_then(|o| mutants::run(&o)),
         ["same-tables", "--quick", old, ref only @ ..] => same_tables::check(Path::new(old), only, true),
         ["same-tables", old, ref only @ ..] => same_tables::check(Path::new(old), only, false),
+        ["headroom-search"] => headroom_search("1000", "1"),
+        ["headroom-search", networks] => headroom_search(networks, "1"),
+        ["headroom-search", networks, seed] => headroom_search(networks, seed),
         ["tidy"] => tidy::check(),
         ["python", "--release"] => python::check(python::Build::Release),
         [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),

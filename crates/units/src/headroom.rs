@@ -128,13 +128,14 @@ impl PausedCable {
         1 + u64::from(self.priorities) * (1 + u64::from(self.repeats))
     }
 
-    /// Whether frames leave as fast as packets can cause them, if at least `between` bytes arrive from one pause of a
-    /// queue to its next: its smallest packet, or the hysteresis if that is more. Where they do not, they queue up for as
-    /// long as pauses and resumes follow each other, and no headroom is enough.
+    /// Whether frames leave as fast as packets can cause them: `at_once` is how many priorities one packet may pause, 1
+    /// unless a port pauses all of its lossless priorities together. Where frames do not keep up, they can queue up for as
+    /// long as pauses and resumes follow each other, and no headroom is enough. Hysteresis is no remedy in general: a
+    /// threshold that moves can end a pause and bring the next one about while the queue keeps its length.
     #[must_use]
-    pub fn frames_keep_up(&self, between: u64) -> bool {
-        let frames = u128::from(2 * PAUSE_FRAME_BYTES) * u128::from(self.arrivals.0);
-        u128::from(between) * u128::from(self.frames.0) >= frames
+    pub fn frames_keep_up(&self, at_once: u32) -> bool {
+        let frames = u128::from(2 * PAUSE_FRAME_BYTES) * u128::from(at_once) * u128::from(self.arrivals.0);
+        u128::from(self.packets.smallest) * u128::from(self.frames.0) >= frames
     }
 
     /// What arrives after a pause was decided, at most, in memory: with so much nothing is lost, whatever comes.
@@ -269,7 +270,9 @@ mod tests {
 
     #[test]
     fn frames_keep_up_with_packets_of_two_frames_or_more() {
-        assert!(CABLE.frames_keep_up(128) && !CABLE.frames_keep_up(127));
-        assert!(!PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.frames_keep_up(1_279));
+        let of = |smallest| PausedCable { packets: PacketMemory { smallest, ..CABLE.packets }, ..CABLE };
+        assert!(of(128).frames_keep_up(1) && !of(127).frames_keep_up(1) && !of(128).frames_keep_up(2));
+        let uneven = PausedCable { arrivals: BitRate::gbps(100), ..of(1_279) };
+        assert!(!uneven.frames_keep_up(1));
     }
 }

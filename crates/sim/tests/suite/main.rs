@@ -11,6 +11,7 @@ mod expulsion;
 mod failures;
 mod fairness;
 mod hardware;
+mod headroom_search;
 mod host_queues;
 mod matrix;
 mod multipath;

@@ -1,0 +1,177 @@
+//! Is the headroom of [`bufferlab_units::headroom`] enough, and is less of it not? The engine says, on random small
+//! networks.
+//!
+//! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to lose a lossless packet: an
+//! *attack* that arranges the worst case of the model packet by packet, and *noise* that makes pauses and resumes follow
+//! each other as fast as they can. At the model's headroom neither may lose anything. With less by one packet of the size
+//! that occupies most per byte, and by the frames that are before the pause's own in the worst case of noise, the attack
+//! must.
+//!
+//! Where packets are so small that frames cannot keep up with pauses and resumes, the model promises nothing: those
+//! networks are counted apart.
+
+mod network;
+mod traffic;
+
+use network::Network;
+
+use bufferlab_metrics::{DropRow, PauseRow, RunSink};
+use bufferlab_scenario::Scenario;
+use bufferlab_sim::Simulation;
+use bufferlab_units::{RandomStream, Time};
+use bufferlab_workload::FlowSpec;
+use std::fmt;
+
+/// The engine refused a network: a defect of this search.
+type Failure = Box<dyn std::error::Error>;
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+struct Findings {
+    /// Networks that were tried.
+    pub(crate) networks: u64,
+    /// Runs in which somebody was paused: only these say something.
+    pub(crate) paused: u64,
+    /// Attacks that were possible (one lossless priority).
+    pub(crate) attacks: u64,
+    /// Attacks that lost a packet with one packet of headroom less.
+    pub(crate) witnesses: u64,
+    /// Networks that lost a lossless packet with the model's headroom, in words.
+    pub(crate) lost: Vec<String>,
+    /// Networks whose frames cannot keep up.
+    pub(crate) overtaken: u64,
+    /// Those of them that lost a lossless packet.
+    pub(crate) overtaken_lost: u64,
+    /// Networks whose attack lost nothing with a packet less, in words.
+    pub(crate) unwitnessed: Vec<String>,
+    /// The first witness, in words.
+    pub(crate) first_witness: Option<String>,
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { networks, paused, attacks, witnesses, lost, unwitnessed, first_witness, .. } = self;
+        writeln!(f, "{networks} networks, {paused} runs with pauses")?;
+        writeln!(f, "with the model's headroom: {} networks lost a lossless packet", lost.len())?;
+        let (overtaken, overtaken_lost) = (self.overtaken, self.overtaken_lost);
+        writeln!(f, "where frames cannot keep up: {overtaken_lost} of {overtaken} networks lost one")?;
+        writeln!(f, "with a packet less: {witnesses} of {attacks} attacks lost one")?;
+        if let Some(witness) = first_witness {
+            writeln!(f, "the first of them: {witness}")?;
+        }
+        for text in lost.iter().take(20) {
+            writeln!(f, "lost: {text}")?;
+        }
+        for text in unwitnessed.iter().take(20) {
+            writeln!(f, "no witness: {text}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Tries so many networks, the first of them number `first`, drawn from `seed`.
+fn search(seed: u64, first: u64, networks: u64) -> Result<Findings, Failure> {
+    let mut findings = Findings { networks, ..Findings::default() };
+    for number in first..first + networks {
+        let mut random = RandomStream::new(seed, "headroom-search", number);
+        let network = Network::draw(&mut random);
+        let noise = traffic::noise(&network, &mut random);
+        findings.try_noise(number, &network, &noise)?;
+        if network.priorities == 1 && !network.by_port {
+            findings.try_attack(number, &network)?;
+        }
+    }
+    Ok(findings)
+}
+
+impl Findings {
+    fn try_noise(&mut self, number: u64, network: &Network, noise: &[FlowSpec]) -> Result<(), Failure> {
+        let outcome = run(&network.scenario(0, noise)?, network)?;
+        self.paused += u64::from(outcome.pauses > 0);
+        let keeps_up = network.frames_keep_up();
+        self.overtaken += u64::from(!keeps_up);
+        self.overtaken_lost += u64::from(!keeps_up && outcome.lost > 0);
+        if keeps_up && outcome.lost > 0 {
+            self.lost.push(format!("network {number}, noise, {} packets: {network:?}", outcome.lost));
+        }
+        Ok(())
+    }
+
+    /// The worst case, with the model's headroom and with one packet less.
+    fn try_attack(&mut self, number: u64, network: &Network) -> Result<(), Failure> {
+        let calm = Network { policy: "sonic-dt", drain: None, ..network.clone() };
+        let packets = traffic::attack(&calm);
+        let outcome = run(&calm.scenario(0, &packets)?, &calm)?;
+        self.paused += u64::from(outcome.pauses > 0);
+        if outcome.lost > 0 {
+            self.lost.push(format!("network {number}, attack, {} packets: {calm:?}", outcome.lost));
+        }
+        let cable = calm.cable();
+        let frames = if calm.quanta { 2 } else { 1 } * cable.frames.serialization(64).0;
+        let frames = cable.packets.most_occupied(cable.arrivals.bytes_in(Time(frames)) + 1);
+        let less = cable.packets.occupied(cable.packets.worst()) + frames;
+        let outcome = run(&calm.scenario(less, &packets)?, &calm)?;
+        self.attacks += 1;
+        if outcome.lost == 0 {
+            self.unwitnessed.push(format!("network {number}, {less} B less: {calm:?}"));
+            return Ok(());
+        }
+        self.witnesses += 1;
+        if self.first_witness.is_none() {
+            let (needed, lost) = (cable.headroom().bytes(), outcome.lost);
+            self.first_witness = Some(format!(
+                "network {number} needs {needed} B, and loses {lost} with {less} B less: {calm:?}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a run says about headroom.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcome {
+    pauses: u64,
+    /// Lossless packets that a switch refused.
+    lost: u64,
+}
+
+struct Watch {
+    priorities: u8,
+    outcome: Outcome,
+}
+
+impl RunSink for Watch {
+    fn drops(&mut self, row: &DropRow) -> std::io::Result<()> {
+        if row.priority < self.priorities {
+            self.outcome.lost += row.packets;
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, row: &PauseRow) -> std::io::Result<()> {
+        self.outcome.pauses += row.sent_pauses;
+        Ok(())
+    }
+}
+
+fn run(scenario: &Scenario, network: &Network) -> Result<Outcome, Failure> {
+    let mut watch = Watch { priorities: network.priorities, outcome: Outcome::default() };
+    let simulation = Simulation::new(scenario)?;
+    simulation.run(&mut watch, &mut |_| ())?;
+    Ok(watch.outcome)
+}
+
+/// Networks and seed of the environment, as `cargo xtask headroom-search` sets them, else a sample.
+fn asked() -> (u64, u64) {
+    let number = |name: &str| std::env::var(name).ok()?.parse().ok();
+    (number("HEADROOM_NETWORKS").unwrap_or(200), number("HEADROOM_SEED").unwrap_or(7))
+}
+
+#[test]
+fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_does_with_a_packet_less() {
+    let (networks, seed) = asked();
+    let findings = search(seed, 0, networks).expect("every network can be built");
+    println!("{findings}");
+    assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");
+    assert!(findings.paused > networks && findings.witnesses > networks / 4, "{findings}");
+}
