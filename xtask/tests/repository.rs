@@ -1,7 +1,8 @@
 //! Is the repository in order, and are its derived files fresh? What `cargo xtask tidy` and `cargo xtask generate --check`
 //! say; the parameters on the policies' pages are checked in `bufferlab-conformance`.
 
-use xtask::{generate, tidy};
+use std::collections::BTreeSet;
+use xtask::{cargo, generate, output, tidy};
 
 #[test]
 fn the_repository_is_tidy() {
@@ -13,4 +14,32 @@ fn derived_files_are_fresh() {
     let derived = generate::derived().unwrap_or_else(|problem| panic!("{problem}"));
     let stale: Vec<_> = generate::stale(&derived).into_iter().map(|(path, _)| path).collect();
     assert!(stale.is_empty(), "stale: {stale:?}; hint: run `cargo xtask generate`");
+}
+
+/// Packages with the features that they are built with, for a command about the packages that `arguments` choose.
+fn built_with(arguments: &[&str]) -> BTreeSet<String> {
+    let mut tree = cargo(&["tree", "--offline", "--prefix", "none", "--format", "{p} [{f}]"]);
+    let text = output(tree.args(arguments)).unwrap_or_else(|problem| panic!("{problem}"));
+    let text = String::from_utf8(text).expect("package names are text");
+    text.lines().map(|line| line.trim_end_matches(" (*)").replace(" (proc-macro)", "")).collect()
+}
+
+/// Otherwise half of the libraries of others would be built again for the program, the Python package, the chores, and the walk-throughs of CONTRIBUTING.md.
+#[test]
+fn tests_and_programs_share_what_is_built() {
+    let tests = built_with(&["--workspace", "--edges", "normal,build,dev"]);
+    let programs = [
+        ("bufferlab-cli", "normal,build"),
+        ("bufferlab-python", "normal,build"),
+        ("xtask", "normal,build"),
+        ("bufferlab-results", "normal,build,dev"),
+    ];
+    for (package, edges) in programs {
+        let program = built_with(&["--package", package, "--edges", edges]);
+        let apart: Vec<_> = program.difference(&tests).collect();
+        assert!(
+            apart.is_empty(),
+            "{package} is built with other features than the tests: {apart:#?}; hint: add what is missing to crates/workspace-hack/Cargo.toml"
+        );
+    }
 }

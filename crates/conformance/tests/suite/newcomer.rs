@@ -16,29 +16,47 @@
 //! The first sentence of a section says how much is added, and is counted: source files, lines in the registry, files
 //! of vectors, pages, scenarios.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs.
+/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs. Nothing here concerns the libraries of others:
+/// they are built as in the workspace, so that they can be taken from there.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
+[profile.dev.package.bufferlab-cli]
 opt-level = 0
-[profile.dev.package."*"]
+[profile.dev.package.bufferlab-document]
+opt-level = 0
+[profile.dev.package.bufferlab-experiment]
+opt-level = 0
+[profile.dev.package.bufferlab-lab]
+opt-level = 0
+[profile.dev.package.bufferlab-metrics]
+opt-level = 0
+[profile.dev.package.bufferlab-report]
+opt-level = 0
+[profile.dev.package.bufferlab-reproduce]
+opt-level = 0
+[profile.dev.package.bufferlab-results]
+opt-level = 0
+[profile.dev.package.bufferlab-scenario]
 opt-level = 0
 [profile.dev.package.bufferlab-sim]
 opt-level = 0
-[profile.dev.package.bufferlab-params]
-opt-level = 1
-[profile.dev.package.bufferlab-units]
-opt-level = 1
-[profile.dev.package.bufferlab-conformance]
-opt-level = 1
+[profile.dev.package.bufferlab-theory]
+opt-level = 0
+[profile.dev.package.bufferlab-topology]
+opt-level = 0
+[profile.dev.package.bufferlab-workload]
+opt-level = 0
 [profile.dev.package.bufferlab-core]
 opt-level = 2
 [profile.dev.package.bufferlab-transport]
 opt-level = 2
+[profile.dev.package.xtask]
+opt-level = 0
 "#;
 
 /// Path relative to the root, content.
@@ -273,6 +291,42 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
+/// Copies the libraries of others, built for this test already, to where the copy of the repository would build them again. Cargo compares
+/// versions, features and profile: what does not fit is built there after all.
+fn take_libraries(to: &Path) {
+    let program = std::env::current_exe().expect("this test");
+    let from = program.ancestors().nth(2).expect("a test lies in deps/");
+    let Ok(built) = std::fs::read_dir(from.join(".fingerprint")) else { return };
+    let built: Vec<_> = built.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let hash_of =
+        |name: &str| name.rsplit('-').next().map(|end| end.split('.').next().unwrap_or(end).to_owned());
+    let ours = |name: &&String| {
+        ["bufferlab-", "xtask-", "own-policy-", "workspace-hack-"].iter().any(|our| name.starts_with(our))
+    };
+    let hashes: BTreeSet<_> =
+        built.iter().filter(|name| !ours(name)).filter_map(|name| hash_of(name)).collect();
+    for part in [".fingerprint", "build", "deps"] {
+        std::fs::create_dir_all(to.join(part)).expect("writable");
+        let names = std::fs::read_dir(from.join(part)).into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let wanted = names.filter(|name| hash_of(name).is_some_and(|hash| hashes.contains(&hash)));
+        let missing: Vec<_> = wanted
+            .filter(|name| !to.join(part).join(name).exists())
+            .map(|name| from.join(part).join(name))
+            .collect();
+        // With their times: cargo takes what is younger than what was built from it for a change.
+        for some in missing.chunks(100) {
+            let copied = Command::new("cp").arg("-a").args(some).arg(to.join(part)).status();
+            assert!(
+                copied.is_ok_and(|status| status.success()),
+                "cp of {} to {}",
+                from.display(),
+                to.display()
+            );
+        }
+    }
+}
+
 /// The repository after all walk-throughs.
 struct Copy {
     folder: PathBuf,
@@ -288,6 +342,7 @@ impl Copy {
         files.entry(".cargo/config.toml".to_owned()).or_default().extend(QUICK_BUILD.bytes());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
         synchronise(&folder.join("repository"), &files);
+        take_libraries(&folder.join("target/debug"));
         Self { folder }
     }
 
