@@ -57,13 +57,14 @@ struct RawPacket {
 }
 
 /// What a reader of files yields.
+#[derive(Default)]
 struct RawTrace {
     packets: Vec<RawPacket>,
     without_address: usize,
     ignored_columns: Vec<String>,
 }
 
-/// Reads a packet trace: CSV, or a classic pcap capture; plain or gzipped. What it is is recognised by content. `path` is for messages.
+/// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. What it is is recognised by content. `path` is for messages.
 ///
 /// A CSV file has a header with the columns
 ///

@@ -20,7 +20,7 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     aliases: &[],
     title: "Packet trace",
     summary: "Replays the packets of a file at their times: CSV with a header (`time_ps`, `time_ns`, `time_us` or \
-              `time_s`, `src`, `dst`, `size_bytes`, optionally `priority`), or a classic pcap capture of Ethernet or \
+              `time_s`, `src`, `dst`, `size_bytes`, optionally `priority`), or a capture (pcap, pcapng) of Ethernet or \
               IP; either may be gzipped. Sizes are those on the wire. Every packet is a flow of its own, which a \
               policy that knows flows (`fab`, `ib`) sees as such. The transport is one with congestion_control = \
               \"none\"; its `rate` does not matter, but packets leave their host one after the other at the rate of \

@@ -71,12 +71,6 @@ pub enum TraceError {
         /// The number of the link type in its header.
         link_type: u32,
     },
-    /// A capture in another format.
-    #[error("trace {}: a pcapng capture; convert it, for example with editcap -F pcap", path.display())]
-    PcapNg {
-        /// The file.
-        path: PathBuf,
-    },
     /// A damaged file.
     #[error("trace {}, {place}: {cause}; the file is damaged or was cut off, so remove what is behind the packet before", path.display())]
     Damaged {

@@ -175,7 +175,65 @@ fn a_broken_capture_is_refused_at_its_packet() {
     assert!(cut.contains("packet 3: ") && cut.contains("damaged or was cut off"), "{cut}");
     assert!(refused(&whole[..20]).contains("packet 0: "), "{}", refused(&whole[..20]));
     assert!(refused(&capture(true, false, 105, &three_frames(1))).contains("link type 105"));
-    assert!(refused(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28]).contains("editcap -F pcap"));
+    assert!(refused(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28]).contains("packet 0: "));
     let long = vec![(1, 0, 9_000, frame([192, 0, 2, 1], [10, 0, 0, 1]))];
     assert!(refused(&capture(false, false, 1, &long)).contains("packet 1: 9000 bytes are more than 1500"));
+}
+
+/// Time (ns), last byte of the destination and length on the wire of the packets below `testdata/traces`, as `tcpdump -r FILE -tt -e -n` lists them:
+/// datagrams from 127.0.0.1 to 127.0.0.2 and 127.0.0.3, captured on a loopback interface.
+const CAPTURED: [(u64, u8, u64); 12] = [
+    (1_795_379_204_560_658_360, 2, 82),
+    (1_795_379_204_562_212_371, 2, 1_242),
+    (1_795_379_204_562_755_816, 3, 1_442),
+    (1_795_379_204_563_292_427, 2, 106),
+    (1_795_379_204_563_799_969, 3, 842),
+    (1_795_379_204_564_295_671, 2, 1_442),
+    (1_795_379_204_564_791_320, 2, 1_442),
+    (1_795_379_204_565_288_554, 3, 52),
+    (1_795_379_204_565_780_640, 2, 542),
+    (1_795_379_204_566_271_724, 3, 1_442),
+    (1_795_379_204_568_086_635, 2, 43),
+    (1_795_379_204_568_593_541, 2, 1_442),
+];
+
+/// A capture of these packets; 127.0.0.1 is host 1, and so on.
+fn captured(file: &str) -> Vec<(u64, u32, u32, u64)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces").join(file);
+    let content = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let rules = [1, 2, 3].map(|host| AddressRule::new(&format!("127.0.0.{host}/32"), host).expect("a range"));
+    let hosts = hosts(4);
+    let trace =
+        parse_trace(&path, &content, &mut AddressBook::new(&hosts, &rules, Unmapped::Refuse), &OPTIONS);
+    packets(&trace.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// What `captured` answers if times are recorded in steps of `step_ns`.
+fn listed(step_ns: u64) -> Vec<(u64, u32, u32, u64)> {
+    let at = |time: u64| time / step_ns * step_ns;
+    let first = at(CAPTURED[0].0);
+    CAPTURED.iter().map(|&(time, to, size)| (1_000 * (at(time) - first), 1, u32::from(to), size)).collect()
+}
+
+#[test]
+fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wire() {
+    // Cut to 96 and 80 bytes, as with `tcpdump -s`.
+    assert_eq!(captured("tcpdump-snap96.pcap"), listed(1_000));
+    assert_eq!(captured("tcpdump-nano-snap80.pcap"), listed(1));
+    assert_eq!(captured("editcap.pcapng"), listed(1));
+}
+
+#[test]
+fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
+    // Every packet once from either of the two files above, in microseconds and in nanoseconds.
+    let found = captured("mergecap.pcapng");
+    let first = 1_795_379_204_560_658_000;
+    let mut wanted: Vec<_> = [1_000, 1]
+        .iter()
+        .flat_map(|step| {
+            CAPTURED.map(|(time, to, size)| (1_000 * (time / step * step - first), 1, u32::from(to), size))
+        })
+        .collect();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
 }
