@@ -170,6 +170,7 @@ def compare(
     *,
     seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
+    replace: bool = False,
     executor: ExecutorOption = "threads",
     jobs: int | None = None,
     verify: bool = False,
@@ -190,6 +191,8 @@ def compare(
     out
         Folder of the results, the same as the command line writes: ``<policy>/seed-<n>`` and the report. Earlier runs of the same scenario in
         it stay and are shown, too. Without it, results live in a temporary folder as long as the answer.
+    replace
+        Replace runs of another scenario that lie where the new ones go.
     executor
         Where runs are done, as for :func:`sweep`.
     jobs
@@ -219,7 +222,7 @@ def compare(
     if not policies:
         raise ValueError("policies is empty: name at least one, or use `repeat` for the scenario's own")
     names = [policy_name(policy) for policy in policies]
-    return _compare(scenario, names, seeds, out, executor, jobs, verify, progress)
+    return _compare(scenario, names, seeds, out, replace, executor, jobs, verify, progress)
 
 
 def repeat(
@@ -227,6 +230,7 @@ def repeat(
     *,
     seeds: int,
     out: str | os.PathLike[str] | None = None,
+    replace: bool = False,
     executor: ExecutorOption = "threads",
     jobs: int | None = None,
     verify: bool = False,
@@ -238,7 +242,7 @@ def repeat(
     >>> repeat("scenarios/star-incast.toml", seeds=2)["all.flows"]["dt"].estimate.seeds
     2
     """
-    return _compare(scenario, [], seeds, out, executor, jobs, verify, progress)
+    return _compare(scenario, [], seeds, out, replace, executor, jobs, verify, progress)
 
 
 def _compare(
@@ -246,6 +250,7 @@ def _compare(
     policies: list[str],
     seeds: int,
     out: str | os.PathLike[str] | None,
+    replace: bool,
     executor: ExecutorOption,
     jobs: int | None,
     verify: bool,
@@ -255,7 +260,7 @@ def _compare(
     warn(scenario)
     keep = TemporaryFolder() if out is None else None
     folder = Path(out) if out is not None else keep.path / "runs" if keep else Path()
-    planned, order, _, left_out = _bufferlab.plan(scenario._source(), policies, seeds, folder)
+    planned, order, _, left_out = _bufferlab.plan(scenario._source(), policies, seeds, folder, replace)
     errors = carry_out(
         planned,
         executor=executor,

@@ -196,6 +196,7 @@ def run(
     *,
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
+    replace: bool = False,
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Run:
@@ -210,8 +211,10 @@ def run(
     seed
         Another seed than the scenario's.
     out
-        Folder of the results, the same as the command line writes, with ``report.html``; an earlier run in it is replaced. Without it,
-        results live in a temporary folder as long as the answer.
+        Folder of the results, the same as the command line writes, with ``report.html``; an earlier run of the same scenario in it is
+        replaced. Without it, results live in a temporary folder as long as the answer.
+    replace
+        Replace results of another scenario that lie in ``out``, too.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
@@ -224,7 +227,7 @@ def run(
     RunError
         If it cannot run, or its run broke off.
     ResultsError
-        If ``out`` holds something else than a run. Nothing is deleted then.
+        If ``out`` holds something else than a run of this scenario. Nothing is deleted then.
 
     Examples
     --------
@@ -243,7 +246,7 @@ def run(
         folder = keep.path / "run"
     else:
         folder = Path(out)
-    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], 1, folder)
+    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], 1, folder, replace)
     [error] = _bufferlab.execute(planned, 1, verify, relay(progress))
     if error is not None:
         raise error

@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Make report.html for a folder of results
     Report(ReportArgs),
+    /// Compare the files of results with the checksums in their manifests, and folders of several runs with what was planned
+    Verify(VerifyArgs),
     /// Say why a packet was dropped, marked or evicted: which limit bound, who held the buffer, and what every other policy would have
     /// done. Takes a scenario or the folder of a run
     Explain(ExplainArgs),
@@ -98,6 +100,9 @@ pub(crate) struct RunArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
+    /// Replace results of another scenario that lie in the folder; without this they are kept, and nothing runs
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 /// `compare`.
@@ -111,6 +116,9 @@ pub(crate) struct CompareArgs {
     pub(crate) policies: Vec<PolicyChoice>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
+    /// Replace runs of another scenario that lie in the folder; without this they are kept, and nothing runs
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 /// `sweep`.
@@ -233,6 +241,14 @@ pub(crate) struct ReproduceArgs {
 pub(crate) struct ReportArgs {
     /// A folder that `run` or `compare` has written
     pub(crate) dir: PathBuf,
+}
+
+/// `verify`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct VerifyArgs {
+    /// Folders of results; every run in them is looked at
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
 }
 
 /// `bench`.

@@ -3,7 +3,7 @@
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
 use crate::{error, print, say};
-use bufferlab_lab::{Execution, Job, Plan, plan_compare, plan_run};
+use bufferlab_lab::{Destination, Execution, Job, Plan, plan_compare, plan_run};
 use bufferlab_report::Report;
 use bufferlab_scenario::{LoadError, Loaded, Scenario};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     warn(&first);
     let ending = if args.execution.seeds.get() == 1 { "" } else { "-seeds" };
     let out = out(&args.execution, &first.scenario, ending);
-    let plan = plan_run(&loader(&args.scenario), args.execution.seeds, &out).map_err(error::plan)?;
+    let to = Destination { out: &out, replace: args.replace };
+    let plan = plan_run(&loader(&args.scenario), args.execution.seeds, to).map_err(error::plan)?;
     carry_out(&args.scenario.scenario, &out, &plan, &args.execution)
 }
 
@@ -24,7 +25,8 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     warn(&first);
     let out = out(&args.execution, &first.scenario, "-compare");
     let load = loader(&args.scenario);
-    let plan = plan_compare(&load, &args.policies, args.execution.seeds, &out).map_err(error::plan)?;
+    let to = Destination { out: &out, replace: args.replace };
+    let plan = plan_compare(&load, &args.policies, args.execution.seeds, to).map_err(error::plan)?;
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }

@@ -16,6 +16,7 @@ mod speed;
 mod sweep;
 mod theory;
 mod theory_args;
+mod verify;
 
 use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};
@@ -44,6 +45,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => execute::report(&args),
+        Command::Verify(args) => verify::verify(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Policy(PolicyCommand::List) => policy::list(),
         Command::Policy(PolicyCommand::Show { name }) => policy::show(name),

@@ -8,7 +8,7 @@ use crate::PlanError;
 use crate::execute::has_stored;
 use bufferlab_core::find_policy;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
-use bufferlab_results::{ResultsError, RunResult};
+use bufferlab_results::{GROUP_FILE, ResultsError, RunResult};
 use bufferlab_scenario::{LoadError, Loaded};
 use std::fs;
 use std::io;
@@ -42,7 +42,7 @@ struct Present {
 
 /// Checks that runs may be added to `out`; answers the finished runs there that stay.
 ///
-/// `new` are the folders that will be replaced; `load` loads the scenario for a policy (the scenario's own if `None`)
+/// `new` are the folders of the runs to come, which take the place of runs of the same scenario, and with `replace` of any; `load` loads the scenario for a policy (the scenario's own if `None`)
 /// and a seed.
 ///
 /// # Errors
@@ -51,6 +51,7 @@ pub(crate) fn check(
     out: &Path,
     layout: Layout,
     new: &[&Path],
+    replace: bool,
     load: impl Fn(Option<&str>, u64) -> Result<Loaded, LoadError>,
 ) -> Result<Vec<PathBuf>, PlanError> {
     if RunResult::is_complete(out) {
@@ -65,7 +66,8 @@ pub(crate) fn check(
     }
     let mut kept = Vec::new();
     for run in present(out, layout)? {
-        if new.contains(&run.dir.as_path()) || !RunResult::is_complete(&run.dir) {
+        let is_new = new.contains(&run.dir.as_path());
+        if (is_new && replace) || !RunResult::is_complete(&run.dir) {
             continue;
         }
         // What cannot be loaded is not what this command line would run.
@@ -76,7 +78,9 @@ pub(crate) fn check(
                  the old runs; nothing was deleted",
             ));
         }
-        kept.push(run.dir);
+        if !is_new {
+            kept.push(run.dir);
+        }
     }
     Ok(kept)
 }
@@ -85,8 +89,8 @@ pub(crate) fn check(
 fn present(out: &Path, layout: Layout) -> Result<Vec<Present>, PlanError> {
     let mut runs = Vec::new();
     for (name, path) in visible(out)? {
-        let own_file =
-            [REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].contains(&name.as_str());
+        let own_file = [GROUP_FILE, REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET]
+            .contains(&name.as_str());
         let foreign = || {
             let words = layout.in_words();
             PlanError::refused(

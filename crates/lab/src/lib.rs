@@ -29,7 +29,7 @@ pub use error::{PlanError, RunError};
 pub use execute::{
     Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then, has_stored,
 };
-pub use plan::{Load, Plan, PolicyChoice, plan_compare, plan_run};
+pub use plan::{Destination, Load, Plan, PolicyChoice, plan_compare, plan_run};
 pub use sweep::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest, Vary};
 
 /// The source revision that the program was built from, where it is known.

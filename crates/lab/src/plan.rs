@@ -1,10 +1,11 @@
 //! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and into which folders
 //! they go.
 
+use crate::execute::has_stored;
 use crate::group::{self, Layout};
 use crate::{Job, PlanError};
 use bufferlab_core::{POLICIES, PolicyInfo};
-use bufferlab_results::RunCaveat;
+use bufferlab_results::{Group, RunCaveat, RunResult, SCENARIO_FILE};
 use bufferlab_scenario::{LoadError, Loaded, Scenario};
 use bufferlab_sim::Simulation;
 use std::fs;
@@ -52,12 +53,22 @@ pub struct Plan {
     pub left_out: Vec<(String, String)>,
 }
 
-/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in `out`, or `seed-<n>`
+/// Where results go.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination<'a> {
+    /// The folder.
+    pub out: &'a Path,
+    /// Whether results of another scenario that lie there may be replaced. Those of the same one always are.
+    pub replace: bool,
+}
+
+/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in the folder, or `seed-<n>`
 /// below it.
 ///
 /// # Errors
-/// If the scenario does not load, or something else lies in `out`.
-pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, out: &Path) -> Result<Plan, PlanError> {
+/// If the scenario does not load, or something else lies in the folder.
+pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Result<Plan, PlanError> {
+    let out = to.out;
     let seeds = seeds_of(&load(&[])?.scenario, seeds);
     let single = seeds.len() == 1;
     let load_seed = |seed: u64| load(&[of_seed(seed)]);
@@ -68,25 +79,29 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, out: &Path) -> Result<Plan
     }
     let kept = if single {
         refuse_to_replace_the_ground(out)?;
+        if !to.replace {
+            refuse_to_replace_another(out, &jobs[0].loaded)?;
+        }
         Vec::new()
     } else {
-        keep(out, Layout::Seeds, &jobs, |_, seed| load_seed(seed))?
+        keep(to, Layout::Seeds, &jobs, |_, seed| load_seed(seed))?
     };
     Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new() })
 }
 
-/// Plans a comparison of policies on the same traffic, paired by seed, in `<policy>/seed-<n>` below `out`.
+/// Plans a comparison of policies on the same traffic, paired by seed, in `<policy>/seed-<n>` below the folder.
 ///
 /// The scenario's own policy keeps the parameters that the scenario gives it, others run with their defaults.
 ///
 /// # Errors
-/// If a scenario does not load, a policy is named twice or would be used by no switch, or something else lies in `out`.
+/// If a scenario does not load, a policy is named twice or would be used by no switch, or something else lies in the folder.
 pub fn plan_compare(
     load: &Load<'_>,
     choices: &[PolicyChoice],
     seeds: NonZero<u32>,
-    out: &Path,
+    to: Destination<'_>,
 ) -> Result<Plan, PlanError> {
+    let out = to.out;
     let first = load(&[])?;
     let (mut policies, all) = named(choices, &first.scenario);
     if let Some(twice) = repeated(&policies) {
@@ -114,7 +129,7 @@ pub fn plan_compare(
         }
     }
     let kept =
-        keep(out, Layout::Policies, &jobs, |policy, seed| load_variant(policy.unwrap_or_default(), seed))?;
+        keep(to, Layout::Policies, &jobs, |policy, seed| load_variant(policy.unwrap_or_default(), seed))?;
     Ok(Plan { jobs, policies, kept, left_out })
 }
 
@@ -212,15 +227,53 @@ fn refuse_to_replace_the_ground(out: &Path) -> Result<(), PlanError> {
     }
 }
 
-/// Checks what lies in the folder of several runs; answers those of them that stay.
+/// Hours of simulation are not lost to a second command with the same `--out`.
+fn refuse_to_replace_another(out: &Path, new: &Loaded) -> Result<(), PlanError> {
+    if !RunResult::is_complete(out) || has_stored(out, new) {
+        return Ok(());
+    }
+    let there = fs::read_to_string(out.join(SCENARIO_FILE)).unwrap_or_default();
+    let difference = match first_difference(&there, &new.resolved) {
+        Some((there, here)) => format!("its resolved scenario says `{there}`, this one `{here}`"),
+        None => "its input files differ".to_owned(),
+    };
+    Err(PlanError::refused(
+        format!("{} holds the results of another scenario: {difference}", out.display()),
+        "choose another folder with --out, or give --replace to have these results instead; nothing was deleted",
+    ))
+}
+
+/// The first line in which two texts differ; what is no more there counts as empty.
+fn first_difference(a: &str, b: &str) -> Option<(String, String)> {
+    let (mut a, mut b) = (a.lines(), b.lines());
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => return None,
+            (x, y) if x == y => {}
+            (x, y) => {
+                let text = |line: Option<&str>| line.unwrap_or_default().trim().to_owned();
+                return Some((text(x), text(y)));
+            }
+        }
+    }
+}
+
+/// Checks what lies in the folder of several runs; answers those of them that stay. Writes down which runs the folder shall hold.
 fn keep(
-    out: &Path,
+    to: Destination<'_>,
     layout: Layout,
     jobs: &[Job],
     load: impl Fn(Option<&str>, u64) -> Result<Loaded, LoadError>,
 ) -> Result<Vec<PathBuf>, PlanError> {
     let new: Vec<&Path> = jobs.iter().map(|job| job.dir.as_path()).collect();
-    group::check(out, layout, &new, load)
+    let kept = group::check(to.out, layout, &new, to.replace, load)?;
+    let all = kept.iter().map(PathBuf::as_path).chain(new);
+    let name = |dir: &Path| {
+        let parts = dir.strip_prefix(to.out).unwrap_or(dir).iter();
+        parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+    };
+    Group::new(all.map(name).collect()).write(to.out)?;
+    Ok(kept)
 }
 
 fn repeated(names: &[String]) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::scenario::Loaded;
-use bufferlab_lab::{Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
+use bufferlab_lab::{Destination, Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
 use bufferlab_scenario::{LoadError, load, load_text};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -53,12 +53,14 @@ pub(crate) fn plan(
     policies: Vec<String>,
     seeds: u32,
     out: PathBuf,
+    replace: bool,
 ) -> PyResult<PlainPlan> {
+    let to = Destination { out: &out, replace };
     let (choices, seeds, load) = (choices(&policies)?, at_least_one(seeds)?, loader(source));
     let plan = if choices.is_empty() {
-        plan_run(&load, seeds, &out)
+        plan_run(&load, seeds, to)
     } else {
-        plan_compare(&load, &choices, seeds, &out)
+        plan_compare(&load, &choices, seeds, to)
     };
     let plan = plan.map_err(|error| errors::plan(py, &error))?;
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, plan.kept, plan.left_out))

@@ -46,6 +46,13 @@ pub enum Caveat {
         /// Seeds that it lacks.
         missing: Vec<u64>,
     },
+    /// Runs of the folder that were planned and are not there, or not complete.
+    MissingRuns {
+        /// Their folders.
+        missing: Vec<String>,
+        /// How many were planned.
+        planned: usize,
+    },
     /// Runs that are compared differ in more than policy and seed.
     MixedRuns {
         /// In what: `version`, `profile`, `scenario`, …
@@ -80,6 +87,7 @@ impl Caveat {
             Self::Deadlock { .. } => "deadlock",
             Self::SingleSeed => "single-seed",
             Self::UnevenSeeds { .. } => "uneven-seeds",
+            Self::MissingRuns { .. } => "missing-runs",
             Self::MixedRuns { .. } => "mixed-runs",
             Self::TooFewSamples { .. } => "too-few-samples",
             Self::FewQueries { .. } => "few-queries",
@@ -116,6 +124,9 @@ impl Caveat {
                     "{policy} lacks seeds that others have ({}): it is compared without them.",
                     list.join(", ")
                 )
+            }
+            Self::MissingRuns { missing, planned } => {
+                format!("{} of {planned} runs have no result: {}.", missing.len(), missing.join(", "))
             }
             Self::MixedRuns { what, values } => {
                 format!("The runs differ in more than policy and seed: {what} is {}.", values.join(" and "))
@@ -158,6 +169,7 @@ impl Caveat {
             }
             Self::SingleSeed => "Run with --seeds 5 or more.".into(),
             Self::UnevenSeeds { .. } => "Run the missing seeds into the same folder.".into(),
+            Self::MissingRuns { .. } => "Repeat the command that made the folder.".into(),
             Self::MixedRuns { .. } => "Run the comparison again with one program and one scenario.".into(),
             Self::TooFewSamples { .. } => "Raise `duration`, or read a lower percentile.".into(),
             Self::FewQueries { .. } => "Raise `duration` or the query rate.".into(),

@@ -6,12 +6,12 @@ use crate::error::ReportError;
 use arrow_array::builder::{ArrayBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
+use bufferlab_results::write_whole;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use serde::Serialize;
 use std::fmt::Write;
-use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub(crate) fn write_json(
     };
     let mut text = serde_json::to_string_pretty(&file).map_err(ReportError::encode(path))?;
     text.push('\n');
-    fs::write(path, text).map_err(ReportError::io("write", path))
+    write_whole(path, text).map_err(ReportError::io("write", path))
 }
 
 pub(crate) fn write_csv(path: &Path, comparison: &Comparison) -> Result<(), ReportError> {
@@ -85,7 +85,7 @@ pub(crate) fn write_csv(path: &Path, comparison: &Comparison) -> Result<(), Repo
             number(change.and_then(|estimate| estimate.half_width)),
         );
     }
-    fs::write(path, out).map_err(ReportError::io("write", path))
+    write_whole(path, out).map_err(ReportError::io("write", path))
 }
 
 pub(crate) fn write_parquet(path: &Path, comparison: &Comparison) -> Result<(), ReportError> {
@@ -136,12 +136,13 @@ pub(crate) fn write_parquet(path: &Path, comparison: &Comparison) -> Result<(), 
         .set_compression(Compression::SNAPPY)
         .set_created_by(format!("bufferlab-report {}", env!("CARGO_PKG_VERSION")))
         .build();
-    let file = File::create(path).map_err(ReportError::io("create", path))?;
-    let mut writer =
-        ArrowWriter::try_new(file, schema, Some(properties)).map_err(ReportError::encode(path))?;
-    writer.write(&batch).map_err(ReportError::encode(path))?;
-    writer.close().map_err(ReportError::encode(path))?;
-    Ok(())
+    let encode = || {
+        let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties))?;
+        writer.write(&batch)?;
+        writer.into_inner()
+    };
+    let bytes = encode().map_err(ReportError::encode(path))?;
+    write_whole(path, bytes).map_err(ReportError::io("write", path))
 }
 
 fn cells(comparison: &Comparison) -> impl Iterator<Item = (&MetricComparison, &Cell)> {

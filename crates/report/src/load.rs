@@ -6,7 +6,7 @@ use crate::error::ReportError;
 use crate::samples::RunSamples;
 use crate::summary::{RunSummary, summarise};
 use crate::{export, terminal};
-use bufferlab_results::RunResult;
+use bufferlab_results::{Group, RunResult, write_whole};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,9 @@ impl Report {
         }
         let pairs: Vec<(&str, &RunSummary)> =
             runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
-        let (comparison, caveats) = (Comparison::of(&pairs), caveat::collect(&pairs));
+        let comparison = Comparison::of(&pairs);
+        let mut caveats: Vec<_> = missing(dir)?.into_iter().collect();
+        caveats.extend(caveat::collect(&pairs));
         Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, single })
     }
 
@@ -101,7 +103,7 @@ impl Report {
     /// If reading or writing fails.
     pub fn write(&self) -> Result<Vec<PathBuf>, ReportError> {
         let mut written = vec![self.dir.join(REPORT_FILE)];
-        fs::write(&written[0], self.html()?).map_err(ReportError::io("write", &written[0]))?;
+        write_whole(&written[0], self.html()?).map_err(ReportError::io("write", &written[0]))?;
         if !self.single {
             let [json, csv, parquet] =
                 [COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].map(|name| self.dir.join(name));
@@ -133,6 +135,15 @@ pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
 /// As [`Report::load`] and [`Report::write`].
 pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     Report::load(dir, &[])?.write()
+}
+
+/// The runs that the folder of a group shall hold and does not.
+fn missing(dir: &Path) -> Result<Option<Caveat>, ReportError> {
+    let Some(group) = Group::read(dir)? else { return Ok(None) };
+    let planned = group.runs.len();
+    let missing: Vec<_> =
+        group.runs.into_iter().filter(|run| !RunResult::is_complete(&dir.join(run))).collect();
+    Ok((!missing.is_empty()).then_some(Caveat::MissingRuns { missing, planned }))
 }
 
 /// Visible folders of `dir` by name.

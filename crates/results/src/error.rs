@@ -1,5 +1,6 @@
 //! What can go wrong with a result folder, and what to do about it.
 
+use crate::digest::FileFault;
 use crate::words::WORDS_MAX;
 use arrow_schema::{ArrowError, DataType};
 use bufferlab_metrics::CellFault;
@@ -46,6 +47,14 @@ pub enum ResultsError {
     Incomplete {
         /// The folder.
         path: PathBuf,
+    },
+    /// A file of the folder is not what the run wrote.
+    #[error("{}: {fault}", path.display())]
+    Damaged {
+        /// The folder.
+        path: PathBuf,
+        /// The file, and what is wrong with it.
+        fault: FileFault,
     },
     /// A JSON file does not say what it should.
     #[error("{} is not readable: {source}", path.display())]
@@ -145,7 +154,7 @@ impl ResultsError {
             Self::NotAFolder { .. } => "choose another name with --out",
             Self::Busy { .. } => "wait for it to end, or choose another folder with --out",
             Self::Incomplete { .. } => "give the folder of a finished run, or run the scenario again",
-            Self::Json { .. } | Self::Table { .. } => {
+            Self::Damaged { .. } | Self::Json { .. } | Self::Table { .. } => {
                 "the file was changed or damaged after the run: run the scenario again"
             }
             Self::DuplicateName { .. } => "give each its own name in the scenario",

@@ -103,7 +103,7 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     if names.is_empty() {
         return Ok(());
     }
-    let inputs = inputs_of_own_manifest(target);
+    let inputs = inputs_of_own_manifest(target).or_else(|| lost_its_manifest(&names).then(Vec::new));
     let is_own =
         |name: &&String| is_own_file(name) || inputs.as_ref().is_some_and(|list| list.contains(name));
     let foreign = names.iter().find(|name| !is_own(name));
@@ -111,6 +111,14 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
         return Err(ResultsError::ForeignFolder { path: target.to_path_buf(), found: found.clone() });
     }
     Ok(())
+}
+
+/// A run whose manifest is gone or damaged: nothing but what a run writes, a scenario and every table among it.
+fn lost_its_manifest(names: &[String]) -> bool {
+    let has = |name: &str| names.iter().any(|other| other == name);
+    names.iter().all(|name| is_own_file(name))
+        && has(SCENARIO_FILE)
+        && Table::ALL.into_iter().all(|table| has(&table_file(table)))
 }
 
 fn create_parents(folder: &Path) -> Result<(), ResultsError> {
@@ -161,12 +169,17 @@ fn remove_folder(path: &Path) -> Result<(), ResultsError> {
     }
 }
 
-/// Writes a file beside its place and moves it there: whole or not at all.
+/// Writes a file beside its place and moves it there: whole or not at all. Two processes that write the same file do not meet.
 ///
 /// # Errors
 /// If either fails.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = path.with_file_name(format!(".{name}.partial"));
-    fs::write(&partial, content).and_then(|()| fs::rename(&partial, path))
+    let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+    let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // What could not be written whole, on a full disk for instance, is of no use; the error says the rest.
+        let _ = fs::remove_file(&partial);
+    }
+    written
 }

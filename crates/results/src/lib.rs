@@ -4,34 +4,40 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats |
+//! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats, checksums of the other files |
 //! | `scenario.toml` | the resolved scenario: every default filled in |
 //! | `<table>.parquet` | one per [`Table`](bufferlab_metrics::Table) |
 //! | `explanations.json` | explained events, where the scenario asks for them |
 //! | `timing.json` | how long it took (the only file that differs between two equal runs) |
 //!
-//! [`RunWriter`] fills a hidden sibling folder and renames it into place at the end, so a folder with a
+//! A folder of several runs has a [`Group`] that says which. [`RunWriter`] fills a hidden sibling folder and renames it into place at the end, so a folder with a
 //! manifest is complete, and a killed run leaves none. [`RunResult`] reads it back.
 //!
 //! **Determinism.** The same rows and head give the same bytes in every file but `timing.json`: no clock, no
 //! machine name, fixed writer settings, dictionaries in order of first use.
 
 mod cells;
+mod digest;
 mod error;
 mod explanations;
 mod folder;
+mod group;
+mod inspect;
 mod manifest;
 mod read;
 mod schema;
 mod words;
 mod writer;
 
+pub use digest::FileFault;
 pub use error::{ResultsError, TableError};
 pub use explanations::{ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord};
 pub use folder::write_whole;
+pub use group::{GROUP_FILE, Group};
+pub use inspect::{Inspection, inspect};
 pub use manifest::{
-    ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, RunCaveat, RunHead, TableInfo,
-    Timing, Totals, scenario_hash,
+    ColumnInfo, FORMAT, FORMAT_VERSION, FileInfo, Manifest, NameTables, PolicyHead, RunCaveat, RunHead,
+    TableInfo, Timing, Totals, scenario_hash,
 };
 pub use read::RunResult;
 pub use writer::{RunWriter, store_run};

@@ -1,11 +1,11 @@
 //! The manifest: what was run, with what, and what the folder holds.
 
+use crate::digest::hexadecimal;
 use crate::schema::table_file;
 use bufferlab_metrics::{RunTotals, Table};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// Marks a manifest as ours; a folder whose manifest says otherwise is never replaced.
 pub const FORMAT: &str = "bufferlab-run";
@@ -134,12 +134,22 @@ pub struct Manifest {
     pub caveats: Vec<RunCaveat>,
     /// What the folder holds.
     pub tables: Vec<TableInfo>,
+    /// Every file of the folder but `manifest.json` itself, `timing.json` and `report.html`, as it was written. Empty in folders of versions
+    /// that kept no checksums.
+    #[serde(default)]
+    pub files: Vec<FileInfo>,
     /// Names in tables, in the order of their indices.
     pub names: NameTables,
 }
 
 impl Manifest {
-    pub(crate) fn new(head: RunHead, totals: &RunTotals, caveats: Vec<RunCaveat>, rows: &[u64]) -> Self {
+    pub(crate) fn new(
+        head: RunHead,
+        totals: &RunTotals,
+        caveats: Vec<RunCaveat>,
+        rows: &[u64],
+        files: Vec<FileInfo>,
+    ) -> Self {
         Self {
             format: FORMAT.to_owned(),
             format_version: FORMAT_VERSION,
@@ -164,6 +174,7 @@ impl Manifest {
                 .zip(rows)
                 .map(|(table, rows)| TableInfo::new(table, *rows))
                 .collect(),
+            files,
             names: head.names,
         }
     }
@@ -237,6 +248,17 @@ impl TableInfo {
     }
 }
 
+/// A file in the manifest: what it was when the run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileInfo {
+    /// Name in the folder.
+    pub name: String,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the content, in lower-case hexadecimal.
+    pub sha256: String,
+}
+
 /// A column in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnInfo {
@@ -279,11 +301,7 @@ pub fn scenario_hash<C: AsRef<[u8]>>(scenario_toml: &str, inputs: &[(String, C)]
         hash.update((content.len() as u64).to_le_bytes());
         hash.update(content);
     }
-    hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing into a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hexadecimal(&hash.finalize())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads a result folder back: the manifest at once, tables when they are asked for.
 
 use crate::cells::BatchReader;
+use crate::digest::{self, FileFault};
 use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
 use crate::manifest::{FORMAT, FORMAT_VERSION, Manifest, NameTables, Timing};
@@ -80,6 +81,30 @@ impl RunResult {
         &self.manifest
     }
 
+    /// The files that are not as the run wrote them, in the order of the manifest. Of a folder without checksums: those that are missing.
+    ///
+    /// # Errors
+    /// If a file is there but cannot be read.
+    pub fn damage(&self) -> Result<Vec<FileFault>, ResultsError> {
+        let Manifest { files, tables, inputs, .. } = &self.manifest;
+        if files.is_empty() {
+            let names = tables.iter().map(|table| &table.file).chain(inputs);
+            let missing = names.filter(|name| !self.dir.join(name).is_file());
+            return Ok(missing.map(|name| FileFault::Missing { name: name.clone() }).collect());
+        }
+        let check = |file| digest::check(&self.dir, file).map_err(ResultsError::io("read", &self.dir));
+        files.iter().filter_map(|file| check(file).transpose()).collect()
+    }
+
+    /// Refuses a file that is not as the run wrote it.
+    fn check(&self, name: &str) -> Result<(), ResultsError> {
+        let Some(written) = self.manifest.files.iter().find(|file| file.name == name) else { return Ok(()) };
+        match digest::check(&self.dir, written).map_err(ResultsError::io("read", &self.dir.join(name)))? {
+            None => Ok(()),
+            Some(fault) => Err(ResultsError::Damaged { path: self.dir.clone(), fault }),
+        }
+    }
+
     /// The resolved scenario.
     ///
     /// # Errors
@@ -102,6 +127,7 @@ impl RunResult {
     /// # Errors
     /// If the file is there but cannot be read.
     pub fn explanations(&self) -> Result<Vec<ExplanationRecord>, ResultsError> {
+        self.check(EXPLANATIONS_FILE)?;
         Ok(self.json(EXPLANATIONS_FILE)?.unwrap_or_default())
     }
 
@@ -120,9 +146,11 @@ impl RunResult {
     /// Calls `each` with every row of a table in order, in bounded memory. The row type names the table.
     ///
     /// # Errors
-    /// If the table is missing or damaged.
+    /// If the table is missing, or not as the run wrote it.
     pub fn visit<R: TableRow>(&self, each: impl FnMut(R)) -> Result<(), ResultsError> {
-        visit_file(&self.dir.join(table_file(R::TABLE)), &self.manifest.names, each)
+        let name = table_file(R::TABLE);
+        self.check(&name)?;
+        visit_file(&self.dir.join(name), &self.manifest.names, each)
     }
 
     /// A whole table. For tables whose size is known to be small; [`RunResult::visit`] otherwise.
@@ -243,7 +271,7 @@ mod tests {
         let mut writer =
             TableWriter::create(ResetRow::NAME, ResetRow::COLUMNS, &names, path.clone()).expect("writable");
         resets().iter().for_each(|row| writer.push(row).expect("writable"));
-        assert_eq!(writer.close().expect("writable"), 2);
+        assert_eq!(writer.close().expect("writable").0, 2);
         path
     }
 

@@ -1,10 +1,11 @@
 //! Writes the tables of a run as its rows come, in bounded memory.
 
 use crate::cells::{BatchWriter, NameArrays};
+use crate::digest::Hashed;
 use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
 use crate::folder::Staging;
-use crate::manifest::{Manifest, NameTables, RunCaveat, RunHead, Timing};
+use crate::manifest::{FileInfo, Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::read::RunResult;
 use crate::schema::{schema, table_file};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
@@ -16,8 +17,8 @@ use bufferlab_metrics::{
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Rows that are collected before they are encoded: a megabyte or two for the widest table.
@@ -30,6 +31,8 @@ const ROW_GROUP_ROWS: usize = 262_144;
 /// Dropped without [`RunWriter::finish`], it leaves nothing behind.
 pub struct RunWriter {
     head: RunHead,
+    /// What is written already.
+    files: Vec<FileInfo>,
     /// In the order of [`Table::ALL`].
     tables: Vec<TableWriter>,
     explanations: Vec<ExplanationRecord>,
@@ -48,11 +51,9 @@ impl RunWriter {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
         }
         let staging = Staging::create(dir)?;
-        let scenario = staging.file(SCENARIO_FILE);
-        fs::write(&scenario, &head.scenario_toml).map_err(ResultsError::io("write", &scenario))?;
+        let mut files = vec![write_file(&staging, SCENARIO_FILE, head.scenario_toml.as_bytes())?];
         for (name, content) in &head.inputs {
-            let path = staging.file(name);
-            fs::write(&path, content).map_err(ResultsError::io("write", &path))?;
+            files.push(write_file(&staging, name, content)?);
         }
         let names = NameArrays::new(&head.names);
         let tables: Result<_, _> = Table::ALL
@@ -62,7 +63,7 @@ impl RunWriter {
                 TableWriter::create(table.name(), table.columns(), &names, path)
             })
             .collect();
-        Ok(Self { head, tables: tables?, explanations: Vec::new(), staging })
+        Ok(Self { head, files, tables: tables?, explanations: Vec::new(), staging })
     }
 
     /// Closes the tables, writes the manifest and puts the folder into place. Answers its path.
@@ -78,22 +79,27 @@ impl RunWriter {
         caveats: Vec<RunCaveat>,
         timing: Option<&Timing>,
     ) -> Result<PathBuf, ResultsError> {
-        let Self { head, tables, explanations, staging } = self;
+        let Self { head, mut files, tables, explanations, staging } = self;
         let names = NameTables {
             classes: totals.classes.clone(),
             switches: totals.switches.clone(),
             hosts: totals.hosts.clone(),
         };
         assert_eq!(head.names, names, "the totals have the names that the writer was created with");
-        let rows: Result<Vec<u64>, _> = tables.into_iter().map(TableWriter::close).collect();
+        let mut rows = Vec::with_capacity(tables.len());
+        for table in tables {
+            let (count, file) = table.close()?;
+            rows.push(count);
+            files.push(file);
+        }
         if !explanations.is_empty() {
-            write_json(&staging.file(EXPLANATIONS_FILE), &explanations)?;
+            files.push(write_json(&staging, EXPLANATIONS_FILE, &explanations)?);
         }
         if let Some(timing) = timing {
-            write_json(&staging.file(TIMING_FILE), timing)?;
+            write_json(&staging, TIMING_FILE, timing)?;
         }
         // Last: a folder with a manifest is complete.
-        write_json(&staging.file(MANIFEST_FILE), &Manifest::new(head, totals, caveats, &rows?))?;
+        write_json(&staging, MANIFEST_FILE, &Manifest::new(head, totals, caveats, &rows, files))?;
         staging.publish()
     }
 
@@ -118,17 +124,12 @@ pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<Pa
         if Path::new(name).file_name() != Some(std::ffi::OsStr::new(name)) {
             return Err(ResultsError::ForeignFolder { path: dir.to_path_buf(), found: name.clone() });
         }
-        let path = staging.file(name);
-        fs::write(&path, content).map_err(ResultsError::io("write", &path))?;
+        write_file(&staging, name, content.as_ref())?;
     }
     let run = RunResult::open(&staging.file(""))?;
-    let Manifest { tables, inputs, .. } = run.manifest();
-    let promised = tables.iter().map(|table| &table.file).chain(inputs);
-    match promised.into_iter().find(|name| !staging.file(name).is_file()) {
+    match run.damage()?.into_iter().next() {
         None => staging.publish(),
-        Some(missing) => {
-            Err(ResultsError::io("find", &dir.join(missing))(io::Error::from(io::ErrorKind::NotFound)))
-        }
+        Some(fault) => Err(ResultsError::Damaged { path: dir.to_path_buf(), fault }),
     }
 }
 
@@ -186,7 +187,7 @@ impl RunSink for RunWriter {
 pub(crate) struct TableWriter {
     path: PathBuf,
     batch: BatchWriter,
-    file: ArrowWriter<File>,
+    file: ArrowWriter<Hashed<File>>,
     rows: u64,
 }
 
@@ -204,7 +205,7 @@ impl TableWriter {
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .set_created_by(format!("bufferlab-results {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let file = ArrowWriter::try_new(file, schema(columns), Some(properties))
+        let file = ArrowWriter::try_new(Hashed::new(file), schema(columns), Some(properties))
             .map_err(ResultsError::table(&path))?;
         Ok(Self { path, batch: BatchWriter::new(table, columns, names), file, rows: 0 })
     }
@@ -221,16 +222,32 @@ impl TableWriter {
         written.map_err(ResultsError::table(&self.path))
     }
 
-    pub(crate) fn close(mut self) -> Result<u64, ResultsError> {
+    /// Completes the file; its rows and what it is.
+    pub(crate) fn close(mut self) -> Result<(u64, FileInfo), ResultsError> {
         self.encode()?;
-        self.file.close().map_err(ResultsError::table(&self.path))?;
-        Ok(self.rows)
+        let written = self.file.into_inner().map_err(ResultsError::table(&self.path))?;
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        Ok((self.rows, written.finish(&name)))
     }
 }
 
-fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), ResultsError> {
+fn write_json<T: serde::Serialize>(
+    staging: &Staging,
+    name: &str,
+    value: &T,
+) -> Result<FileInfo, ResultsError> {
     let mut text = serde_json::to_string_pretty(value)
-        .map_err(|source| ResultsError::Json { path: path.to_path_buf(), source })?;
+        .map_err(|source| ResultsError::Json { path: staging.file(name), source })?;
     text.push('\n');
-    fs::write(path, text).map_err(ResultsError::io("write", path))
+    write_file(staging, name, text.as_bytes())
+}
+
+fn write_file(staging: &Staging, name: &str, content: &[u8]) -> Result<FileInfo, ResultsError> {
+    let path = staging.file(name);
+    let write = || {
+        let mut file = Hashed::new(File::create(&path)?);
+        file.write_all(content)?;
+        Ok(file.finish(name))
+    };
+    write().map_err(ResultsError::io("write", &path))
 }

@@ -73,8 +73,8 @@ fn the_scenario_in_a_result_folder_reproduces_its_tables() {
 fn verification_does_not_change_results() {
     let desk = Desk::with_tiny();
     for policy in ["switch.policy=dt", "switch.policy=abm"] {
-        desk.succeed(&["run", "tiny.toml", "--set", policy, "--out", "plain"]);
-        desk.succeed(&["run", "tiny.toml", "--set", policy, "--out", "verified", "--verify"]);
+        desk.succeed(&["run", "tiny.toml", "--set", policy, "--out", "plain", "--replace"]);
+        desk.succeed(&["run", "tiny.toml", "--set", policy, "--out", "verified", "--verify", "--replace"]);
         assert_equal(&results(&desk, "plain"), &results(&desk, "verified"));
     }
 }

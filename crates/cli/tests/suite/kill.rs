@@ -55,7 +55,8 @@ fn a_killed_run_leaves_the_earlier_result_as_it_was() {
     let desk = Desk::with_tiny();
     desk.succeed(&["run", "tiny.toml", "--out", "out"]);
     let before = desk.files("out");
-    kill_in_the_middle(&desk, &[&["run", "tiny.toml", "--out", "out"], &LONG[..]].concat(), ".out.partial");
+    let args = [&["run", "tiny.toml", "--out", "out", "--replace"], &LONG[..]].concat();
+    kill_in_the_middle(&desk, &args, ".out.partial");
     assert_eq!(desk.files("out"), before);
 }
 

@@ -2,6 +2,7 @@
 
 mod determinism;
 mod flow_control;
+mod keeping;
 mod kill;
 mod mistakes;
 mod stdout_is_data;

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, one binary: a file per theme.
 
+mod damage;
 mod folder;
 mod rows;
 mod tables;

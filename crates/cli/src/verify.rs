@@ -1,0 +1,62 @@
+//! `verify`: are results what was written?
+
+use crate::args::VerifyArgs;
+use crate::{print, say};
+use bufferlab_results::{Inspection, inspect};
+use std::fmt::Write;
+use std::path::Path;
+
+/// `verify`.
+pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
+    let mut problems = 0;
+    for dir in &args.dirs {
+        let found =
+            inspect(dir).map_err(|error| miette::miette!(help = error.hint().to_owned(), "{error}"))?;
+        if found.runs == 0 && found.problems.is_empty() {
+            return Err(miette::miette!(
+                help = "give the folder of a run, a comparison or a sweep, or one above them",
+                "no result of a run lies in {}",
+                dir.display()
+            ));
+        }
+        problems += found.problems.len();
+        print(&in_words(dir, &found))?;
+        for old in &found.without_checksums {
+            say(&format!(
+                "{} was written without checksums: only missing files would be noticed",
+                old.display()
+            ));
+        }
+    }
+    match problems {
+        0 => Ok(()),
+        1 => Err(failure("1 problem")),
+        many => Err(failure(&format!("{many} problems"))),
+    }
+}
+
+fn failure(what: &str) -> miette::Report {
+    miette::miette!(
+        help = "repeat the command that wrote the results: what is as it was written stays",
+        "{what}"
+    )
+}
+
+/// A line per problem, then how much was looked at.
+fn in_words(dir: &Path, found: &Inspection) -> String {
+    let mut text = String::new();
+    for (folder, problem) in &found.problems {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{}: {problem}", folder.display());
+    }
+    let (runs, end) = (found.runs, if found.problems.is_empty() { ", all as written" } else { "" });
+    let plural = if runs == 1 { "" } else { "s" };
+    let megabytes = found.bytes as f64 / 1e6;
+    let _ = writeln!(
+        text,
+        "{}: {runs} run{plural}, {} files, {megabytes:.1} MB{end}",
+        dir.display(),
+        found.files
+    );
+    text
+}

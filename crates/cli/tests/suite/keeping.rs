@@ -1,0 +1,58 @@
+//! What is kept: results of another scenario, and the knowledge of what was written.
+
+use crate::support::{Desk, text};
+use std::fs;
+
+#[test]
+fn a_run_does_not_replace_the_results_of_another_scenario_unless_told_to() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
+    let first = desk.files("mine");
+    // The same scenario may be run again.
+    desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
+    let other = ["run", "tiny.toml", "--set", "switch.policy=cs", "--out", "mine"];
+    let output = desk.output(&other);
+    assert_eq!(output.status.code(), Some(1));
+    let mut after = desk.files("mine");
+    assert_eq!(after.remove("manifest.json"), first.get("manifest.json").cloned(), "nothing was touched");
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("another_scenario_lies_there", desk.terminal(&other));
+    });
+    desk.succeed(&[&other[..], &["--replace"]].concat());
+    assert!(fs::read_to_string(desk.path("mine/scenario.toml")).expect("readable").contains("\"cs\""));
+}
+
+#[test]
+fn seeds_of_another_scenario_are_kept_too() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["run", "tiny.toml", "--seeds", "2", "--out", "mine"]);
+    let other = ["run", "tiny.toml", "--seeds", "2", "--set", "switch.policy=cs", "--out", "mine"];
+    let output = desk.output(&other);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("mine holds runs of another scenario"), "{}", text(&output.stderr));
+    desk.succeed(&[&other[..], &["--replace"]].concat());
+}
+
+#[test]
+fn verify_says_what_is_damaged_or_missing_and_so_does_the_report() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "mine"]);
+    let all = desk.succeed(&["verify", "mine"]);
+    assert!(all.starts_with("mine: 4 runs, ") && all.ends_with(", all as written\n"), "{all}");
+    fs::remove_dir_all(desk.path("mine/cs/seed-2")).expect("removable");
+    let report = desk.succeed(&["report", "mine"]);
+    assert!(report.ends_with("report.html\n"), "{report}");
+    let comparison = fs::read_to_string(desk.path("mine/comparison.json")).expect("readable");
+    assert!(comparison.contains("1 of 4 runs have no result: cs/seed-2."), "{comparison}");
+    let table = desk.path("mine/dt/seed-1/drops.parquet");
+    let mut bytes = fs::read(&table).expect("readable");
+    bytes[20] ^= 4;
+    fs::write(&table, bytes).expect("writable");
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("verify_finds_damage", desk.terminal(&["verify", "mine"]));
+        insta::assert_snapshot!("a_report_of_damaged_tables", desk.terminal(&["report", "mine"]));
+    });
+    // The command that made the folder mends it.
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "mine"]);
+    desk.succeed(&["verify", "mine"]);
+}

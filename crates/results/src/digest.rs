@@ -1,0 +1,117 @@
+//! Checksums: is a file still what the run wrote?
+
+use crate::manifest::FileInfo;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Counts and hashes what goes through it.
+pub(crate) struct Hashed<W> {
+    inner: W,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl<W> Hashed<W> {
+    pub(crate) fn new(inner: W) -> Self {
+        Self { inner, hash: Sha256::new(), bytes: 0 }
+    }
+
+    /// What was written, as the file `name`.
+    pub(crate) fn finish(self, name: &str) -> FileInfo {
+        FileInfo { name: name.to_owned(), bytes: self.bytes, sha256: hexadecimal(&self.hash.finalize()) }
+    }
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// A file that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileFault {
+    /// It is gone.
+    Missing {
+        /// Its name.
+        name: String,
+    },
+    /// It has another length.
+    Length {
+        /// Its name.
+        name: String,
+        /// Bytes that were written.
+        written: u64,
+        /// Bytes that are there.
+        found: u64,
+    },
+    /// It has the length, but another content.
+    Content {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { name } => write!(f, "{name} is missing"),
+            Self::Length { name, written, found } => {
+                write!(f, "{name} has {found} B, the run wrote {written} B")
+            }
+            Self::Content { name } => write!(f, "{name} is not what the run wrote (its SHA-256 differs)"),
+        }
+    }
+}
+
+/// What is wrong with the file in `folder`, if anything.
+pub(crate) fn check(folder: &Path, written: &FileInfo) -> io::Result<Option<FileFault>> {
+    let name = || written.name.clone();
+    let mut file = match File::open(folder.join(&written.name)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Some(FileFault::Missing { name: name() }));
+        }
+        Err(error) => return Err(error),
+    };
+    let mut hashed = Hashed::new(io::sink());
+    copy(&mut file, &mut hashed)?;
+    let found = hashed.finish(&written.name);
+    Ok(if found.bytes != written.bytes {
+        Some(FileFault::Length { name: name(), written: written.bytes, found: found.bytes })
+    } else if found.sha256 != written.sha256 {
+        Some(FileFault::Content { name: name() })
+    } else {
+        None
+    })
+}
+
+/// In pieces that are large enough for the hash, and small enough for any memory.
+fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match from.read(&mut piece)? {
+            0 => return Ok(()),
+            length => to.write_all(&piece[..length])?,
+        }
+    }
+}
+
+/// In lower case.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        // Writing into a string cannot fail.
+        let _ = fmt::Write::write_fmt(&mut hex, format_args!("{byte:02x}"));
+        hex
+    })
+}
