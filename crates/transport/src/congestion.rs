@@ -13,8 +13,8 @@ mod swift;
 mod theta_power_tcp;
 mod timely;
 
-use crate::TcpConfig;
 use crate::telemetry::HopReport;
+use crate::{CongestionStates, TcpConfig};
 use bufferlab_params::{BuildError, ParamInfo, ParamValue, Params, Profile, RegisterError, Registry};
 use bufferlab_units::Time;
 use std::error::Error;
@@ -251,6 +251,17 @@ pub struct AckEvent<'a> {
     pub may_grow: bool,
     /// What the switches on the way of that segment reported, in their order. Empty unless the control asks for it.
     pub telemetry: &'a [HopReport],
+}
+
+/// Controls that in the public ns-3 code set the window with the update of each round trip only, so that in between it stays as recoveries and timeouts left it.
+const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::INFO.name];
+
+impl CongestionControlInfo {
+    /// Whether the sender's recovery leaves the window alone.
+    pub(crate) fn governs_window_in(&self, states: CongestionStates) -> bool {
+        let shares = states == CongestionStates::Ns3 && NS3_ONCE_PER_ROUND_TRIP.contains(&self.name);
+        self.governs_window && !shares
+    }
 }
 
 /// A reason to slow down.

@@ -146,7 +146,7 @@ impl Sender {
             full_at: 0,
             phase: if config.handshake { Phase::Closed } else { Phase::Open },
             copies_count: config.states == CongestionStates::Ns3,
-            is_governed: congestion.info().governs_window,
+            is_governed: congestion.info().governs_window_in(config.states),
             backoff: 0,
             burst_left: 0,
             window_is_known: false,

@@ -8,7 +8,7 @@ pub const MAX_HOPS: usize = 8;
 /// What one switch reported when it began to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP, NSDI 2022, section 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopReport {
-    /// What the packet left behind in its egress queue (bytes).
+    /// What the packet left behind in its egress port, or in its own queue there, as the transport asked for (bytes).
     pub queue_bytes: u32,
     /// Names the egress port in the whole network: reports of different ports cannot be compared.
     pub port: u32,

@@ -114,6 +114,13 @@ impl PowerLaw {
         self.window = gamma * (self.old / power + increase) + (1.0 - gamma) * now;
     }
 
+    /// Leaves window and pace alone; a round trip may end without an update.
+    pub(super) fn wait(&mut self, ack: &AckEvent<'_>) {
+        if self.is_due(ack) {
+            self.renewed_at = ack.next;
+        }
+    }
+
     /// Sets the window and the pace; remembers the window once per round trip.
     pub(super) fn apply(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         self.window = rate::apply(config, window, self.window);

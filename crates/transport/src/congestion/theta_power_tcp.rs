@@ -40,18 +40,11 @@ pub struct ThetaPowerTcp {
     law: PowerLaw,
     /// Round trip and time of the ACK before.
     last: Option<(Time, Time)>,
-    /// It has set a window of its own.
-    governs: bool,
 }
 
 impl ThetaPowerTcp {
     fn new(weights: Weights, config: &TcpConfig, window: &mut Window) -> Self {
-        Self {
-            power: 1.0,
-            law: PowerLaw::new(weights, config, window),
-            last: None,
-            governs: config.states == CongestionStates::Rfc,
-        }
+        Self { power: 1.0, law: PowerLaw::new(weights, config, window), last: None }
     }
 
     /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ; false for the first sample and where no time has passed.
@@ -87,19 +80,20 @@ impl Controller for ThetaPowerTcp {
         let is_artifact = config.states == CongestionStates::Ns3;
         // The paper measures with every ACK and updates once per round trip; the public ns-3 code does both once per round trip.
         let measures = !is_artifact || self.law.is_due(ack);
-        if measures && self.measure(config, ack) && self.law.is_due(ack) {
+        let updates = measures && self.measure(config, ack) && self.law.is_due(ack);
+        if updates {
             let gamma = match config.states {
                 CongestionStates::Rfc => self.law.weights.gamma,
                 CongestionStates::Ns3 if self.power < 0.5 => ARTIFACT_EASY_GAMMA,
                 CongestionStates::Ns3 => ARTIFACT_GAMMA,
             };
             self.law.update(config, gamma, self.power);
-            self.governs = true;
         }
-        let first = f64::from(config.initial_window);
-        self.law.apply(config, window, ack);
-        if !self.governs {
-            window.size = window.size.min(first);
+        if updates || !is_artifact {
+            self.law.apply(config, window, ack);
+        } else {
+            // The first window stays until the first update, and between updates what a recovery made of it.
+            self.law.wait(ack);
         }
     }
 

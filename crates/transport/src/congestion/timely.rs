@@ -164,15 +164,20 @@ impl Timely {
 impl Controller for Timely {
     /// One update per round trip, as in HPCC's and ABM's code: the paper's completion events are segments of 16 to 64 KB.
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        if ack.acknowledged > self.updated_at {
-            if self.last_rtt != Time::ZERO {
-                self.update(config, ack.rtt);
-                self.governs = true;
-            }
+        let is_due = ack.acknowledged > self.updated_at;
+        let updates = is_due && self.last_rtt != Time::ZERO;
+        if updates {
+            self.update(config, ack.rtt);
+            self.governs = true;
+        }
+        if is_due {
             self.last_rtt = ack.rtt;
             self.updated_at = ack.next;
         }
-        self.apply(config, window);
+        // Between updates ns-3 leaves the window as a recovery has made it.
+        if updates || config.states == CongestionStates::Rfc {
+            self.apply(config, window);
+        }
     }
 
     fn begin_message(&mut self, _: Time) {

@@ -123,7 +123,9 @@ impl Sender {
                 // Unsigned arithmetic wraps around in ns-3: nothing is allowed.
                 (true, None) => 0,
             };
-            f64::from(limit).min(target - f64::from(pipe))
+            // A control without a threshold has the largest unsigned number there, and the difference is taken as signed.
+            let room = if target == f64::INFINITY { -1.0 } else { target - f64::from(pipe) };
+            f64::from(limit).min(room)
         };
         let at_least = if sent == 0 { 1.0 } else { 0.0 };
         self.set_window(f64::from(pipe) + allowance.max(at_least));

@@ -135,3 +135,42 @@ fn two_thousand_random_patterns_of_losses_and_marks_end() {
         assert!(receiver.is_complete(), "seed {seed}");
     }
 }
+
+/// Twenty segments in flight, of which 0 and 1 are lost and three more are reported.
+fn two_losses(control_name: &str, states: CongestionStates) -> (TcpConfig, Sender) {
+    let config = config(states);
+    let mut sender = Sender::new(&config, &control(control_name, &[], &config), TOTAL);
+    let mut now = Time::ZERO;
+    while sender.in_flight() < TOTAL {
+        assert!(sender.poll_transmit(&config, now).is_some(), "{control_name}");
+        now = sender.wake_at(&config, now).min(now + Time::from_us(10));
+    }
+    for end in 3..6 {
+        sender.handle_ack(&config, Time::from_us(100), &ack(0, (2, end), false));
+    }
+    (config, sender)
+}
+
+#[test]
+fn controls_that_set_the_window_once_per_round_trip_repair_one_hole_at_a_time_in_ns3() {
+    for name in ["theta-powertcp", "timely"] {
+        let (config, mut sender) = two_losses(name, CongestionStates::Ns3);
+        assert_eq!(sender.phase(), Phase::Recovery, "{name}");
+        let first = sender.poll_transmit(&config, Time::from_us(200)).expect("the first hole");
+        assert_eq!((first.seq, first.retransmission), (0, true), "{name}");
+        assert_eq!(sender.poll_transmit(&config, Time::from_us(900)), None, "{name}");
+        // Its acknowledgement lets the next hole go.
+        sender.handle_ack(&config, Time::from_us(1_000), &ack(1, (2, 5), false));
+        let second = sender.poll_transmit(&config, Time::from_us(2_000)).expect("the next hole");
+        assert_eq!((second.seq, second.retransmission), (1, true), "{name}");
+    }
+    // Where the window is set with every acknowledgement, the recovery has no part in it.
+    for name in ["powertcp", "hpcc"] {
+        let (config, mut sender) = two_losses(name, CongestionStates::Ns3);
+        let mut resent = Vec::new();
+        for now in [200, 900, 1_600] {
+            resent.extend(sender.poll_transmit(&config, Time::from_us(now)).map(|segment| segment.seq));
+        }
+        assert_eq!(resent[..2], [0, 1], "{name}");
+    }
+}
