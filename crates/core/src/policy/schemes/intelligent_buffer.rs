@@ -57,6 +57,13 @@ const PARAMS: &[ParamInfo] = &[
               50 us.",
     },
     ParamInfo {
+        name: "afd_updates",
+        kind: ParamKind::Choice(Updates::WORDS),
+        default: ParamValue::word(Updates::Timer.word()),
+        artifact_default: Some(ParamValue::word(Updates::Arrivals.word())),
+        doc: "When arrivals are summed up and the fair share is adjusted.",
+    },
+    ParamInfo {
         name: "reference_queue",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(150_000),
@@ -190,6 +197,16 @@ choices! {
     }
 }
 
+choices! {
+    /// When AFD's intervals end.
+    enum Updates {
+        Timer = "timer": "every `afd_interval`, for all queues (AFD, section 3)",
+        Arrivals = "arrivals":
+            "at a port: with the first packet that arrives there `afd_interval` or more after its last update; intervals without packets \
+             count for nothing (the artifact)",
+    }
+}
+
 /// Bytes that arrived in the interval that runs and in the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Arrivals {
@@ -237,9 +254,13 @@ pub struct IntelligentBuffer {
     alphas: Vec<Weight>,
     afd: Afd,
     interval: Time,
-    /// Number of the interval that runs.
-    current_interval: u64,
+    updates: Updates,
+    /// By port: the number of the interval that runs.
+    intervals: Vec<u64>,
+    /// With [`Updates::Timer`].
     next_update: Time,
+    /// By port, with [`Updates::Arrivals`]: when the interval began; `None` before the first packet.
+    began: Vec<Option<Time>>,
     reference: u64,
     gain: Weight,
     old_gain: Weight,
@@ -280,8 +301,10 @@ impl IntelligentBuffer {
             alphas: congestion::weights(params, "alpha", shape.queues_per_port),
             afd,
             interval,
-            current_interval: 1,
+            updates: params.choice("afd_updates"),
+            intervals: vec![1; shape.ports()],
             next_update: interval,
+            began: vec![None; shape.ports()],
             reference: params.bytes("reference_queue"),
             gain: Weight::from_f64(params.ratio("gain")),
             old_gain: Weight::from_f64(params.ratio("old_gain")),
@@ -316,10 +339,36 @@ impl IntelligentBuffer {
         self.alphas[usize::from(priority)].of(self.remaining(buffer))
     }
 
+    /// With [`Updates::Arrivals`]: an arrival may end its port's interval.
+    #[inline]
+    fn begin_interval(&mut self, now: Time, port: u16, buffer: &Buffer) {
+        let began = &mut self.began[usize::from(port)];
+        let is_over = began.is_some_and(|began| now >= began + self.interval);
+        if is_over {
+            for priority in 0..buffer.queues_per_port() {
+                self.adjust(buffer.queue_of(port, priority as u8), buffer);
+            }
+            self.intervals[usize::from(port)] += 1;
+        }
+        let began = &mut self.began[usize::from(port)];
+        if is_over || began.is_none() {
+            *began = Some(now);
+        }
+    }
+
+    /// The end of an interval, for a queue's fair share.
+    fn adjust(&mut self, queue: QueueId, buffer: &Buffer) {
+        let (reference, gain, old_gain) = (self.reference, self.gain, self.old_gain);
+        let state = &mut self.queues[usize::from(queue.0)];
+        let length = buffer.shared_queue_bytes(queue);
+        state.fair_share = adjusted(state, length, reference, gain, old_gain);
+        state.old_length = length;
+    }
+
     /// Counts an arrival; whether it belongs to a mouse, and the bytes per interval that AFD holds against it.
     #[inline]
     fn count(&mut self, arrival: &Arrival) -> (bool, u64) {
-        let interval = self.current_interval;
+        let interval = self.intervals[usize::from(arrival.port)];
         let flow = self.flows.touch(arrival.now, FlowKey::new(arrival.flow, arrival.tags));
         let first = self.prioritizes && arrival.tags.contains(Tags::SMALL);
         let mouse = first || (self.elephant_bytes > 0 && flow.sent < self.elephant_bytes);
@@ -371,6 +420,9 @@ fn adjusted(state: &QueueState, length: u64, reference: u64, gain: Weight, old_g
 impl Policy for IntelligentBuffer {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        if self.updates == Updates::Arrivals {
+            self.begin_interval(arrival.now, arrival.port, buffer);
+        }
         let (mouse, arrived) = self.count(arrival);
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
@@ -396,20 +448,17 @@ impl Policy for IntelligentBuffer {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        (self.afd != Afd::Off).then_some(self.next_update)
+        (self.afd != Afd::Off && self.updates == Updates::Timer).then_some(self.next_update)
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        if self.afd == Afd::Off || now < self.next_update {
+        if self.afd == Afd::Off || self.updates == Updates::Arrivals || now < self.next_update {
             return;
         }
-        let (reference, gain, old_gain) = (self.reference, self.gain, self.old_gain);
-        for (queue, state) in self.queues.iter_mut().enumerate() {
-            let length = buffer.shared_queue_bytes(QueueId(queue as u16));
-            state.fair_share = adjusted(state, length, reference, gain, old_gain);
-            state.old_length = length;
+        for queue in 0..self.queues.len() {
+            self.adjust(QueueId(queue as u16), buffer);
         }
-        self.current_interval += 1;
+        self.intervals.iter_mut().for_each(|interval| *interval += 1);
         self.next_update = now + self.interval;
     }
 
