@@ -79,8 +79,8 @@ choices! {
         Events = "events":
             "every packet that is stored, leaves or is refused (the paper says no more than t - dt)",
         Departures = "departures":
-            "packets that leave only; it never lies above the length itself, counts headroom as length, and the packet's size counts in \
-             the test: q^ + len <= Gamma (the artifact)",
+            "packets that leave only; it never lies above the length itself and counts headroom as length. A lossy packet's size counts in \
+             its test (q^ + len <= Gamma), a lossless packet that passes its own may exceed the pool, not the buffer (the artifact)",
     }
 }
 
@@ -246,11 +246,11 @@ impl Reverie {
         }
     }
 
-    /// Eq. 4.
+    /// Eq. 4. In the artifact the size of a lossy packet counts, that of a lossless one does not.
     #[inline]
-    fn is_within(&self, place: usize, size: u64, limit: u64) -> bool {
+    fn is_within(&self, place: usize, size: u64, is_lossless: bool, limit: u64) -> bool {
         let bytes = self.filters[place].length.div_ceil(1 << 32);
-        bytes + if self.departures_only { size } else { 0 } <= limit
+        bytes + if self.departures_only && !is_lossless { size } else { 0 } <= limit
     }
 }
 
@@ -261,8 +261,11 @@ impl Policy for Reverie {
         let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
         let is_lossless = self.lossless.is_lossless(arrival.ingress);
         let limit = self.limit_of(arrival.priority, is_lossless, arrival.tags, buffer);
-        let within = self.is_within(place, size, limit);
-        let fits = lossless::pool_held(buffer) + size <= self.pool && buffer.fits(arrival.size);
+        let within = self.is_within(place, size, is_lossless, limit);
+        // The artifact has no test of the pool for lossless packets.
+        let has_pool = is_lossless && self.departures_only;
+        let has_pool = has_pool || lossless::pool_held(buffer) + size <= self.pool;
+        let fits = has_pool && buffer.fits(arrival.size);
         if is_lossless {
             self.lossless.admit(arrival, within && fits, buffer)
         } else if !fits {
