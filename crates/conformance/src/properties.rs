@@ -434,6 +434,7 @@ fn on_a_chip(script: &Script) -> Script {
             .then_some(packet + reserves.total(1, script.config.queues_per_port) + chip.config.capacity / 4),
         threshold_refresh: (seed % 4 < 2).then_some(bufferlab_units::Time::from_ns(700)),
         quantised_alpha: seed.is_multiple_of(2),
+        uncharged_priorities: 0,
     };
     chip
 }

@@ -25,6 +25,9 @@ pub struct Hardware {
     pub threshold_refresh: Option<Time>,
     /// Every alpha is rounded to a power of two, the nearest by ratio: what a shift can do.
     pub quantised_alpha: bool,
+    /// Bit p: packets of priority p are stored without asking the policy, and charged to nobody. They have a memory of
+    /// their own without limit (class 0 of Reverie's public code).
+    pub uncharged_priorities: u32,
 }
 
 impl Hardware {
@@ -35,6 +38,7 @@ impl Hardware {
         port_limit: None,
         threshold_refresh: None,
         quantised_alpha: false,
+        uncharged_priorities: 0,
     };
 
     /// Bytes that a packet of `size` bytes occupies: whole cells.
@@ -42,6 +46,13 @@ impl Hardware {
     #[must_use]
     pub const fn charged(&self, size: u32) -> u32 {
         if self.cell_bytes <= 1 { size } else { size.div_ceil(self.cell_bytes) * self.cell_bytes }
+    }
+
+    /// Whether packets of this priority are charged to nobody.
+    #[inline]
+    #[must_use]
+    pub const fn is_uncharged(&self, priority: u8) -> bool {
+        self.uncharged_priorities >> priority & 1 != 0
     }
 
     /// The parameters that a policy gets: as given, or with every alpha rounded.

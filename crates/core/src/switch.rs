@@ -362,7 +362,8 @@ impl<P: Policy> Switch<P> {
         self.counters[usize::from(arrival.queue.0)].arrived += 1;
         if !self.ideal {
             self.refresh(now);
-            arrival.size = self.hardware.charged(packet.size);
+            let is_uncharged = self.hardware.is_uncharged(arrival.priority);
+            arrival.size = if is_uncharged { 0 } else { self.hardware.charged(packet.size) };
         }
         if !self.ideal
             && let Some(verdict) = self.decide_without_policy(&arrival)
@@ -416,10 +417,14 @@ impl<P: Policy> Switch<P> {
         self.policy.take_failure().or_else(|| self.impossible.take().map(|failure| *failure))
     }
 
-    /// What is decided before the policy is asked: storms of pauses, reserves of queues and ports, limits of ports.
+    /// What is decided before the policy is asked: storms of pauses, what is charged to nobody, reserves of queues and
+    /// ports, limits of ports.
     fn decide_without_policy(&self, arrival: &Arrival) -> Option<Result<Account, DropReason>> {
         if self.is_discarded(arrival) {
             return Some(Err(DropReason::Watchdog));
+        }
+        if self.hardware.is_uncharged(arrival.priority) {
+            return Some(Ok(Account::Minimum));
         }
         let port_bytes = self.buffer.port_bytes(arrival.port) + u64::from(arrival.size);
         if self.buffer.fits_reserve(arrival.queue, arrival.port, arrival.size) {

@@ -253,6 +253,8 @@ pub struct TransportSpec {
     pub ecn_capable: bool,
     /// The unloaded round trip that bandwidth-delay products are computed with; `None`: the network's longest.
     pub base_rtt: Option<Time>,
+    /// What switches report to congestion controls that use telemetry.
+    pub telemetry: TelemetryScope,
     /// The first this many bytes of a flow carry the `unscheduled` tag; 0: none.
     pub unscheduled_bytes: u64,
     /// Priorities of data packets: a flow draws one of them.
@@ -297,7 +299,8 @@ choices! {
     /// Order of a host's flows at its network card.
     pub enum NicQueueing {
         Fair = "fair": "one packet of each ready flow in turn",
-        Fifo = "fifo": "first come, first served",
+        Fifo = "fifo": "windows go to the card as a whole; first come, first served",
+        FlowQueues = "flow_queues": "windows go to the card as a whole; one packet of each flow in turn, flows that begin to wait first (FqCoDel, RFC 8290, without drops)",
     }
 }
 
@@ -367,6 +370,16 @@ choices! {
         #[default]
         Tcp = "tcp": "segments and windows; open loop with congestion_control = \"none\"",
         Rdma = "rdma": "messages of queue pairs as in RoCE: no handshake, sent by rate, from line rate on",
+    }
+}
+
+choices! {
+    /// Whose length a switch reports to transports that use telemetry. Bytes sent are always those of the port.
+    #[derive(Default)]
+    pub enum TelemetryScope {
+        #[default]
+        Port = "port": "all queues of the packet's egress port together (HPCC, section 3.1)",
+        Queue = "queue": "the packet's own queue",
     }
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod card;
 pub(crate) mod connections;
 pub(crate) mod flow;
+mod flow_queues;
 mod message;
 mod rdma;
 mod receive;
@@ -24,6 +25,7 @@ use bufferlab_workload::FlowSpec;
 use card::Card;
 use connections::Connections;
 use flow::{FlowInfo, FlowSender, Flows};
+use flow_queues::{FlowQueues, QueueKey};
 use message::Pacing;
 use transport::{Control, Transport};
 
@@ -40,6 +42,8 @@ pub(crate) struct Hosts {
     /// By class of flows: index of its transport.
     class_transports: Vec<u32>,
     nic_queueing: NicQueueing,
+    /// With [`NicQueueing::FlowQueues`].
+    flow_queues: FlowQueues,
     /// `Some`: every packet draws its path.
     spray: Option<RandomStream>,
     path_stream: RandomStream,
@@ -95,8 +99,11 @@ impl Hosts {
         let mut cards: Table<HostId, _> = host_kinds.iter().map(|_| Card::new()).collect();
         // Cards that hold TCP's packets in a queue make those of queue pairs when they send them.
         let is_rdma = |transport: &Transport| matches!(transport.control, Control::QueuePair(_));
-        if config.nic_queueing == NicQueueing::Fifo && transports.iter().any(is_rdma) {
+        if config.nic_queueing != NicQueueing::Fair && transports.iter().any(is_rdma) {
             cards.iter_mut().for_each(Card::share);
+        }
+        if config.nic_queueing == NicQueueing::FlowQueues {
+            cards.iter_mut().for_each(|card| card.turns = Some(Box::default()));
         }
         Self {
             cards,
@@ -106,6 +113,7 @@ impl Hosts {
             kinds,
             class_transports,
             nic_queueing: config.nic_queueing,
+            flow_queues: FlowQueues::default(),
             spray: config.spray.then(|| RandomStream::new(seed, "sim/spray", 0)),
             path_stream: RandomStream::new(seed, "sim/paths", 0),
             queue_stream: RandomStream::new(seed, "sim/queues", 0),
@@ -220,6 +228,40 @@ impl Hosts {
         let slots: Vec<_> = self.flows.live_slots().collect();
         let live = slots.into_iter().filter_map(|slot| self.failure_of(slot)).collect::<Vec<_>>();
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
+    }
+
+    /// A packet that exists waits at the card of `host`.
+    #[inline]
+    fn enqueue(&mut self, host: HostId, flow: FlowHandle, is_ack: bool, packet: PacketId) {
+        let card = &mut self.cards[host];
+        match &mut card.turns {
+            Some(turns) => self.flow_queues.push(turns, QueueKey { flow, is_ack }, packet),
+            None => card.queue.push_back(packet),
+        }
+    }
+
+    /// Takes the first packet that waits at the card of an idle link.
+    #[inline]
+    fn dequeue(&mut self, host: HostId) -> Option<PacketId> {
+        let card = &mut self.cards[host];
+        match &mut card.turns {
+            Some(turns) => self.flow_queues.pop(turns, |_| false),
+            None => card.queue.pop_front(),
+        }
+    }
+
+    /// The same, of the priorities that are not paused.
+    fn dequeue_unpaused(&mut self, uplink: &Uplink<'_>) -> Option<PacketId> {
+        let card = &mut self.cards[uplink.host()];
+        let paused = card.paused;
+        let is_held = |id: PacketId| paused >> uplink.packet(id).priority & 1 != 0;
+        match &mut card.turns {
+            Some(turns) => self.flow_queues.pop(turns, is_held),
+            None => {
+                let position = card.queue.iter().position(|&id| !is_held(id))?;
+                card.queue.remove(position)
+            }
+        }
     }
 
     /// Whether this flow's packets come into being when the card takes them, whatever the order at the card: a queue

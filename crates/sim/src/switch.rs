@@ -244,11 +244,15 @@ impl SwitchNode {
     #[cold]
     fn report_hop(&mut self, ports: &mut Ports<'_>, port: u16, sent: &Transmission) {
         let id = PacketId(sent.packet);
-        if !ports.packet_mut(id).has_note(packet::Packet::WANTS_TELEMETRY) {
+        let packet = ports.packet_mut(id);
+        if !packet.has_note(packet::Packet::WANTS_TELEMETRY) {
             return;
         }
         let (slice, queue) = self.at(sent.queue);
-        let left_behind = slice.core.buffer().queue_bytes(queue);
+        let left_behind = match packet.has_note(packet::Packet::OF_ITS_QUEUE) {
+            true => slice.core.buffer().queue_bytes(queue),
+            false => slice.core.buffer().port_bytes(port - slice.first_port),
+        };
         let (link, rate, sent_bytes) = ports.sent_through(port);
         let queue_bytes = u32::try_from(left_behind).unwrap_or(u32::MAX);
         ports.report(id, HopReport { queue_bytes, port: link.0, sent_bytes, at: ports.now(), rate });

@@ -108,6 +108,7 @@ fn build_transport(
         tcp,
         persistent: spec.persistent,
         wants_telemetry: control.wants_telemetry(),
+        telemetry: spec.telemetry,
         control,
         segment: spec.segment_bytes,
         header: spec.header_bytes as u16,

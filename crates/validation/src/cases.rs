@@ -63,17 +63,23 @@ const fn unloaded(name: &'static str, transport: &'static str, changes: Changes)
     Case { name, scenario: "artifact-unloaded.toml", policy: "dt", changes, key }
 }
 
-const fn loaded(name: &'static str, policy: Pair) -> Case {
-    let traffic = "L0.8_R0.5_Q15_W0.06";
-    let key = RunKey {
-        variant: "clean",
-        policy: policy.1,
-        transport: "cubic",
-        traffic,
-        load: "0.8",
-        request: "0.5",
-    };
-    Case { name, scenario: "artifact-loaded.toml", policy: policy.0, changes: AS_WRITTEN, key }
+/// Flows and load of runs with web search and incast.
+const FOUR_TENTHS: Pair = ("L0.4_R0.5_Q15_W0.06", "0.4");
+const EIGHT_TENTHS: Pair = ("L0.8_R0.5_Q15_W0.06", "0.8");
+
+/// DCTCP in place of Cubic, with marks.
+const LOADED_DCTCP: Changes = &[
+    ("transport.0.congestion_control", "dctcp"),
+    ("transport.1.congestion_control", "dctcp"),
+    ("switch.ecn", "{ kind = \"step\", threshold = \"89747 B\" }"),
+];
+const LOADED_WITH_CUBIC: Transport = ("cubic", AS_WRITTEN);
+const LOADED_WITH_DCTCP: Transport = ("dctcp", LOADED_DCTCP);
+
+const fn loaded(name: &'static str, policy: Pair, (transport, changes): Transport, traffic: Pair) -> Case {
+    let (traffic, load) = traffic;
+    let key = RunKey { variant: "clean", policy: policy.1, transport, traffic, load, request: "0.5" };
+    Case { name, scenario: "artifact-loaded.toml", policy: policy.0, changes, key }
 }
 
 /// Their share of the buffer for headroom: 18,456 B for two priorities of 20 ports.
@@ -87,14 +93,27 @@ const SONIC_ABM: Pair = (
 const REVERIE: Pair =
     ("{ name = \"reverie\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "REVERIE");
 
-/// A scenario, and their names of its RDMA transport and its traffic.
-type Evaluation = (&'static str, &'static str, &'static str);
-const WITH_TCP: Evaluation = ("artifact-reverie.toml", "dcqcn", "S1");
-const RDMA_ALONE: Evaluation = ("artifact-reverie-rdma.toml", "powertcp", "S3");
+/// A scenario, what else differs from it, and their names of its RDMA transport and its traffic.
+type Evaluation = (&'static str, Changes, &'static str, &'static str);
+const WITH_TCP: Evaluation = ("artifact-reverie.toml", AS_WRITTEN, "dcqcn", "S1");
+/// PowerTCP in place of DCQCN, with telemetry in its frames: see `artifact-reverie-rdma.toml`.
+const POWERTCP_OVER_RDMA: Changes = &[
+    ("transport.0.congestion_control", "{ name = \"powertcp\", flows = 167 }"),
+    ("transport.0.base_rtt", "17.28 us"),
+    ("transport.0.header_bytes", "90 B"),
+    ("transport.0.ack_bytes", "88 B"),
+];
+const POWERTCP_WITH_TCP: Evaluation = ("artifact-reverie.toml", POWERTCP_OVER_RDMA, "powertcp", "S1");
+const RDMA_ALONE: Evaluation = ("artifact-reverie-rdma.toml", AS_WRITTEN, "powertcp", "S3");
+const TCP_INCASTS: Evaluation = ("artifact-reverie-incast.toml", AS_WRITTEN, "dcqcn", "S4");
 
-const fn lossless(name: &'static str, policy: Pair, (scenario, transport, traffic): Evaluation) -> Case {
+const fn lossless(
+    name: &'static str,
+    policy: Pair,
+    (scenario, changes, transport, traffic): Evaluation,
+) -> Case {
     let key = RunKey { variant: LOSSLESS, policy: policy.1, transport, traffic, load: "", request: "" };
-    Case { name, scenario, policy: policy.0, changes: AS_WRITTEN, key }
+    Case { name, scenario, policy: policy.0, changes, key }
 }
 
 /// All comparisons.
@@ -111,8 +130,12 @@ pub const CASES: &[Case] = &[
     incast("Cubic, ABM, R = 0.75", ABM, WITH_CUBIC, THREE_QUARTERS),
     incast("Cubic, DT, R = 0.5", DT, WITH_CUBIC, HALF),
     incast("Cubic, DT, R = 0.75", DT, WITH_CUBIC, THREE_QUARTERS),
-    loaded("Cubic, DT, load 0.8", DT),
-    loaded("Cubic, ABM, load 0.8", ABM),
+    loaded("Cubic, DT, load 0.8", DT, LOADED_WITH_CUBIC, EIGHT_TENTHS),
+    loaded("Cubic, ABM, load 0.8", ABM, LOADED_WITH_CUBIC, EIGHT_TENTHS),
+    loaded("Cubic, DT, load 0.4", DT, LOADED_WITH_CUBIC, FOUR_TENTHS),
+    loaded("Cubic, ABM, load 0.4", ABM, LOADED_WITH_CUBIC, FOUR_TENTHS),
+    loaded("DT, load 0.4", DT, LOADED_WITH_DCTCP, FOUR_TENTHS),
+    loaded("ABM, load 0.4", ABM, LOADED_WITH_DCTCP, FOUR_TENTHS),
     unloaded("unloaded", "dctcp", AS_WRITTEN),
     unloaded("unloaded, Cubic", "cubic", CUBIC),
     unloaded("unloaded, PowerTCP", "powertcp", POWERTCP),
@@ -124,6 +147,12 @@ pub const CASES: &[Case] = &[
     lossless("PowerTCP, DT", SONIC_DT, RDMA_ALONE),
     lossless("PowerTCP, ABM", SONIC_ABM, RDMA_ALONE),
     lossless("PowerTCP, Reverie", REVERIE, RDMA_ALONE),
+    lossless("PowerTCP and Cubic, DT", SONIC_DT, POWERTCP_WITH_TCP),
+    lossless("PowerTCP and Cubic, ABM", SONIC_ABM, POWERTCP_WITH_TCP),
+    lossless("PowerTCP and Cubic, Reverie", REVERIE, POWERTCP_WITH_TCP),
+    lossless("TCP incasts, DT", SONIC_DT, TCP_INCASTS),
+    lossless("TCP incasts, ABM", SONIC_ABM, TCP_INCASTS),
+    lossless("TCP incasts, Reverie", REVERIE, TCP_INCASTS),
 ];
 
 impl Case {

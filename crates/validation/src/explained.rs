@@ -26,8 +26,17 @@ const FULL: &str = "A full buffer under load";
 /// A few pauses of a thousand: their number changes with the seed.
 const SPINES: &str = "Pauses by spines";
 
-/// The five slowest of 384 flows belong to one incast or two.
+/// The five slowest of 384 or 512 flows belong to one incast or two.
 const ONE_INCAST: &str = "One incast decides";
+
+/// A mean over some 150 short flows, of which one or two meet the timer.
+const ONE_TIMEOUT: &str = "One timeout decides";
+
+/// RDMA is faster here by a tenth.
+const BEYOND: &str = "Messages of PowerTCP beyond their first window";
+
+/// Half of some sixty flows are fast, half are paused.
+const SHORT_RDMA: &str = "Short messages among TCP incasts";
 
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {
     Explained { case, metric, name }
@@ -42,10 +51,15 @@ pub const EXPLAINED: &[Explained] = &[
     row("DT, R = 0.75", "flows with two timeouts", SECOND_TIMEOUTS),
     row("Cubic, DT, R = 0.75", "flows with a timeout", TIES),
     row("Cubic, ABM, load 0.8", "incast flows with a timeout", FULL),
-    row("Cubic, ABM, load 0.8", "drops, leaf to host", FULL),
+    row("Cubic, ABM, load 0.4", "incast flows with a timeout", FULL),
+    row("ABM, load 0.4", "short flows, slowdown, mean", ONE_TIMEOUT),
     row("unloaded, Cubic", "flows with an FCT within 3 %", MEET),
     row("unloaded, TIMELY", "flows with an FCT within 3 %", MEET),
-    row("DCQCN and Cubic, DT", "pauses by spines", SPINES),
-    row("DCQCN and Cubic, DT", "incast slowdown, p99", ONE_INCAST),
+    row("DCQCN and Cubic, Reverie", "pauses by spines", SPINES),
     row("PowerTCP, ABM", "pauses by spines", SPINES),
+    row("PowerTCP and Cubic, ABM", "incast slowdown, mean", BEYOND),
+    row("TCP incasts, Reverie", "pauses by spines", SPINES),
+    row("TCP incasts, Reverie", "incast slowdown, mean", ONE_INCAST),
+    row("TCP incasts, Reverie", "incast slowdown, p99", ONE_INCAST),
+    row("TCP incasts, Reverie", "short RDMA flows, slowdown, p50", SHORT_RDMA),
 ];

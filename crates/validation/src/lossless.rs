@@ -38,9 +38,9 @@ pub(crate) fn rows(
         row("pauses by leaves", PAUSES, (ours.pauses_of_leaves as f64, number("pause_by_tor")?)),
         row("pauses by spines", PAUSES, (ours.pauses_of_spines as f64, number("pause_by_spine")?)),
         row("lossless packets lost", 0.0, (ours.lossless_drops as f64, number("lossless_drops")?)),
-        row("incast slowdown, mean", INCAST, statistic(&class("rdma_incast"), &mean)),
-        row("incast slowdown, p50", INCAST, statistic(&class("rdma_incast"), &|s| percentile(s, 0.5))),
-        row("incast slowdown, p99", OTHER, statistic(&class("rdma_incast"), &|s| percentile(s, 0.99))),
+        row("incast slowdown, mean", INCAST, statistic(&|flow| flow.incast, &mean)),
+        row("incast slowdown, p50", INCAST, statistic(&|flow| flow.incast, &|s| percentile(s, 0.5))),
+        row("incast slowdown, p99", OTHER, statistic(&|flow| flow.incast, &|s| percentile(s, 0.99))),
         row("RDMA web search, slowdown, mean", OTHER, statistic(&class("rdma_websearch"), &mean)),
         row("short RDMA flows, slowdown, mean", OTHER, statistic(&short("rdma_websearch"), &mean)),
         row(

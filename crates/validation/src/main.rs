@@ -1,10 +1,14 @@
-//! Prints the comparison with the public artifact as Markdown. Exit code 1: a difference is unexplained.
+//! Prints the comparison with the public artifact as Markdown: of the cases whose names contain one of the arguments, or of all. Exit code 1: a difference is
+//! unexplained.
 
-use bufferlab_validation::{CASES, Comparison, ValidationError, document};
+use bufferlab_validation::{CASES, Case, Comparison, ValidationError, document};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let comparisons: Result<Vec<_>, ValidationError> = CASES.iter().map(Comparison::of).collect();
+    let parts: Vec<_> = std::env::args().skip(1).collect();
+    let is_asked_for = |case: &&Case| parts.is_empty() || parts.iter().any(|part| case.name.contains(part));
+    let comparisons: Result<Vec<_>, ValidationError> =
+        CASES.iter().filter(is_asked_for).map(Comparison::of).collect();
     let comparisons = match comparisons {
         Ok(comparisons) => comparisons,
         Err(error) => {

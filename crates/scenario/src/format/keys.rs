@@ -3,7 +3,7 @@
 use super::catalogs::{CONGESTION_CONTROL_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec};
-use crate::model::{Completion, MarkReport, Multipath, NicQueueing, Protocol, WindowLimit};
+use crate::model::{Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryScope, WindowLimit};
 use bufferlab_core::schedule::{DisciplineName, MAX_QUEUES_PER_PORT, SchedulerName};
 use bufferlab_params::{Choice, Profile};
 use bufferlab_topology::TOPOLOGIES;
@@ -353,6 +353,13 @@ pub(crate) static HARDWARE: TableSpec = TableSpec {
             "Every alpha is rounded to the power of two that is nearest by ratio.",
         ),
         optional(
+            "uncharged_priorities",
+            PRIORITIES,
+            "[0]",
+            "Queues of a port whose packets are stored without asking the policy and charged to nobody, as if they had a memory of their own without \
+             limit (class 0 of Reverie's artifact). Their bytes are in no account and no length; without it, none.",
+        ),
+        optional(
             "cut_through",
             SMALL_SIZE,
             "\"64 B\"",
@@ -534,6 +541,14 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "\"82 us\"",
             "The round trip that bandwidth-delay products and delays are compared with: T of HPCC, τ of PowerTCP, the minimum RTT \
              of TIMELY.",
+        ),
+        computed(
+            "telemetry",
+            Kind::Words(TelemetryScope::WORDS),
+            "`port` for the congestion controls hpcc and powertcp, and others that use telemetry, which alone have it; `queue` for their TCP in profile \
+             `artifact`",
+            "\"port\"",
+            "Whose length switches report to it. The bytes sent that go with it are those of the port (HPCC and PowerTCP).",
         ),
         computed(
             "recovery",

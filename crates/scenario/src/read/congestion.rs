@@ -2,7 +2,7 @@
 
 use super::named::{self, Chosen, Named};
 use crate::context::Complaint;
-use crate::model::InitialWindow;
+use crate::model::{InitialWindow, TelemetryScope};
 use crate::reader::Reader;
 use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{CONTROLS, CongestionControlInfo, TcpConfig, UNRESPONSIVE};
@@ -88,4 +88,31 @@ pub(crate) fn read_base_rtt(
         reader.out.remove("base_rtt");
     }
     base_rtt
+}
+
+/// What switches report to it. Left out of the resolved scenario, with a warning where written, if nothing asks for reports.
+pub(crate) fn read_telemetry(
+    reader: &mut Reader<'_>,
+    control: Option<&ControlChoice>,
+    is_rdma: bool,
+    profile: Profile,
+) -> TelemetryScope {
+    let default = match profile {
+        // The switches of ABM's public code report the queue of the packet's class, those of Reverie's the port.
+        Profile::Artifact if !is_rdma => TelemetryScope::Queue,
+        _ => TelemetryScope::Port,
+    };
+    let scope = reader.choice_or("telemetry", default);
+    let asks = control.and_then(ControlChoice::info).is_some_and(|info| info.wants_telemetry);
+    if !asks {
+        if let Some(control) = control.filter(|_| reader.has("telemetry")) {
+            let complaint = Complaint::new(
+                format!("`telemetry` has no effect with congestion_control = \"{}\"", control.name()),
+                "it does not ask switches for reports",
+            );
+            reader.warn("telemetry", complaint.help("remove `telemetry`"));
+        }
+        reader.out.remove("telemetry");
+    }
+    scope
 }

@@ -12,7 +12,7 @@ use bufferlab_core::{Hardware, Reserves};
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
     /// By key: where complaints about it point.
-    places: [(&'static str, Origin); 3],
+    places: [(&'static str, Origin); 4],
 }
 
 /// The switch that the options are to fit.
@@ -29,7 +29,7 @@ pub(crate) struct Chip<'a> {
 /// Reads the table below a switch; without one the switch is ideal.
 pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     switch.spec_of("hardware");
-    let keys = ["slices", "queue_reserve", "port_limit"];
+    let keys = ["slices", "queue_reserve", "port_limit", "uncharged_priorities"];
     if !switch.has("hardware") {
         let places = keys.map(|key| (key, switch.place("hardware")));
         return Some(HardwareChoice { spec: HardwareSpec::default(), places });
@@ -42,6 +42,7 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     let port_limit = reader.size("port_limit");
     let threshold_refresh = reader.time("threshold_refresh");
     let quantised_alpha = reader.flag("quantised_alpha");
+    let uncharged = reader.counts("uncharged_priorities").unwrap_or_default();
     let cut_through_bytes = reader.small_size("cut_through");
     let written = |key: &'static str| if reader.has(key) { reader.place(key) } else { reader.origin };
     let places = keys.map(|key| (key, written(key)));
@@ -53,6 +54,7 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
         port_limit,
         threshold_refresh,
         quantised_alpha: quantised_alpha?,
+        uncharged_priorities: uncharged.iter().fold(0, |mask, priority| mask | 1 << priority),
     };
     Some(HardwareChoice { spec: HardwareSpec { slices: slices?, cut_through_bytes, switch }, places })
 }
@@ -69,6 +71,17 @@ impl HardwareChoice {
             context.error(&format!("{path}.hardware.{key}"), place, complaint);
             false
         };
+        let highest = u32::BITS - switch.uncharged_priorities.leading_zeros();
+        if highest as usize > queues_per_port {
+            let message = format!("there is no priority {} at \"{name}\"", highest - 1);
+            let expected = format!("it has {queues_per_port} queues per port");
+            return complain(
+                "uncharged_priorities",
+                message,
+                expected,
+                "priorities are queues, numbered from 0",
+            );
+        }
         if usize::from(*slices) > ports {
             let message = format!("{slices} slices for the {ports} ports of \"{name}\"");
             let help = "every slice serves some of the ports, and only they use its memory";

@@ -172,6 +172,7 @@ fn transport(
     let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
     let base_rtt = congestion::read_base_rtt(reader, control, initial_window);
+    let telemetry = congestion::read_telemetry(reader, control, matches!(rdma, Some(Some(_))), profile);
     let unscheduled_bytes = reader.size("unscheduled_bytes");
     let small_bytes = reader.size("small_bytes");
     let priorities = priority::read(reader, queues_per_port);
@@ -204,6 +205,7 @@ fn transport(
             lso_bytes: if is_rdma { 0 } else { lso_bytes? },
             ecn_capable,
             base_rtt,
+            telemetry,
             unscheduled_bytes: unscheduled_bytes?,
             data_priorities: priorities.data,
             pias_thresholds_bytes: priorities.thresholds_bytes,

@@ -1,5 +1,6 @@
 //! What the scenario format accepts, means and refuses.
 
+mod artifact;
 mod common;
 mod flow_control;
 mod hostile;

@@ -1,6 +1,7 @@
 //! A host's network card: in which order its flows and its ACKs are sent.
 
 use super::flow::Flows;
+use super::flow_queues::TurnOrder;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
@@ -15,6 +16,8 @@ pub(crate) struct Card {
     tail: FlowSlot,
     /// Bit p: priority p must not send (PFC). [`Self::SHARED`]: see `shared`. Zero: nothing of that sort.
     pub(crate) paused: u64,
+    /// Packets wait in a queue per flow instead of `queue`.
+    pub(super) turns: Option<Box<TurnOrder>>,
     /// What a card has that queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,
     /// Flows whose turn came while their priority was paused. They still count as ready.
@@ -44,7 +47,9 @@ impl Card {
 
     /// Packets that exist and wait here.
     pub(crate) fn waiting_packets(&self) -> usize {
-        self.queue.len() + self.shared.as_ref().map_or(0, |shared| shared.express.len())
+        self.queue.len()
+            + self.turns.as_ref().map_or(0, |turns| turns.waiting)
+            + self.shared.as_ref().map_or(0, |shared| shared.express.len())
     }
 
     pub(crate) fn new() -> Self {
@@ -53,6 +58,7 @@ impl Card {
             head: FlowSlot::NONE,
             tail: FlowSlot::NONE,
             paused: 0,
+            turns: None,
             shared: None,
             parked: Vec::new(),
             in_burst: false,
@@ -138,6 +144,7 @@ impl Card {
     pub(crate) fn has_work(&self) -> bool {
         !self.queue.is_empty()
             || self.head != FlowSlot::NONE
+            || self.turns.as_ref().is_some_and(|turns| turns.waiting > 0)
             || self.paused != 0 && self.waiting_packets() > 0
     }
 }

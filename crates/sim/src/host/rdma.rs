@@ -86,10 +86,10 @@ impl Hosts {
         packet.priority = transport.control_priority;
         packet.path = flow.path;
         packet.dst = flow.src;
-        let card = &mut self.cards[uplink.host()];
-        match &mut card.shared {
+        let handle = packet.flow;
+        match &mut self.cards[uplink.host()].shared {
             Some(shared) => shared.express.push_back(id),
-            None => card.queue.push_back(id),
+            None => self.enqueue(uplink.host(), handle, true, id),
         }
         self.kick(uplink);
     }
@@ -149,9 +149,8 @@ impl Hosts {
                 }
                 continue;
             }
-            let waits = card.queue.iter().position(|&id| !is_paused(uplink.packet(id).priority));
-            if let Some(position) = waits {
-                return card.queue.remove(position);
+            if let Some(packet) = self.dequeue_unpaused(uplink) {
+                return Some(packet);
             }
         }
         None

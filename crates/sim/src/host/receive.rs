@@ -127,7 +127,8 @@ impl Hosts {
         packet.priority = transport.control_priority;
         packet.path = flow.path;
         packet.dst = flow.src;
-        self.cards[uplink.host()].queue.push_back(id);
+        let handle = packet.flow;
+        self.enqueue(uplink.host(), handle, true, id);
         self.kick(uplink);
     }
 
@@ -137,7 +138,8 @@ impl Hosts {
         packet.flags = control_flags(Kind::SynAck, &self.transports[flow.transport], flow.explicit_path);
         packet.path = flow.path;
         packet.dst = flow.src;
-        self.cards[uplink.host()].queue.push_back(id);
+        let handle = packet.flow;
+        self.enqueue(uplink.host(), handle, true, id);
         self.kick(uplink);
     }
 

@@ -6,7 +6,7 @@ use super::transport::Transport;
 use crate::ids::{FlowSlot, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
-use bufferlab_scenario::NicQueueing;
+use bufferlab_scenario::{NicQueueing, TelemetryScope};
 use bufferlab_transport::Segment;
 use bufferlab_units::Time;
 
@@ -22,9 +22,10 @@ impl Hosts {
         debug_assert_eq!(flow.src, uplink.host(), "a flow is sent by its source");
         if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
             match self.nic_queueing {
-                NicQueueing::Fifo if !self.is_queue_pair(slot) => {
+                NicQueueing::Fifo | NicQueueing::FlowQueues if !self.is_queue_pair(slot) => {
+                    let flow = self.flows.senders[slot].handle;
                     while let Some(packet) = self.next_packet(uplink, slot) {
-                        self.cards[uplink.host()].queue.push_back(packet);
+                        self.enqueue(uplink.host(), flow, false, packet);
                     }
                 }
                 _ => self.cards[uplink.host()].make_ready(&mut self.flows, slot),
@@ -103,7 +104,7 @@ impl Hosts {
         let next = if card.paused != 0 {
             if card.shared.is_some() { self.next_shared(uplink) } else { self.next_unpaused(uplink) }
         } else {
-            match if card.in_burst { None } else { card.queue.pop_front() } {
+            match if card.in_burst { None } else { self.dequeue(uplink.host()) } {
                 Some(packet) => Some(packet),
                 None => self.next_in_turn(uplink),
             }
@@ -142,10 +143,8 @@ impl Hosts {
     /// What an idle card sends of the priorities that are not paused.
     #[cold]
     fn next_unpaused(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
-        let card = &mut self.cards[uplink.host()];
-        let waiting = card.queue.iter().position(|&id| !card.is_paused(uplink.packet(id).priority));
-        if let Some(position) = waiting {
-            return card.queue.remove(position);
+        if let Some(packet) = self.dequeue_unpaused(uplink) {
+            return Some(packet);
         }
         loop {
             let card = &mut self.cards[uplink.host()];
@@ -160,6 +159,7 @@ impl Hosts {
                 continue;
             };
             let flow = &self.flows.senders[slot];
+            let handle = flow.handle;
             let transport = &self.transports[flow.transport];
             let card = &mut self.cards[uplink.host()];
             if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
@@ -168,7 +168,7 @@ impl Hosts {
             if !card.is_paused(uplink.packet(packet).priority) {
                 return Some(packet);
             }
-            card.queue.push_back(packet);
+            self.enqueue(uplink.host(), handle, false, packet);
         }
     }
 
@@ -216,6 +216,9 @@ fn data_packet(
     let mut notes = 0;
     if transport.wants_telemetry && !segment.syn {
         notes |= Packet::WANTS_TELEMETRY;
+        if transport.telemetry == TelemetryScope::Queue {
+            notes |= Packet::OF_ITS_QUEUE;
+        }
     }
     if bytes_before < transport.small_bytes && !segment.syn {
         notes |= Packet::SMALL;

@@ -1,6 +1,6 @@
 //! A transport as hosts use it.
 
-use bufferlab_scenario::PersistentSpec;
+use bufferlab_scenario::{PersistentSpec, TelemetryScope};
 use bufferlab_transport::{ConfiguredControl, Spacing, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
@@ -42,6 +42,8 @@ pub(crate) struct Transport {
     pub(crate) persistent: Option<PersistentSpec>,
     /// Switches must report their queues to its data.
     pub(crate) wants_telemetry: bool,
+    /// What they report.
+    pub(crate) telemetry: TelemetryScope,
     pub(crate) segment: u32,
     pub(crate) header: u16,
     pub(crate) ack: u16,

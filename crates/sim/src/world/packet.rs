@@ -105,6 +105,8 @@ pub(crate) struct Packet {
 impl Packet {
     /// A note on data: switches must report their queues.
     pub(crate) const WANTS_TELEMETRY: u16 = 1;
+    /// A note on data with the one before: of the packet's own queue, not of all queues of its port.
+    pub(crate) const OF_ITS_QUEUE: u16 = 1 << 2;
     /// A note on data: it belongs to the first bytes of its flow.
     pub(crate) const SMALL: u16 = 1 << 1;
 

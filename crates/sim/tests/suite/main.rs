@@ -1,5 +1,6 @@
 //! The simulator, from outside: exact times, conservation, determinism, and the claims that need a network.
 
+mod artifact;
 mod claims_lossless;
 mod claims_tdt;
 mod claims_transports;

@@ -1,0 +1,93 @@
+//! What the profile `artifact` does otherwise, seen from outside: rules of the public ns-3 code of ABM and Reverie (table in `docs/validation.md`).
+
+use crate::support::{Lab, Rows, flow, run, run_fast, star};
+use bufferlab_units::Time;
+
+/// A message over PowerTCP in queue 0, which is served first, and twice what the port can send in queue 1; what the message takes (ns).
+fn message_beside_other_queue(telemetry: &str) -> u64 {
+    let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 4\nscheduler = \"strict_priority\"";
+    let keys = format!("kind = \"rdma\"\ncongestion_control = \"powertcp\"\ndata_priority = 0\n{telemetry}");
+    let lab = Lab::new(&star(4, "10 Gb/s", "2 us"), switch, &keys)
+        .transport("congestion_control = \"none\"\nrate = \"10 Gb/s\"\ndata_priority = 1");
+    let lists = vec![
+        (0, "message", vec![flow(0, 3, 2_000_000, Time::from_ms(1))]),
+        (1, "clock", vec![flow(1, 3, 8_000_000, Time::ZERO), flow(2, 3, 8_000_000, Time::ZERO)]),
+    ];
+    let rows = run_fast(&lab.lists(lists));
+    finished(&rows, "message")
+}
+
+/// Completion time of the flow of a class.
+fn finished(rows: &Rows, class: &str) -> u64 {
+    let wanted = rows.flows.iter().find(|flow| flow.size_bytes == 2_000_000);
+    wanted.and_then(|flow| flow.fct_ns).unwrap_or_else(|| panic!("{class} has finished"))
+}
+
+#[test]
+fn telemetry_of_the_port_sees_queues_that_the_packet_is_not_in() {
+    let (port, queue) = (
+        message_beside_other_queue("telemetry = \"port\""),
+        message_beside_other_queue("telemetry = \"queue\""),
+    );
+    // In its own queue there is nothing of the megabyte that waits behind it.
+    assert!(port > queue + queue / 5, "port {port} ns, queue {queue} ns");
+    assert_eq!(message_beside_other_queue(""), port, "what HPCC and PowerTCP say");
+}
+
+/// A port with twice the traffic that it can send in queue 1, and TCP whose ACKs cross it in queue 0, for which the policy leaves nothing.
+fn acks_without_space(hardware: &str) -> Rows {
+    let switch = format!(
+        "buffer = \"20 KB\"\npolicy = {{ name = \"dt\", alpha = [0.000001, 1.0] }}\nqueues_per_port = 2\n\
+         scheduler = \"strict_priority\"\n{hardware}"
+    );
+    let lab = Lab::new(&star(3, "10 Gb/s", "2 us"), &switch, "congestion_control = \"newreno\"")
+        .transport("congestion_control = \"none\"\nrate = \"10 Gb/s\"");
+    let clocked = vec![flow(0, 2, 2_000_000, Time::ZERO), flow(1, 2, 2_000_000, Time::ZERO)];
+    let tcp = vec![flow(2, 0, 200_000, Time::from_us(100))];
+    run(&lab.lists(vec![(0, "tcp", tcp), (1, "clock", clocked)]))
+}
+
+#[test]
+fn packets_of_an_uncharged_priority_are_in_no_account_and_never_dropped() {
+    let refused = |rows: &Rows| (0..3).map(|port| rows.queue(0, port, 0).dropped_packets).sum::<u64>();
+    let (charged, uncharged) =
+        (acks_without_space(""), acks_without_space("hardware = { uncharged_priorities = [0] }"));
+    assert!(refused(&charged) > 0);
+    assert_eq!(refused(&uncharged), 0);
+    let acks = uncharged.queue(0, 2, 0);
+    assert!(acks.enqueued_packets > 100 && uncharged.queue(0, 2, 1).dropped_packets > 0);
+}
+
+/// What a flow of one segment takes behind a window of 1 MB of the same host (ns).
+fn short_behind_long(nic: &str) -> u64 {
+    let lab = Lab::new(
+        &star(4, "10 Gb/s", "1 us"),
+        "buffer = \"2 MB\"\npolicy = \"cs\"",
+        "congestion_control = \"newreno\"\ninitial_window = \"whole\"\nhandshake = false",
+    )
+    .more(&format!("[host]\nnic = \"{nic}\""));
+    let rows =
+        run_fast(&lab.flows(vec![flow(0, 1, 1_000_000, Time::ZERO), flow(0, 2, 1_400, Time::from_us(1))]));
+    assert!(rows.all_finished(), "{nic}");
+    rows.flows.iter().find(|flow| flow.size_bytes == 1_400).and_then(|flow| flow.fct_ns).expect("finished")
+}
+
+#[test]
+fn a_short_flow_does_not_wait_for_the_window_of_another_one() {
+    // At most two packets of the other flow, 1.2 us each, and its own two hops.
+    assert!(short_behind_long("flow_queues") < 8_000);
+    assert!(short_behind_long("fifo") > 800_000);
+}
+
+#[test]
+fn flow_queues_lose_and_forget_nothing() {
+    for kind in ["congestion_control = \"dctcp\"", "kind = \"rdma\"\ncongestion_control = \"dcqcn\""] {
+        let switch = "buffer = \"60 KB\"\npolicy = \"dt\"\nqueues_per_port = 2";
+        let lab = Lab::new(&star(6, "10 Gb/s", "1 us"), switch, kind).more("[host]\nnic = \"flow_queues\"");
+        let flows = (0..200).map(|n| {
+            flow(n % 5, (n + 1 + n / 5 % 4) % 5, 3_000 + 997 * u64::from(n), Time::from_us(u64::from(n) * 7))
+        });
+        let rows = run_fast(&lab.flows(flows.filter(|flow| flow.src != flow.dst).collect()));
+        assert!(rows.all_finished(), "{kind}");
+    }
+}
