@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// Queries of a run below which their mean is hardly worth reading.
 pub const QUERIES_WANTED: u64 = 100;
 
+/// The reason of a loss that only lossless packets have, as the core calls it.
+const HEADROOM_FULL: &str = "headroom-full";
+
 /// The percentiles that reports show.
 const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P99_9];
 
@@ -17,6 +20,15 @@ const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percenti
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caveat {
+    /// Packets of lossless priorities found their headroom full: what should be lossless was not.
+    LostLossless {
+        /// Packets lost, over all runs.
+        packets: u64,
+        /// Runs concerned.
+        runs: u64,
+        /// Policies concerned.
+        policies: Vec<String>,
+    },
     /// Flows were cut off by the end of the run: they are missing from every percentile, and they are the slow ones.
     UnfinishedFlows {
         /// Unfinished flows, over all runs.
@@ -83,6 +95,7 @@ impl Caveat {
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
+            Self::LostLossless { .. } => "lost-lossless",
             Self::UnfinishedFlows { .. } => "unfinished-flows",
             Self::Deadlock { .. } => "deadlock",
             Self::SingleSeed => "single-seed",
@@ -99,6 +112,14 @@ impl Caveat {
     #[must_use]
     pub fn message(&self) -> String {
         match self {
+            Self::LostLossless { packets, runs, policies } => format!(
+                "{} lossless {} lost in {} {} ({}), because headroom was too small: what should be lossless was not.",
+                format::count(*packets),
+                if *packets == 1 { "packet was" } else { "packets were" },
+                format::count(*runs),
+                if *runs == 1 { "run" } else { "runs" },
+                policies.join(", ")
+            ),
             Self::UnfinishedFlows { unfinished, flows, policies, .. } => format!(
                 "{} of {} flows were unfinished when the run ended ({}); they are missing from all completion \
                  times, and they are the slow ones.",
@@ -160,6 +181,9 @@ impl Caveat {
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
+            Self::LostLossless { .. } => {
+                "Write `headroom = \"auto\"` in `switch.policy`, or raise it: `bufferlab check` says what a port needs.".into()
+            }
             Self::UnfinishedFlows { drain_ns, .. } => format!(
                 "Raise `drain` (now {}) until none is left, or lower the load if the network cannot carry it.",
                 format::span_ns(*drain_ns)
@@ -198,6 +222,7 @@ pub struct CaveatRecord {
 /// Caveats of these runs (policy label and summary), the gravest first.
 pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
+    caveats.extend(lost_lossless(runs));
     caveats.extend(mixed(runs));
     caveats.extend(deadlock(runs));
     caveats.extend(unfinished(runs));
@@ -234,6 +259,19 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
             (values.len() > 1).then_some(Caveat::MixedRuns { what, values })
         })
         .collect()
+}
+
+/// Only lossless packets have headroom.
+fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
+    let lost = |run: &crate::RunSummary| -> u64 {
+        let reasons = run.switching.lost_by_reason.iter();
+        reasons.filter(|(reason, _)| reason == HEADROOM_FULL).map(|(_, packets)| packets).sum()
+    };
+    let concerned: Vec<_> = runs.iter().filter(|(_, run)| lost(run) > 0).collect();
+    let mut policies: Vec<String> = concerned.iter().map(|(label, _)| (*label).to_owned()).collect();
+    policies.dedup();
+    let (packets, runs) = (concerned.iter().map(|(_, run)| lost(run)).sum(), concerned.len() as u64);
+    (packets > 0).then_some(Caveat::LostLossless { packets, runs, policies })
 }
 
 fn deadlock(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {

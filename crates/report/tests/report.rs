@@ -3,7 +3,7 @@
 
 mod synthetic;
 
-use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow, RunSink, RunTotals};
+use bufferlab_metrics::{DelayRow, DropRow, FlowRow, FlowState, LinkRow, RunSink, RunTotals};
 use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX};
 use bufferlab_results::{RunCaveat, RunResult, RunWriter};
 use std::fs;
@@ -242,6 +242,28 @@ fn the_terminal_table_is_narrow_enough_and_has_no_trailing_blanks() {
         text.find("FCT slowdown").unwrap() < text.find("Before you trust").unwrap(),
         "caveats end the text"
     );
+}
+
+/// One run, whose packets were lost for this reason.
+fn first_caveat_after(reason: &'static str) -> Caveat {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("run");
+    let head = head(POLICIES[0], 1);
+    let totals = totals_of(&head);
+    let mut writer = RunWriter::create(&dir, head).unwrap();
+    writer.flow(&background_flow(1, None)).unwrap();
+    let row = DropRow { switch: 0, port: 0, priority: 1, class: 1, reason, packets: 3, bytes: 4_500 };
+    writer.drops(&row).unwrap();
+    writer.finish(&totals, Vec::new(), None).unwrap();
+    Report::load(&dir, &[]).unwrap().caveats.swap_remove(0)
+}
+
+#[test]
+fn a_run_that_lost_lossless_packets_says_so_first() {
+    let caveat = first_caveat_after("headroom-full");
+    assert_eq!(caveat.id(), "lost-lossless");
+    assert!(caveat.message().starts_with("3 lossless packets were lost in 1 run ("), "{}", caveat.message());
+    assert_ne!(first_caveat_after("buffer-full").id(), "lost-lossless");
 }
 
 /// Bursts of 100, 200 … us, of which those up to 400 us came through; a port that carried half of its offer.
