@@ -23,7 +23,11 @@ struct Subject {
 
 const SUBJECTS: &[Subject] = &[
     Subject { package: "bufferlab-units", tests: &["bufferlab-units", "bufferlab-transport"], wider: CORE },
-    Subject { package: "bufferlab-params", tests: &["bufferlab-params", "bufferlab-core"], wider: CORE },
+    Subject {
+        package: "bufferlab-params",
+        tests: &["bufferlab-params", "bufferlab-core", "bufferlab-workload"],
+        wider: &["bufferlab-conformance", "bufferlab-theory", "bufferlab-scenario", "bufferlab-sim"],
+    },
     Subject { package: "bufferlab-core", tests: CORE, wider: &["bufferlab-conformance", "bufferlab-sim"] },
     Subject {
         package: "bufferlab-transport",

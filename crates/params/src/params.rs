@@ -204,12 +204,6 @@ impl Params {
         &self.values[self.position(name)].1
     }
 
-    /// Whether `name` has a value: it was given, or its default is one.
-    #[must_use]
-    pub fn is_given(&self, name: &str) -> bool {
-        !self.get(name).is_absent()
-    }
-
     /// A [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`] or [`crate::ParamKind::Measure`].
     ///
     /// # Panics
@@ -316,25 +310,25 @@ impl Params {
     /// A plain number that may be left out: `None` if it was.
     #[must_use]
     pub fn given_ratio(&self, name: &str) -> Option<f64> {
-        self.is_given(name).then(|| self.ratio(name))
+        self.has(name).then(|| self.ratio(name))
     }
 
     /// A [`crate::ParamKind::Bytes`] that may be left out: `None` if it was.
     #[must_use]
     pub fn given_bytes(&self, name: &str) -> Option<u64> {
-        self.is_given(name).then(|| self.bytes(name))
+        self.has(name).then(|| self.bytes(name))
     }
 
     /// A [`crate::ParamKind::Choice`] that may be left out: `None` if it was.
     #[must_use]
     pub fn given_choice<T: Choice>(&self, name: &str) -> Option<T> {
-        self.is_given(name).then(|| self.choice(name))
+        self.has(name).then(|| self.choice(name))
     }
 
     /// A [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
     #[must_use]
     pub fn given_time(&self, name: &str) -> Option<Time> {
-        self.is_given(name).then(|| self.time(name))
+        self.has(name).then(|| self.time(name))
     }
 
     /// A [`crate::ParamKind::Rate`].
@@ -346,20 +340,16 @@ impl Params {
         }
     }
 
-    /// What `get`, one of the other getters, reads of `name`; `None` if its default is [`ParamValue::Computed`] and it
-    /// was not given.
-    ///
-    /// # Panics
-    /// As the other getters.
+    /// A [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
     #[must_use]
     pub fn given_rate(&self, name: &str) -> Option<BitRate> {
-        self.is_given(name).then(|| self.rate(name))
+        self.has(name).then(|| self.rate(name))
     }
 
     /// A [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
     #[must_use]
     pub fn given_count(&self, name: &str) -> Option<u64> {
-        self.is_given(name).then(|| self.count(name))
+        self.has(name).then(|| self.count(name))
     }
 
     /// A [`crate::ParamKind::Count`] that is declared to fit 32 bits.

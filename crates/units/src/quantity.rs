@@ -291,6 +291,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_fine_is_refused_with_the_smallest_step() {
+        for (dimension, step) in
+            [(Dimension::Time, "1 ps"), (Dimension::Size, "1 B"), (Dimension::Rate, "1 b/s")]
+        {
+            let message = QuantityError::TooFine(dimension).to_string();
+            assert!(message.contains(&format!("whole multiple of {step}")), "{message}");
+        }
+    }
+
+    #[test]
     fn canonical_texts_read_back_as_the_same_value() {
         for value in [0, 1, 999, 1_000, 1_024, 1_163_200, 3_840_000, 17_280_000, 1_000_000_007, u64::MAX] {
             assert_eq!(parse_time(&format_time(Time(value))), Ok(Time(value)));

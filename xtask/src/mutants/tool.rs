@@ -4,6 +4,7 @@ use super::list::Mutant;
 use super::{Outcome, Outcomes, folder};
 use crate::{output, root, run};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -90,6 +91,11 @@ impl Tool {
         command.arg("--output").arg(&out);
         for mutant in mutants {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
+        }
+        // In version 27.1 mutants that delete a field of a struct pass every `--re`: at least none of other files.
+        let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
+        for file in files {
+            command.args(["--file", file]);
         }
         for test in tests.packages {
             command.args(["--test-package", test]);

@@ -96,11 +96,11 @@ impl Rule {
     /// Whether `params` keep it.
     #[must_use]
     pub fn holds(&self, params: &Params) -> bool {
-        let given = |names: &[&str]| names.iter().filter(|name| params.is_given(name)).count();
+        let given = |names: &[&str]| names.iter().filter(|name| params.has(name)).count();
         match self {
             Self::OneOf(names) => given(names) == 1,
             Self::Together(names) => [0, names.len()].contains(&given(names)),
-            Self::Needs(name, other) => !params.is_given(name) || params.is_given(other),
+            Self::Needs(name, other) => !params.has(name) || params.has(other),
         }
     }
 }

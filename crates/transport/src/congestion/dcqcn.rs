@@ -83,7 +83,7 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
         decrease_interval: time("decrease_interval", set.decrease_interval),
         increase_interval: time("increase_interval", set.increase_interval),
         increase_bytes: params.given_bytes("increase_bytes").unwrap_or(set.increase_bytes),
-        fast_recovery: match params.is_given("fast_recovery") {
+        fast_recovery: match params.has("fast_recovery") {
             true => params.small_count("fast_recovery"),
             false => set.fast_recovery,
         },
