@@ -179,7 +179,7 @@ def test_a_failed_run_leaves_its_folder_as_it_was(star: Scenario, tmp_path: Path
     run(star, out=out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     with pytest.raises(PolicyError):
-        run(star.set("switch.policy", Raises), out=out)
+        run(star.set("switch.policy", Raises), out=out, replace=True)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 

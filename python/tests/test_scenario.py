@@ -88,13 +88,17 @@ def test_what_no_scenario_can_hold_is_refused_at_once(star: Scenario) -> None:
         star.set("seed", 1j)  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize(
-    "text", ["plain", 'quotes "inside"', "back\\slash", "tab\tline\n", "ünïcode ☃", "\x7f\x01"]
-)
+@pytest.mark.parametrize("text", ["plain", 'quotes "inside"', "back\\slash", "tab\tline\n", "ünïcode ☃"])
 def test_any_text_survives_the_way_through_toml(star: Scenario, text: str) -> None:
     described = star.set("description", text)
     assert described.description == text
     assert Scenario.from_toml(described.resolved).description == text
+
+
+@pytest.mark.parametrize("text", ["\x7f", "\x01", "\x1b[31m", "\u202e"])
+def test_characters_that_change_a_terminal_are_refused(star: Scenario, text: str) -> None:
+    with pytest.raises(ScenarioError, match="hidden character"):
+        star.set("description", text).check()
 
 
 def test_scenarios_and_errors_can_be_pickled(star: Scenario) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -166,5 +169,37 @@ def test_a_class_that_cannot_be_a_workload_is_refused_with_the_reason() -> None:
 
 
 def test_comparisons_take_own_workloads(star: Scenario) -> None:
-    comparison = bufferlab.compare(with_workload(star, kind=RandomPairs), ["dt", "cs"], seeds=2, executor="processes", jobs=2)
+    comparison = bufferlab.compare(with_workload(star, kind=RandomPairs), ["dt", "cs"], seeds=2)
     assert comparison["all.flows"]["dt"].values == comparison["all.flows"]["cs"].values == (50.0, 50.0)
+
+
+MODULE = '''
+from bufferlab import Flow, Workload, register
+
+@register
+class Shipped(Workload):
+    name = "shipped_workload"
+    def flows(self, random):
+        for number in range(50):
+            src, dst = random.sample(range(len(self.network.hosts)), 2)
+            yield Flow(random.randrange(self.network.duration_ps), src, dst, 1000 + number)
+'''
+
+MAIN = '''
+from bufferlab import Scenario, compare, run
+from own_module import Shipped
+
+if __name__ == "__main__":
+    star = Scenario.from_file("scenarios/star-incast.toml", duration="2 ms").set("workload", [{"kind": Shipped}])
+    print(run(star).flows.num_rows)
+    print(compare(star, ["dt"], executor="processes", jobs=1)["all.flows"]["dt"].estimate.mean)
+'''
+
+
+def test_a_scenario_takes_its_own_workload_along_to_another_process(tmp_path: Path) -> None:
+    (tmp_path / "own_module.py").write_text(MODULE)
+    (tmp_path / "main.py").write_text(MAIN)
+    done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    here, there = done.stdout.split()
+    assert float(here) == float(there) == 50

@@ -124,6 +124,7 @@ pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) 
     let help = help
         .replace(" with --out", " with `out`")
         .replace(" --out ", " out=")
+        .replace("--replace", "replace=True")
         .replace("--verify", "verify=True");
     raised(py, class, |class| class.call1((message, help)))
 }
