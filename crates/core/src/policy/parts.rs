@@ -1,5 +1,6 @@
 //! What several schemes share.
 
+pub(crate) mod common_pool;
 pub(crate) mod congestion;
 pub(crate) mod dynamic_headroom;
 pub(crate) mod longest;

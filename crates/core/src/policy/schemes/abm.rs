@@ -7,9 +7,10 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo,
-    SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
+    Verdict,
 };
+use crate::policy::parts::common_pool::CommonPool;
 use crate::policy::parts::congestion::{self, Criterion, DrainRate, Settings, Tracker};
 use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha, factor, update_interval};
 use crate::weight::Weight;
@@ -102,7 +103,7 @@ pub struct Abm {
     drain_rate: DrainRate,
     headroom_per_port: u64,
     /// B less all headroom.
-    pool: u64,
+    pool: CommonPool,
 }
 
 impl Abm {
@@ -131,22 +132,8 @@ impl Abm {
             tracker: Tracker::new(settings, shape),
             drain_rate,
             headroom_per_port,
-            pool: shape.capacity - headroom_per_port * shape.ports() as u64,
+            pool: CommonPool { bytes: shape.capacity - headroom_per_port * shape.ports() as u64 },
         }
-    }
-
-    /// What the shared pool has left.
-    #[inline]
-    fn remaining(&self, buffer: &Buffer) -> u64 {
-        let used = buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Reserved));
-        self.pool.saturating_sub(used)
-    }
-
-    /// Whether `size` bytes fit into the pool as it is: what it sets aside is never judged by old numbers.
-    #[inline]
-    fn has_room(&self, size: u64, buffer: &Buffer) -> bool {
-        let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
-        held + size <= self.pool
     }
 }
 
@@ -164,8 +151,8 @@ impl Policy for Abm {
         {
             return Verdict::Admit(Account::Reserved);
         }
-        let remaining = self.remaining(buffer);
-        if !self.has_room(size, buffer) {
+        let remaining = self.pool.remaining(buffer);
+        if !self.pool.has_room(size, buffer) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let weight = self.tracker.weight(arrival.queue, arrival.tags.contains(Tags::UNSCHEDULED));
@@ -193,22 +180,18 @@ impl Policy for Abm {
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        self.tracker.update(now, self.remaining(buffer), buffer);
+        self.tracker.update(now, self.pool.remaining(buffer), buffer);
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let weight = self.tracker.weight(queue, tags.contains(Tags::UNSCHEDULED));
-        Some(weight.of(self.remaining(buffer)))
+        Some(weight.of(self.pool.remaining(buffer)))
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         let usual =
             Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
-        usual.or_else(|| {
-            let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
-            Bound { place: BoundPlace::SharedPool, held, size: arrival.size.into(), limit: self.pool }
-                .if_binding()
-        })
+        usual.or_else(|| self.pool.bound(arrival.size.into(), buffer).if_binding())
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -14,9 +14,9 @@ use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
 use crate::flows::{FlowKey, FlowTable, ShortLimit};
 use crate::policy::interface::{
-    Account, Arrival, Bound, BoundPlace, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape,
-    Tags, Verdict,
+    Account, Arrival, Bound, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
+use crate::policy::parts::common_pool::CommonPool;
 use crate::policy::parts::congestion;
 use crate::policy::parts::parameters::refuse_beyond_buffer;
 use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha};
@@ -269,7 +269,7 @@ pub struct IntelligentBuffer {
     elephant_bytes: u64,
     headroom: u64,
     /// B less the headroom.
-    pool: u64,
+    pool: CommonPool,
     flows: FlowTable<Flow>,
     queues: Vec<QueueState>,
     random: RandomStream,
@@ -312,7 +312,7 @@ impl IntelligentBuffer {
             drop_above: params.bytes("drop_above"),
             elephant_bytes: params.bytes("elephant_bytes"),
             headroom,
-            pool: shape.capacity - headroom,
+            pool: CommonPool { bytes: shape.capacity - headroom },
             flows: FlowTable::new(flow_entries, idle),
             queues: (0..shape.queues()).map(state).collect(),
             random: RandomStream::new(shape.seed, "policy/ib", 0),
@@ -322,21 +322,8 @@ impl IntelligentBuffer {
     }
 
     #[inline]
-    fn remaining(&self, buffer: &Buffer) -> u64 {
-        let used = buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Reserved));
-        self.pool.saturating_sub(used)
-    }
-
-    /// Whether `size` bytes fit into the pool as it is: what it sets aside is never judged by old numbers.
-    #[inline]
-    fn has_room(&self, size: u64, buffer: &Buffer) -> bool {
-        let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
-        held + size <= self.pool
-    }
-
-    #[inline]
     fn limit(&self, priority: u8, buffer: &Buffer) -> u64 {
-        self.alphas[usize::from(priority)].of(self.remaining(buffer))
+        self.alphas[usize::from(priority)].of(self.pool.remaining(buffer))
     }
 
     /// With [`Updates::Arrivals`]: an arrival may end its port's interval.
@@ -430,7 +417,7 @@ impl Policy for IntelligentBuffer {
         let size = u64::from(arrival.size);
         let within_threshold =
             buffer.shared_queue_bytes(arrival.queue) + size <= self.limit(arrival.priority, buffer);
-        if !within_threshold || !self.has_room(size, buffer) {
+        if !within_threshold || !self.pool.has_room(size, buffer) {
             if mouse && buffer.used(Account::Reserved) + size <= self.headroom {
                 return Verdict::Admit(Account::Reserved);
             }
@@ -478,10 +465,7 @@ impl Policy for IntelligentBuffer {
             Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
         usual.or_else(|| {
             let is_full = reason == DropReason::BufferFull;
-            let held = buffer.pool_occupancy().saturating_sub(buffer.used(Account::Reserved));
-            let pool =
-                Bound { place: BoundPlace::SharedPool, held, size: arrival.size.into(), limit: self.pool };
-            pool.if_binding().filter(|_| is_full)
+            self.pool.bound(arrival.size.into(), buffer).if_binding().filter(|_| is_full)
         })
     }
 
