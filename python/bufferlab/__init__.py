@@ -23,6 +23,7 @@ from .exceptions import (
     ConformanceError,
     ControlError,
     DomainError,
+    MarkingError,
     MissingExtraError,
     PolicyError,
     Problem,
@@ -33,6 +34,7 @@ from .exceptions import (
     WorkloadError,
 )
 from .explanations import explain
+from .marking import Markable, MarkingRule, own_marking_rules
 from .policy import (
     Arrival,
     Buffer,
@@ -80,6 +82,9 @@ __all__ = [
     "Flow",
     "Hop",
     "JudgedClaim",
+    "Markable",
+    "MarkingError",
+    "MarkingRule",
     "Metric",
     "MissingExtraError",
     "Network",
@@ -120,6 +125,7 @@ __all__ = [
     "explain",
     "conformance",
     "own_congestion_controls",
+    "own_marking_rules",
     "own_policies",
     "own_workloads",
     "param",

@@ -15,6 +15,7 @@ __all__ = [
     "Flow",
     "Hop",
     "Loaded",
+    "Markable",
     "PolicyInfo",
     "SweepPlan",
     "Verdict",
@@ -31,6 +32,7 @@ __all__ = [
     "policies",
     "quantity",
     "register_congestion_control",
+    "register_marking_rule",
     "register_policy",
     "register_workload",
     "report",
@@ -80,6 +82,8 @@ class Loaded:
     def policies(self) -> list[str]: ...
     @property
     def congestion_controls(self) -> list[str]: ...
+    @property
+    def marking_rules(self) -> list[str]: ...
     @property
     def workloads(self) -> list[str]: ...
     @property
@@ -139,6 +143,25 @@ class Departure:
     def ingress(self) -> int: ...
     @property
     def enqueued_at_ps(self) -> int: ...
+
+@final
+class Markable:
+    @property
+    def now_ps(self) -> int: ...
+    @property
+    def departing(self) -> bool: ...
+    @property
+    def queue(self) -> int: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def waited_ps(self) -> int: ...
 
 @final
 class Buffer:
@@ -277,6 +300,13 @@ def register_congestion_control(
     parameters: list[tuple[str, Any, str, float | None, float | None, list[str], str]],
     hooks: list[str],
     wishes: dict[str, bool],
+) -> None: ...
+def register_marking_rule(
+    class_: type,
+    name: str,
+    title: str,
+    summary: str,
+    parameters: list[tuple[str, Any, str, float | None, float | None, list[str], str]],
 ) -> None: ...
 def register_workload(
     class_: type,

@@ -1,4 +1,4 @@
-"""What own policies, congestion controls and workloads share: parameters, registration, the way to other processes."""
+"""What own policies, congestion controls, marking rules and workloads share: parameters, registration, the way to other processes."""
 
 from __future__ import annotations
 
@@ -79,20 +79,21 @@ _registered: dict[tuple[str, str], type[Own]] = {}
 
 
 def register(own: OwnClass) -> OwnClass:
-    """Makes an own policy, congestion control or workload usable by its name: in scenarios, comparisons, sweeps. A decorator.
+    """Makes an own policy, congestion control, marking rule or workload usable by its name: in scenarios, comparisons, sweeps. A decorator.
 
     A class that is written again (in a notebook, after a reload) takes the place of its former self.
 
     Raises
     ------
     TypeError
-        If the class is none of the three, or lacks its name or the method that it must have.
+        If the class is none of these, or lacks its name or the method that it must have.
     ValueError
         If the name is taken or breaks the rules of names, or a parameter is declared wrong.
     """
     if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
         raise TypeError(
-            f"an own class is a subclass of bufferlab.Policy, bufferlab.CongestionControl or bufferlab.Workload, not {own!r}"
+            "an own class is a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
+            f"not {own!r}"
         )
     name = getattr(own, "name", None)
     if not isinstance(name, str):
@@ -192,6 +193,7 @@ def pack(loaded: Loaded) -> bytes | None:
     names = [
         *(("policy", name) for name in loaded.policies),
         *(("congestion control", name) for name in loaded.congestion_controls),
+        *(("marking rule", name) for name in loaded.marking_rules),
         *(("workload", name) for name in loaded.workloads),
     ]
     classes = [_registered[name] for name in names if name in _registered]

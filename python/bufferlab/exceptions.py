@@ -15,6 +15,7 @@ __all__ = [
     "ConformanceError",
     "ControlError",
     "DomainError",
+    "MarkingError",
     "MissingExtraError",
     "PolicyError",
     "Problem",
@@ -146,6 +147,39 @@ class PolicyError(RunError):
         """Simulated time (ps)."""
         self.method = method
         """Which of its methods it was."""
+        self.traceback = traceback
+        """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+
+
+class MarkingError(RunError):
+    """An own marking rule failed while a scenario ran: it raised, or answered neither ``True`` nor ``False``.
+
+    What it raised is the cause (``__cause__``), so that Python shows its traceback above this one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        help: str = "",
+        rule: str = "",
+        switch: str = "",
+        port: int = 0,
+        priority: int = 0,
+        time_ps: int = 0,
+        traceback: str = "",
+    ) -> None:
+        super().__init__(message, help)
+        self.args = (message, help, rule, switch, port, priority, time_ps, traceback)
+        self.rule = rule
+        """Its name."""
+        self.switch = switch
+        """Name of the switch."""
+        self.port = port
+        """Egress port of the packet that it was asked about."""
+        self.priority = priority
+        """Priority of that packet's queue."""
+        self.time_ps = time_ps
+        """Simulated time (ps)."""
         self.traceback = traceback
         """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
 

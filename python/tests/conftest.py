@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,17 @@ def cli() -> Path:
     if program is None:
         pytest.skip("BUFFERLAB_CLI names no program: `cargo xtask python` sets it")
     return Path(program)
+
+
+@pytest.fixture
+def as_program(tmp_path: Path) -> Callable[[str, str], list[str]]:
+    """Runs ``main`` as a program that imports its own classes from ``own_module``; answers the words that it prints."""
+
+    def run(module: str, main: str) -> list[str]:
+        (tmp_path / "own_module.py").write_text(module)
+        (tmp_path / "main.py").write_text(main)
+        done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -456,12 +457,10 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("definition", ["from own_module import Shipped", MODULE])
-def test_a_scenario_takes_its_own_policy_along_to_another_process(definition: str, tmp_path: Path) -> None:
-    (tmp_path / "own_module.py").write_text(MODULE)
-    (tmp_path / "main.py").write_text(MAIN.replace("{definition}", definition))
-    done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    flows, compared = done.stdout.split()
+def test_a_scenario_takes_its_own_policy_along_to_another_process(
+    definition: str, as_program: Callable[[str, str], list[str]]
+) -> None:
+    flows, compared = as_program(MODULE, MAIN.replace("{definition}", definition))
     assert flows == compared and int(flows) > 0
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
@@ -196,10 +193,6 @@ if __name__ == "__main__":
 '''
 
 
-def test_a_scenario_takes_its_own_workload_along_to_another_process(tmp_path: Path) -> None:
-    (tmp_path / "own_module.py").write_text(MODULE)
-    (tmp_path / "main.py").write_text(MAIN)
-    done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    here, there = done.stdout.split()
+def test_a_scenario_takes_its_own_workload_along_to_another_process(as_program: Callable[[str, str], list[str]]) -> None:
+    here, there = as_program(MODULE, MAIN)
     assert float(here) == float(there) == 50

@@ -3,6 +3,7 @@
 use crate::args::CheckArgs;
 use crate::execute::{load, warn};
 use crate::{error, print};
+use bufferlab_core::Params;
 use bufferlab_scenario::{
     EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
     format_size, format_time,
@@ -123,8 +124,11 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
             names.join(", ")
         };
         let ecn = spec.ecn.as_ref().map_or_else(|| "no ECN".to_owned(), marking);
+        let classifier = spec.classifier.as_ref().map_or_else(String::new, |classifier| {
+            format!(", classifier {}{}", classifier.name, in_brackets(chosen(&classifier.params)))
+        });
         format!(
-            "{names}: {} of {rate}, {} each, buffer {}, policy {}, {ecn}{}{}",
+            "{names}: {} of {rate}, {} each, buffer {}, policy {}{classifier}, {ecn}{}{}",
             counted(rates.len(), "port", "ports"),
             counted(usize::from(spec.queues_per_port), "queue", "queues"),
             format_size(spec.buffer_bytes),
@@ -138,14 +142,21 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
 
 /// A marking rule with the parameters that were chosen: `ECN step (threshold = 91 KB)`.
 fn marking(spec: &EcnSpec) -> String {
-    let chosen = spec.params.iter().filter(|(name, _)| !spec.params.is_default(name));
-    let mut chosen: Vec<_> =
-        chosen.map(|(name, value)| format!("{name} = {}", format_parameter(value))).collect();
+    let mut chosen = chosen(&spec.params);
     if let Some(priorities) = &spec.priorities {
         chosen.push(format!("priorities = {priorities:?}"));
     }
-    let chosen = if chosen.is_empty() { String::new() } else { format!(" ({})", chosen.join(", ")) };
-    format!("ECN {}{chosen}", spec.kind)
+    format!("ECN {}{}", spec.kind, in_brackets(chosen))
+}
+
+/// The parameters that differ from their defaults: `threshold = 91 KB`.
+fn chosen(params: &Params) -> Vec<String> {
+    let chosen = params.iter().filter(|(name, _)| !params.is_default(name));
+    chosen.map(|(name, value)| format!("{name} = {}", format_parameter(value))).collect()
+}
+
+fn in_brackets(list: Vec<String>) -> String {
+    if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) }
 }
 
 /// The priorities that are paused and not dropped.

@@ -28,6 +28,7 @@
 //! | `scheduler` | `"round_robin"` (default), `"fifo"`, `"strict_priority"`. |
 //! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked; or a list, by priority. |
 //! | `marker` | A marking rule of the registry: `kind`, its parameters as a scenario has them (sizes in bytes), and `priorities` that may be marked (all). |
+//! | `classifier` | A classifier of the registry: `name` and its parameters; left out: what the policy brings along. |
 //! | `steps` | See below. |
 //!
 //! # Step
@@ -37,7 +38,7 @@
 //! | key | meaning |
 //! |---|---|
 //! | `at_ns` | When, not before the last step; left out: at the same time. Policy timeouts up to and including this time come first. |
-//! | `arrive` | A packet arrives for this queue (port × queues + priority), with `size` in bytes, `tags`, `flow` (0) and `ecn` (`"capable"`, `"not-capable"` or `"marked"`; left out: capable iff the case marks). |
+//! | `arrive` | A packet arrives for this queue (port × queues + priority; with a `classifier`, the priority in its header), with `size` in bytes, `tags`, `flow` (0) and `ecn` (`"capable"`, `"not-capable"` or `"marked"`; left out: capable iff the case marks). |
 //! | `depart` | This port sends. |
 //! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` (of flow `flow`) arrives for every entry of `fill` (an entry may repeat), each list in its order, both spread evenly: of D departures and F arrivals, departure j comes before arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
 //! | `repeat` | The event so many times (default 1), each with the same verdict. |

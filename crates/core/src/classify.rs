@@ -1,14 +1,136 @@
-//! From a packet's header, and what is known of its flow, to its queue within the port.
+//! From a packet's header, and what is known of its flow, to its queue within the port: what a classifier is, and which
+//! there are.
+//!
+//! A classifier is one file in `classify/`: its entry [`ClassifierInfo`] (name, parameters as data) and what decides.
+//! [`BUILT_IN_CLASSIFIERS`] lists them; the scenario format, its schema and its reference follow from the list. A program
+//! adds its own with [`register_classifier`]. Schemes that find short flows themselves bring their classifier along
+//! ([`crate::Policy::take_classifier`]); one that a scenario names takes its place.
 
-use crate::flows::{FlowKey, FlowTable, Sent, ShortLimit};
+mod elephant_trap;
+mod priority;
+
+use crate::flows::FlowKey;
 use crate::tags::Tags;
+use bufferlab_params::{BuildError, ParamInfo, Params, RegisterError, Registry};
 use bufferlab_units::Time;
 use std::fmt;
+
+pub use elephant_trap::ElephantTrap;
+
+/// Every classifier of bufferlab: the one list behind scenario files, schema and documentation.
+pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
+    // In the order of the documentation.
+    &priority::INFO,
+    &elephant_trap::INFO,
+];
+
+/// [`BUILT_IN_CLASSIFIERS`], and what a program brings along.
+pub static CLASSIFIERS: Registry<ClassifierInfo> = Registry::new(BUILT_IN_CLASSIFIERS);
+
+/// The classifier called `name`, built in or registered.
+#[must_use]
+pub fn find_classifier(name: &str) -> Option<&'static ClassifierInfo> {
+    CLASSIFIERS.find(name)
+}
+
+/// Adds a classifier from outside of this crate ([`Registry::register`]).
+///
+/// ```
+/// use bufferlab_core::*;
+///
+/// /// Large packets join the last queue.
+/// #[derive(Clone, Debug)]
+/// struct BySize;
+///
+/// impl Classify for BySize {
+///     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
+///         (if packet.size > 1_000 { u8::MAX } else { packet.mapped }, packet.tags)
+///     }
+/// }
+///
+/// register_classifier(ClassifierInfo {
+///     name: "by-size",
+///     title: "By size",
+///     summary: "Packets above 1,000 B join the last queue.",
+///     source: "An example.",
+///     build: &|_, queues| Ok(Classifier::own(Box::new(BySize), queues)),
+///     ..ClassifierInfo::PLAIN
+/// })?;
+/// assert!(find_classifier("by-size").is_some());
+/// # Ok::<(), RegisterError>(())
+/// ```
+///
+/// # Errors
+/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its domain.
+pub fn register_classifier(info: ClassifierInfo) -> Result<&'static ClassifierInfo, RegisterError> {
+    CLASSIFIERS.register(info)
+}
+
+/// Makes a classifier of complete parameters, for ports with so many queues.
+pub type ClassifierConstructor =
+    &'static (dyn Fn(&Params, usize) -> Result<Classifier, BuildError> + Send + Sync);
+
+/// A registry entry.
+pub struct ClassifierInfo {
+    /// Name in scenario files: `switch.classifier`.
+    pub name: &'static str,
+    /// Other accepted names.
+    pub aliases: &'static [&'static str],
+    /// Name in full.
+    pub title: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it comes from: authors, venue, section.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+    /// The constructor. `Params` is complete and every value is in its domain; the constructor refuses what the port does
+    /// not have and parameters that contradict each other.
+    pub build: ClassifierConstructor,
+}
+
+bufferlab_params::entry!(ClassifierInfo, "classifier");
+
+impl fmt::Debug for ClassifierInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClassifierInfo").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl ClassifierInfo {
+    /// Neither names nor texts, no parameters, every priority its own queue: the base of an entry.
+    pub const PLAIN: Self = Self {
+        name: "",
+        aliases: &[],
+        title: "",
+        summary: "",
+        source: "",
+        params: &[],
+        build: &|_, queues_per_port| Ok(Classifier::identity(queues_per_port)),
+    };
+
+    /// The classifier with these parameters, for ports with so many queues.
+    ///
+    /// # Errors
+    /// The parameter that contradicts another one or names a queue that there is not.
+    pub fn construct(&self, params: &Params, queues_per_port: usize) -> Result<Classifier, BuildError> {
+        (self.build)(params, queues_per_port)
+    }
+}
+
+/// `queue`, if a port has it.
+fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Result<u8, BuildError> {
+    if queue < queues_per_port as u64 {
+        return Ok(queue as u8);
+    }
+    let message = format!("there is no queue {queue}: queues_per_port is {queues_per_port}, numbered from 0");
+    Err(BuildError { param, message })
+}
 
 /// Code points that a header can carry (DSCP).
 pub const CODE_POINTS: usize = 64;
 
-/// Maps the priority that a header carries to a queue of the port: one table, as in a switch's
+/// Maps the priority that a header carries to a queue of the port: one table, as in a switch's `DSCP_TO_TC_MAP`; behind it may stand what looks at flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     queue_of: [u8; CODE_POINTS],
@@ -41,12 +163,22 @@ pub struct Unclassified {
 }
 
 /// A classifier from outside of this crate.
-pub trait Classify: fmt::Debug + Send {
-    /// The queue within the port, and the marks, of an arriving packet. Queues beyond the last are the last.
+pub trait Classify: fmt::Debug + Send + CloneClassify {
+    /// The queue within the port, and the marks, of an arriving packet. Queues beyond the last are the last. Every call is
+    /// part of the hot path: allocate nothing.
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
+}
 
-    /// A copy with the same state: switches can be copied.
+/// Copies a boxed classifier with its state, since switches can be copied; every [`Classify`] that is [`Clone`] has it.
+pub trait CloneClassify {
+    /// A copy with the same state.
     fn boxed_clone(&self) -> Box<dyn Classify>;
+}
+
+impl<T: Classify + Clone + 'static> CloneClassify for T {
+    fn boxed_clone(&self) -> Box<dyn Classify> {
+        Box::new(self.clone())
+    }
 }
 
 #[derive(Debug)]
@@ -144,51 +276,10 @@ impl Classifier {
     }
 }
 
-/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a limit, and again after
-/// silence.
-///
-/// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks of hosts do not
-/// count. Short flows may be redirected to a queue of their own (Dynamic Packet Prioritization). When a flow
-/// turns into an elephant, its packets change the queue and may overtake or be overtaken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ElephantTrap {
-    flows: FlowTable<Sent>,
-    limit: ShortLimit,
-    short_queue: Option<u8>,
-    /// The flow of the last packet and the queue that it was sent to.
-    last: Option<(FlowKey, u8)>,
-}
-
-impl ElephantTrap {
-    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for longer than `idle`.
-    /// Short flows keep the queue of the map unless `short_queue` names another one.
-    #[must_use]
-    pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
-        Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }
-    }
-
-    #[inline]
-    fn classify(&mut self, now: Time, key: FlowKey, mapped: u8, tags: Tags, size: u32) -> (u8, Tags) {
-        let sent = self.flows.touch(now, key);
-        let short = self.limit.holds(*sent);
-        sent.count(size);
-        let queue = if short { self.short_queue.unwrap_or(mapped) } else { mapped };
-        self.last = Some((key, queue));
-        (queue, if short { tags.with(Tags::SMALL) } else { tags.without(Tags::SMALL) })
-    }
-
-    fn queue(&self, key: FlowKey, mapped: u8) -> u8 {
-        match (self.last, self.short_queue) {
-            (Some((last, queue)), _) if last == key => queue,
-            (_, Some(short)) if self.limit.holds(self.flows.get(key).copied().unwrap_or_default()) => short,
-            _ => mapped,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flows::ShortLimit;
 
     fn trap(limit: ShortLimit, short_queue: Option<u8>) -> Classifier {
         let trap = ElephantTrap::new(64, Time::from_ms(5), limit, short_queue);
@@ -214,10 +305,6 @@ mod tests {
     impl Classify for ByFlow {
         fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
             (packet.flow as u8, packet.tags.with(Tags::SMALL))
-        }
-
-        fn boxed_clone(&self) -> Box<dyn Classify> {
-            Box::new(self.clone())
         }
     }
 

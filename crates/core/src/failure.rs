@@ -1,4 +1,4 @@
-//! What a policy did that makes its verdicts meaningless.
+//! What a policy or a marking rule did that makes its answers meaningless.
 
 use crate::buffer::{Buffer, QueueId};
 use bufferlab_units::Time;
@@ -74,5 +74,30 @@ impl PolicyFailure {
             what += &format!("; {evictions} were evicted for this arrival before");
         }
         Self { now, queue, hook, what, cause: None }
+    }
+}
+
+/// A defect of a marking rule from outside, with the place where it showed.
+#[derive(Clone, Debug)]
+pub struct MarkingFailure {
+    /// When.
+    pub now: Time,
+    /// The queue of the packet that it was asked about, numbered as the rule sees them.
+    pub queue: QueueId,
+    /// What happened, in one sentence.
+    pub what: String,
+    /// The error behind it, if the rule had one.
+    pub cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for MarkingFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "marks: {}", self.what)
+    }
+}
+
+impl Error for MarkingFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
     }
 }

@@ -1,7 +1,25 @@
 //! A bounded table of flows: what an elephant trap remembers of each one, and forgets after silence.
 
 use crate::tags::Tags;
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{Time, mix};
+
+/// The silence after which a flow is forgotten.
+pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
+    "flow_idle",
+    ParamKind::Time { min: Time::from_ns(1) },
+    ParamValue::Time(Time::from_ms(5)),
+    "A flow that was silent for longer is forgotten and starts anew.",
+);
+
+/// Number of slots of a flow table; the largest takes half a gigabyte in every switch.
+pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
+    "flow_entries",
+    ParamKind::Count { min: 4, max: 1 << 24 },
+    ParamValue::Count(16_384),
+    "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full \
+     displaces the one that was silent for longest, which then counts from zero again.",
+);
 
 /// Slots in a set: a flow is hashed to a set and may occupy any of its slots.
 const WAYS: usize = 4;
@@ -118,6 +136,19 @@ pub struct ShortLimit {
 }
 
 impl ShortLimit {
+    /// What the parameters `short_packets` and `short_bytes` say.
+    ///
+    /// # Errors
+    /// If neither limits anything.
+    pub(crate) fn of(params: &Params) -> Result<Self, BuildError> {
+        let limit = Self { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
+        if limit.packets == 0 && limit.bytes == 0 {
+            let message = "without a limit in packets or in bytes every flow is short forever: set short_packets or short_bytes";
+            return Err(BuildError { param: "short_packets", message: message.to_owned() });
+        }
+        Ok(limit)
+    }
+
     /// Whether the next packet of a flow that has sent `sent` before is one of a short flow.
     #[inline]
     #[must_use]

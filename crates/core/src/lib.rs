@@ -67,8 +67,11 @@ pub use bufferlab_params::{
     BufferProfile, Choice, Direction, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Profile,
     RegisterError, TableInfo, ThresholdRule, Word,
 };
-pub use classify::{Classifier, Classify, ElephantTrap, Unclassified};
-pub use failure::PolicyFailure;
+pub use classify::{
+    BUILT_IN_CLASSIFIERS, CLASSIFIERS, Classifier, ClassifierInfo, Classify, ElephantTrap, Unclassified,
+    find_classifier, register_classifier,
+};
+pub use failure::{MarkingFailure, PolicyFailure};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
 pub use hardware::Hardware;
 pub use mark::{

@@ -10,6 +10,7 @@ mod step;
 mod watch;
 
 use crate::buffer::{Buffer, QueueId};
+use crate::failure::MarkingFailure;
 use crate::policy::SwitchShape;
 use bufferlab_params::{
     BuildError, Faults, ParamInfo, ParamValue, Params, Profile, RegisterError, Registry, choices,
@@ -225,6 +226,12 @@ pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
     fn least_length(&self) -> u64 {
         0
     }
+
+    /// What made the answers meaningless, once. A rule that has failed marks nothing; whoever drives the switch asks from
+    /// time to time and at the end.
+    fn take_failure(&mut self) -> Option<MarkingFailure> {
+        None
+    }
 }
 
 /// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] has it.
@@ -269,6 +276,15 @@ impl Marking {
     #[must_use]
     pub fn boxed(rule: impl MarkingRule + 'static) -> Self {
         Self::Boxed(Box::new(rule))
+    }
+
+    /// [`MarkingRule::take_failure`]; built-in rules do not fail.
+    #[must_use]
+    pub fn take_failure(&mut self) -> Option<MarkingFailure> {
+        match self {
+            Self::Step(_) | Self::Red(_) | Self::BufferAware(_) => None,
+            Self::Boxed(rule) => rule.take_failure(),
+        }
     }
 
     /// [`MarkingRule::least_length`].

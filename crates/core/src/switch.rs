@@ -2,7 +2,7 @@
 
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
-use crate::failure::PolicyFailure;
+use crate::failure::{MarkingFailure, PolicyFailure};
 use crate::hardware::Hardware;
 use crate::mark::{Ecn, Markable, Marker, Moment};
 use crate::policy::{
@@ -128,6 +128,9 @@ pub struct SwitchConfig {
     pub max_packet: u64,
     /// Which queue of a port sends next.
     pub scheduler: Scheduler,
+    /// Which queue of its port a packet joins, with the state in which it begins; `None`: the policy's own classifier, or
+    /// that of [`Classifier::identity`].
+    pub classifier: Option<Classifier>,
     /// Marking, with the state in which it begins; `None`: no ECN.
     pub marker: Option<Marker>,
     /// Reading of under-specified details.
@@ -155,6 +158,7 @@ impl SwitchConfig {
             queues_per_port: 1,
             max_packet: 9_216,
             scheduler: Scheduler::fifo(1),
+            classifier: None,
             marker: None,
             profile: Profile::Paper,
             seed: 0,
@@ -279,8 +283,9 @@ impl<P: Policy> Switch<P> {
         let ports = config.port_rates.len();
         let port = Port { occupied: 0, paused: 0, discarding: 0, turns: config.scheduler.new_port() };
         let queues = ports * config.queues_per_port;
-        let classifier =
-            policy.take_classifier().unwrap_or_else(|| Classifier::identity(config.queues_per_port));
+        let own = policy.take_classifier();
+        let classifier = config.classifier.clone().or(own);
+        let classifier = classifier.unwrap_or_else(|| Classifier::identity(config.queues_per_port));
         let hardware = config.hardware;
         let ingress_ports = ports + config.foreign_ports;
         Self {
@@ -304,11 +309,6 @@ impl<P: Policy> Switch<P> {
             next_refresh: Time::ZERO,
             impossible: None,
         }
-    }
-
-    /// Replaces the way from header priorities to queues, also one that the policy brought along.
-    pub fn set_classifier(&mut self, classifier: Classifier) {
-        self.classifier = classifier;
     }
 
     /// The memory and its ledger.
@@ -415,6 +415,13 @@ impl<P: Policy> Switch<P> {
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.policy.take_failure().or_else(|| self.impossible.take().map(|failure| *failure))
+    }
+
+    /// What is wrong with an own marking rule, once ([`crate::MarkingRule::take_failure`]). The rule marks nothing from then
+    /// on; a driver asks from time to time and at the end.
+    #[must_use]
+    pub fn take_marking_failure(&mut self) -> Option<MarkingFailure> {
+        self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
     }
 
     /// What is decided before the policy is asked: storms of pauses, what is charged to nobody, reserves of queues and

@@ -43,12 +43,16 @@ impl RunError {
 
 fn simulation_hint(error: &SimError) -> &'static str {
     match error {
-        SimError::Policy { .. } | SimError::Scheduler { .. } | SimError::Traffic(_) => {
-            "change the scenario, or override the key with --set"
-        }
+        SimError::Policy { .. }
+        | SimError::Classifier { .. }
+        | SimError::Marker { .. }
+        | SimError::Scheduler { .. }
+        | SimError::RoutingLoop { .. }
+        | SimError::Traffic(_) => "change the scenario, or override the key with --set",
         SimError::PolicyFailed(_) => {
             "mend the policy: its run has no result; the conformance suite shows the shortest script that breaks it"
         }
+        SimError::MarkingFailed(_) => "mend the marking rule: its run has no result",
         SimError::ControlFailed(_) => "mend the congestion control: its run has no result",
         SimError::CongestionControl(_) | SimError::ControlParameter { .. } => {
             "see `congestion_control` in docs/scenarios.md"
@@ -56,7 +60,9 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::TooLarge { .. } => "make the scenario smaller",
         SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",
-        _ => "run again with --verify to find the event at which it broke, and report both",
+        SimError::Broken { .. } | SimError::LostTrack { .. } => {
+            "run again with --verify to find the event at which it broke, and report both"
+        }
     }
 }
 

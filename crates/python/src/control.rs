@@ -5,7 +5,7 @@
 
 mod view;
 
-use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords};
+use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords};
 use bufferlab_params::{BuildError, Params};
 use bufferlab_transport::{
     AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, ControlFailure, Controller, Starter,
@@ -16,18 +16,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 pub(crate) use view::{Ack, Hop, Window as PlainWindow};
 
-/// Names of the controls that are Python's: their runs hold the interpreter.
-static IN_PYTHON: RwLock<Vec<&'static str>> = RwLock::new(Vec::new());
-
-/// Whether a congestion control decides in Python.
-pub(crate) fn is_in_python(name: &str) -> bool {
-    IN_PYTHON.read().unwrap_or_else(PoisonError::into_inner).contains(&name)
-}
+/// The congestion controls that decide in Python.
+pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// The optional methods, by their names in Python.
 const HOOKS: [&str; 4] = ["on_congestion", "on_notification", "on_sent", "begin_message"];
@@ -74,10 +69,7 @@ pub(crate) fn register_congestion_control(
         ..CongestionControlInfo::PLAIN
     };
     replace_congestion_control(info).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let mut names = IN_PYTHON.write().unwrap_or_else(PoisonError::into_inner);
-    if !names.contains(&name) {
-        names.push(name);
-    }
+    IN_PYTHON.insert(name);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::{LoadError, Problem};
-use bufferlab_sim::{FailedControl, FailedPolicy, SimError};
+use bufferlab_sim::{FailedControl, FailedMarking, FailedPolicy, SimError};
 use bufferlab_theory::forms::DomainError;
 use bufferlab_workload::SourceError;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -44,6 +44,9 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if let RunError::Simulation(SimError::PolicyFailed(failed)) = error {
         return policy(py, error.to_string(), error.hint(), failed);
     }
+    if let RunError::Simulation(SimError::MarkingFailed(failed)) = error {
+        return marking(py, error.to_string(), error.hint(), failed);
+    }
     if let RunError::Simulation(SimError::ControlFailed(failed)) = error {
         return control(py, error.to_string(), error.hint(), failed);
     }
@@ -61,6 +64,14 @@ fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) 
     let raised = Raised::of(failure.cause.as_deref());
     let fields = (message, help, control, flow, src, dst, time.0, failure.hook, traceback(raised));
     caused(py, self::raised(py, "ControlError", |class| class.call1(fields)), raised)
+}
+
+/// A `MarkingError`, caused by what the marking rule raised.
+fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) -> PyErr {
+    let FailedMarking { rule, switch, queue: (port, priority), time, failure } = failed;
+    let raised = Raised::of(failure.cause.as_deref());
+    let fields = (message, help, rule, switch, port, priority, time.0, traceback(raised));
+    caused(py, self::raised(py, "MarkingError", |class| class.call1(fields)), raised)
 }
 
 /// As Python prints it; empty if nothing was raised.

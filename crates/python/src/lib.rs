@@ -6,6 +6,7 @@
 mod control;
 mod errors;
 mod explanations;
+mod marking;
 mod own;
 mod plans;
 mod policy;
@@ -26,6 +27,8 @@ mod _bufferlab {
     use super::control::{Ack, Hop, PlainWindow, register_congestion_control};
     #[pymodule_export]
     use super::explanations::explain;
+    #[pymodule_export]
+    use super::marking::{Markable, register_marking_rule};
     #[pymodule_export]
     use super::plans::{SweepPlan, plan};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! What own policies, congestion controls and workloads in Python share: parameters, and what goes wrong in their methods.
+//! What own policies, congestion controls, marking rules and workloads in Python share: parameters, and what goes wrong in their methods.
 
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_params::Word;
@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTracebackMethods};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A parameter as Python declares it: name, default, kind, smallest and largest value, words to choose from, meaning.
 pub(crate) type PlainParameter<'py> =
@@ -16,6 +16,28 @@ pub(crate) type PlainParameter<'py> =
 /// Entries of the registry live as long as the process; so does what they refer to.
 pub(crate) fn keep(text: &str) -> &'static str {
     text.to_owned().leak()
+}
+
+/// Names of the entries of one registry that are Python's: runs that use one hold the interpreter.
+pub(crate) struct InPython(RwLock<Vec<&'static str>>);
+
+impl InPython {
+    pub(crate) const fn new() -> Self {
+        Self(RwLock::new(Vec::new()))
+    }
+
+    /// Whether the entry called `name` decides in Python.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&name)
+    }
+
+    /// The entry called `name` does.
+    pub(crate) fn insert(&self, name: &'static str) {
+        let mut names = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
 }
 
 /// The parameters that a class declares.

@@ -6,7 +6,7 @@ mod trial;
 mod verdict;
 mod view;
 
-use crate::own::{PlainParameter, Raised, declared, keep, keywords};
+use crate::own::{InPython, PlainParameter, Raised, declared, keep, keywords};
 use adapter::PythonPolicy;
 use bufferlab_core::{
     BuildError, ParamKind, ParamValue, Params, Policy, PolicyInfo, Profile, SwitchShape, replace_policy,
@@ -15,20 +15,14 @@ use bufferlab_units::BitRate;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use std::sync::{PoisonError, RwLock};
 
 pub(crate) use check::check_policy;
 pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
-pub(crate) use view::{Arrival, Buffer, Departure, Weight};
+pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend};
 
-/// Names of the policies whose verdicts are Python's: their runs hold the interpreter.
-static IN_PYTHON: RwLock<Vec<&'static str>> = RwLock::new(Vec::new());
-
-/// Whether a policy decides in Python.
-pub(crate) fn is_in_python(name: &str) -> bool {
-    IN_PYTHON.read().unwrap_or_else(PoisonError::into_inner).contains(&name)
-}
+/// The policies that decide in Python.
+pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the optional methods that it defines.
 #[pyfunction]
@@ -54,10 +48,7 @@ pub(crate) fn register_policy(
         build: Box::leak(Box::new(build)),
     };
     replace_policy(info).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let mut names = IN_PYTHON.write().unwrap_or_else(PoisonError::into_inner);
-    if !names.contains(&name) {
-        names.push(name);
-    }
+    IN_PYTHON.insert(name);
     Ok(())
 }
 
@@ -83,7 +74,7 @@ fn build(
 }
 
 /// The `Switch` of `bufferlab.policy`.
-fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("bufferlab.policy")?.getattr("Switch")?;
     let rates: Vec<u64> = shape.port_rates.iter().map(|rate| rate.0).collect();
     let lossless: Vec<bool> = (0..shape.queues_per_port).map(|p| shape.lossless >> p & 1 != 0).collect();

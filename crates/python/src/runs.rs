@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::scenario::Loaded;
-use crate::{control, policy};
+use crate::{control, marking, policy};
 use bufferlab_lab::{Execution, Job, Progress, Watcher};
 use bufferlab_results::RunCaveat;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Relay {
     /// By run: fraction done, packet-hops.
     runs: Mutex<Vec<(f64, u64)>>,
-    /// By run: whether a policy or a congestion control decides in Python.
+    /// By run: whether a policy, a marking rule or a congestion control decides in Python.
     in_python: Vec<bool>,
     /// The results are not needed any more.
     stopped: AtomicBool,
@@ -30,10 +30,12 @@ impl Relay {
     fn new(jobs: &[Job]) -> Self {
         let in_python = |job: &Job| {
             let scenario = &job.loaded.scenario;
-            let mut policies = scenario.switches.iter().map(|switch| &switch.policy);
-            let mut controls = scenario.transports.iter().map(|transport| &transport.congestion_control);
-            policies.any(|name| policy::is_in_python(name))
-                || controls.any(|name| control::is_in_python(name))
+            let mut switches = scenario.switches.iter();
+            let mut transports = scenario.transports.iter();
+            switches.any(|switch| {
+                let marks = switch.ecn.as_ref().is_some_and(|ecn| marking::IN_PYTHON.contains(&ecn.kind));
+                marks || policy::IN_PYTHON.contains(&switch.policy)
+            }) || transports.any(|transport| control::IN_PYTHON.contains(&transport.congestion_control))
         };
         Self {
             runs: Mutex::new(vec![(0.0, 0); jobs.len()]),
@@ -75,7 +77,7 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run whose verdicts or windows are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
+    /// A run whose verdicts, marks or windows are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
     /// It gives way to other threads whenever that code runs, as Python code does.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }

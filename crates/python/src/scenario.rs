@@ -58,6 +58,13 @@ impl Loaded {
         each_once(transports.iter().map(|transport| transport.congestion_control.as_str()))
     }
 
+    /// Marking rules of all switches, each once.
+    #[getter]
+    fn marking_rules(&self) -> Vec<&str> {
+        let rules = self.inner.scenario.switches.iter().filter_map(|switch| switch.ecn.as_ref());
+        each_once(rules.map(|ecn| ecn.kind.as_str()))
+    }
+
     /// Kinds of all workloads, each once.
     #[getter]
     fn workloads(&self) -> Vec<&str> {

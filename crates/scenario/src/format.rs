@@ -8,7 +8,7 @@ mod flow_control;
 mod keys;
 mod profiles;
 
-pub(crate) use catalogs::{CONGESTION_CONTROL_CATALOG, NO_MARKS, POLICY_CATALOG};
+pub(crate) use catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, NO_MARKS, POLICY_CATALOG};
 pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
 pub(crate) use keys::{CHANGE, HOST, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
 pub(crate) use keys::{ECN, HARDWARE, OUTPUT, ROOT, TRANSPORT};

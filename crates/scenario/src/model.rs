@@ -3,7 +3,10 @@
 
 pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 
-use bufferlab_core::{BuildError, Group, Hardware, Marker, ParamValue, Profile, SwitchShape, find_marker};
+use bufferlab_core::{
+    BuildError, Classifier, Group, Hardware, Marker, ParamValue, Profile, SwitchShape, find_classifier,
+    find_marker,
+};
 use bufferlab_params::{Params, choices};
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
 use bufferlab_transport::Spacing;
@@ -54,6 +57,8 @@ pub struct SwitchSpec {
     pub policy: String,
     /// All of its parameters: those that the scenario gives, the rest from the registry under the profile. Without an empty list of profiles.
     pub policy_params: Vec<(String, ParamValue)>,
+    /// Which queue a packet joins; `None`: what the policy brings along, or the queue of its priority.
+    pub classifier: Option<ClassifierSpec>,
     /// Which queue leaves next: strict-priority groups, highest first; together they name every queue of a port exactly once.
     pub scheduler: Vec<Group>,
     /// Congestion marking; `None`: no ECN.
@@ -149,6 +154,29 @@ pub struct HardwareSpec {
 impl Default for HardwareSpec {
     fn default() -> Self {
         Self { slices: 1, cut_through_bytes: None, switch: Hardware::IDEAL }
+    }
+}
+
+/// Which queue of its port a packet joins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassifierSpec {
+    /// Registry name.
+    pub name: String,
+    /// All of its parameters.
+    pub params: Params,
+}
+
+impl ClassifierSpec {
+    /// The classifier of a switch with so many queues per port.
+    ///
+    /// # Errors
+    /// If none is called so any more, or a parameter does not fit the switch.
+    pub fn classifier(&self, queues_per_port: usize) -> Result<Classifier, BuildError> {
+        let info = find_classifier(&self.name).ok_or_else(|| BuildError {
+            param: "name",
+            message: format!("no classifier is called \"{}\"", self.name),
+        })?;
+        info.construct(&self.params, queues_per_port)
     }
 }
 

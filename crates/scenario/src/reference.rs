@@ -1,8 +1,9 @@
 //! The reference of the format as Markdown, for `docs/scenarios.md`.
 
 use crate::format::{
-    CHANGE, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OUTPUT, PFC, POLICY_CATALOG, PROFILE,
-    ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, WATCHDOG, WORKLOAD,
+    CHANGE, CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OUTPUT, PFC,
+    POLICY_CATALOG, PROFILE, ROOT, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT,
+    WATCHDOG, WORKLOAD,
 };
 use bufferlab_document::reference::table;
 use bufferlab_params::{Catalog, ParamValue, Profile};
@@ -36,6 +37,7 @@ pub fn reference() -> String {
         table(&mut text, spec);
     }
     entries(&mut text, "Policies", POLICY_CATALOG);
+    entries(&mut text, "Classifiers", CLASSIFIER_CATALOG);
     entries(&mut text, "Congestion controls", CONGESTION_CONTROL_CATALOG);
     let _ = writeln!(text, "### Built-in flow sizes\n\n| name | what | source |\n|---|---|---|");
     for sizes in BUILTIN_SIZES {

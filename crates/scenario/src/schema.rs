@@ -1,6 +1,8 @@
 //! The JSON Schema of scenario files, for editors and checkers.
 
-use crate::format::{CONGESTION_CONTROL_CATALOG, POLICY_CATALOG, ROOT, SWITCH, SWITCH_OVERRIDE};
+use crate::format::{
+    CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, POLICY_CATALOG, ROOT, SWITCH, SWITCH_OVERRIDE,
+};
 use crate::read::kind_of_parameter;
 use bufferlab_document::schema::{Borrowed, Schema, definition};
 use bufferlab_params::{Card, Catalog};
@@ -29,6 +31,7 @@ pub fn json_schema() -> Value {
         // Written once: they are the largest part, and stand in several places.
         "$defs": {
             definition(POLICY_CATALOG.kind()): entries(POLICY_CATALOG),
+            definition(CLASSIFIER_CATALOG.kind()): entries(CLASSIFIER_CATALOG),
             definition(CONGESTION_CONTROL_CATALOG.kind()): entries(CONGESTION_CONTROL_CATALOG),
         },
     })

@@ -99,7 +99,7 @@ impl Simulation {
     /// The run ends when all flows are done, not before `duration`, and at the latest at `duration + drain`.
     ///
     /// # Errors
-    /// If the sink fails, an own policy or congestion control fails, or an identity is broken.
+    /// If the sink fails, an own policy, marking rule or congestion control fails, or an identity is broken.
     pub fn run(
         self,
         sink: &mut dyn RunSink,
@@ -147,6 +147,7 @@ impl Simulation {
             if self.events >= next_report {
                 next_report = self.events + EVENTS_PER_REPORT;
                 self.check_controls()?;
+                self.check_marking()?;
                 if !go_on(&self.progress()) {
                     return Err(SimError::Interrupted);
                 }

@@ -21,9 +21,20 @@ pub enum SimError {
         /// Why.
         source: bufferlab_core::BuildError,
     },
+    /// The classifier does not fit a switch.
+    #[error("switch {switch}: classifier: {source}")]
+    Classifier {
+        /// The switch's name.
+        switch: String,
+        /// Why.
+        source: bufferlab_core::BuildError,
+    },
     /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing any more.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
+    /// An own marking rule failed while it ran: its marks mean nothing any more.
+    #[error(transparent)]
+    MarkingFailed(Box<FailedMarking>),
     /// A congestion control failed while it ran: what it sends means nothing any more.
     #[error(transparent)]
     ControlFailed(Box<FailedControl>),
@@ -132,13 +143,31 @@ pub struct FailedPolicy {
 }
 
 impl FailedPolicy {
-    /// "switch leaf0 (port 3, priority 1)"
     fn place(&self) -> String {
-        match self.queue {
-            Some((port, priority)) => {
-                format!("switch {} (port {port}, priority {priority})", self.switch)
-            }
-            None => format!("switch {}", self.switch),
-        }
+        place(&self.switch, self.queue)
+    }
+}
+
+/// A marking rule that failed while it ran. Boxed in [`SimError`] as [`FailedPolicy`] is.
+#[derive(Debug, Error)]
+#[error("marking rule {rule} failed in {} at {time}: {failure}", place(switch, Some(*queue)))]
+pub struct FailedMarking {
+    /// The rule's name.
+    pub rule: String,
+    /// The switch's name.
+    pub switch: String,
+    /// Port and priority of the packet that it was asked about.
+    pub queue: (u16, u8),
+    /// When.
+    pub time: bufferlab_units::Time,
+    /// What happened, and the error behind it.
+    pub failure: bufferlab_core::MarkingFailure,
+}
+
+/// "switch leaf0 (port 3, priority 1)"
+fn place(switch: &str, queue: Option<(u16, u8)>) -> String {
+    match queue {
+        Some((port, priority)) => format!("switch {switch} (port {port}, priority {priority})"),
+        None => format!("switch {switch}"),
     }
 }

@@ -10,10 +10,10 @@ mod slice;
 pub(crate) use effects::{Evicted, Refused, Seen};
 pub(crate) use slice::{QueuePlace, Slice};
 
-use crate::FailedPolicy;
 use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::world::packet::{self, Flags};
+use crate::{FailedMarking, FailedPolicy};
 use bufferlab_core::{Admission, DropReason, Ecn, Opinion, Packet, Panel, QueueId, Transmission};
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
@@ -351,6 +351,21 @@ impl SwitchNode {
                 policy: slice.policy.0.clone(),
                 switch: name.to_owned(),
                 queue: failure.queue.map(|queue| slice.port_and_priority(queue)),
+                time: failure.now,
+                failure,
+            })
+        })
+    }
+
+    /// What is wrong with a marking rule of this switch, which is called `name`; told once.
+    #[cold]
+    pub(crate) fn take_marking_failure(&mut self, name: &str) -> Option<FailedMarking> {
+        std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
+            let failure = slice.core.take_marking_failure()?;
+            Some(FailedMarking {
+                rule: slice.marking.clone().unwrap_or_default(),
+                switch: name.to_owned(),
+                queue: slice.port_and_priority(failure.queue),
                 time: failure.now,
                 failure,
             })

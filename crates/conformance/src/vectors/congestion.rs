@@ -48,7 +48,7 @@
 //! | `tolerance` | Accepted relative deviation (0.00001). |
 
 use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
-use super::values::{param_value, parse_rate, parse_time};
+use super::values::{given, parse_rate, parse_time};
 use bufferlab_core::{ParamValue, Profile};
 use bufferlab_transport::{
     AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, CongestionStates, Controller,
@@ -210,13 +210,7 @@ impl Written for CaseText {
             Some("artifact") => (Profile::Artifact, CongestionStates::Ns3),
             Some(other) => return Err(here(format!("profile \"{other}\"; expected paper or artifact"))),
         };
-        let mut params = Vec::new();
-        for (name, value) in &self.params {
-            let param = control.params.iter().find(|param| param.name == name.as_str());
-            let param = param.ok_or_else(|| here(format!("{} has no parameter \"{name}\"", control.name)))?;
-            let value = param_value(param, value).map_err(|what| here(format!("{name}: {what}")))?;
-            params.push((name.clone(), value));
-        }
+        let params = given("", (control.name, control.params), &self.params).map_err(here)?;
         let config = TcpConfig {
             states,
             initial_window: self.first_window.unwrap_or(100),

@@ -1,8 +1,8 @@
 //! The vector file as written, checked and turned into what will run.
 
-use super::marker::{MarkText, MarkerText};
+use super::marker::{ClassifierText, MarkText, MarkerText};
 use super::read::{Complaint, Head, LoadError, Written, cases, text};
-use super::values::{ecn, param_value, tags};
+use super::values::{ecn, given, tags};
 use crate::device::SwitchDevice;
 use bufferlab_core::{
     BuildError, Choice, DropReason, Ecn, ParamValue, Policy, Profile, Scheduler, SchedulerName, SwitchConfig,
@@ -182,6 +182,7 @@ struct CaseText {
     #[serde(default)]
     mark_above: Option<MarkText>,
     marker: Option<MarkerText>,
+    classifier: Option<ClassifierText>,
     steps: Vec<Spanned<StepText>>,
 }
 
@@ -271,13 +272,7 @@ impl Written for CaseText {
             Some("artifact") => Profile::Artifact,
             Some(other) => return Err(here(format!("profile \"{other}\"; expected paper or artifact"))),
         };
-        let mut params = Vec::new();
-        for (name, value) in &self.params {
-            let param = info.params.iter().find(|param| param.name == name.as_str());
-            let param = param.ok_or_else(|| here(format!("{} has no parameter \"{name}\"", info.name)))?;
-            let value = param_value(param, value).map_err(|what| here(format!("{name}: {what}")))?;
-            params.push((name.clone(), value));
-        }
+        let params = given("", (info.name, info.params), &self.params).map_err(here)?;
         let config = switch_config(&self, profile).map_err(here)?;
         let queues = config.port_rates.len() * config.queues_per_port;
         let steps = self.steps.into_iter().map(|spanned| {
@@ -334,7 +329,8 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
         (None, Some(marker)) => Some(marker.marker(profile, &config.shape())?),
         (Some(_), Some(_)) => return Err("expected mark_above or marker, found both".to_owned()),
     };
-    Ok(SwitchConfig { marker, ..config })
+    let classifier = written.classifier.as_ref().map(|text| text.classifier(profile, *queues)).transpose()?;
+    Ok(SwitchConfig { marker, classifier, ..config })
 }
 
 /// The number of an item of which there are `count`.

@@ -1,7 +1,7 @@
-//! How the switch of a case marks.
+//! How the switch of a case classifies and marks.
 
-use super::values::param_value;
-use bufferlab_core::{MARKERS, Marker, Profile, SwitchShape};
+use super::values::given;
+use bufferlab_core::{CLASSIFIERS, Classifier, MARKERS, Marker, Params, Profile, SwitchShape};
 use serde::Deserialize;
 
 /// `mark_above`, as written.
@@ -39,13 +39,7 @@ impl MarkerText {
             let known: Vec<_> = MARKERS.names().collect();
             format!("marker: no rule is called \"{}\"; known: {}", self.kind, known.join(", "))
         })?;
-        let mut given = Vec::new();
-        for (name, value) in &self.params {
-            let param = info.params.iter().find(|param| param.name == name.as_str());
-            let param = param.ok_or_else(|| format!("marker: {} has no parameter \"{name}\"", info.name))?;
-            let value = param_value(param, value).map_err(|what| format!("marker: {name}: {what}"))?;
-            given.push((name.clone(), value));
-        }
+        let given = given("marker: ", (info.name, info.params), &self.params)?;
         let mut mask = if self.priorities.is_some() { 0 } else { u32::MAX };
         for &priority in self.priorities.iter().flatten() {
             if usize::from(priority) >= shape.queues_per_port {
@@ -55,5 +49,26 @@ impl MarkerText {
         }
         let rule = info.construct_with(profile, &given, shape).map_err(|error| format!("marker: {error}"))?;
         Ok(Marker { rule, priorities: mask })
+    }
+}
+
+/// `classifier`, as written: an entry of the registry with its parameters.
+#[derive(Deserialize)]
+pub(super) struct ClassifierText {
+    name: String,
+    #[serde(flatten)]
+    params: toml::Table,
+}
+
+impl ClassifierText {
+    pub(super) fn classifier(&self, profile: Profile, queues_per_port: usize) -> Result<Classifier, String> {
+        let info = CLASSIFIERS.find(&self.name).ok_or_else(|| {
+            let known: Vec<_> = CLASSIFIERS.names().collect();
+            format!("classifier: none is called \"{}\"; known: {}", self.name, known.join(", "))
+        })?;
+        let given = given("classifier: ", (info.name, info.params), &self.params)?;
+        let params =
+            Params::resolve(info.params, profile, &given).map_err(|error| format!("classifier: {error}"))?;
+        info.construct(&params, queues_per_port).map_err(|error| format!("classifier: {error}"))
     }
 }

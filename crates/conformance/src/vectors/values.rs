@@ -27,8 +27,23 @@ pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     }
 }
 
+/// The parameters of `entry` that are written, in that order; `prefix` begins what is wrong with one.
+pub(super) fn given(
+    prefix: &str,
+    (entry, params): (&str, &[ParamInfo]),
+    written: &toml::Table,
+) -> Result<Vec<(String, ParamValue)>, String> {
+    let value = |(name, value): (&String, &toml::Value)| {
+        let param = params.iter().find(|param| param.name == name.as_str());
+        let param = param.ok_or_else(|| format!("{prefix}{entry} has no parameter \"{name}\""))?;
+        let value = param_value(param, value).map_err(|what| format!("{prefix}{name}: {what}"))?;
+        Ok((name.clone(), value))
+    };
+    written.iter().map(value).collect()
+}
+
 /// A parameter's value, of the kind that the registry declares and within its domain.
-pub(super) fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<ParamValue, String> {
+fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<ParamValue, String> {
     let found =
         value_of(info.kind, value).ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
     info.check(&found).map_err(|misfit| misfit.to_string())?;

@@ -5,6 +5,7 @@ mod claims_losspass;
 mod claims_plasticine;
 mod claims_reverie;
 mod claims_tdt;
+mod classifiers;
 mod competitive;
 mod congestion;
 mod docs;

@@ -125,7 +125,7 @@ fn parameters_that_do_not_fit_are_refused_with_the_reason() {
         ("short_headroom", ParamValue::Bytes(60_000), "leave nothing of the buffer's 60000 B"),
         ("priority_queue", ParamValue::Flag(true), "give them two, or leave it off"),
         ("old_gain", ParamValue::Ratio(2.0), "choose a2 <= a1"),
-        ("flow_entries", ParamValue::Count(1 << 40), "use at most 16777216"),
+        ("flow_entries", ParamValue::Count(1 << 40), "16777216"),
     ] {
         let built = config.build("ib", &[(name.to_owned(), value)]);
         let error = built.map(|_| ()).expect_err(name).to_string();

@@ -301,9 +301,12 @@ impl Classify for PythonClassifier {
         });
         (queue.unwrap_or(mapped), tags)
     }
+}
 
-    fn boxed_clone(&self) -> Box<dyn Classify> {
+/// A copy asks the same object.
+impl Clone for PythonClassifier {
+    fn clone(&self) -> Self {
         let method = Python::attach(|py| self.method.clone_ref(py));
-        Box::new(Self { method, state: Arc::clone(&self.state) })
+        Self { method, state: Arc::clone(&self.state) }
     }
 }

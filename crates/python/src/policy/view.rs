@@ -11,7 +11,7 @@ scoped_tls::scoped_thread_local!(static LENT: core::Buffer);
 
 /// Lends `buffer` to Python code that `call` runs on this thread.
 #[inline]
-pub(super) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
+pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
@@ -183,7 +183,7 @@ fn read<R>(get: impl FnOnce(&core::Buffer) -> R) -> PyResult<R> {
 
 #[cold]
 fn nothing_lent() -> PyErr {
-    PyRuntimeError::new_err("the buffer can be read only within the call of the policy that was given it")
+    PyRuntimeError::new_err("the buffer can be read only within the call that was given it")
 }
 
 /// The same for something of a queue.

@@ -1,12 +1,15 @@
 //! What the format's names come from.
 
-use bufferlab_core::MARKERS;
 use bufferlab_core::policy::REGISTRY;
+use bufferlab_core::{CLASSIFIERS, MARKERS};
 use bufferlab_params::{Card, Catalog};
 use bufferlab_transport::{CONTROLS, UNRESPONSIVE};
 
 /// Policies.
 pub(crate) static POLICY_CATALOG: &dyn Catalog = &REGISTRY;
+
+/// Classifiers.
+pub(crate) static CLASSIFIER_CATALOG: &dyn Catalog = &CLASSIFIERS;
 
 /// Congestion controls, and none.
 pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &AndNone {

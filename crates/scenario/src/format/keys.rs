@@ -1,6 +1,6 @@
 //! Every table and key of the format.
 
-use super::catalogs::{CONGESTION_CONTROL_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
+use super::catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec};
 use crate::model::{Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryScope, WindowLimit};
@@ -265,7 +265,7 @@ static SWITCH_KEYS: &[KeySpec] = &[
         "queues_per_port",
         count(1, MAX_QUEUES_PER_PORT as u64),
         "1",
-        "Egress queues of every port; a packet's priority is its queue.",
+        "Egress queues of every port; a packet's priority is its queue unless a classifier says otherwise.",
     ),
     required(
         "policy",
@@ -278,6 +278,13 @@ static SWITCH_KEYS: &[KeySpec] = &[
         Kind::WordOrTables { words: SchedulerName::WORDS, of: "groups", table: &SCHEDULER_GROUP },
         "\"round_robin\"",
         "Which queue of a port sends next: a name, or a list of groups, highest first.",
+    ),
+    optional(
+        "classifier",
+        Kind::Entry(CLASSIFIER_CATALOG),
+        "{ name = \"elephant-trap\", short_queue = 0 }",
+        "Which queue of its port a packet joins: a name, or a table with `name` and parameters (section Classifiers). Without it, what the policy \
+         brings along (an elephant trap, say), or the queue of the packet's priority.",
     ),
     optional(
         "ecn",

@@ -15,13 +15,16 @@ use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
 use crate::format::{MERGING, SWITCH};
-use crate::model::{PfcSpec, SwitchSpec, Topology, TransportSpec};
+use crate::model::{ClassifierSpec, PfcSpec, SwitchSpec, Topology, TransportSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
 use bufferlab_core::policy::REGISTRY;
-use bufferlab_core::{Hooks, ParamValue, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape, schedule};
+use bufferlab_core::{
+    CLASSIFIERS, ClassifierInfo, Hooks, ParamValue, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape,
+    schedule,
+};
 use bufferlab_units::BitRate;
 
 /// Switches with the same configuration.
@@ -33,6 +36,7 @@ pub(crate) struct Group {
     buffer_place: (String, Origin),
     pub(crate) queues_per_port: u8,
     policy: Option<Chosen<PolicyInfo>>,
+    classifier: Option<Option<Chosen<ClassifierInfo>>>,
     scheduler: Option<Vec<schedule::Group>>,
     ecn: Option<MarkerChoice>,
     uncharged: Option<(u32, Origin)>,
@@ -108,6 +112,7 @@ fn read_group(
     let buffer_place = (reader.path(key), reader.place(key));
     let queues_per_port = reader.count("queues_per_port").map(|queues| queues as u8);
     let policy = named::read(&mut reader, "policy", &REGISTRY, profile);
+    let classifier = read_classifier(&mut reader, profile);
     let scheduler = match queues_per_port {
         Some(queues) => scheduler::read(&mut reader, queues),
         None => {
@@ -127,6 +132,7 @@ fn read_group(
         buffer_place,
         queues_per_port: queues_per_port?,
         policy,
+        classifier,
         scheduler,
         ecn,
         uncharged,
@@ -134,6 +140,15 @@ fn read_group(
         pfc,
         resolved: reader.finish(),
     })
+}
+
+/// The classifier that is written; `Some(None)`: none is, `None`: it is wrong.
+fn read_classifier(reader: &mut Reader<'_>, profile: Profile) -> Option<Option<Chosen<ClassifierInfo>>> {
+    reader.spec_of("classifier");
+    if !reader.has("classifier") {
+        return Some(None);
+    }
+    named::read(reader, "classifier", &CLASSIFIERS, profile).map(Some)
 }
 
 /// What groups are checked against.
@@ -236,6 +251,7 @@ impl Group {
             queues_per_port: self.queues_per_port,
             policy: policy.info.name.to_owned(),
             policy_params: policy.values(),
+            classifier: self.classifier_spec(context, name)?,
             scheduler: self.scheduler.clone()?,
             ecn: self.ecn.as_ref().map(|ecn| ecn.spec.clone()),
             uncharged_bytes: uncharged,
@@ -327,6 +343,26 @@ impl Group {
             ..SwitchConfig::new(chip.buffer_bytes, Vec::new())
         };
         config.shape()
+    }
+
+    /// The classifier of its switches, if one is written; `None` if it does not fit the switch.
+    fn classifier_spec(&self, context: &Context, name: &str) -> Option<Option<ClassifierSpec>> {
+        let Some(chosen) = self.classifier.as_ref()? else { return Some(None) };
+        let spec = ClassifierSpec { name: chosen.info.name.to_owned(), params: chosen.params.clone() };
+        match spec.classifier(usize::from(self.queues_per_port)) {
+            Ok(_) => Some(Some(spec)),
+            Err(error) => {
+                let key = format!("{}.classifier.{}", self.path, error.param);
+                let complaint =
+                    Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
+                context.error(
+                    &key,
+                    chosen.place(error.param),
+                    complaint.help("change the parameter, or queues_per_port"),
+                );
+                None
+            }
+        }
     }
 
     /// Whether the policy pauses senders; `None` if it does not fit the switch.

@@ -33,6 +33,7 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
             max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
             scheduler: Scheduler::new(&spec.scheduler, queues_per_port)
                 .map_err(|source| SimError::Scheduler { switch: name(), source })?,
+            classifier: None,
             marker: None,
             profile: scenario.profile,
             seed: mix(scenario.seed ^ mix(index as u64 + 1) ^ mix_slice(number)),
@@ -41,6 +42,11 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
             lossless: spec.lossless(),
             lossless_by_port: spec.pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(rates.len())),
         };
+        if let Some(classifier) = &spec.classifier {
+            let built = classifier.classifier(queues_per_port);
+            config.classifier =
+                Some(built.map_err(|source| SimError::Classifier { switch: name(), source })?);
+        }
         if let Some(ecn) = &spec.ecn {
             let marker = ecn.marker(&config.shape());
             config.marker = Some(marker.map_err(|source| SimError::Marker { switch: name(), source })?);
@@ -55,6 +61,7 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
             first_queue: number_of(first_port * queues_per_port),
             shape: config.shape(),
             policy: (spec.policy.clone(), spec.policy_params.clone()),
+            marking: spec.ecn.as_ref().map(|ecn| ecn.kind.clone()),
         });
     }
     let links = PortLinks { first: first_link, uncharged: spec.uncharged_bytes };

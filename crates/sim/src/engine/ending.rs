@@ -38,6 +38,7 @@ impl Simulation {
         let end = self.world.now();
         self.flush_rows(sink)?;
         self.check_controls()?;
+        self.check_marking()?;
         for switch in self.switches.ids() {
             self.check_policy(switch)?;
             self.verify_switch(switch)?;

@@ -130,6 +130,18 @@ impl Simulation {
         }
     }
 
+    /// So does a marking rule.
+    #[cold]
+    pub(super) fn check_marking(&mut self) -> Result<(), SimError> {
+        for switch in self.switches.ids() {
+            let name = &self.plan.topology.switches[switch.index()];
+            if let Some(failed) = self.switches[switch].take_marking_failure(name) {
+                return Err(SimError::MarkingFailed(Box::new(failed)));
+            }
+        }
+        Ok(())
+    }
+
     #[cold]
     pub(super) fn verify_switch(&self, switch: SwitchId) -> Result<(), SimError> {
         let verified = self.switches[switch].slices().try_for_each(|slice| slice.core.verify());

@@ -14,6 +14,8 @@ pub(crate) struct Slice {
     pub(crate) shape: SwitchShape,
     /// The policy's name and parameters.
     pub(crate) policy: (String, Vec<(String, ParamValue)>),
+    /// The marking rule's name; `None`: nothing is marked.
+    pub(crate) marking: Option<String>,
 }
 
 impl Slice {

@@ -4,6 +4,7 @@ mod artifact;
 mod claims_lossless;
 mod claims_tdt;
 mod claims_transports;
+mod classifiers;
 mod closed_loops;
 mod connections;
 mod conservation;

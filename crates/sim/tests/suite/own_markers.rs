@@ -1,12 +1,13 @@
 //! Can a program bring its own marking rule along, with parameters that a scenario sets?
 
-use crate::support::{Lab, flow, run, star};
+use crate::support::{Lab, flow, run, star, try_run};
 use bufferlab_core::mark::Moment;
 use bufferlab_core::{
-    Buffer, BuildError, Markable, MarkerInfo, Marking, MarkingRule, ParamInfo, ParamKind, ParamValue, Params,
-    SwitchShape, register_marker,
+    Buffer, BuildError, Markable, MarkerInfo, Marking, MarkingFailure, MarkingRule, ParamInfo, ParamKind,
+    ParamValue, Params, SwitchShape, register_marker,
 };
 use bufferlab_scenario::load_text;
+use bufferlab_sim::SimError;
 use bufferlab_units::Time;
 use std::path::Path;
 use std::sync::Once;
@@ -90,4 +91,57 @@ fn an_own_rule_may_refuse_the_switch_and_the_place_is_shown() {
     let error = load_text(Path::new("own.toml"), &text, &[]).expect_err("it drains in 0.8 ms").to_string();
     assert!(error.contains("switch.ecn.longer_than: on \""), "{error}");
     assert!(error.contains("nobody waits for so long: the whole buffer drains in less"), "{error}");
+}
+
+/// Fails at its third packet.
+#[derive(Clone, Debug, Default)]
+struct Fragile {
+    asked: u32,
+    failure: Option<MarkingFailure>,
+}
+
+impl MarkingRule for Fragile {
+    fn marks(&mut self, packet: &Markable, _: &Buffer) -> bool {
+        self.asked += 1;
+        if self.asked == 3 {
+            let what = "the table is gone".to_owned();
+            self.failure = Some(MarkingFailure { now: packet.now, queue: packet.queue, what, cause: None });
+        }
+        false
+    }
+
+    fn take_failure(&mut self) -> Option<MarkingFailure> {
+        self.failure.take()
+    }
+}
+
+#[test]
+fn an_own_rule_that_fails_ends_the_run_with_rule_place_and_time() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        register_marker(MarkerInfo {
+            name: "own_fragile",
+            title: "Fragile",
+            summary: "Fails at its third packet.",
+            source: "A test.",
+            build: &|_, _| Ok(Marking::boxed(Fragile::default())),
+            ..MarkerInfo::PLAIN
+        })
+        .expect("the name is free");
+    });
+    let switch = "buffer = \"1 MB\"\npolicy = \"cs\"\necn = { kind = \"own_fragile\" }";
+    let lab =
+        Lab::new(&star(3, "1 Gb/s", "50 us"), switch, "congestion_control = \"dctcp\"\nhandshake = false");
+    let error =
+        try_run(&lab.flows(vec![flow(0, 2, 4 * 1_400, Time::ZERO)]), true).map(drop).expect_err("it fails");
+    let SimError::MarkingFailed(failed) = &error else { panic!("{error}") };
+    assert_eq!(
+        (failed.rule.as_str(), failed.switch.as_str(), failed.queue),
+        ("own_fragile", "switch", (2, 0))
+    );
+    // The first packet arrives and leaves, the second arrives: 1454 B take 11.632 us each after 50 us of cable.
+    assert_eq!(failed.time, Time::from_ns(50_000 + 2 * 11_632));
+    let place =
+        format!("marking rule own_fragile failed in switch switch (port 2, priority 0) at {}: ", failed.time);
+    assert_eq!(error.to_string(), place + "marks: the table is gone");
 }

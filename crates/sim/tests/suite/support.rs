@@ -7,7 +7,7 @@ use bufferlab_metrics::{
     RunSink, RunTotals, Scope, SeriesRow, WatchdogRow,
 };
 use bufferlab_scenario::{Scenario, WorkloadSpec, load_text};
-use bufferlab_sim::Simulation;
+use bufferlab_sim::{SimError, Simulation};
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowListWorkload, FlowSpec};
 use std::path::Path;
@@ -128,11 +128,16 @@ pub(crate) fn run_fast(scenario: &Scenario) -> Rows {
 }
 
 fn run_with(scenario: &Scenario, verify: bool) -> Rows {
-    let mut simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
+    try_run(scenario, verify).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What becomes of a run that may fail.
+pub(crate) fn try_run(scenario: &Scenario, verify: bool) -> Result<Rows, SimError> {
+    let mut simulation = Simulation::new(scenario)?;
     simulation.set_verify(verify);
     let mut rows = Rows::default();
-    rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|error| panic!("{error}"));
-    rows
+    rows.totals = simulation.run(&mut rows, &mut |_| ())?;
+    Ok(rows)
 }
 
 /// A scenario in the making: the keys of its tables as TOML.

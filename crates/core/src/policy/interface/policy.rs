@@ -69,7 +69,8 @@ pub trait Policy: fmt::Debug + Send {
     }
 
     /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows. `None`: priority p
-    /// joins queue p. Taken once, when the switch is built; [`crate::Switch::set_classifier`] replaces it.
+    /// joins queue p. Taken once, when the switch is built; [`crate::SwitchConfig::classifier`]
+    /// takes its place.
     fn take_classifier(&mut self) -> Option<Classifier> {
         None
     }

@@ -10,14 +10,13 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
+use crate::flows::{FLOW_ENTRIES, FLOW_IDLE};
 use crate::policy::interface::{
     Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha, factor};
-use crate::policy::parts::short_flows::{
-    self, FLOW_ENTRIES, FLOW_IDLE, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS_OF_FAB,
-};
+use crate::policy::parts::short_flows::{self, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS_OF_FAB};
 use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, Params};
 

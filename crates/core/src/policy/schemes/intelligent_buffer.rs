@@ -12,7 +12,7 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
-use crate::flows::{FlowKey, FlowTable, ShortLimit};
+use crate::flows::{FLOW_ENTRIES, FLOW_IDLE, FlowKey, FlowTable, ShortLimit};
 use crate::policy::interface::{
     Account, Arrival, Bound, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
@@ -20,7 +20,6 @@ use crate::policy::parts::common_pool::CommonPool;
 use crate::policy::parts::congestion;
 use crate::policy::parts::parameters::refuse_beyond_buffer;
 use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha};
-use crate::policy::parts::short_flows::{FLOW_ENTRIES, FLOW_IDLE, flow_entries};
 use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{RandomStream, Time};
@@ -182,7 +181,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
             "nothing would ever be dropped early; choose less, or afd = \"off\"",
         )?;
     }
-    Ok(Box::new(IntelligentBuffer::new(params, shape, flow_entries(params)?)))
+    Ok(Box::new(IntelligentBuffer::new(params, shape)))
 }
 
 choices! {
@@ -280,9 +279,10 @@ pub struct IntelligentBuffer {
 }
 
 impl IntelligentBuffer {
-    /// `params` as declared by the registry entry; `flow_entries` sizes each flow table.
+    /// `params` as declared by the registry entry.
     #[must_use]
-    pub fn new(params: &Params, shape: &SwitchShape, flow_entries: usize) -> Self {
+    pub fn new(params: &Params, shape: &SwitchShape) -> Self {
+        let flow_entries = params.count("flow_entries") as usize;
         let afd: Afd = params.choice("afd");
         let (interval, idle) = (params.time("afd_interval"), params.time("flow_idle"));
         let headroom = params.bytes("short_headroom");

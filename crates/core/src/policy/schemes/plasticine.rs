@@ -16,6 +16,7 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
+use crate::flows::{FLOW_ENTRIES, FLOW_IDLE};
 use crate::policy::interface::{
     Account, Arrival, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
     Verdict,
@@ -25,9 +26,7 @@ use crate::policy::parts::congestion::{
 };
 use crate::policy::parts::parameters::refuse_beyond_buffer;
 use crate::policy::parts::parameters::{alpha, factor, update_interval};
-use crate::policy::parts::short_flows::{
-    self, FLOW_ENTRIES, FLOW_IDLE, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS,
-};
+use crate::policy::parts::short_flows::{self, SHORT_BYTES, SHORT_FLOWS, SHORT_PACKETS};
 use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;

@@ -1,0 +1,97 @@
+//! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: flows are short until they have sent so much.
+
+use super::{Classifier, ClassifierInfo, existing_queue};
+use crate::flows::{FLOW_ENTRIES, FLOW_IDLE, FlowKey, FlowTable, Sent, ShortLimit};
+use crate::tags::Tags;
+use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_units::Time;
+
+/// Registry entry.
+pub(super) static INFO: ClassifierInfo = ClassifierInfo {
+    name: "elephant-trap",
+    aliases: &["dpp"],
+    title: "Elephant trap",
+    summary: "Packets of a flow are marked `small` until it has sent so much, and may have a queue of their own until then.",
+    source: "Cisco, Intelligent Buffer Management on Nexus 9000 (Dynamic Packet Prioritization); FAB (BS 2019) in ABM's public artifact.",
+    params: &[
+        ParamInfo::with_default(
+            "short_packets",
+            ParamKind::at_least(0),
+            ParamValue::Count(15),
+            "A flow is short while it has sent fewer packets than this; 0: packets do not matter.",
+        ),
+        ParamInfo::with_default(
+            "short_bytes",
+            ParamKind::Bytes { min: 0 },
+            ParamValue::Bytes(0),
+            "A flow is short while it has sent fewer bytes than this; 0: bytes do not matter.",
+        ),
+        ParamInfo::computed(
+            "short_queue",
+            ParamKind::Count { min: 0, max: 63 },
+            "the queue of its priority",
+            "0",
+            "Queue of the port that packets of short flows join.",
+        ),
+        FLOW_IDLE,
+        FLOW_ENTRIES,
+    ],
+    build: &build,
+};
+
+fn build(params: &Params, queues_per_port: usize) -> Result<Classifier, BuildError> {
+    let queue = params.given_count("short_queue");
+    let queue = queue.map(|queue| existing_queue(queue, queues_per_port, "short_queue")).transpose()?;
+    let (entries, idle) = (params.count("flow_entries") as usize, params.time("flow_idle"));
+    let trap = ElephantTrap::new(entries, idle, ShortLimit::of(params)?, queue);
+    Ok(Classifier::identity(queues_per_port).with_trap(trap))
+}
+
+/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a limit, and again after
+/// silence.
+///
+/// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks of hosts do not
+/// count. Short flows may be redirected to a queue of their own (Dynamic Packet Prioritization). When a flow
+/// turns into an elephant, its packets change the queue and may overtake or be overtaken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElephantTrap {
+    flows: FlowTable<Sent>,
+    limit: ShortLimit,
+    short_queue: Option<u8>,
+    /// The flow of the last packet and the queue that it was sent to.
+    last: Option<(FlowKey, u8)>,
+}
+
+impl ElephantTrap {
+    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for longer than `idle`.
+    /// Short flows keep the queue of the map unless `short_queue` names another one.
+    #[must_use]
+    pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
+        Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }
+    }
+
+    #[inline]
+    pub(super) fn classify(
+        &mut self,
+        now: Time,
+        key: FlowKey,
+        mapped: u8,
+        tags: Tags,
+        size: u32,
+    ) -> (u8, Tags) {
+        let sent = self.flows.touch(now, key);
+        let short = self.limit.holds(*sent);
+        sent.count(size);
+        let queue = if short { self.short_queue.unwrap_or(mapped) } else { mapped };
+        self.last = Some((key, queue));
+        (queue, if short { tags.with(Tags::SMALL) } else { tags.without(Tags::SMALL) })
+    }
+
+    pub(super) fn queue(&self, key: FlowKey, mapped: u8) -> u8 {
+        match (self.last, self.short_queue) {
+            (Some((last, queue)), _) if last == key => queue,
+            (_, Some(short)) if self.limit.holds(self.flows.get(key).copied().unwrap_or_default()) => short,
+            _ => mapped,
+        }
+    }
+}

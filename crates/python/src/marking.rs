@@ -1,0 +1,201 @@
+//! Own marking rules, written in Python: a registered class, an instance of it per memory of a switch.
+//!
+//! The first thing that goes wrong is kept, with time and traceback, and the rule marks nothing from then on: whoever drives the switch then
+//! ends the run ([`MarkingRule::take_failure`]).
+
+use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
+use crate::policy::{Buffer, lend, switch};
+use bufferlab_core::mark::Moment;
+use bufferlab_core::{
+    self as core, BuildError, MarkerInfo, Marking, MarkingFailure, MarkingRule, Params, QueueId, SwitchShape,
+    replace_marker,
+};
+use bufferlab_units::Time;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::fmt;
+
+/// The marking rules that decide in Python.
+pub(crate) static IN_PYTHON: InPython = InPython::new();
+
+/// Registers `class_` under `name`, in place of an earlier one of that name.
+#[pyfunction]
+pub(crate) fn register_marking_rule(
+    class_: Bound<'_, PyType>,
+    name: &str,
+    title: &str,
+    summary: &str,
+    parameters: Vec<PlainParameter<'_>>,
+) -> PyResult<()> {
+    let name = keep(name);
+    let class = class_.unbind();
+    let build = move |params: &Params, shape: &SwitchShape| build(name, &class, params, shape);
+    let info = MarkerInfo {
+        name,
+        title: keep(title),
+        summary: keep(summary),
+        source: "Own marking rule, in Python.",
+        params: declared(parameters)?,
+        build: Box::leak(Box::new(build)),
+        ..MarkerInfo::PLAIN
+    };
+    replace_marker(info).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    IN_PYTHON.insert(name);
+    Ok(())
+}
+
+/// The rule of a switch: an instance of `class`.
+fn build(
+    name: &'static str,
+    class: &Py<PyType>,
+    params: &Params,
+    shape: &SwitchShape,
+) -> Result<Marking, BuildError> {
+    Python::attach(|py| {
+        let make = || {
+            let object = class.bind(py).call((switch(py, shape)?,), Some(&keywords(py, params)?))?;
+            PythonRule::new(&object)
+        };
+        make().map(Marking::boxed).map_err(|error| {
+            let message = format!("{name} {}", Raised::new(py, error).in_short());
+            BuildError { param: "kind", message }
+        })
+    })
+}
+
+/// An instance of a class that Python registered: the rule of one memory of a switch.
+struct PythonRule {
+    /// `None` where a copy could not be made: that is a failure.
+    own: Option<Own>,
+    has_failed: bool,
+    failure: Option<MarkingFailure>,
+}
+
+struct Own {
+    object: Py<PyAny>,
+    /// Bound method: it is looked up once.
+    marks: Py<PyAny>,
+    buffer: Py<Buffer>,
+}
+
+impl fmt::Debug for PythonRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PythonRule").field("failure", &self.failure).finish_non_exhaustive()
+    }
+}
+
+impl PythonRule {
+    fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let marks = object.getattr("marks")?.unbind();
+        let buffer = Py::new(object.py(), Buffer)?;
+        let own = Own { object: object.clone().unbind(), marks, buffer };
+        Ok(Self { own: Some(own), has_failed: false, failure: None })
+    }
+
+    #[cold]
+    fn fail(&mut self, py: Python<'_>, (now, queue): (Time, QueueId), trouble: Trouble) {
+        let (what, cause) = trouble.in_short(py);
+        self.has_failed = true;
+        self.failure = Some(MarkingFailure { now, queue, what, cause });
+    }
+
+    /// With the state that this one has.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let Some(own) = &self.own else { return Ok(Self { own: None, has_failed: true, failure: None }) };
+        let object = py.import("copy")?.call_method1("deepcopy", (own.object.bind(py),))?;
+        Ok(Self { has_failed: self.has_failed, failure: self.failure.clone(), ..Self::new(&object)? })
+    }
+}
+
+impl Clone for PythonRule {
+    fn clone(&self) -> Self {
+        Python::attach(|py| {
+            self.copy(py).unwrap_or_else(|error| {
+                let mut failed = Self { own: None, has_failed: true, failure: None };
+                failed.fail(py, (Time::ZERO, QueueId(0)), Trouble::Raised(error));
+                failed
+            })
+        })
+    }
+}
+
+impl MarkingRule for PythonRule {
+    fn marks(&mut self, packet: &core::Markable, buffer: &core::Buffer) -> bool {
+        let Some(own) = self.own.as_ref().filter(|_| !self.has_failed) else { return false };
+        let answer = Python::attach(|py| {
+            let shown = Bound::new(py, Markable(*packet))?;
+            let answer = lend(buffer, || own.marks.bind(py).call1((shown, own.buffer.bind(py))))?;
+            answer.extract::<bool>().map_err(|_| nonsense(&answer, "True (mark) or False"))
+        });
+        answer.unwrap_or_else(|trouble: Trouble| {
+            Python::attach(|py| self.fail(py, (packet.now, packet.queue), trouble));
+            false
+        })
+    }
+
+    fn take_failure(&mut self) -> Option<MarkingFailure> {
+        self.failure.take()
+    }
+}
+
+/// A packet that may be marked.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct Markable(core::Markable);
+
+#[pymethods]
+impl Markable {
+    /// When (ps).
+    #[getter]
+    fn now_ps(&self) -> u64 {
+        self.0.now.0
+    }
+
+    /// Whether it is about to be sent, and has left its queue; else it arrives, and is not in its queue yet.
+    #[getter]
+    fn departing(&self) -> bool {
+        self.0.moment == Moment::Dequeue
+    }
+
+    /// Its egress queue: port * queues per port + priority.
+    #[getter]
+    fn queue(&self) -> u16 {
+        self.0.queue.0
+    }
+
+    /// Egress port of the queue.
+    #[getter]
+    fn port(&self) -> u16 {
+        self.0.port
+    }
+
+    /// Priority: which queue of the port, from 0.
+    #[getter]
+    fn priority(&self) -> u8 {
+        self.0.priority
+    }
+
+    /// Bytes that it occupies.
+    #[getter]
+    fn size(&self) -> u32 {
+        self.0.size
+    }
+
+    /// Its flow.
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.0.flow
+    }
+
+    /// How long it has been stored (ps); 0 on arrival.
+    #[getter]
+    fn waited_ps(&self) -> u64 {
+        self.0.waited.0
+    }
+
+    fn __repr__(&self) -> String {
+        let core::Markable { now, queue, size, .. } = self.0;
+        let verb = if self.departing() { "leaves" } else { "arrives at" };
+        format!("Markable({size} B {verb} queue {} at {now})", queue.0)
+    }
+}

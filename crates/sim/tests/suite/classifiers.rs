@@ -1,0 +1,65 @@
+//! Does a classifier that a scenario names decide which queue packets join, for built-in ones, own ones, and in every memory of a switch?
+
+use crate::support::{Lab, flow, run, star};
+use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, register_classifier};
+use bufferlab_units::Time;
+
+/// Packets that joined the queues of each priority, over all ports, when host 0 sends ten segments to host 2 and host 1 five to host 3. Data have
+/// priority 1, ACKs 3.
+fn packets_by_queue(switch: &str) -> [u64; 4] {
+    let switch = format!("buffer = \"1 MB\"\nqueues_per_port = 4\n{switch}");
+    let transport = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = 20\n\
+                     data_priority = 1\ncontrol_priority = 3";
+    let lab = Lab::new(&star(4, "1 Gb/s", "50 us"), &switch, transport);
+    let flows = vec![flow(0, 2, 10 * 1_400, Time::ZERO), flow(1, 3, 5 * 1_400, Time::from_ms(1))];
+    let mut packets = [0; 4];
+    for queue in &run(&lab.flows(flows)).queues {
+        packets[usize::from(queue.priority)] += queue.enqueued_packets;
+    }
+    packets
+}
+
+#[test]
+fn the_map_of_a_scenario_sends_priorities_to_queues() {
+    assert_eq!(packets_by_queue("policy = \"dt\""), [0, 15, 0, 15]);
+    assert_eq!(packets_by_queue("policy = \"dt\"\nclassifier = \"priority\""), [0, 15, 0, 15]);
+    let map = "classifier = { name = \"priority\", queues = [3, 2, 1, 0] }";
+    assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{map}")), [15, 0, 15, 0]);
+}
+
+/// ACKs are a flow of their own: of each flow and of its ACKs the first four.
+#[test]
+fn a_trap_sends_the_first_packets_of_every_flow_to_their_queue_in_every_memory() {
+    let trap = "classifier = { name = \"elephant-trap\", short_packets = 4, short_queue = 0 }";
+    let expected = [16, 7, 0, 7];
+    assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{trap}")), expected);
+    assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{trap}\nhardware = {{ slices = 2 }}")), expected);
+    // It takes the place of the policy's own trap.
+    assert_eq!(packets_by_queue(&format!("policy = \"ib\"\n{trap}")), expected);
+    let none = "policy = { name = \"ib\", dpp_packets = 4 }\nclassifier = \"priority\"";
+    assert_eq!(packets_by_queue(none), [0, 15, 0, 15]);
+}
+
+/// Large packets go to a queue of their own.
+#[derive(Clone, Debug)]
+struct BySize;
+
+impl Classify for BySize {
+    fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
+        ((packet.size > 1_000).into(), packet.tags)
+    }
+}
+
+#[test]
+fn an_own_classifier_is_named_in_a_scenario() {
+    register_classifier(ClassifierInfo {
+        name: "own-by-size",
+        title: "By size",
+        summary: "Large packets join queue 1, others queue 0.",
+        source: "A test.",
+        build: &|_, queues| Ok(Classifier::own(Box::new(BySize), queues)),
+        ..ClassifierInfo::PLAIN
+    })
+    .expect("the name is free");
+    assert_eq!(packets_by_queue("policy = \"dt\"\nclassifier = \"own-by-size\""), [15, 15, 0, 0]);
+}
