@@ -98,6 +98,8 @@ pub struct Buffer {
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,
     ingress: Vec<IngressAccount>,
+    /// By ingress queue: the most that was ever charged to [`Account::Headroom`]. Apart, because only packets in headroom touch it.
+    headroom_peaks: Vec<u64>,
 }
 
 impl Buffer {
@@ -138,6 +140,7 @@ impl Buffer {
             queues: vec![Queue::default(); queues],
             ports: vec![PortAccount::default(); ports],
             ingress: vec![IngressAccount::default(); ingress_queues],
+            headroom_peaks: vec![0; ingress_queues],
         }
     }
 
@@ -305,6 +308,12 @@ impl Buffer {
         self.ingress[ingress.0 as usize].headroom
     }
 
+    /// The largest [`Self::ingress_headroom_bytes`] so far.
+    #[must_use]
+    pub fn ingress_headroom_peak(&self, ingress: IngressId) -> u64 {
+        self.headroom_peaks[ingress.0 as usize]
+    }
+
     /// Number of ports.
     #[must_use]
     pub fn ports(&self) -> u16 {
@@ -356,7 +365,11 @@ impl Buffer {
         match stored.account {
             Account::Shared | Account::Minimum => {}
             Account::Reserved => port.reserved += size,
-            Account::Headroom => ingress.headroom += size,
+            Account::Headroom => {
+                ingress.headroom += size;
+                let peak = &mut self.headroom_peaks[stored.ingress.0 as usize];
+                *peak = ingress.headroom.max(*peak);
+            }
         }
     }
 

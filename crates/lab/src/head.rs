@@ -19,6 +19,7 @@ pub(crate) fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunEr
         profile: scenario.profile.word().to_owned(),
         seed: scenario.seed,
         policy: policy_head(scenario)?,
+        lossless_priorities: lossless_priorities(scenario),
         duration_ns: scenario.duration.as_ns(),
         drain_ns: scenario.drain.as_ns(),
         short_flow_bytes: scenario.output.short_flow_bytes,
@@ -30,6 +31,12 @@ pub(crate) fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunEr
             hosts: topology.hosts.clone(),
         },
     })
+}
+
+/// Of any switch, ascending.
+fn lossless_priorities(scenario: &Scenario) -> Vec<u8> {
+    let mask = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
+    (0..32).filter(|priority| mask >> priority & 1 != 0).collect()
 }
 
 /// The policy of the first switch, with every parameter; other switches' policies are named beside it.

@@ -297,6 +297,10 @@ record! {
         /// How long the neighbour's port towards this one was paused.
         // Of hosts this is the only record.
         neighbour_paused_ns: u64,
+        /// The most headroom that packets of this priority, arrived through this port, held at a time.
+        max_headroom_bytes: u64,
+        /// Packets of this priority, arrived through this port, that the switch lost although they are lossless; what a watchdog discards is not counted.
+        lost_packets: u64,
     }
 }
 

@@ -10,9 +10,6 @@ use std::collections::BTreeMap;
 /// Queries of a run below which their mean is hardly worth reading.
 pub const QUERIES_WANTED: u64 = 100;
 
-/// The reason of a loss that only lossless packets have, as the core calls it.
-const HEADROOM_FULL: &str = "headroom-full";
-
 /// The percentiles that reports show.
 const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P99_9];
 
@@ -113,7 +110,7 @@ impl Caveat {
     pub fn message(&self) -> String {
         match self {
             Self::LostLossless { packets, runs, policies } => format!(
-                "{} lossless {} lost in {} {} ({}), because headroom was too small: what should be lossless was not.",
+                "{} lossless {} lost in {} {} ({}): what should be lossless was not.",
                 format::count(*packets),
                 if *packets == 1 { "packet was" } else { "packets were" },
                 format::count(*runs),
@@ -182,7 +179,7 @@ impl Caveat {
     pub fn advice(&self) -> String {
         match self {
             Self::LostLossless { .. } => {
-                "Write `headroom = \"auto\"` in `switch.policy`, or raise it: `bufferlab check` says what a port needs.".into()
+                "Look at the reasons of the losses. Where headroom was full, write `headroom = \"auto\"` in `switch.policy`, or raise it: `bufferlab check` says what a port needs.".into()
             }
             Self::UnfinishedFlows { drain_ns, .. } => format!(
                 "Raise `drain` (now {}) until none is left, or lower the load if the network cannot carry it.",
@@ -263,10 +260,7 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 
 /// Only lossless packets have headroom.
 fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
-    let lost = |run: &crate::RunSummary| -> u64 {
-        let reasons = run.switching.lost_by_reason.iter();
-        reasons.filter(|(reason, _)| reason == HEADROOM_FULL).map(|(_, packets)| packets).sum()
-    };
+    let lost = |run: &crate::RunSummary| run.pauses.as_ref().map_or(0, |pauses| pauses.lost_lossless_packets);
     let concerned: Vec<_> = runs.iter().filter(|(_, run)| lost(run) > 0).collect();
     let mut policies: Vec<String> = concerned.iter().map(|(label, _)| (*label).to_owned()).collect();
     policies.dedup();

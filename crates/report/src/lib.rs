@@ -51,7 +51,7 @@ pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
 pub use metric::{Better, Metric, MetricValue, Unit};
-pub use pauses::Deadlock;
+pub use pauses::{Deadlock, PauseTotal, Pauses};
 pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,

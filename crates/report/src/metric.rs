@@ -1,6 +1,7 @@
 //! The list of numbers that comparisons compare: one place for their names, units and order.
 
 use crate::bursts::DelayGroup;
+use crate::pauses::PauseTotal;
 use crate::statistics::Distribution;
 use crate::summary::{FlowGroup, GroupKey, QueryGroup, RunSummary};
 use serde::Serialize;
@@ -19,6 +20,8 @@ pub enum Unit {
     Percent,
     /// A number of things.
     Count,
+    /// Kilobytes (1,000 bytes).
+    Kilobytes,
     /// Gigabits per second.
     Gbps,
     /// A number from 0 to 1.
@@ -35,6 +38,7 @@ impl Unit {
             Self::Milliseconds => "ms",
             Self::Percent => "%",
             Self::Count => "#",
+            Self::Kilobytes => "KB",
             Self::Gbps => "Gb/s",
             Self::Index => "0..1",
         }
@@ -97,6 +101,7 @@ impl RunSummary {
         list.bursts(self);
         list.switching(self);
         list.links(self);
+        list.pauses(self);
         list.0
     }
 }
@@ -301,6 +306,46 @@ impl List {
             let label = format!("utilisation, {}", role.role);
             self.push(&at, &id, &label, Unit::Percent, Better::Neither, Some(role.mean_percent));
         }
+    }
+}
+
+impl List {
+    /// Flow control, where a priority is lossless.
+    fn pauses(&mut self, run: &RunSummary) {
+        use Better::{Lower, Neither};
+        let Some(pauses) = &run.pauses else { return };
+        let at = Place { prefix: "pauses", group: "pauses", headline: true };
+        let quiet = Place { headline: false, ..at };
+        let lost = Some(pauses.lost_lossless_packets as f64);
+        self.push(&at, "lost_lossless_packets", "lossless packets lost", Unit::Count, Lower, lost);
+        self.pause_total(&at, "", "", pauses.all);
+        let longest = Some(pauses.all.longest_ns as f64 * 1e-3);
+        self.push(&quiet, "longest_us", "longest pause", Unit::Microseconds, Lower, longest);
+        for (role, total) in &pauses.by_role {
+            self.pause_total(&quiet, &format!("{role}."), &format!(", {role} links"), *total);
+        }
+        if pauses.by_priority.len() > 1 {
+            for (priority, total) in &pauses.by_priority {
+                let (id, label) = (format!("priority_{priority}."), format!(", priority {priority}"));
+                self.pause_total(&quiet, &id, &label, *total);
+            }
+        }
+        let headroom = pauses.max_headroom_bytes.map(|bytes| bytes as f64 * 1e-3);
+        let label = "headroom in use, largest of a queue";
+        self.push(&quiet, "headroom_max_kb", label, Unit::Kilobytes, Neither, headroom);
+    }
+
+    fn pause_total(&mut self, at: &Place<'_>, id: &str, label: &str, total: PauseTotal) {
+        let (number, ms) = (Some(total.number as f64), Some(total.total_ns as f64 * 1e-6));
+        self.push(at, &format!("{id}number"), &format!("pauses{label}"), Unit::Count, Better::Lower, number);
+        self.push(
+            at,
+            &format!("{id}paused_ms"),
+            &format!("time paused{label}"),
+            Unit::Milliseconds,
+            Better::Lower,
+            ms,
+        );
     }
 }
 

@@ -1,10 +1,100 @@
 //! Who pauses whom: paused links with their spans, and which pause lies behind which.
 
 use crate::error::ReportError;
-use bufferlab_metrics::{PauseCycleRow, PauseSpanRow, TableRow};
+use crate::summary::LinkRole;
+use bufferlab_metrics::{LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, TableRow};
 use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// What a run's flow control did, and whether it sufficed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Pauses {
+    /// All pauses of the run.
+    pub all: PauseTotal,
+    /// By lossless priority, ascending.
+    pub by_priority: Vec<(u8, PauseTotal)>,
+    /// By role of the link that was paused (`host-up`, `up`, `down`, `peer`), as in the table of links.
+    pub by_role: Vec<(String, PauseTotal)>,
+    /// Packets that switches lost although they are lossless; what watchdogs discarded is not counted.
+    pub lost_lossless_packets: u64,
+    /// The most headroom that one ingress queue used (bytes); `None` where no pause was demanded or it was not recorded.
+    pub max_headroom_bytes: Option<u64>,
+}
+
+/// Pauses, counted and summed. A pause is the time for which one priority of one link is silent: from when its sender obeys until it may go on; repetitions
+/// of a pause frame prolong it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PauseTotal {
+    /// How many.
+    pub number: u64,
+    /// Sum of their lengths (ns).
+    pub total_ns: u64,
+    /// The longest (ns).
+    pub longest_ns: u64,
+}
+
+impl PauseTotal {
+    fn add(&mut self, length_ns: u64) {
+        self.number += 1;
+        self.total_ns += length_ns;
+        self.longest_ns = self.longest_ns.max(length_ns);
+    }
+}
+
+/// Flow control of a run; `None` where no priority is lossless.
+pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pauses>, ReportError> {
+    let manifest = result.manifest();
+    let (ports, spans) = (rows::<PauseRow>(result)?, rows::<PauseSpanRow>(result)?);
+    let mut priorities = manifest.lossless_priorities.clone();
+    priorities.extend(ports.iter().map(|row| row.priority));
+    priorities.sort_unstable();
+    priorities.dedup();
+    if priorities.is_empty() {
+        return Ok(None);
+    }
+    let mut by_priority: BTreeMap<u8, PauseTotal> =
+        priorities.into_iter().map(|priority| (priority, PauseTotal::default())).collect();
+    // What hosts are sent is paused by hosts, which never do.
+    let roles = roles.iter().filter(|role| role.role != "host-down");
+    let mut by_role: Vec<_> = roles.map(|role| (role.role.clone(), PauseTotal::default())).collect();
+    let role_of = roles_of_links(result)?;
+    let mut all = PauseTotal::default();
+    for span in spans {
+        let length_ns = span.end_ns.unwrap_or(manifest.totals.end_ns).saturating_sub(span.start_ns);
+        all.add(length_ns);
+        by_priority.entry(span.priority).or_default().add(length_ns);
+        let role = role_of.get(&(span.paused, span.by, span.parallel));
+        match role.and_then(|role| by_role.iter().position(|(known, _)| known == role)) {
+            Some(at) => by_role[at].1.add(length_ns),
+            None => {
+                let mut total = PauseTotal::default();
+                total.add(length_ns);
+                by_role.push((role.copied().unwrap_or("unknown").to_owned(), total));
+            }
+        }
+    }
+    let lost_lossless_packets = ports.iter().map(|row| row.lost_packets).sum();
+    let headroom = ports.iter().map(|row| row.max_headroom_bytes).max();
+    Ok(Some(Pauses {
+        all,
+        by_priority: by_priority.into_iter().collect(),
+        by_role,
+        lost_lossless_packets,
+        max_headroom_bytes: headroom,
+    }))
+}
+
+/// By sending end, receiving end and number among parallel links.
+type RolesOfLinks = BTreeMap<(String, String, u16), &'static str>;
+
+fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
+    let mut roles = BTreeMap::new();
+    result.visit(|row: LinkRow| {
+        roles.insert((row.from, row.to, row.parallel), row.role);
+    })?;
+    Ok(roles)
+}
 
 /// Switches that waited for each other when a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -3,7 +3,7 @@
 use crate::buffer_sample::{self, PriorityOccupancy};
 use crate::bursts::{self, BurstGroup, Bursts, DelayGroup, PortShare, jain};
 use crate::error::ReportError;
-use crate::pauses::{self, Deadlock};
+use crate::pauses::{self, Deadlock, Pauses};
 use crate::samples::{FlowSample, RunSamples};
 use crate::statistics::Distribution;
 use bufferlab_metrics::{DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
@@ -52,6 +52,8 @@ pub struct RunSummary {
     pub priorities: Vec<PriorityOccupancy>,
     /// Links by role.
     pub links: Vec<LinkRole>,
+    /// Pauses (PFC); `None` where no priority is lossless.
+    pub pauses: Option<Pauses>,
     /// Switches that waited for each other when the run ended.
     pub deadlocks: Vec<Deadlock>,
     /// What the driver noted.
@@ -262,6 +264,7 @@ pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), 
     let (delays, delay_bins) = bursts::delays(result)?;
     let (occupancy, above) = occupancy(result)?;
     let (queries, qct_ns) = query_groups(result)?;
+    let links = links(result)?;
     let summary = RunSummary {
         policy: manifest.policy.clone(),
         seed: manifest.seed,
@@ -281,7 +284,8 @@ pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), 
         switching: switching(result)?,
         occupancy,
         priorities: buffer_sample::by_priority(result)?,
-        links: links(result)?,
+        pauses: pauses::totals(result, &links)?,
+        links,
         deadlocks: pauses::deadlocks(result)?,
         run_caveats: manifest.caveats.clone(),
     };

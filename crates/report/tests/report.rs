@@ -3,9 +3,11 @@
 
 mod synthetic;
 
-use bufferlab_metrics::{DelayRow, DropRow, FlowRow, FlowState, LinkRow, RunSink, RunTotals};
+use bufferlab_metrics::{
+    DelayRow, DropRow, FlowRow, FlowState, LinkRow, PauseRow, PauseSpanRow, RunSink, RunTotals,
+};
 use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX};
-use bufferlab_results::{RunCaveat, RunResult, RunWriter};
+use bufferlab_results::{RunCaveat, RunHead, RunResult, RunWriter};
 use std::fs;
 use std::path::Path;
 use synthetic::{POLICIES, head, write_comparison, write_run};
@@ -244,26 +246,89 @@ fn the_terminal_table_is_narrow_enough_and_has_no_trailing_blanks() {
     );
 }
 
-/// One run, whose packets were lost for this reason.
-fn first_caveat_after(reason: &'static str) -> Caveat {
+/// One run, which lost three packets, so many of them lossless.
+fn first_caveat_after(lost_lossless: u64) -> Caveat {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("run");
     let head = head(POLICIES[0], 1);
     let totals = totals_of(&head);
     let mut writer = RunWriter::create(&dir, head).unwrap();
     writer.flow(&background_flow(1, None)).unwrap();
+    let reason = "over-port-limit";
     let row = DropRow { switch: 0, port: 0, priority: 1, class: 1, reason, packets: 3, bytes: 4_500 };
     writer.drops(&row).unwrap();
+    let row = PauseRow { priority: 1, sent_pauses: 1, lost_packets: lost_lossless, ..PauseRow::default() };
+    writer.pause(&row).unwrap();
     writer.finish(&totals, Vec::new(), None).unwrap();
     Report::load(&dir, &[]).unwrap().caveats.swap_remove(0)
 }
 
 #[test]
 fn a_run_that_lost_lossless_packets_says_so_first() {
-    let caveat = first_caveat_after("headroom-full");
+    let caveat = first_caveat_after(3);
     assert_eq!(caveat.id(), "lost-lossless");
     assert!(caveat.message().starts_with("3 lossless packets were lost in 1 run ("), "{}", caveat.message());
-    assert_ne!(first_caveat_after("buffer-full").id(), "lost-lossless");
+    assert_ne!(first_caveat_after(0).id(), "lost-lossless");
+}
+
+/// Two pauses of a leaf's uplink, one of a host, on priorities 1 and 3; h1's link is never paused. Priority 2 is lossless and unused.
+#[test]
+fn pauses_are_counted_by_link_and_priority() {
+    let temp = tempfile::tempdir().unwrap();
+    let head = RunHead { lossless_priorities: vec![1, 2, 3], ..head(POLICIES[0], 1) };
+    let totals = totals_of(&head);
+    let end_ns = totals.end_ns;
+    let mut writer = RunWriter::create(&temp.path().join("run"), head).unwrap();
+    for (from, to, role) in [
+        ("h0", "leaf-0", "host-up"),
+        ("h1", "leaf-0", "host-up"),
+        ("leaf-0", "spine-0", "up"),
+        ("leaf-0", "h0", "host-down"),
+    ] {
+        writer.link(&LinkRow { from: from.into(), to: to.into(), role, ..LinkRow::default() }).unwrap();
+    }
+    let spans = [
+        ("spine-0", "leaf-0", 1, 1_000, Some(3_000)),
+        ("spine-0", "leaf-0", 3, 2_000, Some(7_000)),
+        ("leaf-0", "h0", 3, end_ns - 1_000_000, None),
+    ];
+    for (by, paused, priority, start_ns, end_ns) in spans {
+        let (by, paused) = (by.into(), paused.into());
+        writer.pause_span(&PauseSpanRow { by, paused, parallel: 0, priority, start_ns, end_ns }).unwrap();
+    }
+    for (port, max_headroom_bytes) in [(0, 4_500), (1, 3_000)] {
+        writer
+            .pause(&PauseRow { port, priority: 3, sent_pauses: 1, max_headroom_bytes, ..PauseRow::default() })
+            .unwrap();
+    }
+    writer.finish(&totals, Vec::new(), None).unwrap();
+    let report = Report::load(&temp.path().join("run"), &[]).unwrap();
+    let metrics = report.runs[0].summary.metrics();
+    let found: Vec<_> = metrics
+        .iter()
+        .filter_map(|metric| Some((metric.metric.id.strip_prefix("pauses.")?, metric.value?)))
+        .collect();
+    let expected = [
+        ("lost_lossless_packets", 0.0),
+        ("number", 3.0),
+        ("paused_ms", 1.007),
+        ("longest_us", 1_000.0),
+        ("host-up.number", 1.0),
+        ("host-up.paused_ms", 1.0),
+        ("up.number", 2.0),
+        ("up.paused_ms", 0.007),
+        ("priority_1.number", 1.0),
+        ("priority_1.paused_ms", 0.002),
+        ("priority_2.number", 0.0),
+        ("priority_2.paused_ms", 0.0),
+        ("priority_3.number", 2.0),
+        ("priority_3.paused_ms", 1.005),
+        ("headroom_max_kb", 4.5),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ((found, value), (id, wanted)) in found.iter().zip(expected) {
+        assert!(*found == id && (value - wanted).abs() < 1e-9, "{found} = {value}; expected {id} = {wanted}");
+    }
 }
 
 /// Bursts of 100, 200 … us, of which those up to 400 us came through; a port that carried half of its offer.

@@ -34,6 +34,8 @@ pub struct RunHead {
     pub seed: u64,
     /// The buffer policy.
     pub policy: PolicyHead,
+    /// Priorities that are lossless (PFC) on some switch, ascending.
+    pub lossless_priorities: Vec<u8>,
     /// Flows start in `0..duration`.
     pub duration_ns: u64,
     /// How long unfinished flows may go on afterwards.
@@ -118,6 +120,9 @@ pub struct Manifest {
     pub seed: u64,
     /// The buffer policy.
     pub policy: PolicyHead,
+    /// Priorities that are lossless (PFC) on some switch, ascending. Empty in folders of versions that did not record them.
+    #[serde(default)]
+    pub lossless_priorities: Vec<u8>,
     /// Flows start in `0..duration`.
     pub duration_ns: u64,
     /// How long unfinished flows may go on afterwards.
@@ -162,6 +167,7 @@ impl Manifest {
             profile: head.profile,
             seed: head.seed,
             policy: head.policy,
+            lossless_priorities: head.lossless_priorities,
             duration_ns: head.duration_ns,
             drain_ns: head.drain_ns,
             short_flow_bytes: head.short_flow_bytes,

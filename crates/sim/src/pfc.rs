@@ -53,6 +53,8 @@ struct PauseState {
     ended_pauses: u64,
     received_pauses: u64,
     received_resumes: u64,
+    /// Packets that came over the link and were lost in the switch although they are lossless there.
+    lost_packets: u64,
     /// When the pause ends by itself.
     expires: Time,
     /// A repetition is due then.
@@ -174,6 +176,16 @@ impl Pfc {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
         spec.is_some_and(|spec| !spec.ports.is_empty() && spec.mask_at(port) >> target.priority & 1 == 0)
+    }
+
+    /// A packet of `priority` that came through `port` of `node` was lost there.
+    #[cold]
+    pub(crate) fn note_loss(&mut self, node: &SwitchNode, port: u16, priority: u8) {
+        let mask = self.specs[node.id].as_ref().map_or(0, |spec| spec.mask_at(port));
+        if mask >> priority & 1 != 0 {
+            let link = self.reverse[node.first_link.at_port(port)];
+            self.state(Target { link, priority }).lost_packets += 1;
+        }
     }
 
     fn state(&mut self, target: Target) -> &mut PauseState {

@@ -14,7 +14,7 @@ use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::world::packet::{self, Flags};
 use crate::{FailedMarking, FailedPolicy};
-use bufferlab_core::{Admission, DropReason, Ecn, Opinion, Packet, Panel, QueueId, Transmission};
+use bufferlab_core::{Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Transmission};
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
 use record::{Listener, Place, SwitchRecord};
@@ -334,6 +334,15 @@ impl SwitchNode {
     pub(crate) fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
         let (slice, _) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
         slice.core.handle_pause(port - slice.first_port, priority, paused);
+    }
+
+    /// The most headroom that packets of `priority` from `port` held at a time.
+    pub(crate) fn headroom_peak(&self, port: u16, priority: u8) -> u64 {
+        let peak = |slice: &Slice| {
+            let buffer = slice.core.buffer();
+            buffer.ingress_headroom_peak(IngressId(buffer.queue_of(port, priority).0))
+        };
+        self.slices().map(peak).max().unwrap_or(0)
     }
 
     /// Removes all packets of `queue` without sending them: they are in the record then.

@@ -73,8 +73,12 @@ impl Simulation {
             self.check_policy(switch)?;
         }
         self.count_drop(switch, seen, reason);
-        if let Some(pfc) = self.pfc.as_mut().filter(|_| reason == DropReason::Watchdog) {
-            pfc.note_discard(&self.switches[switch], &refused);
+        if let Some(pfc) = &mut self.pfc {
+            let node = &self.switches[switch];
+            match reason {
+                DropReason::Watchdog => pfc.note_discard(node, &refused),
+                _ => pfc.note_loss(node, refused.ingress_port, node.port_and_priority(seen.queue).1),
+            }
         }
         self.witness(ExplainedEvent::Drop, switch, seen, reason.name(), None);
         self.lose(seen.packet);
@@ -82,9 +86,13 @@ impl Simulation {
     }
 
     fn settle_eviction(&mut self, switch: SwitchId, evicted: &Evicted) {
-        let Evicted { queue, packet, size, reason } = *evicted;
+        let Evicted { queue, packet, size, reason, ingress_port } = *evicted;
         let seen = Seen { packet, queue, size };
         self.count_drop(switch, seen, reason);
+        if let Some(pfc) = self.pfc.as_mut().filter(|_| reason != DropReason::Watchdog) {
+            let node = &self.switches[switch];
+            pfc.note_loss(node, ingress_port, node.port_and_priority(queue).1);
+        }
         self.witness(ExplainedEvent::Eviction, switch, seen, reason.name(), None);
         self.lose(packet);
     }

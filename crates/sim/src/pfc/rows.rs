@@ -90,8 +90,11 @@ impl Pfc {
         for node in sight.switches.iter() {
             for port in 0..node.ports() {
                 for target in self.targets(node.first_link.at_port(port)) {
-                    let row = self.pause_row(node.id, port, target);
-                    if row.sent_pauses + row.received_pauses > 0 {
+                    let row = PauseRow {
+                        max_headroom_bytes: node.headroom_peak(port, target.priority),
+                        ..self.pause_row(node.id, port, target)
+                    };
+                    if row.sent_pauses + row.received_pauses + row.lost_packets > 0 {
                         sink.pause(&row)?;
                     }
                 }
@@ -115,6 +118,8 @@ impl Pfc {
             received_resumes: obeyed.received_resumes,
             paused_ns: obeyed.paused_total.as_ns(),
             neighbour_paused_ns: neighbours.paused_total.as_ns(),
+            max_headroom_bytes: 0,
+            lost_packets: neighbours.lost_packets,
         }
     }
 }

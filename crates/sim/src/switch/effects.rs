@@ -30,6 +30,8 @@ pub(crate) struct Evicted {
     pub(crate) packet: PacketId,
     pub(crate) size: u32,
     pub(crate) reason: DropReason,
+    /// Through which it had come.
+    pub(crate) ingress_port: u16,
 }
 
 /// What is to be settled. Of one event, so there is one arrival at most.

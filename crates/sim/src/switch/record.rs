@@ -67,6 +67,13 @@ impl SwitchRecord {
     }
 }
 
+/// `stored`, which was removed from `queue`.
+fn evicted(queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) -> Evicted {
+    let (packet, size) = (PacketId(stored.packet), stored.size);
+    let (ingress_port, _) = buffer.port_and_priority(QueueId(stored.ingress.0));
+    Evicted { queue, packet, size, reason, ingress_port }
+}
+
 /// Where a memory is within its switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
@@ -90,8 +97,7 @@ impl Observer for SwitchRecord {
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
-        let (packet, size) = (PacketId(stored.packet), stored.size);
-        self.note_eviction(now, Evicted { queue, packet, size, reason }, buffer, Place::default());
+        self.note_eviction(now, evicted(queue, stored, reason, buffer), buffer, Place::default());
     }
 
     fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
@@ -150,8 +156,7 @@ impl Observer for Listener<'_> {
         if let Some(panel) = &mut self.panel {
             panel.evicted(now, queue, stored, reason, buffer);
         }
-        let (packet, size) = (PacketId(stored.packet), stored.size);
-        self.record.note_eviction(now, Evicted { queue, packet, size, reason }, buffer, self.place);
+        self.record.note_eviction(now, evicted(queue, stored, reason, buffer), buffer, self.place);
     }
 
     fn pause_changed(&mut self, now: Time, ingress: IngressId, paused: bool) {
