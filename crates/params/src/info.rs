@@ -3,6 +3,7 @@
 use crate::choice::{Word, meanings};
 use crate::choices;
 use crate::value::ParamValue;
+use bufferlab_units::quantity::Dimension;
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 use std::fmt;
@@ -172,6 +173,11 @@ impl ParamKind {
             Self::Nodes { .. } => "a number of nodes, or a list of their names".to_owned(),
         }
     }
+}
+
+/// `amount`, of a value of this dimension, is not more than any quantity may be.
+fn not_beyond(dimension: Dimension, amount: u64, value: &ParamValue) -> Result<(), Misfit> {
+    if amount <= dimension.largest() { Ok(()) } else { Err(Misfit::new(dimension.at_most(), value)) }
 }
 
 /// The largest count of 32 bits.
@@ -386,7 +392,9 @@ impl ParamKind {
                 Some(least) if *least < min => {
                     Err(Misfit::new(format!("at least {min} B"), format_args!("{least} B")))
                 }
-                Some(_) => Ok(()),
+                Some(_) => {
+                    list.iter().try_for_each(|&n| not_beyond(Dimension::Size, n, &ParamValue::Bytes(n)))
+                }
             },
             (Self::Time { min }, ParamValue::Time(t)) if *t < min => {
                 Err(Misfit::new(format!("at least {min}"), t))
@@ -397,10 +405,12 @@ impl ParamKind {
             (Self::Count { min, max }, ParamValue::Count(n)) if !(min..=max).contains(n) => {
                 Err(Misfit::new(self.expected(), n))
             }
-            (Self::Bytes { .. } | Self::BytesPerPort { .. }, ParamValue::Bytes(_))
-            | (Self::Time { .. }, ParamValue::Time(_))
-            | (Self::Rate { .. }, ParamValue::Rate(_))
-            | (Self::Count { .. }, ParamValue::Count(_)) => Ok(()),
+            (Self::Bytes { .. } | Self::BytesPerPort { .. }, ParamValue::Bytes(n)) => {
+                not_beyond(Dimension::Size, *n, value)
+            }
+            (Self::Time { .. }, ParamValue::Time(time)) => not_beyond(Dimension::Time, time.0, value),
+            (Self::Rate { .. }, ParamValue::Rate(rate)) => not_beyond(Dimension::Rate, rate.0, value),
+            (Self::Count { .. }, ParamValue::Count(_)) => Ok(()),
             _ => Err(Misfit::new(self.expected(), value)),
         }
     }

@@ -55,6 +55,28 @@ impl Dimension {
         format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
     }
 
+    /// The largest quantity that is accepted, in the base unit: 100,000 s, 100,000 GB, 100 Tb/s. Far beyond any network, and far enough below 2^64
+    /// that sums over all ports, queues and links of one hold.
+    #[must_use]
+    pub const fn largest(self) -> u64 {
+        match self {
+            Self::Time => 100_000 * 1_000_000_000_000,
+            Self::Size => 100_000 * 1_000_000_000,
+            Self::Rate => 100 * 1_000_000_000_000,
+        }
+    }
+
+    /// The same for people.
+    #[must_use]
+    pub fn at_most(self) -> String {
+        let largest = match self {
+            Self::Time => format_time(Time(self.largest())),
+            Self::Size => format_size(self.largest()),
+            Self::Rate => format_rate(BitRate(self.largest())),
+        };
+        format!("at most {largest}")
+    }
+
     const fn smallest(self) -> &'static str {
         match self {
             Self::Time => "1 ps",
@@ -115,8 +137,8 @@ pub enum QuantityError {
     },
     /// Finer than the smallest unit.
     TooFine(Dimension),
-    /// More than 64 bits hold.
-    TooLarge,
+    /// More than [`Dimension::largest`].
+    TooLarge(Dimension),
 }
 
 impl fmt::Display for QuantityError {
@@ -130,7 +152,7 @@ impl fmt::Display for QuantityError {
             Self::TooFine(dimension) => {
                 write!(f, "the value is not a whole multiple of {}", dimension.smallest())
             }
-            Self::TooLarge => f.write_str("the value is too large"),
+            Self::TooLarge(dimension) => write!(f, "the value is too large; {}", dimension.at_most()),
         }
     }
 }
@@ -190,16 +212,17 @@ pub fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityError> {
     let fraction = fraction.trim_end_matches('0');
     let mantissa: u128 = match format!("{whole}{fraction}").trim_start_matches('0') {
         "" => 0,
-        digits => digits.parse().map_err(|_| QuantityError::TooLarge)?,
+        digits => digits.parse().map_err(|_| QuantityError::TooLarge(dimension))?,
     };
     if negative && mantissa != 0 {
         return Err(QuantityError::Negative);
     }
-    let scaled = mantissa.checked_mul(scale).ok_or(QuantityError::TooLarge)?;
+    let scaled = mantissa.checked_mul(scale).ok_or(QuantityError::TooLarge(dimension))?;
     let divisor = u32::try_from(fraction.len()).ok().and_then(|places| 10_u128.checked_pow(places));
     match divisor {
         Some(divisor) if scaled % divisor == 0 => {
-            u64::try_from(scaled / divisor).map_err(|_| QuantityError::TooLarge)
+            let value = u64::try_from(scaled / divisor).ok().filter(|value| *value <= dimension.largest());
+            value.ok_or(QuantityError::TooLarge(dimension))
         }
         _ => Err(QuantityError::TooFine(dimension)),
     }
@@ -282,8 +305,20 @@ mod tests {
         for text in ["", "MB", ".5 MB", "1.2.3 MB", "5. MB"] {
             assert_eq!(parse_size(text), Err(QuantityError::NotANumber), "{text}");
         }
-        assert_eq!(parse_time("1000000000000 s"), Err(QuantityError::TooLarge));
-        assert_eq!(parse_time(&format!("{} s", "9".repeat(50))), Err(QuantityError::TooLarge));
+        let too_large = |dimension| Err(QuantityError::TooLarge(dimension));
+        assert_eq!(parse_time("1000000000000 s"), too_large(Dimension::Time).map(Time));
+        assert_eq!(parse_time(&format!("{} s", "9".repeat(50))), too_large(Dimension::Time).map(Time));
+        assert_eq!(parse_time("100000 s"), Ok(Time(Dimension::Time.largest())));
+        assert_eq!(parse_time("100000.000000000001 s"), too_large(Dimension::Time).map(Time));
+        assert_eq!(
+            (parse_size("100000 GB").is_ok(), parse_size("100000000000001 B")),
+            (true, too_large(Dimension::Size))
+        );
+        assert_eq!((parse_rate("100 Tb/s").is_ok(), parse_rate("101 Tb/s").is_ok()), (true, false));
+        assert_eq!(
+            too_large(Dimension::Size).map_err(|error| error.to_string()),
+            Err::<u64, _>("the value is too large; at most 100000 GB".to_owned())
+        );
         assert_eq!(
             parse_time(&format!("0.{}1 s", "0".repeat(60))),
             Err(QuantityError::TooFine(Dimension::Time))
@@ -302,7 +337,9 @@ mod tests {
 
     #[test]
     fn canonical_texts_read_back_as_the_same_value() {
-        for value in [0, 1, 999, 1_000, 1_024, 1_163_200, 3_840_000, 17_280_000, 1_000_000_007, u64::MAX] {
+        for value in
+            [0, 1, 999, 1_000, 1_024, 1_163_200, 3_840_000, 17_280_000, 1_000_000_007, 100_000_000_000_000]
+        {
             assert_eq!(parse_time(&format_time(Time(value))), Ok(Time(value)));
             assert_eq!(parse_size(&format_size(value)), Ok(value));
             assert_eq!(parse_rate(&format_rate(BitRate(value))), Ok(BitRate(value)));

@@ -4,6 +4,7 @@ use super::number::{parse_scaled, parse_whole};
 use super::{CellProblem, DEFAULT_CLASS, FlowListError};
 use crate::FlowSpec;
 use bufferlab_units::Time;
+use bufferlab_units::quantity::Dimension;
 use csv::StringRecord;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -230,7 +231,7 @@ impl<'a> Reader<'a> {
         if src == dst {
             return Err((columns.dst, CellProblem::ToItself));
         }
-        let size = parse_whole(&record[columns.size], u64::MAX).map_err(at(columns.size))?;
+        let size = parse_whole(&record[columns.size], Dimension::Size.largest()).map_err(at(columns.size))?;
         if size == 0 {
             return Err((columns.size, CellProblem::EmptyFlow));
         }
@@ -314,8 +315,12 @@ impl<'a> Reader<'a> {
 }
 
 fn time(column: TimeColumn, record: &StringRecord) -> Result<Time, Fault> {
-    let scaled = parse_scaled(&record[column.index], column.decimals);
-    scaled.map(|scaled| Time(scaled.units)).map_err(|problem| (column.index, problem))
+    let scaled = parse_scaled(&record[column.index], column.decimals).map(|scaled| scaled.units);
+    let bounded = scaled.and_then(|ps| match ps <= Dimension::Time.largest() {
+        true => Ok(Time(ps)),
+        false => Err(CellProblem::TooLarge),
+    });
+    bounded.map_err(|problem| (column.index, problem))
 }
 
 /// `3/1` as [`FlowSpec::data_path`] packs it: the first choice in the lowest byte.

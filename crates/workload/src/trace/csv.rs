@@ -3,6 +3,7 @@
 use super::{PacketPlace, PacketProblem, RawPacket, RawTrace, TraceError};
 use crate::flow_list::{parse_scaled, parse_whole};
 use ::csv::{ReaderBuilder, StringRecord, Trim};
+use bufferlab_units::quantity::Dimension;
 use std::io::Read;
 use std::path::Path;
 
@@ -100,7 +101,7 @@ fn packet(
     };
     let (time, decimals, unit_ps) = columns.time;
     let units = parse_scaled(&record[time], decimals).map_err(cell(time))?.units;
-    let size = parse_whole(&record[columns.size], u64::MAX).map_err(cell(columns.size))?;
+    let size = parse_whole(&record[columns.size], Dimension::Size.largest()).map_err(cell(columns.size))?;
     if size == 0 {
         return Err(PacketProblem::NoBytes);
     }
