@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import pickle
 import sys
@@ -86,7 +87,8 @@ def register(own: OwnClass) -> OwnClass:
     Raises
     ------
     TypeError
-        If the class is none of these, or lacks its name or the method that it must have.
+        If the class is none of these, lacks its name or the method that it must have, or defines a method that is called nearly like one of its
+        kind.
     ValueError
         If the name is taken or breaks the rules of names, or a parameter is declared wrong.
     """
@@ -104,6 +106,7 @@ def register(own: OwnClass) -> OwnClass:
     known = _registered.get((own._kind, name))
     if known is own:
         return own
+    _refuse_misspelt_methods(own)
     if known is not None and (known.__module__, known.__qualname__) != (own.__module__, own.__qualname__):
         raise ValueError(
             f"the name \"{name}\" belongs to {known.__module__}.{known.__qualname__}; choose another for {own.__qualname__}"
@@ -115,6 +118,23 @@ def register(own: OwnClass) -> OwnClass:
     own._enter(title, summary, _parameters(own), hooks)
     _registered[own._kind, name] = own
     return own
+
+
+def _refuse_misspelt_methods(own: type[Own]) -> None:
+    """A method that is nearly called like one of its kind would never be called, without a word."""
+    known = [own._required[0], *own._hooks, "start"]
+    for owner in own.__mro__:
+        if not issubclass(owner, own._base) or owner is own._base:
+            continue
+        for name, value in owner.__dict__.items():
+            if name.startswith("_") or not callable(value) or hasattr(own._base, name):
+                continue
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+            if near:
+                raise TypeError(
+                    f"{owner.__name__} defines {name}, which nobody calls: did you mean {near[0]}? "
+                    "(A method of your own needs a name that is less like it, or one that begins with _.)"
+                )
 
 
 def registered(kind: str) -> dict[str, type[Own]]:

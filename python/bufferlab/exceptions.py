@@ -56,7 +56,8 @@ class Problem:
     key: str
     """The dotted key (``switch.policy``, ``workload.0.load``); empty where no key is at fault."""
     file: str | None
-    """The file that it is about; a change of :meth:`Scenario.set` is called ``set on the command line``, as it is there."""
+    """The file that it is about; ``None`` where it was changed by :meth:`Scenario.set`. A scenario of a dictionary or a text stands in no file: its name in angle
+    brackets."""
     line: int | None
     """The line in :attr:`file`, from 1."""
     help: str | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -259,4 +260,12 @@ def run(
 def warn(scenario: Scenario) -> None:
     """Shows what to check before trusting the numbers."""
     for problem in scenario.warnings:
-        warnings.warn(str(problem), BufferlabWarning, stacklevel=3)
+        warnings.warn(str(problem), BufferlabWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """The ``stacklevel``, for who calls this, of the code that called the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    return level

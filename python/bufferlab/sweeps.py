@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from . import _bufferlab, _toml
 from ._folders import TemporaryFolder
 from ._toml import Value
 from .comparisons import Comparison, PolicyChoice
-from .exceptions import BufferlabError, SweepError
+from .exceptions import BufferlabError, ResultsError, SweepError
 from .executors import ExecutorOption, carry_out
 from .policy import policy_name
 from .progress import ProgressOption
@@ -25,24 +26,23 @@ __all__ = ["Sweep", "sweep"]
 
 
 class Sweep:
-    """What a sweep has found: a folder with a run for every point, policy and seed."""
+    """What a sweep has found: a folder with a run for every point, policy and seed.
 
-    def __init__(
-        self,
-        folder: Path,
-        plan: _bufferlab.SweepPlan,
-        keys: tuple[str, ...],
-        text: str,
-        *,
-        keep: TemporaryFolder | None = None,
-    ) -> None:
-        self.folder = folder
+    ``Sweep(folder)`` opens a sweep that was done before, by Python or by the command line.
+
+    Raises
+    ------
+    ResultsError
+        If the folder holds no finished sweep.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, text: str = "", keep: TemporaryFolder | None = None) -> None:
+        self.folder = Path(folder)
         """Where the runs are, with ``sweep.csv`` and ``sweep.html``."""
-        self.keys = keys
+        self.keys = _varied_keys(self.folder)
         """The varied keys."""
         self.text = text
-        """The headline metrics, as the command line prints them."""
-        self._plan = plan
+        """The headline metrics, as the command line prints them; empty where the sweep was opened from its folder."""
         self._keep = keep
 
     def table(self) -> Table:
@@ -60,6 +60,19 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"Sweep({', '.join(self.keys)}; {self.folder})\n{self.text}"
+
+
+def _varied_keys(folder: Path) -> tuple[str, ...]:
+    """What stands before the metric in the first line of ``sweep.csv``."""
+    path = folder / "sweep.csv"
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            columns = next(csv.reader(file), [])
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}", "name the folder of a finished sweep") from error
+    if "metric" not in columns:
+        raise ResultsError(f"{path} is no table of a sweep", "name the folder of a finished sweep")
+    return tuple(columns[: columns.index("metric")])
 
 
 def sweep(
@@ -147,7 +160,7 @@ def sweep(
         if error is not None:
             why = error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
             failed.append(f"{place}: {why}")
-    result = Sweep(folder, plan, tuple(vary), plan.finish(), keep=keep)
+    result = Sweep(folder, text=plan.finish(), keep=keep)
     if failed:
         raise SweepError(failed, result)
     return result

@@ -504,3 +504,48 @@ def test_ctrl_c_ends_a_run_whose_verdicts_are_pythons(tmp_path: Path) -> None:
         # Nobody reads any more: the pipe must not fill.
         process.stdout.read()
         assert process.wait(60) == 42
+
+
+def test_a_method_that_is_nearly_a_hook_is_refused_with_the_name_that_was_meant() -> None:
+    with pytest.raises(TypeError, match=r"Misspelt defines on_dequeu, which nobody calls: did you mean on_dequeue\?"):
+
+        @register
+        class Misspelt(PythonDt):
+            name = "py-misspelt"
+
+            def on_dequeu(self, departure: Departure, buffer: Buffer) -> None:
+                pass
+
+    @register
+    class Helped(PythonDt):
+        name = "py-helped"
+
+        def threshold_of_mine(self) -> float:
+            return self.alpha
+
+    assert Helped.name in bufferlab.own_policies()
+
+
+def test_a_classifier_that_names_a_queue_beyond_the_last_ends_the_run(star: Scenario) -> None:
+    @register
+    class Beyond(PythonDt):
+        name = "py-beyond"
+
+        def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
+            return 99
+
+    with pytest.raises(PolicyError, match=r"classify: answered 99 \(int\); expected a queue of the port \(int\), below 1"):
+        run(star.set("switch.policy", Beyond))
+
+
+@pytest.mark.parametrize("exception", [SystemExit, KeyboardInterrupt])
+def test_what_is_no_mistake_of_the_class_stays_what_it_is(star: Scenario, exception: type[BaseException]) -> None:
+    @register
+    class Leaves(PythonDt):
+        name = f"py-leaves-{exception.__name__.lower()}"
+
+        def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+            raise exception("enough")
+
+    with pytest.raises(exception, match="enough"):
+        run(star.set("switch.policy", Leaves))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bufferlab
-from bufferlab import Scenario, ScenarioError
+from bufferlab import BufferlabWarning, Scenario, ScenarioError
 
 TABLES: dict[str, bufferlab.Value] = {
     "duration": "1 ms",
@@ -115,3 +115,20 @@ def test_input_files_are_kept() -> None:
     [(name, content)] = scenario._load().inputs
     assert name == "dumbbell-flows.csv"
     assert content == Path("scenarios/dumbbell-flows.csv").read_bytes()
+
+
+def test_what_stands_in_no_file_names_none(star: Scenario) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        star.set("switch.bufer", "1 MB").check()
+    assert (caught.value.file, caught.value.line, caught.value.key) == (None, None, "switch.bufer")
+    with pytest.raises(ScenarioError) as caught:
+        Scenario({"duration": "1 ms", "switch": {"bufer": "1 MB"}}, name="mine").check()
+    assert {problem.file for problem in caught.value.problems} == {"<mine>"}
+
+
+def test_warnings_point_to_the_code_that_asked(star: Scenario) -> None:
+    doubtful = star.set("switch.ecn", {"kind": "step", "threshold": "1 GB"})
+    for ask in (lambda: bufferlab.run(doubtful), lambda: bufferlab.compare(doubtful, ["dt", "cs"])):
+        with pytest.warns(BufferlabWarning) as caught:
+            ask()
+        assert {warning.filename for warning in caught} == {__file__}

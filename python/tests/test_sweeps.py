@@ -24,6 +24,7 @@ from bufferlab import (
     ResultsError,
     RunError,
     Scenario,
+    Sweep,
     SweepError,
     Value,
     compare,
@@ -281,3 +282,12 @@ def test_own_policies_travel_along(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "travelling" in done.stdout
+
+
+def test_a_sweep_is_opened_again_from_its_folder(star: Scenario, tmp_path: Path) -> None:
+    done = sweep(star, {"switch.buffer": ["200 KB", "400 KB"], "workload.0.fan_in": [5, 6]}, out=tmp_path / "grid")
+    again = Sweep(tmp_path / "grid")
+    assert again.keys == done.keys == ("switch.buffer", "workload.0.fan_in")
+    assert again.table().arrow == done.table().arrow and list(again.points()) == list(done.points())
+    with pytest.raises(ResultsError, match="sweep.csv"):
+        Sweep(tmp_path)

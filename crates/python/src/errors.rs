@@ -6,23 +6,30 @@ use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
-use bufferlab_scenario::{LoadError, Problem};
+use bufferlab_scenario::{COMMAND_LINE, LoadError, Problem};
 use bufferlab_sim::{FailedControl, FailedMarking, FailedPolicy, SimError};
 use bufferlab_theory::forms::DomainError;
 use bufferlab_workload::SourceError;
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
+use std::path::Path;
 
 /// A problem as Python's `Problem` takes it: message, key, file, line, help.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>);
 
-/// A problem with its place.
+/// A problem with its place. A change has none beyond its key; a dictionary or a text stands in no file, and is named as `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
+    let file = problem.file().filter(|file| *file != COMMAND_LINE);
+    let line = problem.line().filter(|_| file.is_some());
+    let file = file.map(|file| match Path::new(file) {
+        path if path.exists() => file.to_owned(),
+        path => format!("<{}>", path.file_stem().unwrap_or_default().to_string_lossy()),
+    });
     (
         problem.message().to_owned(),
         problem.key().to_owned(),
-        problem.file().map(str::to_owned),
-        problem.line(),
+        file,
+        line,
         problem.help_text().map(str::to_owned),
     )
 }
@@ -79,8 +86,11 @@ fn traceback(raised: Option<&Raised>) -> &str {
     raised.map_or("", |raised| &raised.traceback)
 }
 
-/// `error`, with what was raised as its cause.
+/// `error`, with what was raised as its cause. What is no mistake of the class (Ctrl-C, `sys.exit()`) stays what it is.
 fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
+    if let Some(raised) = raised.filter(|raised| !raised.error.is_instance_of::<PyException>(py)) {
+        return raised.error.clone_ref(py);
+    }
     error.set_cause(py, raised.map(|raised| raised.error.clone_ref(py)));
     error
 }

@@ -10,6 +10,9 @@ use bufferlab_document::setting::Setting;
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
+/// What the changes behind a file are called where errors name a file ([`crate::Problem::file`]).
+pub const COMMAND_LINE: &str = "set on the command line";
+
 /// A scenario that can run.
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -200,7 +203,7 @@ fn apply(context: &mut Context, root: &mut Item, setting: &Setting) {
 /// Applies one override.
 fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
     let text = format!("--set {key}={value}");
-    let source = context.add_source("set on the command line", &text, Path::new(""));
+    let source = context.add_source(COMMAND_LINE, &text, Path::new(""));
     let (key_start, value_start) = (6, 6 + key.len() + 1);
     let key_origin = Origin { source, start: key_start, end: key_start + key.len() };
     let origin = Origin { source, start: value_start, end: text.len() };

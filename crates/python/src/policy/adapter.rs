@@ -274,7 +274,8 @@ impl Policy for PythonPolicy {
 
     fn take_classifier(&mut self) -> Option<Classifier> {
         let method = self.classify.take()?;
-        let own = PythonClassifier { method, state: Arc::clone(&self.state) };
+        let queues_per_port = self.queues_per_port;
+        let own = PythonClassifier { method, queues_per_port, state: Arc::clone(&self.state) };
         Some(Classifier::own(Box::new(own), self.queues_per_port))
     }
 }
@@ -283,6 +284,7 @@ impl Policy for PythonPolicy {
 #[derive(Debug)]
 struct PythonClassifier {
     method: Py<PyAny>,
+    queues_per_port: usize,
     state: Arc<State>,
 }
 
@@ -295,7 +297,10 @@ impl Classify for PythonClassifier {
         let queue = Python::attach(|py| {
             let ask = || {
                 let answer = self.method.bind(py).call1((now.0, flow, priority, size))?;
-                answer.extract::<u8>().map_err(|_| nonsense(&answer, "a queue of the port (int)"))
+                let queue = answer.extract::<u8>().ok();
+                queue.filter(|&queue| usize::from(queue) < self.queues_per_port).ok_or_else(|| {
+                    nonsense(&answer, &format!("a queue of the port (int), below {}", self.queues_per_port))
+                })
             };
             ask().map_err(|trouble: Trouble| self.state.fail(py, now, "classify", None, trouble))
         });
@@ -307,6 +312,6 @@ impl Classify for PythonClassifier {
 impl Clone for PythonClassifier {
     fn clone(&self) -> Self {
         let method = Python::attach(|py| self.method.clone_ref(py));
-        Self { method, state: Arc::clone(&self.state) }
+        Self { method, queues_per_port: self.queues_per_port, state: Arc::clone(&self.state) }
     }
 }

@@ -381,7 +381,14 @@ impl Group {
                 let key = format!("{}.policy.{}", self.path, error.param);
                 let complaint =
                     Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
-                let help = "change the parameter, the buffer or the ports";
+                // A constructor that finds fault with no parameter is one of a program's own.
+                let help = match error.param {
+                    "name" => "mend the policy, or choose another",
+                    "headroom" => {
+                        "write headroom = \"auto\", or a size that holds what arrives after a pause (docs/lossless.md)"
+                    }
+                    _ => "change the parameter, the buffer or the ports",
+                };
                 context.error(&key, policy.place(error.param), complaint.help(help));
                 None
             }
