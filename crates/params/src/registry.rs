@@ -24,6 +24,7 @@
 //! assert_eq!(GREETINGS.names().collect::<Vec<_>>(), ["hello", "good-day"]);
 //! let error = GREETINGS.register(greeting("hello")).map(drop).expect_err("the name is taken");
 //! assert_eq!(error.to_string(), "the name \"hello\" belongs to the greeting Hello; choose another");
+//! assert!(GREETINGS.verify().is_ok());
 //! # Ok::<(), bufferlab_params::RegisterError>(())
 //! ```
 
@@ -153,6 +154,19 @@ impl<E: Entry> Registry<E> {
         self.built_in.iter().chain(own.iter()).copied().find(|entry| entry.card().is_called(name))
     }
 
+    /// Checks that the built-in entries keep the rules that own ones must keep, and share no name.
+    ///
+    /// # Errors
+    /// The first that does not, and why.
+    pub fn verify(&self) -> Result<(), RegisterError> {
+        for (index, entry) in self.built_in.iter().enumerate() {
+            let card = entry.card();
+            check(E::KIND, E::SEPARATOR, &card)?;
+            taken(E::KIND, &card, self.built_in[..index].iter().copied())?;
+        }
+        Ok(())
+    }
+
     /// Adds an entry from outside. From then on its name works like a built-in one; the built-in list, the schema
     /// and the documentation stay what they are.
     ///
@@ -200,13 +214,7 @@ impl<E: Entry> Registry<E> {
         let mut own = self.own.write().unwrap_or_else(PoisonError::into_inner);
         let place = own.iter().position(|known| replace && known.card().name == card.name);
         let others = own.iter().enumerate().filter(|(index, _)| Some(*index) != place);
-        for other in self.built_in.iter().chain(others.map(|(_, known)| known)) {
-            let other = other.card();
-            if let Some(name) = card.names().find(|name| other.is_called(name)) {
-                let (name, title) = (name.to_owned(), other.title.to_owned());
-                return Err(RegisterError::Taken { kind: E::KIND, name, title });
-            }
-        }
+        taken(E::KIND, &card, self.built_in.iter().chain(others.map(|(_, known)| known)).copied())?;
         let entry: &'static E = Box::leak(Box::new(entry));
         match place {
             Some(index) => own[index] = entry,
@@ -240,6 +248,21 @@ impl<E: Entry> Catalog for Registry<E> {
         let own = if own { self.own() } else { Vec::new() };
         self.built_in.iter().copied().chain(own).map(Entry::card).collect()
     }
+}
+
+/// Refuses a name that one of the `others` has.
+fn taken<E: Entry>(
+    kind: &'static str,
+    card: &Card,
+    others: impl IntoIterator<Item = &'static E>,
+) -> Result<(), RegisterError> {
+    for other in others {
+        let other = other.card();
+        if let Some(name) = card.names().find(|name| other.is_called(name)) {
+            return Err(RegisterError::Taken { kind, name: name.to_owned(), title: other.title.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 /// Checks everything that can be judged of an entry alone: names, texts, parameters.

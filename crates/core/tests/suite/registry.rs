@@ -2,10 +2,13 @@
 //! stays.
 
 use bufferlab_core::policy::CompleteSharing;
+use bufferlab_core::policy::REGISTRY;
+use bufferlab_core::{CLASSIFIERS, MARKERS};
 use bufferlab_core::{
     POLICIES, ParamInfo, ParamKind, ParamValue, PolicyInfo, RegisterError, find_policy, policies,
     register_policy, replace_policy,
 };
+use bufferlab_params::Catalog;
 
 fn entry(name: &'static str) -> PolicyInfo {
     PolicyInfo {
@@ -74,5 +77,16 @@ fn names_texts_and_parameters_that_break_the_rules_are_refused_with_the_rule() {
         let error = register_policy(info).expect_err(message).to_string();
         assert!(error.contains(message), "{error}");
         assert!(name == "dt" || find_policy(name).is_none(), "{name} was registered");
+    }
+}
+
+#[test]
+fn every_built_in_entry_keeps_the_rules_of_own_ones_and_names_its_source() {
+    assert_eq!(REGISTRY.verify(), Ok(()));
+    assert_eq!(CLASSIFIERS.verify(), Ok(()));
+    assert_eq!(MARKERS.verify(), Ok(()));
+    let kinds: [&dyn Catalog; 3] = [&REGISTRY, &CLASSIFIERS, &MARKERS];
+    for card in kinds.iter().flat_map(|kind| kind.cards(false)) {
+        assert!(!card.source.is_empty(), "{}", card.name);
     }
 }

@@ -117,3 +117,8 @@ fn names_that_are_taken_and_keys_that_every_topology_has_are_refused() {
     );
     assert!(TOPOLOGIES.find("ring_with_change").is_none());
 }
+
+#[test]
+fn every_built_in_entry_keeps_the_rules_of_own_ones() {
+    assert_eq!(TOPOLOGIES.verify(), Ok(()));
+}

@@ -1,5 +1,6 @@
 //! Inputs for which a form is not defined are refused, by name; nothing is answered with NaN.
 
+use bufferlab_theory::calculators::CALCULATORS;
 use bufferlab_theory::forms::plasticine::BurstToAbsorb;
 use bufferlab_theory::forms::sonic::Pools;
 use bufferlab_theory::forms::traffic_aware::Bursts;
@@ -115,4 +116,9 @@ fn what_has_no_bound_is_infinite() {
     // The exact solution goes on after the old queues have come down, and finds the loss.
     let touch = first_touch(1.0, &fast, &BURST).expect("in the domain");
     assert!(touch.time.is_finite() && touch.rejoined == 8, "{touch:?}");
+}
+
+#[test]
+fn every_built_in_entry_keeps_the_rules_of_own_ones() {
+    assert_eq!(CALCULATORS.verify(), Ok(()));
 }

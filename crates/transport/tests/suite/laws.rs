@@ -4,7 +4,9 @@
 //! bandwidth-delay product is 100 segments.
 
 use crate::support::{control, probed};
+use bufferlab_params::Catalog;
 use bufferlab_params::ParamValue;
+use bufferlab_transport::CONTROLS;
 use bufferlab_transport::{
     AckEvent, CONGESTION_CONTROLS, CongestionControl, CongestionEvent, CongestionStates, HopReport,
     TcpConfig, Window, find_congestion_control,
@@ -486,4 +488,10 @@ fn the_artifacts_laws_differ_where_their_code_does() {
         flow.ack(Event { rtt: Time::from_ms(90), new_round: true, ..Event::default() });
     }
     near(probed(&flow.control, "rate"), 1e8, 1e3);
+}
+
+#[test]
+fn every_built_in_entry_keeps_the_rules_of_own_ones_and_names_its_source() {
+    assert_eq!(CONTROLS.verify(), Ok(()));
+    assert!(CONTROLS.cards(false).iter().all(|card| !card.source.is_empty()));
 }

@@ -1,6 +1,7 @@
 //! Poisson and incast sources: who sends, when, to whom, and what may change it.
 
 use bufferlab_units::Time;
+use bufferlab_workload::WORKLOADS;
 use bufferlab_workload::{
     FlowSource, FlowSpec, IncastParams, IncastSource, MergeSource, Pattern, PoissonParams, PoissonSource,
     QueryNumbers, SizeDistribution, SourceError, arrivals_per_second_per_host,
@@ -396,4 +397,9 @@ fn impossible_parameters_are_refused_with_advice() {
         refuse(IncastParams { queries_per_second_per_host: 1e9, ..incast(&racks) }),
         SourceError::TooManyQueries { .. }
     ));
+}
+
+#[test]
+fn every_built_in_entry_keeps_the_rules_of_own_ones() {
+    assert_eq!(WORKLOADS.verify(), Ok(()));
 }
