@@ -3,7 +3,8 @@
 //! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy` and
 //! `generate --check` are no steps of their own: they run as tests.
 
-use crate::{cargo, metadata, output, python, root, run as spawn};
+use crate::python::{self, Build};
+use crate::{cargo, metadata, output, root, run as spawn};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -22,8 +23,8 @@ pub const STEPS: &[Step] = &[
     Step { name: "clippy", run: clippy },
     Step { name: "test", run: || spawn(&mut cargo(&["test", "--workspace", "--locked"])) },
     Step { name: "doc", run: doc },
-    Step { name: "smoke", run: smoke },
-    Step { name: "python", run: || python::check(python::Build::Dev) },
+    Step { name: "smoke", run: || smoke(Build::Dev) },
+    Step { name: "python", run: || python::check(Build::Dev) },
 ];
 
 /// The scenario that the smoke run plays: the one that the documentation starts with.
@@ -65,13 +66,19 @@ fn doc() -> Result<(), String> {
     spawn(cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The release build, used as a person would: look, run twice with all checks on, compare.
-fn smoke() -> Result<(), String> {
+/// The program, used as a person would: look, run twice with all checks on, compare.
+///
+/// The steps of a change take the program that the tests have built: the release build alone would take as long as all
+/// tests.
+///
+/// # Errors
+/// What the program answered wrong.
+pub fn smoke(build: Build) -> Result<(), String> {
     let folder = root().join("target/smoke");
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let program = release_binary()?;
+    let program = program(build)?;
     let bufferlab = |arguments: &[&str]| {
         let printed = output(Command::new(&program).args(arguments).current_dir(root()))?;
         if printed.is_empty() { Err(format!("bufferlab {arguments:?} printed nothing")) } else { Ok(()) }
@@ -99,15 +106,19 @@ fn smoke() -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-/// The program as people use it, built if need be.
+/// The program, built if need be.
 ///
 /// # Errors
 /// If the build fails.
-pub fn release_binary() -> Result<PathBuf, String> {
-    spawn(&mut cargo(&["build", "--release", "--locked", "--package", "bufferlab-cli"]))?;
+pub fn program(build: Build) -> Result<PathBuf, String> {
+    let (profile, folder) = match build {
+        Build::Dev => ("dev", "debug"),
+        Build::Release => ("release", "release"),
+    };
+    spawn(&mut cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]))?;
     let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
     let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
-    Ok(target.join("release").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
+    Ok(target.join(folder).join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// The same scenario and seed give the same bytes in every file but `timing.json`.

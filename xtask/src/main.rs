@@ -7,6 +7,7 @@ use xtask::{ci, generate, mutants, python, same_tables, tidy};
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
 cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, python
+cargo xtask smoke --release      the same with the program as people use it
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
 cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure crates' sources (docs/vectors.md):
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["headroom-search", networks] => headroom_search(networks, "1"),
         ["headroom-search", networks, seed] => headroom_search(networks, seed),
         ["tidy"] => tidy::check(),
+        ["smoke", "--release"] => ci::smoke(python::Build::Release),
         ["python", "--release"] => python::check(python::Build::Release),
         [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),
         ["help" | "--help" | "-h"] => {

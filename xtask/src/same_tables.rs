@@ -3,6 +3,7 @@
 //! Each checkout runs its own scenario files with its own release binary, so the scenario format may change in
 //! between. Only the tables count: manifests, times and reports say when and with what a run was made.
 
+use crate::python::Build;
 use crate::{ci, root};
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     if !before.is_file() {
         return Err(format!("{} is missing\nhint: run `cargo build --release` there", before.display()));
     }
-    let now = ci::release_binary()?;
+    let now = ci::program(Build::Release)?;
     let names = names(only)?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut different = 0;
