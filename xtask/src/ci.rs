@@ -106,6 +106,14 @@ pub fn smoke(build: Build) -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
+/// Scenarios that nobody would write, in the build of the tests: overflows and broken beliefs show.
+///
+/// # Errors
+/// If a case goes wrong.
+pub fn fuzz(options: &[&str]) -> Result<(), String> {
+    spawn(cargo(&["run", "--quiet", "--locked", "--package", "bufferlab-fuzz", "--"]).args(options))
+}
+
 /// The program, built if need be.
 ///
 /// # Errors

@@ -16,6 +16,8 @@ cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure cr
     --timeout S                  a test that runs longer hangs (300)    --list     print them only
 cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
+cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
+                                 scenarios that nobody would write, with every check on; `fuzz play FILE` repeats one
 cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
 cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         ["headroom-search"] => headroom_search("1000", "1"),
         ["headroom-search", networks] => headroom_search(networks, "1"),
         ["headroom-search", networks, seed] => headroom_search(networks, seed),
+        ["fuzz", ref options @ ..] => ci::fuzz(options),
         ["tidy"] => tidy::check(),
         ["smoke", "--release"] => ci::smoke(python::Build::Release),
         ["python", "--release"] => python::check(python::Build::Release),

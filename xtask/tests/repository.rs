@@ -31,6 +31,7 @@ fn tests_and_programs_share_what_is_built() {
     let programs = [
         ("bufferlab-cli", "normal,build"),
         ("bufferlab-python", "normal,build"),
+        ("bufferlab-fuzz", "normal,build"),
         ("xtask", "normal,build"),
         ("bufferlab-results", "normal,build,dev"),
     ];

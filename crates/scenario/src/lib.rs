@@ -36,3 +36,9 @@ pub use parameter::{ParameterTextError, format_parameter, parse_parameter};
 pub use read::InputFile;
 pub use reference::reference;
 pub use schema::json_schema;
+
+/// The format as data: its root table, from which all others are reached.
+#[must_use]
+pub fn format() -> &'static bufferlab_document::spec::TableSpec {
+    &format::ROOT
+}

@@ -1,0 +1,60 @@
+//! Cases by number: the same seed and number give the same case.
+
+use crate::bases::BASES;
+use crate::case::Case;
+use crate::values::{Dice, parameters, value};
+use bufferlab_document::spec::{KeySpec, Kind, TableSpec};
+use bufferlab_units::RandomStream;
+
+/// Most changes of a case.
+const MOST_CHANGES: u64 = 8;
+
+/// Case `number` of a seed.
+#[must_use]
+pub fn generate(seed: u64, number: u64) -> Case {
+    let mut stream = RandomStream::new(seed, "fuzz", number);
+    let mut dice = Dice(&mut stream);
+    let base = dice.pick(BASES);
+    let changes = 1 + dice.0.below(MOST_CHANGES);
+    let root = bufferlab_scenario::format();
+    let set = (0..changes).flat_map(|_| change(&mut dice, root, "")).collect();
+    Case { base: base.name.to_owned(), set }
+}
+
+/// Changes one key somewhere in the table at `path`; of an entry's table its parameters may be several.
+fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(String, String)> {
+    let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let Some(key) = any_key(dice, table) else { return Vec::new() };
+    match key.kind {
+        Kind::Table(below) if !dice.one_in(4) => change(dice, below, &at(key.name)),
+        Kind::Tables(below) if !dice.one_in(4) => {
+            let index = dice.0.below(2);
+            change(dice, below, &at(&format!("{}.{index}", key.name)))
+        }
+        // The parameters of some entry: of the right one now and then, and refused otherwise.
+        Kind::Tag(catalog) => {
+            let cards = catalog.cards(false);
+            let card = dice.pick(&cards);
+            let mut set = Vec::new();
+            if dice.one_in(3) {
+                set.push((at(key.name), format!("\"{}\"", card.name)));
+            }
+            for part in parameters(dice, card.params) {
+                if let Some((name, value)) = part.split_once(" = ") {
+                    set.push((at(name), value.to_owned()));
+                }
+            }
+            set
+        }
+        _ => vec![(at(key.name), value(dice, key))],
+    }
+}
+
+/// Of the table's own keys, or of those of one of its kinds.
+fn any_key(dice: &mut Dice<'_>, table: &'static TableSpec) -> Option<&'static KeySpec> {
+    let mut keys = table.keys;
+    if !table.variants.is_empty() && (keys.is_empty() || dice.one_in(2)) {
+        keys = dice.pick(table.variants).keys;
+    }
+    (!keys.is_empty()).then(|| dice.pick(keys))
+}
