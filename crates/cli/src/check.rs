@@ -100,18 +100,17 @@ fn counted(number: usize, one: &str, many: &str) -> String {
 /// Switches that are alike, in one line.
 fn switch_lines(scenario: &Scenario) -> Vec<String> {
     let mut groups: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    let all_rates = scenario.topology.all_port_rates();
     for (index, name) in scenario.topology.switches.iter().enumerate() {
         let spec = &scenario.switches[index];
-        let ports = scenario.topology.switch_port_rates(index as u32).len();
-        let like = (0..index).find(|&other| {
-            scenario.switches[other] == *spec
-                && scenario.topology.switch_port_rates(other as u32).len() == ports
-        });
+        let ports = all_rates[index].len();
+        let like =
+            (0..index).find(|&other| scenario.switches[other] == *spec && all_rates[other].len() == ports);
         groups.entry(like.unwrap_or(index)).or_default().push(name);
     }
     let line = |(&index, names): (&usize, &Vec<&str>)| {
         let spec = &scenario.switches[index];
-        let rates = scenario.topology.switch_port_rates(index as u32);
+        let rates = &all_rates[index];
         let (least, most) = (rates.iter().min(), rates.iter().max());
         let rate = match (least, most) {
             (Some(a), Some(b)) if a != b => format!("{} to {}", format_rate(*a), format_rate(*b)),

@@ -116,7 +116,8 @@ pub fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, C
         return Err(Complaint::new(
             format!("the size is too large: {}", shown(bytes)),
             format!("expected at most {}", shown(max)),
-        ));
+        )
+        .help(format!("for example {} = {}", spec.name, spec.example)));
     }
     Ok(bytes)
 }

@@ -300,7 +300,7 @@ record! {
         /// The most headroom that packets of this priority, arrived through this port, held at a time.
         max_headroom_bytes: u64,
         /// Packets of this priority, arrived through this port, that the switch lost although they are lossless; what a watchdog discards is not counted.
-        lost_packets: u64,
+        lost_lossless_packets: u64,
     }
 }
 

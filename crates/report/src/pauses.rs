@@ -74,7 +74,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
             }
         }
     }
-    let lost_lossless_packets = ports.iter().map(|row| row.lost_packets).sum();
+    let lost_lossless_packets = ports.iter().map(|row| row.lost_lossless_packets).sum();
     let headroom = ports.iter().map(|row| row.max_headroom_bytes).max();
     Ok(Some(Pauses {
         all,

@@ -257,7 +257,8 @@ fn first_caveat_after(lost_lossless: u64) -> Caveat {
     let reason = "over-port-limit";
     let row = DropRow { switch: 0, port: 0, priority: 1, class: 1, reason, packets: 3, bytes: 4_500 };
     writer.drops(&row).unwrap();
-    let row = PauseRow { priority: 1, sent_pauses: 1, lost_packets: lost_lossless, ..PauseRow::default() };
+    let row =
+        PauseRow { priority: 1, sent_pauses: 1, lost_lossless_packets: lost_lossless, ..PauseRow::default() };
     writer.pause(&row).unwrap();
     writer.finish(&totals, Vec::new(), None).unwrap();
     Report::load(&dir, &[]).unwrap().caveats.swap_remove(0)

@@ -160,7 +160,12 @@ impl Topology {
     /// If the host has none; a loaded scenario has no such host.
     #[must_use]
     pub fn host_link(&self, host: u32) -> u32 {
-        let link = self.links.iter().position(|link| link.from(Node::Host(host)).is_some());
+        let is_its = |link: &LinkSpec| link.from(Node::Host(host)).is_some();
+        // Built-in kinds have the cable of host i in place i: without a look there, whoever asks of every host would be quadratic.
+        if self.links.get(host as usize).is_some_and(is_its) {
+            return host;
+        }
+        let link = self.links.iter().position(is_its);
         link.unwrap_or_else(|| panic!("host {host} has a link")) as u32
     }
 

@@ -92,7 +92,8 @@ fn ordered(params: &Params, place: impl Fn(&'static str) -> Place) -> Result<(),
         return Ok(());
     }
     let message = format!("kmin ({}) is above kmax ({})", format_size(kmin), format_size(kmax));
-    Err(Fault::new(place("kmin"), message, "expected at most kmax").also(place("kmax"), "kmax").into())
+    let fault = Fault::new(place("kmin"), message, "expected at most kmax").also(place("kmax"), "kmax");
+    Err(fault.help("lower kmin, or raise kmax").into())
 }
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {

@@ -27,6 +27,9 @@ use bufferlab_core::{
 };
 use bufferlab_units::BitRate;
 
+/// Queues of a switch: the core numbers them by 16 bits.
+const MAX_QUEUES: usize = u16::MAX as usize;
+
 /// Switches with the same configuration.
 pub(crate) struct Group {
     /// Indices into the topology.
@@ -224,6 +227,7 @@ impl Group {
         self.check_buffer(context, name, buffer_bytes, packet)?;
         let (policy, hardware, pfc) = (self.policy.as_ref()?, self.hardware.as_ref()?, self.pfc.as_ref()?);
         let (ports, queues_per_port) = (rates.len(), usize::from(self.queues_per_port));
+        self.check_queues(context, name, ports)?;
         let chip = Chip { name, buffer_bytes, ports, queues_per_port, packet: packet.unwrap_or(1) };
         if !hardware.check(context, &self.path, chip) {
             return None;
@@ -296,6 +300,24 @@ impl Group {
                 u64::try_from(u128::from(bytes) * total_bps / 1_000_000_000).unwrap_or(u64::MAX)
             }
         })
+    }
+
+    /// Refuses more queues than the core can number.
+    fn check_queues(&self, context: &Context, name: &str, ports: usize) -> Option<()> {
+        let queues = ports * usize::from(self.queues_per_port);
+        if queues <= MAX_QUEUES {
+            return Some(());
+        }
+        let message =
+            format!("\"{name}\" has {queues} queues: {ports} ports with {} each", self.queues_per_port);
+        let complaint = Complaint::new(message, format!("expected at most {MAX_QUEUES} queues per switch"));
+        let path = format!("{}.queues_per_port", self.path);
+        context.error(
+            &path,
+            self.buffer_place.1,
+            complaint.help("use fewer queues or hosts, or several switches"),
+        );
+        None
     }
 
     /// Refuses a buffer that is smaller than a packet.

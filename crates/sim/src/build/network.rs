@@ -21,8 +21,7 @@ pub(super) struct Cabling {
 /// Bytes after which a packet on a link of this rate counts as arrived at the switch, if it forwards before it has
 /// all of it. A port that is faster than the link would run dry in the middle of a packet: then the whole packet is
 /// awaited.
-fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate) -> Option<u32> {
-    let fastest = scenario.topology.switch_port_rates(switch.0).into_iter().max()?;
+fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: BitRate) -> Option<u32> {
     scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
 
@@ -35,9 +34,11 @@ pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     check_size("hosts", topology.hosts.len(), usize::from(u16::MAX))?;
     check_size("cables", topology.links.len(), Calendar::MAX_LINK as usize / 2)?;
     let mut cabling = cabling(topology);
+    let fastest = |rates: Vec<BitRate>| rates.into_iter().max().unwrap_or(BitRate(0));
+    let fastest: Vec<BitRate> = topology.all_port_rates().into_iter().map(fastest).collect();
     for link in cabling.links.iter_mut() {
         if let End::Switch(switch, _) = link.to {
-            link.header_bytes = cut_through(scenario, switch, link.rate);
+            link.header_bytes = cut_through(scenario, switch, link.rate, fastest[switch.index()]);
         }
     }
     let longest = |link: &Link| link.delay + link.rate.serialization(u64::from(u16::MAX));

@@ -94,7 +94,7 @@ impl Pfc {
                         max_headroom_bytes: node.headroom_peak(port, target.priority),
                         ..self.pause_row(node.id, port, target)
                     };
-                    if row.sent_pauses + row.received_pauses + row.lost_packets > 0 {
+                    if row.sent_pauses + row.received_pauses + row.lost_lossless_packets > 0 {
                         sink.pause(&row)?;
                     }
                 }
@@ -119,7 +119,7 @@ impl Pfc {
             paused_ns: obeyed.paused_total.as_ns(),
             neighbour_paused_ns: neighbours.paused_total.as_ns(),
             max_headroom_bytes: 0,
-            lost_packets: neighbours.lost_packets,
+            lost_lossless_packets: neighbours.lost_packets,
         }
     }
 }

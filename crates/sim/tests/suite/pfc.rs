@@ -66,7 +66,7 @@ fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation
     assert!(host.sent_pauses > 0 && host.sent_pauses == host.sent_resumes, "{host:?}");
     assert_eq!((rows.switch_losses(), rows.all_finished()), (0, true));
     // A packet leaves between the 11th stored one and the second that still comes: never more than two are beyond T.
-    assert_eq!((second.max_headroom_bytes, second.lost_packets), (2 * 1_500, 0));
+    assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
     assert_eq!(first.max_headroom_bytes, 0, "the port to s1 receives nothing");
 }
 
@@ -108,7 +108,7 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     let port = port.expect("nobody was paused");
     // What does not fit may be a packet, and the model's other terms are for the worst moment: two more.
     assert!(port.max_headroom_bytes <= headroom && headroom < port.max_headroom_bytes + 3 * wire, "{port:?}");
-    assert_eq!(rows.pauses.iter().map(|row| row.lost_packets).sum::<u64>(), rows.switch_losses());
+    assert_eq!(rows.pauses.iter().map(|row| row.lost_lossless_packets).sum::<u64>(), rows.switch_losses());
     for row in &rows.drops {
         assert_eq!(row.reason, "headroom-full");
     }

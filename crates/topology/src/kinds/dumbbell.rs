@@ -1,6 +1,6 @@
 //! Two switches with a bottleneck between them.
 
-use super::{DELAY, NODES, RATE};
+use super::{DELAY, MAX_PORTS, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Faults, ParamInfo, ParamKind, Params};
 
@@ -16,7 +16,12 @@ pub(crate) static INFO: TopologyInfo = TopologyInfo {
 };
 
 const PARAMS: &[ParamInfo] = &[
-    ParamInfo::required("hosts_per_side", NODES, "4", "Hosts on either switch."),
+    ParamInfo::required(
+        "hosts_per_side",
+        ParamKind::Count { min: 1, max: MAX_PORTS - 1 },
+        "4",
+        "Hosts on either switch.",
+    ),
     ParamInfo::required("host_rate", ParamKind::RATE, RATE, "Rate of the access links."),
     ParamInfo::required("bottleneck_rate", ParamKind::RATE, RATE, "Rate of the link between the switches."),
     ParamInfo::required("delay", ParamKind::DELAY, DELAY, "Propagation delay of the access links, one way."),

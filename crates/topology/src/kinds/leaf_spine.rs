@@ -59,7 +59,8 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
     if hosts < 2 || hosts.max(cables) > MAX_LINKS {
         let message = format!("{hosts} hosts and {cables} cables in the fabric");
         let label = format!("expected at least 2 hosts, and at most {MAX_LINKS} of either");
-        return Err(Fault::new("leaves", message, label).into());
+        let fault = Fault::new("leaves", message, label);
+        return Err(fault.help("choose fewer leaves, spines or cables between two of them").into());
     }
     let hosts = leaves * per_leaf;
     let leaf = |index: u32| Node::Switch(index);

@@ -1,6 +1,6 @@
 //! All hosts on one switch: the star of most papers' examples.
 
-use super::{DELAY, MAX_NODES, RATE};
+use super::{DELAY, MAX_PORTS, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Faults, ParamInfo, ParamKind, Params};
 
@@ -16,7 +16,7 @@ pub(crate) static INFO: TopologyInfo = TopologyInfo {
 };
 
 const PARAMS: &[ParamInfo] = &[
-    ParamInfo::required("hosts", ParamKind::Count { min: 2, max: MAX_NODES }, "8", "Number of hosts."),
+    ParamInfo::required("hosts", ParamKind::Count { min: 2, max: MAX_PORTS }, "8", "Number of hosts."),
     ParamInfo::required("rate", ParamKind::RATE, RATE, "Rate of every link."),
     ParamInfo::computed(
         "uplink_rate",

@@ -76,7 +76,9 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         let place = if is_fraction { "request_fraction_of_buffer" } else { "request" };
         let size = format_size(request_bytes);
         let message = format!("a request of {size} leaves less than a byte for each of {fan_in} servers");
-        return Err(Fault::new(place, message, "too little").into());
+        return Err(Fault::new(place, message, "too little")
+            .help("raise the request, or lower fan_in")
+            .into());
     }
     let (network, duration) = (context.network()?, context.duration()?);
     let words = format!(
