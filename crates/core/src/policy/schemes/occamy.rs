@@ -281,6 +281,7 @@ mod tests {
     use super::*;
     use bufferlab_params::Profile;
     use bufferlab_units::BitRate;
+    use bufferlab_units::quantity::Dimension;
 
     fn occamy(given: &[(&str, ParamValue)]) -> Occamy {
         let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -304,7 +305,7 @@ mod tests {
         assert_eq!(occamy(&[]).cell_rate, 55_000_000);
         let both = [("traffic", ParamValue::Choice("reads-and-writes".into()))];
         assert_eq!(occamy(&both).cell_rate, 110_000_000);
-        assert_eq!(occamy(&[("cell_bytes", ParamValue::Bytes(u64::MAX))]).cell_rate, 1);
+        assert_eq!(occamy(&[("cell_bytes", ParamValue::Bytes(Dimension::Size.largest()))]).cell_rate, 1);
     }
 
     #[test]
