@@ -1,0 +1,356 @@
+//! A configuration as it is meant: pools, profiles, groups, queues, maps, ports and cables, each with its place.
+
+use crate::keys::Port;
+use crate::place::{Place, Placed, Problem};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who computes lossless profiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// A table of rows for speed and cable (`pg_profile_lookup.ini`).
+    Traditional,
+    /// A formula of the vendor, when a port's speed, cable or MTU changes.
+    Dynamic,
+}
+
+/// What `DEVICE_METADATA|localhost` says.
+#[derive(Clone, Debug, Default)]
+pub struct Device {
+    /// Hardware model (`Arista-7260CX3-C64`).
+    pub hwsku: Option<Placed<String>>,
+    /// Platform (`x86_64-mlnx_msn4600c-r0`).
+    pub platform: Option<Placed<String>>,
+    /// Role (`ToRRouter`).
+    pub role: Option<Placed<String>>,
+    /// Buffer model, where it is written.
+    pub model: Option<Placed<Model>>,
+    /// Chip of a system with several (`asic0`).
+    pub asic: Option<Placed<String>>,
+}
+
+/// A port of the front panel.
+#[derive(Clone, Debug)]
+pub struct PortInfo {
+    /// Where it is described first.
+    pub place: Place,
+    /// Speed (Mb/s).
+    pub speed_mbps: Option<Placed<u64>>,
+    /// Number of lanes.
+    pub lanes: Option<Placed<u32>>,
+    /// Largest frame (bytes).
+    pub mtu: Option<Placed<u64>>,
+    /// Whether it answers pauses without sending any (`pfc_asym`).
+    pub pfc_asym: Option<Placed<bool>>,
+    /// Whether the port is meant to be up.
+    pub admin_up: Option<Placed<bool>>,
+}
+
+/// Which side a pool accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Where packets came from.
+    Ingress,
+    /// Where they go.
+    Egress,
+    /// One account for both (VOQ systems).
+    Both,
+}
+
+/// How thresholds of a pool are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In bytes.
+    Static,
+    /// As a share of what is free.
+    Dynamic,
+}
+
+/// An entry of `BUFFER_POOL`.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// Where.
+    pub place: Place,
+    /// Side.
+    pub side: Option<Placed<Side>>,
+    /// Kind of thresholds.
+    pub mode: Option<Placed<Mode>>,
+    /// Size (bytes); absent where the switch computes it.
+    pub size: Option<Placed<u64>>,
+    /// Shared headroom (bytes).
+    pub xoff: Option<Placed<u64>>,
+    /// Part of what the switch has for pools (percent).
+    pub percentage: Option<Placed<u64>>,
+}
+
+/// The limit of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// Exponent of two of alpha: at most alpha times what is free.
+    Dynamic(i8),
+    /// At most so many bytes.
+    Static(u64),
+}
+
+/// An entry of `BUFFER_PROFILE`.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Where.
+    pub place: Place,
+    /// Name.
+    pub name: String,
+    /// Pool.
+    pub pool: Option<Placed<String>>,
+    /// Reserve (bytes).
+    pub size: Option<Placed<u64>>,
+    /// Limit in the pool.
+    pub threshold: Option<Placed<Threshold>>,
+    /// Resume at this many bytes at the latest.
+    pub xon: Option<Placed<u64>>,
+    /// Resume so many bytes below the threshold.
+    pub xon_offset: Option<Placed<u64>>,
+    /// Headroom beyond the threshold (bytes): a profile with it is lossless.
+    pub xoff: Option<Placed<u64>>,
+    /// Headroom is computed by the switch.
+    pub dynamic_headroom: bool,
+    /// What happens to packets beyond the limit (`drop`, `trim`).
+    pub discard_action: Option<Placed<String>>,
+}
+
+/// What a group or queue refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assigned {
+    /// A profile.
+    Profile(String),
+    /// `NULL`: the switch computes a lossless profile.
+    Computed,
+}
+
+/// Kinds of maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MapKind {
+    /// `DSCP_TO_TC_MAP`.
+    DscpToTc,
+    /// `DOT1P_TO_TC_MAP`.
+    Dot1pToTc,
+    /// `TC_TO_QUEUE_MAP`.
+    TcToQueue,
+    /// `TC_TO_PRIORITY_GROUP_MAP`.
+    TcToPg,
+    /// `MAP_PFC_PRIORITY_TO_QUEUE`, `PFC_PRIORITY_TO_QUEUE_MAP`.
+    PfcToQueue,
+    /// `PFC_PRIORITY_TO_PRIORITY_GROUP_MAP`.
+    PfcToPg,
+    /// Maps that decide no queue: `TC_TO_DSCP_MAP` and others.
+    Other,
+}
+
+/// A map.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// Where.
+    pub place: Place,
+    /// From, to.
+    pub entries: BTreeMap<u8, Placed<u8>>,
+}
+
+impl Map {
+    /// What `from` becomes.
+    #[must_use]
+    pub fn get(&self, from: u8) -> Option<u8> {
+        self.entries.get(&from).map(|to| to.value)
+    }
+}
+
+/// An entry of `PORT_QOS_MAP`.
+#[derive(Clone, Debug)]
+pub struct PortQos {
+    /// Where.
+    pub place: Place,
+    /// Names of maps by kind.
+    pub maps: BTreeMap<MapKind, Placed<String>>,
+    /// Priorities with PFC.
+    pub pfc_enable: Option<Placed<BTreeSet<u8>>>,
+    /// Priorities that the watchdog of the software watches.
+    pub watchdog: Option<Placed<BTreeSet<u8>>>,
+}
+
+/// An entry of `QUEUE`.
+#[derive(Clone, Debug)]
+pub struct QueueSetting {
+    /// Where.
+    pub place: Place,
+    /// Scheduler.
+    pub scheduler: Option<Placed<String>>,
+    /// Marking.
+    pub wred: Option<Placed<String>>,
+}
+
+/// Thresholds of one colour.
+#[derive(Clone, Debug, Default)]
+pub struct Wred {
+    /// Whether packets that cannot be marked are dropped by chance (`wred_green_enable`).
+    pub enabled: Option<Placed<bool>>,
+    /// Marking or dropping begins (bytes).
+    pub min: Option<Placed<u64>>,
+    /// Everything is marked or dropped (bytes).
+    pub max: Option<Placed<u64>>,
+    /// Probability just below `max` (percent).
+    pub probability: Option<Placed<u64>>,
+}
+
+/// An entry of `WRED_PROFILE`.
+#[derive(Clone, Debug)]
+pub struct WredProfile {
+    /// Where.
+    pub place: Place,
+    /// `ecn_all`, `ecn_none`, `ecn_green`, ...
+    pub ecn: Option<Placed<String>>,
+    /// Green, yellow, red.
+    pub colours: [Wred; 3],
+}
+
+/// An entry of `SCHEDULER`.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// Where.
+    pub place: Place,
+    /// `DWRR`, `WRR`, `STRICT`.
+    pub kind: Option<Placed<String>>,
+    /// Share among its siblings.
+    pub weight: Option<Placed<u64>>,
+}
+
+/// An entry of `PFC_WD`.
+#[derive(Clone, Debug)]
+pub struct Watchdog {
+    /// Where.
+    pub place: Place,
+    /// `drop`, `forward`, `alert`.
+    pub action: Option<Placed<String>>,
+    /// A storm is a pause of so many milliseconds.
+    pub detection_ms: Option<Placed<u64>>,
+    /// It is over after so many without a pause.
+    pub restoration_ms: Option<Placed<u64>>,
+}
+
+/// A row of `pg_profile_lookup.ini`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LookupRow {
+    /// Where.
+    pub place: Place,
+    /// Speed (Mb/s).
+    pub speed_mbps: u64,
+    /// Cable (metres).
+    pub cable_metres: f64,
+    /// Reserve (bytes).
+    pub size: u64,
+    /// Resume floor (bytes).
+    pub xon: u64,
+    /// Headroom (bytes).
+    pub xoff: u64,
+    /// `dynamic_th` or `static_th`, by the mode of the pool.
+    pub threshold: i64,
+    /// Resume so far below the threshold (bytes).
+    pub xon_offset: Option<u64>,
+}
+
+/// Everything that was read.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// The switch.
+    pub device: Device,
+    /// Ports.
+    pub ports: BTreeMap<Port, PortInfo>,
+    /// Cables (metres).
+    pub cables: BTreeMap<Port, Placed<f64>>,
+    /// Pools by name.
+    pub pools: BTreeMap<String, Pool>,
+    /// Profiles by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// Profiles of priority groups.
+    pub groups: BTreeMap<(Port, u8), Placed<Assigned>>,
+    /// Profiles of queues.
+    pub queues: BTreeMap<(Port, u8), Placed<Assigned>>,
+    /// Limits of ports in ingress pools.
+    pub ingress_lists: BTreeMap<Port, Placed<Vec<String>>>,
+    /// Limits of ports in egress pools.
+    pub egress_lists: BTreeMap<Port, Placed<Vec<String>>>,
+    /// Maps by kind and name.
+    pub maps: BTreeMap<(MapKind, String), Map>,
+    /// Maps and PFC of ports.
+    pub port_qos: BTreeMap<Port, PortQos>,
+    /// Maps of all ports (`PORT_QOS_MAP|global`).
+    pub global_qos: Option<PortQos>,
+    /// Schedulers and marking of queues.
+    pub queue_settings: BTreeMap<(Port, u8), QueueSetting>,
+    /// Marking by name.
+    pub wred: BTreeMap<String, WredProfile>,
+    /// Schedulers by name.
+    pub schedulers: BTreeMap<String, Scheduler>,
+    /// Watchdogs of ports.
+    pub watchdogs: BTreeMap<Port, Watchdog>,
+    /// How often watchdogs look (milliseconds).
+    pub watchdog_poll_ms: Option<Placed<u64>>,
+    /// Alpha of computed lossless profiles (`default_dynamic_th`).
+    pub default_dynamic_th: Option<Placed<i8>>,
+    /// Sum of headroom above the shared headroom pool.
+    pub over_subscribe_ratio: Option<Placed<f64>>,
+    /// MTU of lossless traffic (bytes).
+    pub lossless_mtu: Option<Placed<u64>>,
+    /// Share of small packets in lossless traffic (percent).
+    pub small_packet_percent: Option<Placed<u64>>,
+    /// Rows of `pg_profile_lookup.ini`.
+    pub lookup: Vec<LookupRow>,
+    /// What was not understood.
+    pub problems: Vec<Problem>,
+    /// Tables of other matters: name and number of entries.
+    pub others: BTreeMap<String, usize>,
+    /// The files, in the order in which they were given.
+    pub files: Vec<String>,
+}
+
+impl Config {
+    /// Who computes lossless profiles: as written, or dynamic where a group or profile asks for it.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        if let Some(model) = &self.device.model {
+            return model.value;
+        }
+        let computed = self.groups.values().any(|group| group.value == Assigned::Computed);
+        if computed || self.default_dynamic_th.is_some() { Model::Dynamic } else { Model::Traditional }
+    }
+
+    /// Priorities on which the port sends and answers pauses.
+    #[must_use]
+    pub fn pfc_priorities(&self, port: &Port) -> BTreeSet<u8> {
+        let qos = self.port_qos.get(port).and_then(|qos| qos.pfc_enable.as_ref());
+        qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
+    }
+
+    /// All ports that are named, by any table, without those of other cards.
+    #[must_use]
+    pub fn named_ports(&self) -> BTreeSet<Port> {
+        let groups = self.groups.keys().map(|(port, _)| port);
+        let queues = self.queues.keys().map(|(port, _)| port);
+        let others = self.ports.keys().chain(self.port_qos.keys()).chain(self.cables.keys());
+        groups.chain(queues).chain(others).filter(|port| !port.is_remote()).cloned().collect()
+    }
+
+    /// Whether the port is in use: it has groups or queues, where any port has.
+    #[must_use]
+    pub fn in_use(&self, port: &Port) -> bool {
+        let any = !self.groups.is_empty() || !self.queues.is_empty();
+        let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
+        !any || self.groups.range(within.clone()).next().is_some()
+            || self.queues.range(within).next().is_some()
+    }
+
+    /// The map of this kind that holds for a port: its own, that of all ports, or the only one.
+    #[must_use]
+    pub fn map(&self, port: &Port, kind: MapKind) -> Option<(&str, &Map)> {
+        let own = self.port_qos.get(port).and_then(|qos| qos.maps.get(&kind));
+        let name = own.or_else(|| self.global_qos.as_ref()?.maps.get(&kind));
+        let key = (kind, name?.value.clone());
+        self.maps.get_key_value(&key).map(|((_, name), map)| (name.as_str(), map))
+    }
+}

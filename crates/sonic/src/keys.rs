@@ -1,0 +1,190 @@
+//! What do keys mean: lists of ports, ranges of priorities, references in both spellings?
+
+use crate::place::printable;
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// Most ports in one list (a chassis has about a thousand).
+const PORTS_MAX: usize = 4_096;
+/// The highest number of a priority group or queue (VOQ systems and CPU ports have more than eight).
+pub const INDEX_MAX: u8 = 63;
+
+/// A port's name. Ports sort as people number them: `Ethernet4` before `Ethernet12`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Port(Arc<str>);
+
+impl Port {
+    /// The port of this name.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the port belongs to another card or chip of a chassis: `host|asic|Ethernet0`.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.0.contains('|')
+    }
+
+    /// Name before its last digits, and their value.
+    fn order(&self) -> (&str, u64) {
+        let digits = self.0.bytes().rev().take_while(u8::is_ascii_digit).count().min(18);
+        let (stem, number) = self.0.split_at(self.0.len() - digits);
+        (stem, number.parse().unwrap_or(0))
+    }
+}
+
+impl Ord for Port {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order()).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for Port {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A reference without its brackets: `[BUFFER_PROFILE|x]`, `[x]` and `x` name `x`; `BUFFER_PROFILE|x` does, too.
+#[must_use]
+pub fn reference(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    inner.rsplit_once('|').map_or(inner, |(_, name)| name).trim()
+}
+
+/// The ports of a key: `Ethernet0`, `Ethernet0,Ethernet4`, `Ethernet0-Ethernet3`.
+///
+/// # Errors
+/// What is no list of ports, or too long a one.
+pub fn ports(text: &str) -> Result<Vec<Port>, String> {
+    let mut found = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        if part.is_empty() {
+            return Err(format!("an empty name in the list of ports \"{}\"", printable(text)));
+        }
+        match port_range(part) {
+            Some(range) if found.len() + (range.1.saturating_sub(range.0)) as usize >= PORTS_MAX => {
+                return Err(format!("more than {PORTS_MAX} ports in one key"));
+            }
+            Some((first, last, stem)) => {
+                found.extend((first..=last).map(|n| Port::new(&format!("{stem}{n}"))));
+            }
+            None => found.push(Port::new(part)),
+        }
+        if found.len() > PORTS_MAX {
+            return Err(format!("more than {PORTS_MAX} ports in one key"));
+        }
+    }
+    Ok(found)
+}
+
+/// `Ethernet0-Ethernet3` or `Ethernet0-3`: first, last, stem.
+fn port_range(text: &str) -> Option<(u64, u64, &str)> {
+    let (from, to) = text.split_once('-')?;
+    let split = from.find(|c: char| c.is_ascii_digit())?;
+    let (stem, first) = from.split_at(split);
+    let last = to.strip_prefix(stem).unwrap_or(to);
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (!stem.is_empty() && first <= last).then_some((first, last, stem))
+}
+
+/// Numbers and ranges: `3`, `3-4`, `0,2-4`.
+///
+/// # Errors
+/// What is no list of numbers from 0 to `max`, or a range that goes down.
+pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
+    let mut found = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u8>().ok().filter(|number| *number <= max);
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => found.extend(first..=last),
+            (Some(_), Some(_)) => return Err(format!("the range \"{}\" goes down", printable(part))),
+            _ => return Err(format!("\"{}\" is no number or range from 0 to {max}", printable(part))),
+        }
+        if found.len() > 4 * usize::from(INDEX_MAX) {
+            return Err(format!("\"{}\" names numbers again and again", printable(text)));
+        }
+    }
+    Ok(found)
+}
+
+/// Ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`; on a chassis `host|asic|Ethernet0|3-4` is one port.
+///
+/// # Errors
+/// A key of another form.
+pub fn ports_and_indices(key: &str) -> Result<(Vec<Port>, Vec<u8>), String> {
+    let expected = "expected \"PORT|NUMBERS\", such as \"Ethernet0|3-4\"";
+    let (head, tail) = key.rsplit_once('|').ok_or_else(|| expected.to_owned())?;
+    let indices = indices(tail, INDEX_MAX).map_err(|error| format!("{error}; {expected}"))?;
+    let ports = match head.split('|').collect::<Vec<_>>()[..] {
+        [list] => ports(list)?,
+        [host, asic, list] => {
+            ports(list)?.iter().map(|port| Port::new(&format!("{host}|{asic}|{port}"))).collect()
+        }
+        _ => return Err(expected.to_owned()),
+    };
+    Ok((ports, indices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        ports(text).expect("ports").iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn references_are_read_in_both_spellings() {
+        for text in ["x", "[BUFFER_PROFILE|x]", "BUFFER_PROFILE|x", " [x] "] {
+            assert_eq!(reference(text), "x", "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_hold_lists_and_ranges() {
+        assert_eq!(names("Ethernet0,Ethernet4"), ["Ethernet0", "Ethernet4"]);
+        assert_eq!(names("Ethernet0-Ethernet2"), ["Ethernet0", "Ethernet1", "Ethernet2"]);
+        assert_eq!(names("Ethernet8-9"), ["Ethernet8", "Ethernet9"]);
+        assert_eq!(indices("0,2-4", 7), Ok(vec![0, 2, 3, 4]));
+        let (ports, numbers) = ports_and_indices("host|asic0|Ethernet0|3-4").expect("a chassis");
+        assert_eq!(
+            (ports[0].name(), ports[0].is_remote(), numbers),
+            ("host|asic0|Ethernet0", true, vec![3, 4])
+        );
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        for text in ["4-3", "a", "", "8", "3-", "-1"] {
+            assert!(indices(text, 7).is_err(), "{text}");
+        }
+        for key in ["Ethernet0", "Ethernet0|x", "a|b|3", "Ethernet0,|3", "Ethernet0-99999999|3"] {
+            assert!(ports_and_indices(key).is_err(), "{key}");
+        }
+        assert!(indices(&["0-63"; 100].join(","), 63).is_err());
+    }
+
+    #[test]
+    fn ports_sort_as_people_number_them() {
+        let mut all = ["Ethernet12", "Ethernet4", "CPU", "Ethernet0"].map(Port::new);
+        all.sort();
+        assert_eq!(all.map(|port| port.to_string()), ["CPU", "Ethernet0", "Ethernet4", "Ethernet12"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! What is written, before anything is understood: tables, keys and fields as text, each with its line.
+
+use crate::place::{Place, Problem, Refusal, Weight, printable};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A file may have so many bytes.
+pub const BYTES_MAX: usize = 64 << 20;
+/// All files together may have so many tables, keys and fields.
+pub const KEYS_MAX: usize = 250_000;
+
+/// A field as it is written.
+#[derive(Clone, Debug)]
+pub(crate) struct RawField {
+    pub(crate) text: String,
+    pub(crate) line: u32,
+    pub(crate) file: Arc<str>,
+}
+
+/// An entry of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct RawEntry {
+    pub(crate) place: Place,
+    pub(crate) fields: BTreeMap<String, RawField>,
+}
+
+/// Tables that are about buffers, of all files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RawTables {
+    pub(crate) tables: BTreeMap<String, BTreeMap<String, RawEntry>>,
+    /// Tables of other matters, with the number of their entries.
+    pub(crate) others: BTreeMap<String, usize>,
+    pub(crate) problems: Vec<Problem>,
+    /// Tables, keys and fields so far.
+    keys: usize,
+}
+
+impl RawTables {
+    /// Counts what a file brings.
+    pub(crate) fn count(&mut self, file: &str, line: u32, more: usize) -> Result<(), Refusal> {
+        self.keys = self.keys.saturating_add(more);
+        if self.keys > KEYS_MAX {
+            return Err(too_many(file, line));
+        }
+        Ok(())
+    }
+
+    /// Adds an entry. Fields of an entry that another file has, too, are joined; where two files differ, both are named.
+    pub(crate) fn add(&mut self, table: &str, key: &str, place: Place, fields: BTreeMap<String, RawField>) {
+        let entries = self.tables.entry(table.to_owned()).or_default();
+        let entry = entries
+            .entry(key.to_owned())
+            .or_insert_with(|| RawEntry { place: place.clone(), fields: BTreeMap::new() });
+        for (name, field) in fields {
+            match entry.fields.get(&name) {
+                Some(old) if old.text != field.text => self.problems.push(Problem {
+                    weight: Weight::Refused,
+                    place: place.field(&name, field.line),
+                    message: format!(
+                        "is \"{}\" here and \"{}\" in {}:{}",
+                        printable(&field.text),
+                        printable(&old.text),
+                        old.file,
+                        old.line
+                    ),
+                    help: "give each value in one file; the first one counts".to_owned(),
+                }),
+                Some(_) => {}
+                None => {
+                    entry.fields.insert(name, field);
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn too_many(file: &str, line: u32) -> Refusal {
+    Refusal::new(
+        file,
+        line,
+        format!("more than {KEYS_MAX} tables, keys and fields"),
+        "no switch has that many: give the buffer and QoS tables only",
+    )
+}
+
+/// Text of a file.
+///
+/// # Errors
+/// Too large, or not UTF-8.
+pub(crate) fn text<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
+    if bytes.len() > BYTES_MAX {
+        let message = format!("{} bytes; a configuration has {BYTES_MAX} at most", bytes.len());
+        return Err(Refusal::new(file, 0, message, "give the buffer and QoS tables only"));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Err(error) => {
+            let before = &bytes[..error.valid_up_to()];
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            let message = format!("byte {} is not UTF-8", error.valid_up_to());
+            let help = "save the file as UTF-8; archives (.gz) are not read";
+            Err(Refusal::new(file, u32::try_from(line).unwrap_or(u32::MAX), message, help))
+        }
+    }
+}

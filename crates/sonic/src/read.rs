@@ -1,0 +1,95 @@
+//! From files to a configuration.
+
+mod buffers;
+mod entry;
+mod qos;
+
+use crate::config::Config;
+use crate::ini::{self, Columns};
+use crate::place::{Problem, Refusal, Weight};
+use crate::raw::{self, RawTables};
+use crate::{json, show};
+use entry::Entry;
+use std::sync::Arc;
+
+/// So many problems are kept; what a generator does wrong, it does wrong everywhere.
+const PROBLEMS_MAX: usize = 1_000;
+
+/// Collects files that describe one switch (or one of its chips).
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    raw: RawTables,
+    config: Config,
+}
+
+impl Reader {
+    /// Reads a file; `name` is what messages call it. Its kind follows from its content: JSON (`config_db.json`, rendered
+    /// parts, dumps), `pg_profile_lookup.ini`, `port_config.ini`, or output of `show buffer`.
+    ///
+    /// # Errors
+    /// A file of no such kind, or one that is damaged; with the line and what to do.
+    pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Refusal> {
+        let text = raw::text(name, bytes)?;
+        let file: Arc<str> = name.into();
+        if text.trim_start().starts_with(['{', '[']) || name.ends_with(".json") {
+            json::read(&file, text, &mut self.raw)?;
+        } else if show::detect(text) {
+            show::read(&file, text, &mut self.raw)?;
+        } else {
+            match ini::detect(text) {
+                Some(Columns::Lookup) => {
+                    let rows = ini::lookup(&file, text, &mut self.raw)?;
+                    self.config.lookup.extend(rows);
+                }
+                Some(Columns::Ports) => ini::ports(&file, text, &mut self.raw)?,
+                None => {
+                    let help = "give config_db.json, rendered buffer or QoS parts, pg_profile_lookup.ini, \
+                        port_config.ini, or output of `show buffer configuration`";
+                    return Err(Refusal::new(name, 0, "no kind of file that is known", help));
+                }
+            }
+        }
+        self.config.files.push(name.to_owned());
+        Ok(())
+    }
+
+    /// The configuration of all files. What was not understood is in `problems`.
+    #[must_use]
+    pub fn finish(self) -> Config {
+        let Self { raw: RawTables { tables, others, mut problems, .. }, mut config } = self;
+        for (table, entries) in &tables {
+            for (key, raw) in entries {
+                let mut entry = Entry::new(raw, &mut problems);
+                buffers::read(table, key, &mut entry, &mut config);
+                qos::read(table, key, &mut entry, &mut config);
+                entry.finish();
+            }
+        }
+        problems.sort_by(|a, b| (&a.place, a.weight).cmp(&(&b.place, b.weight)));
+        if problems.len() > PROBLEMS_MAX {
+            let more = problems.len() - PROBLEMS_MAX;
+            problems.truncate(PROBLEMS_MAX);
+            let place = problems[PROBLEMS_MAX - 1].place.clone();
+            let message = format!("{more} more values were not understood");
+            problems.push(Problem {
+                weight: Weight::Refused,
+                place,
+                message,
+                help: "correct those above".to_owned(),
+            });
+        }
+        config.problems = problems;
+        config.others = others;
+        config
+    }
+}
+
+/// Reads one text.
+///
+/// # Errors
+/// See [`Reader::add`].
+pub fn read(name: &str, bytes: &[u8]) -> Result<Config, Refusal> {
+    let mut reader = Reader::default();
+    reader.add(name, bytes)?;
+    Ok(reader.finish())
+}

@@ -1,0 +1,156 @@
+//! One entry: its fields by type, each taken at most once, so that what nobody asked for can be named.
+
+use crate::keys;
+use crate::place::{Place, Placed, Problem, Weight, printable};
+use crate::raw::{RawEntry, RawField};
+use std::collections::BTreeSet;
+
+pub(super) struct Entry<'a> {
+    raw: &'a RawEntry,
+    taken: BTreeSet<&'a str>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl<'a> Entry<'a> {
+    pub(super) fn new(raw: &'a RawEntry, problems: &'a mut Vec<Problem>) -> Self {
+        Self { raw, taken: BTreeSet::new(), problems }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.raw.place.clone()
+    }
+
+    fn field_place(&self, name: &str, field: &RawField) -> Place {
+        Place { file: field.file.clone(), ..self.raw.place.field(name, field.line) }
+    }
+
+    fn take(&mut self, name: &str) -> Option<(&'a RawField, Place)> {
+        let (key, field) = self.raw.fields.get_key_value(name)?;
+        self.taken.insert(key);
+        Some((field, self.field_place(name, field)))
+    }
+
+    /// Says that the key, not a field, is wrong.
+    pub(super) fn refuse_key(&mut self, message: String, help: &str) {
+        let place = self.raw.place.clone();
+        self.taken.extend(self.raw.fields.keys().map(String::as_str));
+        self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
+    }
+
+    /// The field by a parser that says what it expected.
+    pub(super) fn parse<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<Placed<T>> {
+        let (field, place) = self.take(name)?;
+        match parse(field.text.trim()) {
+            Ok(value) => Some(Placed { value, place }),
+            Err(expected) => {
+                let message = format!("\"{}\": {expected}", printable(&field.text));
+                let help = "correct the value; it is left out".to_owned();
+                self.problems.push(Problem { weight: Weight::Refused, place, message, help });
+                None
+            }
+        }
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Option<Placed<String>> {
+        self.parse(name, |text| Ok(text.to_owned()))
+    }
+
+    pub(super) fn number(&mut self, name: &str, unit: &str) -> Option<Placed<u64>> {
+        self.parse(name, |text| text.parse().map_err(|_| format!("expected a whole number ({unit})")))
+    }
+
+    pub(super) fn bytes(&mut self, name: &str) -> Option<Placed<u64>> {
+        self.number(name, "bytes")
+    }
+
+    pub(super) fn exponent(&mut self, name: &str) -> Option<Placed<i8>> {
+        self.parse(name, |text| {
+            let exponent = text.parse::<i8>().ok().filter(|exponent| (-8..=8).contains(exponent));
+            exponent.ok_or_else(|| "expected an exponent of alpha from -8 to 8".to_owned())
+        })
+    }
+
+    pub(super) fn truth(&mut self, name: &str) -> Option<Placed<bool>> {
+        self.parse(name, |text| match text.to_ascii_lowercase().as_str() {
+            "true" | "on" | "up" | "enable" | "enabled" => Ok(true),
+            "false" | "off" | "down" | "disable" | "disabled" => Ok(false),
+            _ => Err("expected true or false (on or off, up or down)".to_owned()),
+        })
+    }
+
+    /// A name, in either spelling of references.
+    pub(super) fn reference(&mut self, name: &str) -> Option<Placed<String>> {
+        self.parse(name, |text| match keys::reference(text) {
+            "" => Err("expected a name".to_owned()),
+            name => Ok(name.to_owned()),
+        })
+    }
+
+    /// Names with commas; brackets around each, or around all.
+    pub(super) fn references(&mut self, name: &str) -> Option<Placed<Vec<String>>> {
+        self.parse(name, |text| {
+            let parts: Vec<_> = text.split(',').map(|part| keys::reference(bare(part)).to_owned()).collect();
+            if parts.iter().any(String::is_empty) {
+                Err("expected names with commas".to_owned())
+            } else {
+                Ok(parts)
+            }
+        })
+    }
+
+    /// Priorities: `3,4`, or nothing.
+    pub(super) fn priorities(&mut self, name: &str) -> Option<Placed<BTreeSet<u8>>> {
+        self.parse(name, |text| match text {
+            "" => Ok(BTreeSet::new()),
+            text => keys::indices(text, 7).map(|list| list.into_iter().collect()),
+        })
+    }
+
+    /// All fields that are left, as name, text and place.
+    pub(super) fn rest(&mut self) -> Vec<(&'a str, &'a str, Place)> {
+        let raw = self.raw;
+        let names: Vec<_> = raw.fields.keys().filter(|name| !self.taken.contains(name.as_str())).collect();
+        names
+            .into_iter()
+            .filter_map(|name| {
+                let (field, place) = self.take(name)?;
+                Some((name.as_str(), field.text.as_str(), place))
+            })
+            .collect()
+    }
+
+    pub(super) fn refuse(&mut self, place: Place, message: String, help: &str) {
+        self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
+    }
+
+    /// Fields that say nothing about buffers.
+    pub(super) fn skip(&mut self, names: &[&str]) {
+        for name in names {
+            let _ = self.take(name);
+        }
+    }
+
+    /// Names the fields that nobody took.
+    pub(super) fn finish(mut self) {
+        for (name, text, place) in self.rest() {
+            let message =
+                format!("the field {} (\"{}\") is not understood", printable(name), printable(text));
+            let help = "check its spelling; nothing here depends on it".to_owned();
+            self.problems.push(Problem { weight: Weight::Note, place, message, help });
+        }
+    }
+}
+
+/// A part of `[a,b]` without the bracket on its side.
+fn bare(part: &str) -> &str {
+    let part = part.trim();
+    match (part.starts_with('['), part.ends_with(']')) {
+        (true, false) => &part[1..],
+        (false, true) => &part[..part.len() - 1],
+        _ => part,
+    }
+}

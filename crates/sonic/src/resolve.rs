@@ -1,0 +1,189 @@
+//! Which profile holds for a group or a queue in the end?
+
+use crate::config::{Assigned, Config, LookupRow, Mode, Model, Pool, Profile, Threshold};
+use crate::keys::Port;
+use crate::place::Placed;
+use std::collections::BTreeSet;
+
+/// The pool of profiles that are made from a row of speed and cable.
+pub const LOSSLESS_POOL: &str = "ingress_lossless_pool";
+/// Queues of this pool are lossless.
+pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
+
+/// What holds for a priority group or a queue.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    /// Nothing is assigned.
+    Nothing,
+    /// This profile, as written or made from a row of `pg_profile_lookup.ini`.
+    Profile(Box<Profile>),
+    /// The switch computes it, with this exponent of alpha.
+    Computed(i8),
+    /// The name of a profile that does not exist.
+    Dangling(Placed<String>),
+    /// PFC is on, and there is no row for this speed (Mb/s) and cable (metres).
+    NoRow(u64, f64),
+    /// PFC is on, and speed or cable of the port are not known.
+    Unknown,
+}
+
+impl Resolved {
+    /// The profile, where there is one.
+    #[must_use]
+    pub fn profile(&self) -> Option<&Profile> {
+        match self {
+            Self::Profile(profile) => Some(profile),
+            _ => None,
+        }
+    }
+}
+
+impl Profile {
+    /// Whether packets beyond the limit cause a pause instead of a loss: it has headroom.
+    #[must_use]
+    pub fn is_lossless(&self) -> bool {
+        self.xoff.is_some() || self.dynamic_headroom
+    }
+
+    /// Reserve (bytes).
+    #[must_use]
+    pub fn reserve(&self) -> u64 {
+        self.size.as_ref().map_or(0, |size| size.value)
+    }
+
+    /// Bytes of the reserve that are minimum guarantee and not headroom: without a shared headroom pool a profile's size
+    /// holds its headroom, too (`size` = xon + xoff on NVIDIA switches).
+    #[must_use]
+    pub fn minimum(&self, shared_headroom: bool) -> u64 {
+        let headroom = self.xoff.as_ref().map_or(0, |xoff| xoff.value);
+        let size = self.reserve();
+        if !shared_headroom && size >= headroom { size - headroom } else { size }
+    }
+
+    /// Alpha, where the limit is dynamic.
+    #[must_use]
+    pub fn alpha(&self) -> Option<f64> {
+        match self.threshold.as_ref()?.value {
+            Threshold::Dynamic(exponent) => Some(2f64.powi(i32::from(exponent))),
+            Threshold::Static(_) => None,
+        }
+    }
+}
+
+impl Config {
+    /// The pool of a profile.
+    #[must_use]
+    pub fn pool_of(&self, profile: &Profile) -> Option<(&str, &Pool)> {
+        let name = profile.pool.as_ref()?.value.as_str();
+        self.pools.get_key_value(name).map(|(name, pool)| (name.as_str(), pool))
+    }
+
+    /// Whether headroom is shared: the lossless pool says how much of it.
+    #[must_use]
+    pub fn shared_headroom(&self) -> bool {
+        let shared = self.pools.values().any(|pool| pool.xoff.as_ref().is_some_and(|xoff| xoff.value > 0));
+        shared || self.over_subscribe_ratio.as_ref().is_some_and(|ratio| ratio.value > 0.0)
+    }
+
+    /// The row of `pg_profile_lookup.ini` for a speed (Mb/s) and cable (metres).
+    #[must_use]
+    pub fn row(&self, speed_mbps: u64, cable_metres: f64) -> Option<&LookupRow> {
+        self.lookup.iter().find(|row| row.speed_mbps == speed_mbps && row.cable_metres == cable_metres)
+    }
+
+    /// The profile that the switch makes of a row.
+    #[must_use]
+    pub fn profile_of(&self, row: &LookupRow) -> Profile {
+        let at = |field: &str| row.place.field(field, row.place.line);
+        let placed = |field: &str, value: u64| Some(Placed { value, place: at(field) });
+        let pool = self.pools.get(LOSSLESS_POOL);
+        let fixed = pool.and_then(|pool| pool.mode.as_ref()).is_some_and(|mode| mode.value == Mode::Static);
+        let exponent = i8::try_from(row.threshold).ok().filter(|exponent| (-8..=8).contains(exponent));
+        let threshold = match (fixed, exponent) {
+            (false, Some(exponent)) => Threshold::Dynamic(exponent),
+            _ => Threshold::Static(u64::try_from(row.threshold).unwrap_or(0)),
+        };
+        Profile {
+            place: row.place.clone(),
+            name: format!("pg_lossless_{}_{}m_profile", row.speed_mbps, row.cable_metres),
+            pool: Some(Placed { value: LOSSLESS_POOL.to_owned(), place: row.place.clone() }),
+            size: placed("size", row.size),
+            threshold: Some(Placed { value: threshold, place: at("threshold") }),
+            xon: placed("xon", row.xon),
+            xon_offset: row.xon_offset.and_then(|offset| placed("xon_offset", offset)),
+            xoff: placed("xoff", row.xoff),
+            dynamic_headroom: false,
+            discard_action: None,
+        }
+    }
+
+    /// Lossless priorities of a port: those with PFC; where no file says anything about PFC, the queues of the lossless
+    /// egress pool.
+    #[must_use]
+    pub fn lossless_priorities(&self, port: &Port) -> BTreeSet<u8> {
+        if !self.port_qos.is_empty() {
+            return self.pfc_priorities(port);
+        }
+        let queues = self.queues.range((port.clone(), 0)..=(port.clone(), 7));
+        let is_lossless = |assigned: &Assigned| match assigned {
+            Assigned::Profile(name) => self.is_lossless_queue_profile(name),
+            Assigned::Computed => false,
+        };
+        queues.filter(|(_, assigned)| is_lossless(&assigned.value)).map(|((_, index), _)| *index).collect()
+    }
+
+    /// Whether queues with this profile are lossless: of the lossless egress pool, or, where one pool is all there is, by
+    /// the name that every device gives it.
+    #[must_use]
+    pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
+        let pool = self.profiles.get(name).and_then(|profile| profile.pool.as_ref());
+        let lossy_pool = self.pools.keys().any(|pool| pool.contains("egress_lossy"));
+        match pool {
+            Some(pool) if lossy_pool => pool.value == LOSSLESS_QUEUES,
+            _ => name.contains("lossless"),
+        }
+    }
+
+    /// The profile of a priority group.
+    #[must_use]
+    pub fn group(&self, port: &Port, index: u8) -> Resolved {
+        match self.groups.get(&(port.clone(), index)) {
+            Some(assigned) => self.assigned(assigned),
+            None if self.model() == Model::Dynamic || !self.lossless_priorities(port).contains(&index) => {
+                Resolved::Nothing
+            }
+            None => self.looked_up(port),
+        }
+    }
+
+    fn looked_up(&self, port: &Port) -> Resolved {
+        let speed = self.ports.get(port).and_then(|port| port.speed_mbps.as_ref());
+        match (speed, self.cables.get(port)) {
+            // A cable of 0 m is how a port is exempted.
+            (_, Some(cable)) if cable.value == 0.0 => Resolved::Nothing,
+            (Some(speed), Some(cable)) => match self.row(speed.value, cable.value) {
+                Some(row) => Resolved::Profile(Box::new(self.profile_of(row))),
+                None => Resolved::NoRow(speed.value, cable.value),
+            },
+            _ => Resolved::Unknown,
+        }
+    }
+
+    /// The profile of a queue.
+    #[must_use]
+    pub fn queue(&self, port: &Port, index: u8) -> Resolved {
+        self.queues.get(&(port.clone(), index)).map_or(Resolved::Nothing, |assigned| self.assigned(assigned))
+    }
+
+    fn assigned(&self, assigned: &Placed<Assigned>) -> Resolved {
+        match &assigned.value {
+            Assigned::Computed => {
+                Resolved::Computed(self.default_dynamic_th.as_ref().map_or(0, |exponent| exponent.value))
+            }
+            Assigned::Profile(name) => match self.profiles.get(name) {
+                Some(profile) => Resolved::Profile(Box::new(profile.clone())),
+                None => Resolved::Dangling(Placed { value: name.clone(), place: assigned.place.clone() }),
+            },
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What `show buffer configuration`, `show buffer information` and `mmuconfig -l` print.
+//!
+//! A title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a rule of hyphens, rows of two columns, a rule.
+
+use crate::place::{Place, Problem, Refusal, Weight, printable};
+use crate::raw::{RawEntry, RawField, RawTables};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Whether the text is such output.
+pub(crate) fn detect(text: &str) -> bool {
+    text.lines().any(|line| title(line).is_some())
+}
+
+/// Table and key of a title.
+fn title(line: &str) -> Option<(&'static str, &str)> {
+    let line = line.trim_end();
+    if line == "Lossless traffic pattern:" {
+        return Some(("", ""));
+    }
+    let (kind, name) = line.split_once(": ")?;
+    let table = match kind {
+        "Pool" => "BUFFER_POOL",
+        "Profile" => "BUFFER_PROFILE",
+        _ => return None,
+    };
+    let name = name.trim();
+    (!name.is_empty() && !name.contains(' ')).then_some((table, name))
+}
+
+fn is_rule(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && line.chars().all(|c| c == '-' || c == ' ')
+}
+
+/// Reads the output. Lines outside of its blocks (prompts, totals) are named, unless they are empty.
+pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
+    let mut open: Option<RawEntry> = None;
+    for (line, content) in (1..).zip(text.lines()) {
+        raw.count(file, line, 1)?;
+        if let Some((table, key)) = title(content) {
+            close(open.take(), raw);
+            let place = Place::entry(file, line, table, key);
+            open = Some(RawEntry { place, fields: BTreeMap::new() });
+        } else if content.trim().is_empty() || is_rule(content) || is_frame(content) {
+            // Rules and empty lines frame what is of interest.
+        } else {
+            let mut words = content.split_whitespace();
+            match (&mut open, words.next(), words.next(), words.next()) {
+                (Some(entry), Some(name), Some(text), None) => {
+                    let field = RawField { text: text.to_owned(), line, file: Arc::clone(file) };
+                    entry.fields.insert(name.to_owned(), field);
+                }
+                _ => raw.problems.push(Problem {
+                    weight: Weight::Note,
+                    place: Place::entry(file, line, "show buffer", ""),
+                    message: format!("\"{}\" belongs to no pool or profile", printable(content.trim())),
+                    help: "it is left out; the rest is read".to_owned(),
+                }),
+            }
+        }
+    }
+    close(open, raw);
+    Ok(())
+}
+
+/// Prompts and the totals of `-vv`.
+fn is_frame(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("Total ") || line.contains("$ ") || line.starts_with("# ")
+}
+
+/// Adds a block; what stands under "Lossless traffic pattern" belongs to two tables.
+fn close(entry: Option<RawEntry>, raw: &mut RawTables) {
+    let Some(RawEntry { place, fields }) = entry else { return };
+    if !place.table.is_empty() {
+        let (table, key) = (place.table.to_string(), place.key.to_string());
+        raw.add(&table, &key, place, fields);
+        return;
+    }
+    let (pattern, default): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        fields.into_iter().partition(|(name, _)| matches!(name.as_str(), "mtu" | "small_packet_percentage"));
+    let both = [("LOSSLESS_TRAFFIC_PATTERN", pattern), ("DEFAULT_LOSSLESS_BUFFER_PARAMETER", default)];
+    for (table, fields) in both.into_iter().filter(|(_, fields)| !fields.is_empty()) {
+        let place = Place::entry(&place.file, place.line, table, "AZURE");
+        raw.add(table, "AZURE", place, fields);
+    }
+}

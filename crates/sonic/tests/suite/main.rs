@@ -1,0 +1,6 @@
+//! One binary, a file per theme.
+
+mod corpus;
+mod hostile;
+mod reading;
+mod support;

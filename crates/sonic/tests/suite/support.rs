@@ -1,0 +1,40 @@
+//! The examples of this repository, and a corpus of real files where one is named.
+
+use bufferlab_sonic::{Config, Reader};
+use std::path::{Path, PathBuf};
+
+/// A file of `testdata/sonic`.
+pub(crate) fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The files of the small switch.
+pub(crate) const FILES: [&str; 4] = ["buffers.json", "qos.json", "port_config.ini", "pg_profile_lookup.ini"];
+
+/// The small switch, each file changed by `edit` before it is read.
+pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
+    let mut reader = Reader::default();
+    for name in FILES {
+        let text = edit(name, example(name));
+        reader.add(name, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    }
+    reader.finish()
+}
+
+/// The folder of real files; a test without one says so.
+pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("BUFFERLAB_SONIC_CORPUS").map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("{test}: skipped, because BUFFERLAB_SONIC_CORPUS names no folder");
+    }
+    folder
+}
+
+/// Files below a folder of the corpus, in order of their names.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("a folder that is read").path()).collect();
+    files.sort();
+    files
+}
