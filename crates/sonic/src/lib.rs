@@ -13,6 +13,7 @@ mod raw;
 mod read;
 pub mod resolve;
 mod show;
+pub mod silicon;
 mod tables;
 
 pub use config::Config;

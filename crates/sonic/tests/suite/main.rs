@@ -3,4 +3,6 @@
 mod corpus;
 mod hostile;
 mod reading;
+mod silicon;
 mod support;
+mod yaml;

@@ -1,0 +1,52 @@
+//! What a chip makes of a configuration: where it pauses, drops and resumes, in cells and packets.
+//!
+//! The rules and what they were held against: `docs/silicon.md`.
+
+mod chips;
+mod memory;
+mod predict;
+
+pub use chips::{CHIPS, Chip, Rule, chip, chip_of};
+pub use memory::{Memory, Term};
+pub use predict::{GroupPoint, HeadroomPool, Prediction, QueuePoint, predict};
+
+use crate::config::Config;
+
+/// Why nothing can be predicted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PredictError {
+    /// What is missing.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl PredictError {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+}
+
+/// The chip by name, or by what the configuration says about its switch.
+///
+/// # Errors
+/// An unknown name; no name, and a switch that is not in the list.
+pub fn chip_for(config: &Config, name: Option<&str>) -> Result<&'static Chip, PredictError> {
+    let names = || CHIPS.iter().map(|chip| chip.name).collect::<Vec<_>>().join(", ");
+    if let Some(name) = name {
+        let message = || format!("no chip is called \"{}\"", crate::place::printable(name));
+        return chip(name).ok_or_else(|| PredictError::new(message(), format!("choose one of: {}", names())));
+    }
+    chip_of(config).ok_or_else(|| {
+        let switch = config
+            .device
+            .hwsku
+            .as_ref()
+            .map_or("no hwsku".to_owned(), |sku| format!("\"{}\"", crate::place::printable(&sku.value)));
+        PredictError::new(
+            format!("the chip is not known: the configuration has {switch} in DEVICE_METADATA|localhost"),
+            format!("name it with --chip: {}", names()),
+        )
+    })
+}

@@ -1,0 +1,139 @@
+//! Chip families: what a cell holds, how many slices the memory has, and how packets are accounted.
+
+use crate::config::Config;
+
+/// How a family accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Cells in slices: a port's groups are accounted in the slice of the port, its queues in every slice.
+    Cells,
+    /// Bytes, with so many more for each packet.
+    Bytes(u64),
+    /// Cells in one memory; the size of pools is what may be shared.
+    OneLevel,
+    /// As `OneLevel`, and the limit of a group holds within that of its port.
+    TwoLevels,
+}
+
+/// A family of chips.
+#[derive(Clone, Copy, Debug)]
+pub struct Chip {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Name in words.
+    pub title: &'static str,
+    /// Bytes of a cell; 1: memory is counted in bytes.
+    pub cell: u64,
+    /// Parts of the memory that share nothing.
+    pub slices: u64,
+    /// Accounting.
+    pub rule: Rule,
+    /// Memory for packets as the makers publish it (bytes), where they do.
+    pub memory: Option<u64>,
+    /// Parts of hardware models that tell the family.
+    pub models: &'static [&'static str],
+    /// Whether measured values were compared with the rule.
+    pub measured: bool,
+}
+
+const MIB: u64 = 1 << 20;
+
+/// All families. Cells are those of qualification files and of comments in device files of SONiC; memory sizes are those of
+/// data sheets.
+pub static CHIPS: &[Chip] = &[
+    cells("trident2", "Broadcom Trident 2", 208, 1, Some(12 * MIB), &["7050QX", "S6000"], false),
+    cells("tomahawk", "Broadcom Tomahawk", 208, 4, Some(16 * MIB), &["7060CX", "S6100", "Z9100"], false),
+    cells("tomahawk2", "Broadcom Tomahawk 2", 208, 4, Some(42 * MIB), &["7260CX3", "Z9264"], true),
+    cells("trident3", "Broadcom Trident 3", 256, 1, Some(32 * MIB), &["7050CX3", "7050SX3"], true),
+    cells("tomahawk3", "Broadcom Tomahawk 3", 254, 2, Some(64 * MIB), &["Z9332", "DCS-7060PX4"], false),
+    cells("tomahawk4", "Broadcom Tomahawk 4", 254, 2, Some(114 * MIB), &["Z9664", "IXR7220-H4"], false),
+    cells("tomahawk5", "Broadcom Tomahawk 5", 254, 2, Some(165 * MIB), &["7060X6", "IXR7220-H5"], true),
+    Chip {
+        name: "jericho2",
+        title: "Broadcom Jericho 2",
+        cell: 1,
+        slices: 2,
+        rule: Rule::Bytes(48),
+        memory: None,
+        models: &["7800R3", "7280R3", "7280CR3", "7280DR3", "IXR7250"],
+        measured: true,
+    },
+    spectrum("spectrum1", "NVIDIA Spectrum", 96, Rule::OneLevel, 16, &["MSN2", "SN2"]),
+    spectrum("spectrum2", "NVIDIA Spectrum-2", 144, Rule::OneLevel, 42, &["MSN3", "SN3"]),
+    spectrum("spectrum3", "NVIDIA Spectrum-3", 144, Rule::OneLevel, 64, &["MSN4", "SN4"]),
+    spectrum("spectrum4", "NVIDIA Spectrum-4", 192, Rule::TwoLevels, 160, &["SN54", "SN56"]),
+];
+
+const fn cells(
+    name: &'static str,
+    title: &'static str,
+    cell: u64,
+    slices: u64,
+    memory: Option<u64>,
+    models: &'static [&'static str],
+    measured: bool,
+) -> Chip {
+    Chip { name, title, cell, slices, rule: Rule::Cells, memory, models, measured }
+}
+
+const fn spectrum(
+    name: &'static str,
+    title: &'static str,
+    cell: u64,
+    rule: Rule,
+    mebibytes: u64,
+    models: &'static [&'static str],
+) -> Chip {
+    Chip { name, title, cell, slices: 1, rule, memory: Some(mebibytes * MIB), models, measured: false }
+}
+
+/// The family of this name.
+#[must_use]
+pub fn chip(name: &str) -> Option<&'static Chip> {
+    CHIPS.iter().find(|chip| chip.name == name)
+}
+
+/// The family of the switch, by its hardware model; of several parts that fit, the longest counts.
+#[must_use]
+pub fn chip_of(config: &Config) -> Option<&'static Chip> {
+    let model = config.device.hwsku.as_ref()?.value.to_ascii_uppercase();
+    let fits = |part: &&&str| model.contains(**part);
+    let candidates = CHIPS.iter().filter_map(|chip| {
+        let longest = chip.models.iter().filter(fits).map(|part| part.len()).max()?;
+        Some((longest, chip))
+    });
+    // Models of a family do not contain those of another of the same length.
+    candidates.max_by_key(|(length, _)| *length).map(|(_, chip)| chip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read;
+
+    #[test]
+    fn families_follow_from_hardware_models() {
+        for (model, expected) in [
+            ("Arista-7060CX-32S-C32", Some("tomahawk")),
+            ("Arista-7060X6-64PE-B-O128", Some("tomahawk5")),
+            ("Arista-7050CX3-32S-C32", Some("trident3")),
+            ("Mellanox-SN4600C-C64", Some("spectrum3")),
+            ("ACS-MSN2700", Some("spectrum1")),
+            ("Mellanox-SN5600-V256", Some("spectrum4")),
+            ("Nokia-IXR7220-H5-64O", Some("tomahawk5")),
+            ("Some-Other-Switch", None),
+        ] {
+            let text = format!(r#"{{"DEVICE_METADATA": {{"localhost": {{"hwsku": "{model}"}}}}}}"#);
+            let config = read("c.json", text.as_bytes()).expect("JSON");
+            assert_eq!(chip_of(&config).map(|chip| chip.name), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn names_of_families_are_unique() {
+        let mut names: Vec<_> = CHIPS.iter().map(|chip| chip.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CHIPS.len());
+    }
+}

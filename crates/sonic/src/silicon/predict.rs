@@ -1,0 +1,354 @@
+//! Where a lone priority group pauses, drops and resumes; where a lone queue drops; how groups fill one after the other.
+
+use super::PredictError;
+use super::chips::{Chip, Rule};
+use super::memory::{Memory, Term};
+use crate::config::{Config, Profile, Side, Threshold};
+use crate::keys::Port;
+use crate::resolve::Resolved;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A lossless priority group that has the switch for itself. Counts are cells (bytes where the chip counts bytes).
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupPoint {
+    /// Its profile.
+    pub profile: String,
+    /// Speed of the ports (Mb/s), where one is known.
+    pub speed_mbps: Option<u64>,
+    /// Cable of the ports (metres), where one is known.
+    pub cable_metres: Option<f64>,
+    /// Ports with the profile.
+    pub ports: Vec<String>,
+    /// Groups of each.
+    pub groups: Vec<u8>,
+    /// Reserve.
+    pub minimum: u64,
+    /// Exponent of alpha; absent for a static limit.
+    pub dynamic_th: Option<i8>,
+    /// It pauses when it holds this much.
+    pub pause: u64,
+    /// Headroom beyond.
+    pub headroom: u64,
+    /// The first packet that is lost is this one.
+    pub drop: u64,
+    /// It resumes this far below the pause point.
+    pub resume_below: u64,
+    /// The same in packets of the size that was asked for: pause, first loss, resume.
+    pub packets: [u64; 3],
+}
+
+/// A lossy egress queue that has the switch for itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueuePoint {
+    /// Its profile.
+    pub profile: String,
+    /// Reserve.
+    pub minimum: u64,
+    /// What its pool shares (of one slice).
+    pub shared: u64,
+    /// The first packet that is lost is this one.
+    pub drop: u64,
+}
+
+/// How many groups may fill their headroom at once.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeadroomPool {
+    /// Of one slice.
+    pub cells: u64,
+    /// Headroom of one group of the profile.
+    pub full: u64,
+    /// The profile.
+    pub profile: String,
+    /// Groups until the pool is empty; the last one gets `partial`.
+    pub groups: u64,
+    /// What is left for the last.
+    pub partial: u64,
+}
+
+/// What a chip makes of a configuration.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prediction {
+    /// Chip.
+    pub chip: &'static str,
+    /// Bytes of a cell.
+    pub cell_bytes: u64,
+    /// Slices of the memory.
+    pub slices: u64,
+    /// Whether pools are net, and why.
+    pub accounting: String,
+    /// Terms of `shared`.
+    pub terms: Vec<Term>,
+    /// What one slice shares: S.
+    pub shared: u64,
+    /// Packets for which counts are given (bytes).
+    pub packet_bytes: u64,
+    /// Lossless groups by profile.
+    pub groups: Vec<GroupPoint>,
+    /// Lossy queues by profile.
+    pub queues: Vec<QueuePoint>,
+    /// Headroom pools by profile.
+    pub headroom_pools: Vec<HeadroomPool>,
+    /// What could not be predicted, with the reason.
+    pub not_predicted: Vec<String>,
+}
+
+/// Predicts the points of a configuration on a chip, for packets of `packet_bytes` (64: what qualification sends).
+///
+/// # Errors
+/// See [`Memory::new`].
+pub fn predict(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Result<Prediction, PredictError> {
+    let memory = Memory::new(config, chip)?;
+    let mut not_predicted = Vec::new();
+    let classes = classes(config, &mut not_predicted);
+    let groups: Vec<_> =
+        classes.into_values().filter_map(|class| memory.group(config, &class, packet_bytes)).collect();
+    let pools = groups.iter().filter_map(|group| memory.headroom(group)).collect();
+    Ok(Prediction {
+        chip: chip.title,
+        cell_bytes: chip.cell,
+        slices: chip.slices,
+        accounting: memory.why.clone(),
+        terms: memory.terms.clone(),
+        shared: memory.shared,
+        packet_bytes,
+        queues: memory.queues(config, &mut not_predicted),
+        headroom_pools: pools,
+        groups,
+        not_predicted,
+    })
+}
+
+/// Groups with the same profile, on ports of the same speed and cable.
+struct Class {
+    profile: Profile,
+    ports: Vec<Port>,
+    groups: Vec<u8>,
+    speed_mbps: Option<u64>,
+    cable_metres: Option<f64>,
+}
+
+type ClassKey = (String, Option<u64>, Option<u64>);
+
+fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTreeMap<ClassKey, Class> {
+    let mut found: BTreeMap<ClassKey, Class> = BTreeMap::new();
+    for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
+        let speed =
+            config.ports.get(&port).and_then(|port| port.speed_mbps.as_ref()).map(|speed| speed.value);
+        let cable = config.cables.get(&port).map(|cable| cable.value);
+        for index in 0..8 {
+            let profile = match config.group(&port, index) {
+                Resolved::Profile(profile) if profile.is_lossless() => *profile,
+                other => {
+                    not_predicted.extend(why_not(&port, index, &other));
+                    continue;
+                }
+            };
+            let key = (profile.name.clone(), speed, cable.map(f64::to_bits));
+            let class = found.entry(key).or_insert_with(|| Class {
+                profile,
+                ports: Vec::new(),
+                groups: Vec::new(),
+                speed_mbps: speed,
+                cable_metres: cable,
+            });
+            if class.ports.last() != Some(&port) {
+                class.ports.push(port.clone());
+            }
+            if !class.groups.contains(&index) {
+                class.groups.push(index);
+            }
+        }
+    }
+    found
+}
+
+fn why_not(port: &Port, index: u8, resolved: &Resolved) -> Option<String> {
+    let why = match resolved {
+        Resolved::Nothing | Resolved::Profile(_) => return None,
+        Resolved::Computed(_) => "the switch computes the profile".to_owned(),
+        Resolved::Dangling(name) => format!("{}: there is no profile {}", name.place, name.value),
+        Resolved::NoRow(speed, cable) => format!("no row for {speed} Mb/s and {cable} m"),
+        Resolved::Unknown => "speed or cable of the port are not known".to_owned(),
+    };
+    Some(format!("{port}, priority group {index}: {why}"))
+}
+
+/// ⌊α S / (1 + α)⌋ with α = 2^exponent; 8 and -8 are infinite and zero on chips that have them.
+pub(super) fn share(exponent: i8, shared: u64) -> u64 {
+    let (up, down) = if exponent >= 0 { (1u128 << exponent, 1) } else { (1, 1u128 << -exponent) };
+    let share = u128::from(shared) * up / (up + down);
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// Limit of a group within that of its port, both lone: a_p a_q B / (1 + a_q + a_p a_q).
+pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
+    let (port, queue) = (2f64.powi(i32::from(port)), 2f64.powi(i32::from(queue)));
+    (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64
+}
+
+impl Memory {
+    fn per_packet(&self, packet_bytes: u64) -> u64 {
+        match self.chip.rule {
+            Rule::Bytes(more) => packet_bytes + more,
+            _ => packet_bytes.div_ceil(self.chip.cell).max(1),
+        }
+    }
+
+    fn group(&self, config: &Config, class: &Class, packet_bytes: u64) -> Option<GroupPoint> {
+        let profile = &class.profile;
+        let minimum = profile.minimum(config.shared_headroom());
+        let threshold = profile.threshold.as_ref()?.value;
+        let limit = |shared: u64| self.limit(config, &class.ports, threshold, shared);
+        let pause = match self.chip.rule {
+            // The testers of these switches add bytes before they round.
+            Rule::OneLevel | Rule::TwoLevels => self.cells(minimum + limit(self.shared * self.chip.cell)),
+            Rule::Cells | Rule::Bytes(_) => self.cells(minimum) + limit(self.shared),
+        };
+        let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
+        // A switch that shares headroom lends a group of these twice of it, say the testers.
+        let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
+        let headroom = self.cells(if twice { 2 * xoff } else { xoff });
+        let drop = pause + headroom + 1;
+        let resume_below = self.resume(profile, pause);
+        let packet = self.per_packet(packet_bytes);
+        let packets = match self.chip.rule {
+            Rule::Bytes(_) => [pause / packet, (pause + headroom) / packet, resume_below / packet],
+            _ => [pause.div_ceil(packet), (pause + headroom) / packet + 1, resume_below.div_ceil(packet)],
+        };
+        Some(GroupPoint {
+            profile: profile.name.clone(),
+            speed_mbps: class.speed_mbps,
+            cable_metres: class.cable_metres,
+            ports: class.ports.iter().map(ToString::to_string).collect(),
+            groups: class.groups.clone(),
+            minimum: self.cells(minimum),
+            dynamic_th: match threshold {
+                Threshold::Dynamic(exponent) => Some(exponent),
+                Threshold::Static(_) => None,
+            },
+            pause,
+            headroom,
+            drop,
+            resume_below,
+            packets,
+        })
+    }
+
+    fn limit(&self, config: &Config, ports: &[Port], threshold: Threshold, shared: u64) -> u64 {
+        match threshold {
+            Threshold::Dynamic(exponent) => match self.chip.rule {
+                Rule::TwoLevels => match port_exponent(config, ports.first(), &self.pool) {
+                    Some(port) => share_in_port(port, exponent, shared),
+                    None => share(exponent, shared),
+                },
+                _ => share(exponent, shared),
+            },
+            Threshold::Static(bytes) => match self.chip.rule {
+                Rule::Cells => (bytes / self.chip.cell).min(shared),
+                _ => bytes.min(shared),
+            },
+        }
+    }
+
+    /// The offset counts from the pause point, whatever alpha; where there is none, the floor `xon` does.
+    fn resume(&self, profile: &Profile, pause: u64) -> u64 {
+        match &profile.xon_offset {
+            Some(offset) if offset.value > 0 => self.cells(offset.value).min(pause),
+            _ => pause.saturating_sub(profile.xon.as_ref().map_or(0, |xon| self.cells(xon.value))),
+        }
+    }
+
+    /// Fill points of `count` groups of one slice, one after the other: each shares what the others left.
+    #[must_use]
+    pub fn fill_points(&self, minimum: u64, exponent: i8, count: usize) -> Vec<u64> {
+        let mut used = 0;
+        (0..count)
+            .map(|_| {
+                let own = share(exponent, self.shared.saturating_sub(used));
+                used += own;
+                minimum + own
+            })
+            .collect()
+    }
+
+    fn headroom(&self, group: &GroupPoint) -> Option<HeadroomPool> {
+        if self.headroom_pool == 0 || group.headroom == 0 {
+            return None;
+        }
+        let (cells, full) = (self.headroom_pool, group.headroom);
+        let groups = cells.div_ceil(full);
+        let partial = cells - (groups - 1) * full;
+        Some(HeadroomPool { cells, full, profile: group.profile.clone(), groups, partial })
+    }
+
+    fn queues(&self, config: &Config, not_predicted: &mut Vec<String>) -> Vec<QueuePoint> {
+        let mut found = BTreeMap::new();
+        for (port, index) in config.queues.keys().filter(|(port, _)| !port.is_remote()) {
+            let Resolved::Profile(profile) = config.queue(port, *index) else { continue };
+            if !config.is_lossless_queue_profile(&profile.name) {
+                found.entry(profile.name.clone()).or_insert(profile);
+            }
+        }
+        let points = found.into_values().filter_map(|profile| {
+            let point = self.queue(config, &profile);
+            if point.is_none() {
+                not_predicted.push(format!("queues with {}: no rule for this chip and pool", profile.name));
+            }
+            point
+        });
+        points.collect()
+    }
+
+    fn queue(&self, config: &Config, profile: &Profile) -> Option<QueuePoint> {
+        let Rule::Cells = self.chip.rule else { return None };
+        let (_, pool) = config.pool_of(profile)?;
+        if pool.side.as_ref()?.value == Side::Both {
+            return None;
+        }
+        let size = pool.size.as_ref()?.value;
+        let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;
+        let own = size / self.chip.cell / self.chip.slices;
+        // An egress pool as large as the ingress pool spans the same memory, less the same reserves.
+        let shared = match (self.net, size == ingress) {
+            (true, _) => own,
+            (false, true) => self.shared,
+            (false, false) => own.saturating_sub(self.queue_reserves),
+        };
+        let minimum = self.cells(profile.reserve());
+        let limit = match profile.threshold.as_ref()?.value {
+            Threshold::Dynamic(exponent) => share(exponent, shared),
+            Threshold::Static(bytes) => (bytes / self.chip.cell).min(shared),
+        };
+        Some(QueuePoint { profile: profile.name.clone(), minimum, shared, drop: minimum + limit + 1 })
+    }
+}
+
+/// Exponent of alpha of a port in a pool.
+fn port_exponent(config: &Config, port: Option<&Port>, pool: &str) -> Option<i8> {
+    let list = &config.ingress_lists.get(port?)?.value;
+    let profiles = list.iter().filter_map(|name| config.profiles.get(name));
+    let of_pool = |profile: &&Profile| profile.pool.as_ref().is_some_and(|name| name.value == pool);
+    match profiles.filter(of_pool).find_map(|profile| profile.threshold.as_ref())?.value {
+        Threshold::Dynamic(exponent) => Some(exponent),
+        Threshold::Static(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_alpha_over_one_plus_alpha_rounded_down() {
+        assert_eq!((share(0, 101), share(1, 100), share(-3, 90), share(-8, 257)), (50, 66, 10, 1));
+        assert_eq!(share(8, u64::MAX), (u128::from(u64::MAX) * 256 / 257) as u64);
+    }
+
+    #[test]
+    fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
+        // a_p very large: a_q B / (1/a_p + a_q/a_p + a_q) goes to B, the port's share, not the queue's.
+        assert_eq!(share_in_port(0, 0, 300), 100);
+        assert_eq!(share_in_port(7, 0, 13_000), 12_800);
+    }
+}

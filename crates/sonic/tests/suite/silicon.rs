@@ -1,0 +1,408 @@
+//! Predicted against measured: every distinct entry whose configuration is known, by the rules of `docs/silicon.md`.
+//!
+//! What a row of the table takes from where: pools and profiles of the device and role from `devices.csv`; rows of speed and
+//! cable from the device's `pg_profile_lookup.ini`, or, where that file is not in the corpus, as sonic-buildimage has it.
+
+use crate::support::{corpus, example, switch};
+use crate::yaml::{self, Node};
+use bufferlab_sonic::silicon::{Memory, Prediction, chip, chip_for, predict};
+use bufferlab_sonic::{Config, Reader};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Ports of one kind: speed (Mb/s), cable (metres), how many.
+type Ports = &'static [(u64, u64, usize)];
+
+/// A measured entry and the switch that it was measured on.
+struct Entry {
+    family: &'static str,
+    topology: &'static str,
+    speed_cable: &'static str,
+    chip: &'static str,
+    hwsku: &'static str,
+    role: &'static str,
+    ports: Ports,
+    /// Ports with lossy queues only.
+    service: usize,
+    rows: Rows,
+    /// Size and xoff of the lossless pool where `devices.csv` lacks them, as rendered for the role (bytes).
+    pool: Option<(u64, u64)>,
+    /// Whether the entry's headroom was measured with these rows.
+    headroom: bool,
+    /// Whether its headroom pool was.
+    headroom_pool: bool,
+    /// Why it misses, where it does.
+    why: &'static str,
+}
+
+enum Rows {
+    /// The file of the corpus that contains this name.
+    File(&'static str),
+    /// Size, xon, xoff, threshold and xon_offset for all ports: of sonic-buildimage.
+    Given(&'static str),
+}
+
+const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
+const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
+
+#[rustfmt::skip]
+const ENTRIES: &[Entry] = &[
+    th5("topo-t0-standalone", "200000_5m", "Arista-7060X6-64PE-256x200G", "t0", &[(200_000, 5, 256)], Rows::Given("18796 0 300990 0 3556")),
+    th5("topo-ft2-64", "800000_5m", "Arista-7060X6-64PE-B-P64", "ft2", &[(800_000, 5, 64)], P32O64),
+    Entry { why: "the test fills 22 groups; the pool holds 24", ..th5("topo-lt2-p32o64", "800000_5m", "Arista-7060X6-64PE-B-P32O64", "lt2", &[(800_000, 5, 32), (400_000, 5, 64)], P32O64) },
+    th5("topo-lt2-o128", "400000_500m", "Arista-7060X6-64PE-B-O128", "lt2", &[(400_000, 500, 128)], P32O64),
+    th5("topo-t0-f2-d40u8", "200000_300m", "Arista-7060X6-64PE-B-P32V128", "t0", &[(200_000, 300, 128), (800_000, 300, 32)], Rows::File("P32V128")),
+    th5("topo-t1-f2-d10u8", "400000_300m", "Arista-7060X6-64PE-B-P32O64", "t1", &[(400_000, 300, 64), (800_000, 300, 32)], P32O64),
+    th5("topo-t1-f2-d10u8", "800000_300m", "Arista-7060X6-64PE-B-P32O64", "t1", &[(400_000, 300, 64), (800_000, 300, 32)], P32O64),
+    Entry { service: 2, ..th5("topo-t0-isolated-d96u32s2", "400000_5m", "Arista-7060X6-16PE-384C-B-O128S2", "t0", &[(400_000, 5, 128)], Rows::File("384C-B-O128S2")) },
+    Entry { service: 2, ..th5("topo-t0-isolated-d96u32s2", "400000_40m", "Arista-7060X6-16PE-384C-B-O128S2", "t0", &[(400_000, 40, 128)], Rows::File("384C-B-O128S2")) },
+    th5("topo-t1-isolated-d128", "400000_40m", "Arista-7060X6-64PE-B-O128", "t1", &[(400_000, 40, 128)], Rows::File("384C-B-O128S2")),
+    td3("topo-t1-lag", "100000_300m", "Arista-7050CX3-32S-C32", "t1", &[(100_000, 300, 32)]),
+    td3("topo-any", "100000_300m", "Arista-7050CX3-32S-C32", "t0", &[(100_000, 300, 28)]),
+    Entry { why: "dual ToR: as if almost nothing were reserved", ..td3("topo-dualtor", "100000_300m", "Arista-7050CX3-32S-C32", "t0", &[(100_000, 300, 32)]) },
+    Entry { pool: Some((32_689_152, 2_058_240)), headroom: false, headroom_pool: false, why: "measured with an older profile: 240 cells of headroom, not 625", ..td3("topo-any", "50000_300m", "Arista-7050CX3-32S-D48C8", "t0", &[(50_000, 300, 48), (100_000, 300, 8)]) },
+    th2("topo-any", "50000_300m", (33_329_088, 7_827_456), Rows::File("7260CX3-D96C16"), "one cell: the testers round up"),
+    th2("topo-any", "100000_300m", (33_169_344, 7_827_456), Rows::Given("1248 1248 141856 0 2496"), ""),
+    Entry { headroom: false, ..th2("topo-t1-64-lag", "100000_300m", (33_582_016, 8_965_632), Rows::File("7260CX3-D96C16"), "the pool of the remapped T1 is not in any file") },
+    Entry { headroom: false, ..th2("topo-t1-64-lag", "100000_40m", (33_582_016, 8_965_632), Rows::Given("1248 1248 177632 -3 2496"), "measured at an older alpha of 1/8") },
+    th2("topo-any", "40000_300m", (33_329_088, 7_827_456), Rows::Given("1248 2288 108160 -3 2288"), "measured at an older alpha of 1/8; the last group one packet early"),
+    jericho2("100000_2000m", &[(100_000, 2_000, 48)]),
+    jericho2("100000_120000m", &[(100_000, 120_000, 48)]),
+];
+
+const fn th5(
+    topology: &'static str,
+    speed_cable: &'static str,
+    hwsku: &'static str,
+    role: &'static str,
+    ports: Ports,
+    rows: Rows,
+) -> Entry {
+    Entry {
+        family: "th5",
+        topology,
+        speed_cable,
+        chip: "tomahawk5",
+        hwsku,
+        role,
+        ports,
+        service: 0,
+        rows,
+        pool: None,
+        headroom: true,
+        headroom_pool: true,
+        why: "",
+    }
+}
+
+const fn td3(
+    topology: &'static str,
+    speed_cable: &'static str,
+    hwsku: &'static str,
+    role: &'static str,
+    ports: Ports,
+) -> Entry {
+    Entry { family: "td3", chip: "trident3", ..th5(topology, speed_cable, hwsku, role, ports, TD3) }
+}
+
+const fn th2(
+    topology: &'static str,
+    speed_cable: &'static str,
+    pool: (u64, u64),
+    rows: Rows,
+    why: &'static str,
+) -> Entry {
+    let ports: Ports = match speed_cable.as_bytes()[0] {
+        b'5' => &[(50_000, 300, 96), (100_000, 300, 16)],
+        b'4' => &[(40_000, 300, 64)],
+        _ => &[(100_000, 300, 64)],
+    };
+    let entry = th5(topology, speed_cable, "Arista-7260CX3-D96C16", "t0", ports, rows);
+    Entry { family: "th2", chip: "tomahawk2", pool: Some(pool), why, ..entry }
+}
+
+const fn jericho2(speed_cable: &'static str, ports: Ports) -> Entry {
+    let entry =
+        th5("topo-any", speed_cable, "Arista-7800R3-48CQ2-C48", "t2", ports, Rows::File("7800R3-48CQ2"));
+    // The headroom pool of this file is that of Trident 3: a placeholder.
+    Entry { family: "jr2", chip: "jericho2", headroom_pool: false, ..entry }
+}
+
+impl Entry {
+    fn name(&self) -> String {
+        format!("{} {} {}", self.family, self.topology.trim_start_matches("topo-"), self.speed_cable)
+    }
+
+    fn measured(&self, folder: &Path) -> Node {
+        let file = folder.join(format!("measured/qos_params.{}.yaml", self.family));
+        let text =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let all = yaml::read(&text);
+        let topology = all.get(&["qos_params", self.family, self.topology]);
+        let topology = topology.unwrap_or_else(|| panic!("{}: not in the file", self.name())).clone();
+        let Some(Node::Map(mut entry)) = topology.get(&[self.speed_cable]).cloned() else {
+            panic!("{}", self.name())
+        };
+        // Some files have what holds for all speeds a level higher.
+        if let Node::Map(shared) = topology {
+            for (key, node) in shared {
+                entry.entry(key).or_insert(node);
+            }
+        }
+        Node::Map(entry)
+    }
+
+    /// The configuration as the files of a switch have it.
+    fn config(&self, folder: &Path) -> Config {
+        let mut reader = Reader::default();
+        let mut add = |name: &str, text: &str| {
+            reader.add(name, text.as_bytes()).unwrap_or_else(|error| panic!("{}: {error}", self.name()));
+        };
+        add("device.json", &self.device(folder));
+        add("ports.json", &self.port_tables());
+        match self.rows {
+            Rows::Given(row) => {
+                let kinds: Vec<_> =
+                    self.ports.iter().map(|(speed, cable, _)| format!("{speed} {cable}m {row}\n")).collect();
+                add("rows.ini", &kinds.concat());
+            }
+            Rows::File(part) => {
+                let files = crate::support::files(&folder.join("pg_profile_lookup"));
+                let fits = |path: &&std::path::PathBuf| path.to_string_lossy().contains(part);
+                let file = files.iter().find(fits).unwrap_or_else(|| panic!("no {part}"));
+                add("rows.ini", &std::fs::read_to_string(file).expect("a file that is there"));
+            }
+        }
+        let config = reader.finish();
+        assert_eq!(config.problems, [], "{}", self.name());
+        config
+    }
+
+    /// Pools and profiles out of the table of devices.
+    fn device(&self, folder: &Path) -> String {
+        let table = std::fs::read_to_string(folder.join("devices.csv")).expect("devices.csv");
+        let (mut pools, mut profiles) = (serde_json::Map::new(), serde_json::Map::new());
+        for row in table.lines().skip(1) {
+            let cells: Vec<_> = row.split(',').map(str::trim).collect();
+            if cells[2] != self.hwsku || cells[3] != self.role {
+                continue;
+            }
+            let names =
+                ["pool", "type", "mode", "size", "xoff", "dynamic_th", "static_th", "xon", "xon_offset"];
+            let values = names.iter().zip(&cells[6..]).filter(|(_, text)| !text.is_empty());
+            let fields = values.map(|(name, text)| ((*name).to_owned(), (*text).into())).collect();
+            let table = if cells[4] == "pool" { &mut pools } else { &mut profiles };
+            table.insert(cells[5].to_owned(), serde_json::Value::Object(fields));
+        }
+        if let Some((size, xoff)) = self.pool {
+            let pool = serde_json::json!({
+                "type": "ingress", "mode": "dynamic", "size": size.to_string(), "xoff": xoff.to_string(),
+            });
+            pools.insert("ingress_lossless_pool".to_owned(), pool);
+        }
+        if self.family == "th2" {
+            // The egress pool of the role's template; its T0 and T1 differ as the ingress pools do (four fifths of them).
+            let size = self.pool.expect("a pool of the entry").0 / 5 * 4;
+            pools.insert(
+                "egress_lossy_pool".to_owned(),
+                serde_json::json!({"type": "egress", "mode": "dynamic", "size": size.to_string()}),
+            );
+        }
+        serde_json::json!({"BUFFER_POOL": pools, "BUFFER_PROFILE": profiles}).to_string()
+    }
+
+    /// Every port has two lossless groups, two lossless and five lossy queues, as the common templates have it.
+    fn port_tables(&self) -> String {
+        let (mut ports, mut cables, mut queues, mut qos) =
+            (String::new(), String::new(), String::new(), String::new());
+        let kinds = self.ports.iter().flat_map(|(speed, cable, count)| vec![(*speed, *cable); *count]);
+        let lossy = |queues: &mut String, port: &str| {
+            for range in ["0-2", "5-6"] {
+                let _ = write!(queues, "\"{port}|{range}\": {{\"profile\": \"egress_lossy_profile\"}},");
+            }
+        };
+        for (number, (speed, cable)) in kinds.enumerate() {
+            let port = format!("Ethernet{}", 8 * number);
+            let _ = write!(ports, "\"{port}\": {{\"speed\": \"{speed}\"}},");
+            let _ = write!(cables, "\"{port}\": \"{cable}m\",");
+            let _ = write!(qos, "\"{port}\": {{\"pfc_enable\": \"3,4\"}},");
+            let _ = write!(queues, "\"{port}|3-4\": {{\"profile\": \"egress_lossless_profile\"}},");
+            lossy(&mut queues, &port);
+        }
+        for number in 0..self.service {
+            lossy(&mut queues, &format!("Ethernet{}", 8_000 + 8 * number));
+        }
+        let [ports, cables, queues, qos] =
+            [&ports, &cables, &queues, &qos].map(|text| text.trim_end_matches(','));
+        format!(
+            "{{\"PORT\": {{{ports}}}, \"CABLE_LENGTH\": {{\"AZURE\": {{{cables}}}}}, \
+             \"BUFFER_QUEUE\": {{{queues}}}, \"PORT_QOS_MAP\": {{{qos}}}}}"
+        )
+    }
+}
+
+/// One number: what, predicted, measured, the testers' margin.
+struct Value {
+    entry: String,
+    what: &'static str,
+    predicted: u64,
+    measured: u64,
+    margin: u64,
+    why: &'static str,
+}
+
+impl Value {
+    fn off(&self) -> u64 {
+        self.predicted.abs_diff(self.measured)
+    }
+
+    fn row(&self) -> String {
+        let off = i128::from(self.predicted) - i128::from(self.measured);
+        let why = if self.off() == 0 { "" } else { self.why };
+        format!(
+            "| {} | {} | {} | {} | {off:+} | {why} |",
+            self.entry, self.what, self.predicted, self.measured
+        )
+    }
+}
+
+fn values(folder: &Path, entry: &Entry) -> Vec<Value> {
+    let measured = entry.measured(folder);
+    let config = entry.config(folder);
+    let chip = chip(entry.chip).expect("a family");
+    let prediction = predict(&config, chip, 64).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
+    let (speed, cable) = entry.speed_cable.trim_end_matches('m').split_once('_').expect("speed and cable");
+    let is_class = |speed: u64, cable: u64| {
+        let group = prediction.groups.iter();
+        group
+            .clone()
+            .find(|group| group.speed_mbps == Some(speed) && group.cable_metres == Some(cable as f64))
+    };
+    let (speed, cable) = (speed.parse().expect("a speed"), cable.parse().expect("metres"));
+    let group = is_class(speed, cable).or_else(|| prediction.groups.first()).expect("a class");
+    let margin = |test: &str| measured.number(&[test, "pkts_num_margin"]).unwrap_or(2).max(2);
+    let mut found = Vec::new();
+    let mut add = |what, predicted, measured: Option<u64>, margin| {
+        if let Some(measured) = measured {
+            found.push(Value { entry: entry.name(), what, predicted, measured, margin, why: entry.why });
+        }
+    };
+    let pfc = measured.number(&["xoff_1", "pkts_num_trig_pfc"]);
+    add("pause", group.packets[0], pfc, margin("xoff_1"));
+    let resume = ["xon_1", "pkts_num_dismiss_pfc"];
+    add("resume", group.packets[2], measured.number(&resume), margin("xon_1"));
+    if entry.headroom {
+        let test = if entry.family == "th2" { "wm_pg_headroom" } else { "xoff_1" };
+        let loss = measured.number(&[test, "pkts_num_trig_ingr_drp"]);
+        let from = measured.number(&[test, "pkts_num_trig_pfc"]);
+        let beyond = loss.zip(from).map(|(loss, from)| loss - from);
+        add("headroom", group.packets[1] - group.packets[0], beyond, margin(test));
+    }
+    if entry.headroom_pool {
+        let part = |key: &str| measured.number(&["hdrm_pool_size", key]);
+        let sum = (part("pgs_num"), part("pkts_num_hdrm_full"), part("pkts_num_hdrm_partial"));
+        if let (Some(groups), Some(full), Some(partial)) = sum {
+            let pool = prediction.headroom_pools.first().expect("a pool").cells;
+            add("headroom pool", pool, Some((groups - 1) * full + partial), 0);
+        }
+    }
+    let lossy = measured.number(&["lossy_queue_1", "pkts_num_trig_egr_drp"]);
+    if let Some(queue) = prediction.queues.first() {
+        add("lossy drop", queue.drop, lossy, margin("lossy_queue_1").max(4));
+    }
+    found.extend(sequence(&measured, entry, &config, &prediction));
+    found
+}
+
+fn sequence(measured: &Node, entry: &Entry, config: &Config, prediction: &Prediction) -> Vec<Value> {
+    let Some(points) = measured.numbers(&["hdrm_pool_size", "pkts_num_trig_pfc_multi"]) else {
+        return Vec::new();
+    };
+    let memory = Memory::new(config, chip(entry.chip).expect("a family")).expect("a memory");
+    let group = &prediction.groups[0];
+    let predicted = memory.fill_points(group.minimum, group.dynamic_th.expect("dynamic"), points.len());
+    let pairs = predicted.into_iter().zip(points);
+    pairs
+        .map(|(predicted, measured)| Value {
+            entry: entry.name(),
+            what: "sequence",
+            predicted,
+            measured,
+            margin: 0,
+            why: entry.why,
+        })
+        .collect()
+}
+
+fn share(values: &[&Value], holds: impl Fn(&Value) -> bool) -> (usize, f64) {
+    let hits = values.iter().filter(|value| holds(value)).count();
+    (hits, hits as f64 / values.len() as f64)
+}
+
+#[test]
+fn measured_numbers_come_out_of_the_configuration_alone() {
+    let Some(folder) = corpus("silicon") else { return };
+    let all: Vec<_> = ENTRIES.iter().flat_map(|entry| values(&folder, entry)).collect();
+    eprintln!("| entry | number | predicted | measured | difference | why |\n|---|---|--:|--:|--:|---|");
+    for value in all.iter().filter(|value| value.what != "sequence" || value.off() > 0) {
+        eprintln!("{}", value.row());
+    }
+    let of = |what: &str| all.iter().filter(|value| value.what == what).collect::<Vec<_>>();
+    let check = |what: &str, least: f64, claim: &str, holds: &dyn Fn(&Value) -> bool| {
+        let values = of(what);
+        let (hits, part) = share(&values, holds);
+        eprintln!("{what}, {claim}: {hits} of {}", values.len());
+        assert!(part >= least, "{what}, {claim}: {hits} of {}", values.len());
+    };
+    check("pause", 0.8, "within the margin", &|value| value.off() <= value.margin);
+    check("pause", 0.9, "within 1 %", &|value| 100 * value.off() <= value.measured);
+    check("headroom", 0.95, "within the margin", &|value| value.off() <= value.margin);
+    check("resume", 0.95, "within the margin", &|value| value.off() <= value.margin);
+    check("headroom pool", 0.85, "exact", &|value| value.off() == 0);
+    check("sequence", 1.0, "exact", &|value| value.off() == 0);
+    let th5: Vec<_> = of("pause").into_iter().filter(|value| value.entry.starts_with("th5")).collect();
+    assert_eq!(share(&th5, |value| value.off() == 0), (10, 1.0));
+}
+
+fn unchanged(_: &str, text: String) -> String {
+    text
+}
+
+#[test]
+fn the_small_switch_is_accounted_by_hand() {
+    let config = switch(unchanged);
+    let prediction = predict(&config, chip("trident3").expect("a family"), 64).expect("a prediction");
+    // 4,000,000 B are 15,625 cells; 800,000 B of headroom 3,125; 4 ports x 2 groups x 6 cells; 4 x 5 queues x 6 cells.
+    assert_eq!(prediction.shared, 15_625 - 3_125 - 48 - 120);
+    let group = &prediction.groups[0];
+    // alpha = 1/2: a third of 12,332 and 6 cells of its own.
+    assert_eq!((group.minimum, group.pause), (6, 6 + 4_110));
+    assert_eq!((group.headroom, group.drop, group.resume_below), (624, 6 + 4_110 + 624 + 1, 14));
+    let five = &prediction.groups[1];
+    assert_eq!((five.profile.as_str(), five.headroom), ("pg_lossless_100000_5m_profile", 352));
+    // The lossy pool of 11,718 cells, less 120: two thirds, and 6 cells.
+    assert_eq!(prediction.queues[0].drop, 6 + 7_732 + 1);
+    assert_eq!(prediction.headroom_pools[1].groups, 9);
+    assert!(prediction.not_predicted.is_empty(), "{:?}", prediction.not_predicted);
+}
+
+#[test]
+fn a_file_whose_static_limit_holds_size_and_headroom_has_net_pools() {
+    let config = switch(|_, text| text.replace("\"static_th\": \"4000000\"", "\"static_th\": \"4800000\""));
+    let prediction = predict(&config, chip("trident3").expect("a family"), 64).expect("a prediction");
+    assert_eq!((prediction.shared, prediction.terms.len()), (15_625, 1));
+    assert!(prediction.accounting.starts_with("net pools"), "{}", prediction.accounting);
+}
+
+#[test]
+fn what_cannot_be_predicted_says_why() {
+    let without_size = switch(|_, text| text.replace("\"size\": \"4000000\", \"xoff\"", "\"xoff\""));
+    let error = predict(&without_size, chip("trident3").expect("a family"), 64).expect_err("no size");
+    assert!(error.message.contains("the pool has no size"), "{error}");
+    let config = switch(unchanged);
+    assert!(chip_for(&config, None).expect_err("no hwsku").help.contains("--chip"));
+    assert!(chip_for(&config, Some("tomahawk9")).expect_err("no chip").help.contains("tomahawk5"));
+    let mut reader = Reader::default();
+    reader.add("show.txt", example("show-buffer.txt").as_bytes()).expect("output");
+    assert!(predict(&reader.finish(), chip("trident3").expect("a family"), 64).expect("S").groups.is_empty());
+}
