@@ -4,9 +4,12 @@
 //! simulators.
 
 pub mod config;
+pub mod diff;
+pub mod explain;
 mod ini;
 mod json;
 pub mod keys;
+pub mod lint;
 mod namespaces;
 pub mod place;
 mod raw;

@@ -45,6 +45,13 @@ impl Profile {
         self.xoff.is_some() || self.dynamic_headroom
     }
 
+    /// Whether it lets nothing in on purpose: NVIDIA switches give such profiles to ports that are down.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        let limit = self.threshold.as_ref().map(|limit| limit.value);
+        self.reserve() == 0 && matches!(limit, Some(Threshold::Dynamic(-8) | Threshold::Static(0)))
+    }
+
     /// Reserve (bytes).
     #[must_use]
     pub fn reserve(&self) -> u64 {

@@ -6,8 +6,9 @@ mod chips;
 mod memory;
 mod predict;
 
-pub use chips::{CHIPS, Chip, Rule, chip, chip_of};
+pub use chips::{CHIPS, Chip, GENERIC, Rule, chip, chip_of};
 pub use memory::{Memory, Term};
+pub(crate) use predict::{Class, classes, share};
 pub use predict::{GroupPoint, HeadroomPool, Prediction, QueuePoint, predict};
 
 use crate::config::Config;

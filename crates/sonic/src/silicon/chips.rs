@@ -28,7 +28,7 @@ pub struct Chip {
     pub slices: u64,
     /// Accounting.
     pub rule: Rule,
-    /// Memory for packets as the makers publish it (bytes), where they do.
+    /// Memory for packets (bytes), where it is known: the largest limits of SONiC's device files (Broadcom), data sheets.
     pub memory: Option<u64>,
     /// Parts of hardware models that tell the family.
     pub models: &'static [&'static str],
@@ -38,16 +38,15 @@ pub struct Chip {
 
 const MIB: u64 = 1 << 20;
 
-/// All families. Cells are those of qualification files and of comments in device files of SONiC; memory sizes are those of
-/// data sheets.
+/// All families. Cells are those of qualification files and of device files of SONiC.
 pub static CHIPS: &[Chip] = &[
-    cells("trident2", "Broadcom Trident 2", 208, 1, Some(12 * MIB), &["7050QX", "S6000"], false),
-    cells("tomahawk", "Broadcom Tomahawk", 208, 4, Some(16 * MIB), &["7060CX", "S6100", "Z9100"], false),
-    cells("tomahawk2", "Broadcom Tomahawk 2", 208, 4, Some(42 * MIB), &["7260CX3", "Z9264"], true),
-    cells("trident3", "Broadcom Trident 3", 256, 1, Some(32 * MIB), &["7050CX3", "7050SX3"], true),
-    cells("tomahawk3", "Broadcom Tomahawk 3", 254, 2, Some(64 * MIB), &["Z9332", "DCS-7060PX4"], false),
-    cells("tomahawk4", "Broadcom Tomahawk 4", 254, 2, Some(114 * MIB), &["Z9664", "IXR7220-H4"], false),
-    cells("tomahawk5", "Broadcom Tomahawk 5", 254, 2, Some(165 * MIB), &["7060X6", "IXR7220-H5"], true),
+    cells("trident2", "Broadcom Trident 2", 208, 1, Some(61_440 * 208), &["7050QX", "S6000"], false),
+    cells("tomahawk", "Broadcom Tomahawk", 208, 4, None, &["7060CX", "S6100", "Z9100"], false),
+    cells("tomahawk2", "Broadcom Tomahawk 2", 208, 4, Some(4 * 53_248 * 208), &["7260CX3", "Z9264"], true),
+    cells("trident3", "Broadcom Trident 3", 256, 1, Some(131_072 * 256), &["7050CX3", "7050SX3"], true),
+    cells("tomahawk3", "Broadcom Tomahawk 3", 254, 2, None, &["Z9332", "DCS-7060PX4"], false),
+    cells("tomahawk4", "Broadcom Tomahawk 4", 254, 2, None, &["Z9664", "IXR7220-H4"], false),
+    cells("tomahawk5", "Broadcom Tomahawk 5", 254, 2, Some(659_632 * 254), &["7060X6", "IXR7220-H5"], true),
     Chip {
         name: "jericho2",
         title: "Broadcom Jericho 2",
@@ -63,6 +62,10 @@ pub static CHIPS: &[Chip] = &[
     spectrum("spectrum3", "NVIDIA Spectrum-3", 144, Rule::OneLevel, 64, &["MSN4", "SN4"]),
     spectrum("spectrum4", "NVIDIA Spectrum-4", 192, Rule::TwoLevels, 160, &["SN54", "SN56"]),
 ];
+
+/// A memory of bytes without slices: for what holds on any chip.
+pub static GENERIC: Chip =
+    cells("generic", "a chip that is not known: one memory, counted in bytes", 1, 1, None, &[], false);
 
 const fn cells(
     name: &'static str,

@@ -119,18 +119,19 @@ pub fn predict(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Resul
     })
 }
 
-/// Groups with the same profile, on ports of the same speed and cable.
-struct Class {
-    profile: Profile,
-    ports: Vec<Port>,
-    groups: Vec<u8>,
-    speed_mbps: Option<u64>,
-    cable_metres: Option<f64>,
+/// Lossless groups with the same profile, on ports of the same speed and cable.
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub(crate) profile: Profile,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) groups: Vec<u8>,
+    pub(crate) speed_mbps: Option<u64>,
+    pub(crate) cable_metres: Option<f64>,
 }
 
 type ClassKey = (String, Option<u64>, Option<u64>);
 
-fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTreeMap<ClassKey, Class> {
+pub(crate) fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTreeMap<ClassKey, Class> {
     let mut found: BTreeMap<ClassKey, Class> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
         let speed =
@@ -175,7 +176,7 @@ fn why_not(port: &Port, index: u8, resolved: &Resolved) -> Option<String> {
 }
 
 /// ⌊α S / (1 + α)⌋ with α = 2^exponent; 8 and -8 are infinite and zero on chips that have them.
-pub(super) fn share(exponent: i8, shared: u64) -> u64 {
+pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
     let (up, down) = if exponent >= 0 { (1u128 << exponent, 1) } else { (1, 1u128 << -exponent) };
     let share = u128::from(shared) * up / (up + down);
     u64::try_from(share).unwrap_or(u64::MAX)
@@ -195,7 +196,7 @@ impl Memory {
         }
     }
 
-    fn group(&self, config: &Config, class: &Class, packet_bytes: u64) -> Option<GroupPoint> {
+    pub(crate) fn group(&self, config: &Config, class: &Class, packet_bytes: u64) -> Option<GroupPoint> {
         let profile = &class.profile;
         let minimum = profile.minimum(config.shared_headroom());
         let threshold = profile.threshold.as_ref()?.value;
@@ -300,7 +301,7 @@ impl Memory {
         points.collect()
     }
 
-    fn queue(&self, config: &Config, profile: &Profile) -> Option<QueuePoint> {
+    pub(crate) fn queue(&self, config: &Config, profile: &Profile) -> Option<QueuePoint> {
         let Rule::Cells = self.chip.rule else { return None };
         let (_, pool) = config.pool_of(profile)?;
         if pool.side.as_ref()?.value == Side::Both {

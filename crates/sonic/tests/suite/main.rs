@@ -2,6 +2,8 @@
 
 mod corpus;
 mod hostile;
+mod lint;
+mod meaning;
 mod reading;
 mod silicon;
 mod support;

@@ -1,0 +1,142 @@
+//! What a configuration means: the memory, and for every kind of port and every traffic class the way of a packet with each
+//! limit that can bind.
+
+mod text;
+mod ways;
+
+use crate::config::{Config, Profile};
+use crate::silicon::{Chip, GENERIC, Memory, PredictError, Term};
+use serde::Serialize;
+
+pub use text::text;
+pub use ways::{Headroom, Limit, PortKind, Way, Wred};
+
+/// A part of the memory.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// What it is.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// How it comes about, or what holds for it.
+    pub note: String,
+}
+
+/// What a configuration means.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Switch, where the configuration names it.
+    pub switch: Option<String>,
+    /// Chip, or what stands for one that is not known.
+    pub chip: &'static str,
+    /// Memory for packets (bytes), where it is known.
+    pub memory_bytes: Option<u64>,
+    /// How pools are accounted.
+    pub accounting: String,
+    /// Pools.
+    pub pools: Vec<Part>,
+    /// What the memory is divided into: headroom, reserves, what is shared.
+    pub parts: Vec<Part>,
+    /// Sum of all promises over what there is; above 1: promised more often than it exists.
+    pub promised_ratio: Option<f64>,
+    /// Terms of what one slice shares, in cells.
+    pub terms: Vec<Term>,
+    /// Kinds of ports.
+    pub kinds: Vec<PortKind>,
+    /// What could not be explained, with the reason.
+    pub not_explained: Vec<String>,
+}
+
+/// Explains a configuration; without a chip, on one memory that is counted in bytes.
+#[must_use]
+pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
+    let mut not_explained = Vec::new();
+    let memory = match Memory::new(config, chip.unwrap_or(&GENERIC)) {
+        Ok(memory) => Some(memory),
+        Err(PredictError { message, help }) => {
+            not_explained.push(format!("thresholds: {message} ({help})"));
+            None
+        }
+    };
+    if chip.is_none() {
+        not_explained
+            .push("the chip is not known: cells, slices and the size of the memory are left out".to_owned());
+    }
+    let parts = memory.as_ref().map_or_else(Vec::new, |memory| parts(config, memory));
+    let pools = pools(config);
+    let there = chip.and_then(|chip| chip.memory).or_else(|| {
+        let sum: u64 = parts.iter().map(|part| part.bytes).sum();
+        (sum > 0).then_some(sum)
+    });
+    let promised: u64 = pools.iter().map(|pool| pool.bytes).sum();
+    let kinds = ways::kinds(config, memory.as_ref(), chip);
+    not_explained.extend(ways::gaps(config));
+    Explanation {
+        switch: config.device.hwsku.as_ref().map(|sku| sku.value.clone()),
+        chip: chip.unwrap_or(&GENERIC).title,
+        memory_bytes: chip.and_then(|chip| chip.memory),
+        accounting: memory.as_ref().map_or_else(String::new, |memory| memory.why.clone()),
+        pools,
+        parts,
+        promised_ratio: there.map(|there| promised as f64 / there as f64),
+        terms: memory.map_or_else(Vec::new, |memory| memory.terms),
+        kinds,
+        not_explained,
+    }
+}
+
+fn pools(config: &Config) -> Vec<Part> {
+    let part = |(name, pool): (&String, &crate::config::Pool)| {
+        let words = [
+            pool.side.as_ref().map(|side| format!("{:?}", side.value).to_lowercase()),
+            pool.mode.as_ref().map(|mode| format!("{:?}", mode.value).to_lowercase()),
+            pool.xoff.as_ref().map(|xoff| format!("shared headroom {} B", xoff.value)),
+            pool.size.is_none().then(|| "size computed by the switch".to_owned()),
+        ];
+        let note = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        Part { name: name.clone(), bytes: pool.size.as_ref().map_or(0, |size| size.value), note }
+    };
+    config.pools.iter().map(part).collect()
+}
+
+/// Headroom, reserves and what is shared, of the whole memory.
+fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
+    let whole = |cells: u64| cells * memory.chip.cell * memory.chip.slices;
+    let mut parts = vec![Part {
+        name: "shared".to_owned(),
+        bytes: whole(memory.shared),
+        note: format!("S = {} cells of each of {} slices", memory.shared, memory.chip.slices),
+    }];
+    if memory.headroom_pool > 0 {
+        let note = "for what arrives after a pause, of all groups together".to_owned();
+        parts.push(Part { name: "headroom pool".to_owned(), bytes: whole(memory.headroom_pool), note });
+    } else {
+        let own: u64 =
+            lossless(config).map(|profile| profile.xoff.as_ref().map_or(0, |xoff| xoff.value)).sum();
+        let note = "of each lossless group its own".to_owned();
+        parts.push(Part { name: "headroom".to_owned(), bytes: own, note });
+    }
+    let shared = config.shared_headroom();
+    let groups: u64 = lossless(config).map(|profile| profile.minimum(shared)).sum();
+    let note = "minimums of lossless priority groups".to_owned();
+    parts.push(Part { name: "group reserves".to_owned(), bytes: groups, note });
+    let queues = config.queues.keys().filter(|(port, _)| !port.is_remote());
+    let queues: u64 =
+        queues.map(|(port, index)| config.queue(port, *index).profile().map_or(0, Profile::reserve)).sum();
+    let note =
+        if memory.chip.slices > 1 { "minimums of queues, in every slice" } else { "minimums of queues" };
+    let times = if memory.net { 1 } else { memory.chip.slices };
+    parts.push(Part { name: "queue reserves".to_owned(), bytes: queues * times, note: note.to_owned() });
+    parts.retain(|part| part.bytes > 0);
+    parts
+}
+
+/// The profile of every lossless group of every port.
+fn lossless(config: &Config) -> impl Iterator<Item = Profile> + '_ {
+    let ports = config.named_ports().into_iter().filter(|port| config.in_use(port));
+    ports.flat_map(move |port| {
+        (0..8).filter_map(move |index| {
+            config.group(&port, index).profile().filter(|profile| profile.is_lossless()).cloned()
+        })
+    })
+}

@@ -1,0 +1,310 @@
+//! The way of a packet through a port: class, group, queue, and every limit on it.
+
+use crate::config::{Config, MapKind, Profile, Threshold};
+use crate::keys::Port;
+use crate::lint::{need, spare_metres};
+use crate::resolve::Resolved;
+use crate::silicon::{Chip, Class, Memory};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A limit that can bind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// Which one.
+    pub name: String,
+    /// Profile.
+    pub profile: String,
+    /// Alpha as a fraction, or the bytes of a static limit.
+    pub alpha: String,
+    /// Reserve (bytes).
+    pub reserve: u64,
+    /// Threshold while the pool is empty, half full, full (bytes), with the reserve; absent where a pool has no size.
+    pub thresholds: Option<[u64; 3]>,
+    /// What a lone queue comes to (bytes).
+    pub alone: Option<u64>,
+    /// What happens there.
+    pub then: &'static str,
+}
+
+/// What headroom covers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Headroom {
+    /// Bytes.
+    pub bytes: u64,
+    /// Speed (Mb/s).
+    pub speed_mbps: u64,
+    /// Cable (metres).
+    pub cable_metres: f64,
+    /// Largest packet (bytes).
+    pub mtu: u64,
+    /// Needed with full-size packets if the peer stops at once (bytes).
+    pub least: u64,
+    /// Needed with the response that the standard allows (bytes).
+    pub standard: u64,
+    /// What is left, or missing (bytes).
+    pub margin_bytes: i64,
+    /// The same as a length of cable (metres).
+    pub margin_metres: f64,
+}
+
+/// Marking in a queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wred {
+    /// Profile.
+    pub profile: String,
+    /// `ecn_all` and others.
+    pub ecn: String,
+    /// From and to (bytes).
+    pub thresholds: [Option<u64>; 2],
+}
+
+/// The way of one traffic class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Way {
+    /// Traffic class.
+    pub class: u8,
+    /// DSCP values that become it.
+    pub dscp: Vec<u8>,
+    /// Priority group at ingress.
+    pub group: Option<u8>,
+    /// Queue at egress.
+    pub queue: Option<u8>,
+    /// Whether the group has PFC.
+    pub pfc: bool,
+    /// Limits, in the order of the way.
+    pub limits: Vec<Limit>,
+    /// Headroom, where the group is lossless.
+    pub headroom: Option<Headroom>,
+    /// Resume: so many bytes below the pause point.
+    pub resume_below: Option<u64>,
+    /// Marking.
+    pub wred: Option<Wred>,
+}
+
+/// Ports on which the same holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortKind {
+    /// The ports.
+    pub ports: Vec<String>,
+    /// Speed (Mb/s).
+    pub speed_mbps: Option<u64>,
+    /// Cable (metres).
+    pub cable_metres: Option<f64>,
+    /// Ways by class.
+    pub ways: Vec<Way>,
+}
+
+/// Kinds of ports, each with the ways of all classes.
+pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>) -> Vec<PortKind> {
+    let mut kinds: Vec<(Port, PortKind)> = Vec::new();
+    for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
+        let ways: Vec<Way> =
+            classes(config, &port).into_iter().map(|class| way(config, memory, chip, &port, class)).collect();
+        if ways.iter().all(|way| way.limits.is_empty()) {
+            continue;
+        }
+        let speed_mbps =
+            config.ports.get(&port).and_then(|port| port.speed_mbps.as_ref()).map(|speed| speed.value);
+        let cable_metres = config.cables.get(&port).map(|cable| cable.value);
+        let same = |kind: &&mut (Port, PortKind)| {
+            let kind = &kind.1;
+            kind.speed_mbps == speed_mbps && kind.cable_metres == cable_metres && kind.ways == ways
+        };
+        match kinds.iter_mut().find(same) {
+            Some((_, kind)) => kind.ports.push(port.to_string()),
+            None => {
+                let kind = PortKind { ports: vec![port.to_string()], speed_mbps, cable_metres, ways };
+                kinds.push((port, kind));
+            }
+        }
+    }
+    kinds.into_iter().map(|(_, kind)| kind).collect()
+}
+
+/// Classes that a port knows: those of its maps, or, without maps, one for each group and queue.
+fn classes(config: &Config, port: &Port) -> Vec<u8> {
+    let maps = [MapKind::TcToPg, MapKind::TcToQueue].into_iter().filter_map(|kind| config.map(port, kind));
+    let mut classes: Vec<u8> = maps.flat_map(|(_, map)| map.entries.keys().copied()).collect();
+    if classes.is_empty() {
+        let within = (port.clone(), 0)..=(port.clone(), 7);
+        let groups = config.groups.range(within.clone()).map(|((_, index), _)| *index);
+        let queues = config.queues.range(within).map(|((_, index), _)| *index);
+        classes = groups.chain(queues).chain(config.lossless_priorities(port)).collect();
+    }
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+fn way(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>, port: &Port, class: u8) -> Way {
+    let to = |kind| match config.map(port, kind) {
+        Some((_, map)) => map.get(class),
+        None => Some(class),
+    };
+    let (group, queue) = (to(MapKind::TcToPg), to(MapKind::TcToQueue));
+    let dscp = config.map(port, MapKind::DscpToTc).map_or_else(Vec::new, |(_, map)| {
+        map.entries.iter().filter(|(_, to)| to.value == class).map(|(dscp, _)| *dscp).collect()
+    });
+    let pfc = group.is_some_and(|group| config.lossless_priorities(port).contains(&group));
+    let mut way = Way {
+        class,
+        dscp,
+        group,
+        queue,
+        pfc,
+        limits: Vec::new(),
+        headroom: None,
+        resume_below: None,
+        wred: None,
+    };
+    if let Some(Resolved::Profile(profile)) = group.map(|group| config.group(port, group)) {
+        let then = if profile.is_lossless() { "pause" } else { "drop" };
+        way.limits.push(limit(config, memory, "priority group", &profile, then));
+        for name in config.ingress_lists.get(port).map_or(&[][..], |list| &list.value) {
+            let of_pool = config.profiles.get(name).filter(|of_port| {
+                of_port.pool.as_ref().map(|pool| &pool.value) == profile.pool.as_ref().map(|pool| &pool.value)
+            });
+            way.limits.extend(of_pool.map(|of_port| limit(config, memory, "port at ingress", of_port, then)));
+        }
+        if profile.is_lossless() {
+            way.headroom = headroom(config, chip, port, &profile);
+            way.resume_below = profile.xon_offset.as_ref().map(|offset| offset.value);
+        }
+    }
+    if let Some(Resolved::Profile(profile)) = queue.map(|queue| config.queue(port, queue)) {
+        way.limits.push(limit(config, memory, "queue", &profile, "drop"));
+        for name in config.egress_lists.get(port).map_or(&[][..], |list| &list.value) {
+            let of_pool = config.profiles.get(name).filter(|of_port| {
+                of_port.pool.as_ref().map(|pool| &pool.value) == profile.pool.as_ref().map(|pool| &pool.value)
+            });
+            way.limits
+                .extend(of_pool.map(|of_port| limit(config, memory, "port at egress", of_port, "drop")));
+        }
+    }
+    way.wred = queue.and_then(|queue| marking(config, port, queue));
+    way
+}
+
+fn marking(config: &Config, port: &Port, queue: u8) -> Option<Wred> {
+    let name = config.queue_settings.get(&(port.clone(), queue))?.wred.as_ref()?;
+    let profile = config.wred.get(&name.value)?;
+    let green = &profile.colours[0];
+    Some(Wred {
+        profile: name.value.clone(),
+        ecn: profile.ecn.as_ref().map_or("ecn_none".to_owned(), |ecn| ecn.value.clone()),
+        thresholds: [&green.min, &green.max].map(|value| value.as_ref().map(|value| value.value)),
+    })
+}
+
+/// Alpha as people write it: 8, 1, 1/8.
+pub(crate) fn fraction(exponent: i8) -> String {
+    if exponent >= 0 { (1u32 << exponent).to_string() } else { format!("1/{}", 1u32 << -exponent) }
+}
+
+fn limit(
+    config: &Config,
+    memory: Option<&Memory>,
+    name: &str,
+    profile: &Profile,
+    then: &'static str,
+) -> Limit {
+    let reserve = profile.minimum(config.shared_headroom());
+    let shared = shared_bytes(config, memory, profile);
+    let threshold = profile.threshold.as_ref().map(|limit| limit.value);
+    let alpha = match threshold {
+        Some(Threshold::Dynamic(exponent)) => fraction(exponent),
+        Some(Threshold::Static(bytes)) => format!("{bytes} B"),
+        None => "no limit".to_owned(),
+    };
+    let at = |used: u64| {
+        let shared = shared?;
+        let free = shared.saturating_sub(used);
+        Some(reserve.saturating_add(match threshold {
+            Some(Threshold::Dynamic(exponent)) if exponent >= 0 => free.saturating_mul(1 << exponent),
+            Some(Threshold::Dynamic(exponent)) => free >> -exponent,
+            Some(Threshold::Static(bytes)) => bytes,
+            None => free,
+        }))
+    };
+    let alone = shared.map(|shared| {
+        reserve
+            + match threshold {
+                Some(Threshold::Dynamic(exponent)) => crate::silicon::share(exponent, shared),
+                Some(Threshold::Static(bytes)) => bytes.min(shared),
+                None => shared,
+            }
+    });
+    let thresholds = shared.and_then(|shared| Some([at(0)?, at(shared / 2)?, at(shared)?]));
+    Limit { name: name.to_owned(), profile: profile.name.clone(), alpha, reserve, thresholds, alone, then }
+}
+
+/// What the pool of a profile shares (bytes of a slice).
+fn shared_bytes(config: &Config, memory: Option<&Memory>, profile: &Profile) -> Option<u64> {
+    let (name, pool) = config.pool_of(profile)?;
+    match memory {
+        Some(memory) if memory.pool == name => Some(memory.shared * memory.chip.cell),
+        Some(memory) => Some(pool.size.as_ref()?.value / memory.chip.slices),
+        None => Some(pool.size.as_ref()?.value),
+    }
+}
+
+fn headroom(
+    config: &Config,
+    chip: Option<&'static Chip>,
+    port: &Port,
+    profile: &Profile,
+) -> Option<Headroom> {
+    let speed_mbps = config.ports.get(port)?.speed_mbps.as_ref()?.value;
+    let cable_metres = config.cables.get(port)?.value;
+    let bytes = profile.xoff.as_ref()?.value;
+    let mtu = crate::lint::mtu(config, std::slice::from_ref(port));
+    let cell = chip.map_or(1, |chip| chip.cell);
+    if speed_mbps == 0 {
+        return None;
+    }
+    let need = need(speed_mbps, cable_metres, mtu, cell);
+    let class = Class {
+        profile: profile.clone(),
+        ports: vec![port.clone()],
+        groups: Vec::new(),
+        speed_mbps: Some(speed_mbps),
+        cable_metres: Some(cable_metres),
+    };
+    let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+    Some(Headroom {
+        bytes,
+        speed_mbps,
+        cable_metres,
+        mtu,
+        least: need.least,
+        standard: need.standard,
+        margin_bytes: signed(bytes) - signed(need.standard),
+        margin_metres: spare_metres(&class, mtu, cell)?,
+    })
+}
+
+/// Groups without a profile that can be explained, each reason once.
+pub(super) fn gaps(config: &Config) -> Vec<String> {
+    let mut found: BTreeMap<String, Vec<Port>> = BTreeMap::new();
+    for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
+        for group in config.lossless_priorities(&port) {
+            let why = match config.group(&port, group) {
+                Resolved::Computed(exponent) => {
+                    format!(
+                        "group {group}: the switch computes the profile, with alpha {}",
+                        fraction(exponent)
+                    )
+                }
+                Resolved::NoRow(speed, cable) => {
+                    format!("group {group}: no row for {speed} Mb/s and {cable} m")
+                }
+                Resolved::Unknown => format!("group {group}: speed or cable are not known"),
+                Resolved::Dangling(name) => format!("group {group}: there is no profile {}", name.value),
+                Resolved::Nothing | Resolved::Profile(_) => continue,
+            };
+            found.entry(why).or_default().push(port.clone());
+        }
+    }
+    found.into_iter().map(|(why, ports)| format!("{why} ({})", crate::lint::some(&ports))).collect()
+}

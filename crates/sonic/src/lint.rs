@@ -1,0 +1,370 @@
+//! What is wrong with a configuration: rules with number, severity, reason and source, and findings with the key, the
+//! figures and a suggestion.
+
+mod context;
+mod lossless;
+mod output;
+mod pools;
+mod qos;
+mod references;
+mod reverie;
+
+use crate::config::Config;
+use crate::place::Place;
+use crate::silicon::Chip;
+use context::Context;
+pub(crate) use context::some;
+pub(crate) use lossless::{mtu, need, spare_metres};
+use serde::Serialize;
+use std::fmt;
+
+pub use output::{json, sarif, text};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Packets that must not be lost can be lost, or something that is written has no effect.
+    Error,
+    /// It works, but not as somebody who writes this expects.
+    Warning,
+    /// A property that one should know.
+    Info,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        })
+    }
+}
+
+type Check = fn(&Context<'_>, &mut Findings);
+
+/// A rule.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// Number (`SB001`); it never changes its meaning.
+    pub code: &'static str,
+    /// Name in words with hyphens.
+    pub name: &'static str,
+    /// Severity of its findings, unless one says otherwise.
+    pub severity: Severity,
+    /// Why it matters.
+    pub reason: &'static str,
+    /// Issue or paper.
+    pub source: &'static str,
+    check: Check,
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.code, self.name)
+    }
+}
+
+/// Something that a rule found.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// How bad.
+    pub severity: Severity,
+    /// Where.
+    pub place: Place,
+    /// What, with figures.
+    pub message: String,
+    /// What to write instead.
+    pub suggestion: String,
+    /// Why it does not count, where the rule was switched off.
+    pub allowed: Option<String>,
+}
+
+/// Collects what one rule finds.
+struct Findings {
+    rule: &'static Rule,
+    found: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(&mut self, place: &Place, message: String, suggestion: impl Into<String>) {
+        self.add_as(self.rule.severity, place, message, suggestion);
+    }
+
+    fn add_as(&mut self, severity: Severity, place: &Place, message: String, suggestion: impl Into<String>) {
+        let (rule, place, suggestion) = (self.rule, place.clone(), suggestion.into());
+        self.found.push(Finding { rule, severity, place, message, suggestion, allowed: None });
+    }
+}
+
+/// A rule that is switched off, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// Number or name of the rule.
+    pub rule: String,
+    /// Why its findings do not count.
+    pub reason: String,
+}
+
+/// What a check takes into account beside the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The chip, where it is known; otherwise rules that need it say nothing.
+    pub chip: Option<&'static Chip>,
+    /// Rules that are switched off.
+    pub allow: Vec<Allowance>,
+    /// Round trip of the network without queues (microseconds); absent: 8.
+    pub round_trip_us: Option<f64>,
+}
+
+/// Why a check cannot begin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct LintError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+/// All rules, in the order of their numbers.
+pub static RULES: &[Rule] = &[
+    Rule {
+        code: "SB000",
+        name: "not-understood",
+        severity: Severity::Error,
+        reason: "a value that is not understood has no effect, or not the one that is meant",
+        source: "sonic-mgmt#25395: a wrong configuration is accepted",
+        check: references::not_understood,
+    },
+    Rule {
+        code: "SB001",
+        name: "egress-below-ingress",
+        severity: Severity::Error,
+        reason: "lossless packets that ingress admits are dropped at egress before all headroom is used",
+        source: "sonic-buildimage#21320",
+        check: pools::egress_below_ingress,
+    },
+    Rule {
+        code: "SB002",
+        name: "lossy-group-below-queue",
+        severity: Severity::Warning,
+        reason: "a lossy priority group fills before its queue does: ingress acts (drops, on some chips pauses) where egress should drop",
+        source: "sonic-buildimage#19653",
+        check: pools::lossy_group_below_queue,
+    },
+    Rule {
+        code: "SB003",
+        name: "headroom-too-small",
+        severity: Severity::Error,
+        reason: "what arrives after a pause was decided does not fit: lossless packets are lost",
+        source: "sonic-mgmt#20422; IEEE 802.1Qbb",
+        check: lossless::headroom_too_small,
+    },
+    Rule {
+        code: "SB004",
+        name: "promised-above-pool",
+        severity: Severity::Error,
+        reason: "headroom and reserves together are more than the pool: guarantees are not kept, or the switch refuses the pool",
+        source: "sonic-buildimage#19640",
+        check: pools::promised_above_pool,
+    },
+    Rule {
+        code: "SB005",
+        name: "no-row",
+        severity: Severity::Error,
+        reason: "without a row for speed and cable the switch makes no lossless profile: PFC is on, and there is no headroom",
+        source: "sonic-swss#465",
+        check: lossless::no_row,
+    },
+    Rule {
+        code: "SB006",
+        name: "xon-above-threshold",
+        severity: Severity::Error,
+        reason: "a group that resumes at or above its pause point flaps between pause and resume",
+        source: "NVIDIA and Broadcom lossless profiles: xon lies below the threshold",
+        check: lossless::xon_above_threshold,
+    },
+    Rule {
+        code: "SB007",
+        name: "pfc-without-headroom",
+        severity: Severity::Error,
+        reason: "PFC is on for a priority whose group has no headroom: what arrives after the pause is lost",
+        source: "SONiC#480",
+        check: lossless::pfc_without_headroom,
+    },
+    Rule {
+        code: "SB008",
+        name: "ecn-above-pause",
+        severity: Severity::Warning,
+        reason: "marking begins where the group has paused already, so senders slow down by PFC and not by ECN",
+        source: "Zhu et al., SIGCOMM 2015 (DCQCN), section 4: ECN before PFC",
+        check: qos::ecn_above_pause,
+    },
+    Rule {
+        code: "SB009",
+        name: "lossless-egress-binds",
+        severity: Severity::Error,
+        reason: "a lossless queue that reaches an egress limit drops, and no pause prevents it",
+        source: "sonic-mgmt#17149",
+        check: pools::lossless_egress_binds,
+    },
+    Rule {
+        code: "SB010",
+        name: "alpha-below-bdp",
+        severity: Severity::Warning,
+        reason: "one queue alone gets less than a bandwidth-delay product: a single flow cannot use the link",
+        source: "sonic-buildimage#20132",
+        check: lossless::alpha_below_bdp,
+    },
+    Rule {
+        code: "SB011",
+        name: "watchdog-too-short",
+        severity: Severity::Warning,
+        reason: "the watchdog takes a legitimate pause for a storm and drops lossless packets",
+        source: "sonic-swss#1586; SONiC#1535",
+        check: qos::watchdog_too_short,
+    },
+    Rule {
+        code: "SB012",
+        name: "lossless-at-one-end",
+        severity: Severity::Error,
+        reason: "a priority is lossless in one table and lossy in another: pauses stop the wrong queue, or none",
+        source: "SONiC's QoS maps (DSCP, TC, PG, queue, PFC)",
+        check: qos::lossless_at_one_end,
+    },
+    Rule {
+        code: "SB013",
+        name: "unused",
+        severity: Severity::Info,
+        reason: "a profile that nobody refers to misleads who reads the file",
+        source: "SONiC's configuration schema",
+        check: references::unused,
+    },
+    Rule {
+        code: "SB014",
+        name: "dangling",
+        severity: Severity::Error,
+        reason: "a reference to what does not exist is not applied",
+        source: "sonic-swss#1956",
+        check: references::dangling,
+    },
+    Rule {
+        code: "SB015",
+        name: "asymmetric",
+        severity: Severity::Info,
+        reason: "lossless traffic that enters or leaves by some ports only is protected on a part of its way",
+        source: "SONiC's pfc_asym; docs/lossless.md",
+        check: qos::asymmetric,
+    },
+    Rule {
+        code: "SB016",
+        name: "wred-drops-lossless",
+        severity: Severity::Error,
+        reason: "WRED drops lossless packets below the pause point: a loss without a pause",
+        source: "sonic-buildimage#27606",
+        check: qos::wred_drops_lossless,
+    },
+    Rule {
+        code: "SB017",
+        name: "pool-above-chip",
+        severity: Severity::Error,
+        reason: "a pool that is larger than the memory of the chip is refused, or promises what does not exist",
+        source: "sonic-buildimage#2992",
+        check: pools::pool_above_chip,
+    },
+    Rule {
+        code: "SB018",
+        name: "headroom-oversubscribed",
+        severity: Severity::Info,
+        reason: "a shared headroom pool covers a part of the groups only, if all pause at once",
+        source: "SONiC's shared headroom pool; docs/lossless.md",
+        check: pools::headroom_oversubscribed,
+    },
+    Rule {
+        code: "SB021",
+        name: "lossy-outgrows-lossless",
+        severity: Severity::Info,
+        reason: "with many queues lossy traffic gets its pool, and lossless traffic what is left",
+        source: "Reverie (NSDI 2024), issue 1, Eqs. 10 and 11",
+        check: reverie::lossy_outgrows_lossless,
+    },
+    Rule {
+        code: "SB022",
+        name: "lossless-yields",
+        severity: Severity::Info,
+        reason: "pause points fall when lossy queues fill; drop points of lossy queues do not move for lossless traffic",
+        source: "Reverie (NSDI 2024), issue 2, section 2.3",
+        check: reverie::lossless_yields,
+    },
+    Rule {
+        code: "SB023",
+        name: "bursts-favour-lossy",
+        severity: Severity::Info,
+        reason: "a lossy queue absorbs a larger burst than a lossless group, and a pause stops bursts and the rest alike",
+        source: "Reverie (NSDI 2024), issue 3, Figure 13",
+        check: reverie::bursts_favour_lossy,
+    },
+];
+
+/// The rule of this number or name.
+#[must_use]
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.name == name || rule.code.eq_ignore_ascii_case(name))
+}
+
+/// Checks a configuration: findings by severity, then by rule and place. Those of rules that are switched off come along,
+/// marked.
+///
+/// # Errors
+/// An allowance for a rule that does not exist, or without a reason.
+pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintError> {
+    let mut allowed = Vec::new();
+    for Allowance { rule: name, reason } in &options.allow {
+        let Some(rule) = rule(name) else {
+            let message = format!("no rule is called \"{}\"", crate::place::printable(name));
+            let names: Vec<_> = RULES.iter().map(|rule| rule.code).collect();
+            return Err(LintError { message, help: format!("give one of: {}", names.join(", ")) });
+        };
+        if reason.trim().is_empty() {
+            let message = format!("{} is switched off without a reason", rule.code);
+            return Err(LintError { message, help: format!("write it as {}=REASON", rule.code) });
+        }
+        allowed.push((rule.code, reason.trim().to_owned()));
+    }
+    let context = Context::new(config, options);
+    let mut all = Vec::new();
+    for rule in RULES {
+        let mut findings = Findings { rule, found: Vec::new() };
+        (rule.check)(&context, &mut findings);
+        let reason = allowed.iter().find(|(code, _)| *code == rule.code).map(|(_, reason)| reason.clone());
+        all.extend(findings.found.into_iter().map(|found| Finding { allowed: reason.clone(), ..found }));
+    }
+    all.sort_by(|a, b| {
+        (a.severity, a.rule.code, &a.place, &a.message).cmp(&(b.severity, b.rule.code, &b.place, &b.message))
+    });
+    Ok(all)
+}
+
+/// Whether a finding of this severity or worse counts.
+#[must_use]
+pub fn fails(findings: &[Finding], at: Severity) -> bool {
+    findings.iter().any(|finding| finding.severity <= at && finding.allowed.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_unique_and_in_order() {
+        assert!(RULES.windows(2).all(|two| two[0].code < two[1].code));
+        let mut names: Vec<_> = RULES.iter().map(|rule| rule.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RULES.len());
+    }
+}

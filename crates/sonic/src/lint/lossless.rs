@@ -1,0 +1,267 @@
+//! Rules about lossless groups: is there headroom, is it enough, where do they resume?
+
+use super::context::{Context, some};
+use super::{Findings, Severity};
+use crate::config::{Config, Model, Threshold};
+use crate::keys::Port;
+use crate::resolve::Resolved;
+use crate::silicon::Class;
+use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
+use bufferlab_units::headroom::{PacketMemory, PausedCable};
+use bufferlab_units::{BitRate, Time};
+use std::collections::BTreeMap;
+
+/// The largest frame where a port says nothing (bytes): SONiC's default MTU.
+const MTU: u64 = 9_100;
+/// Light in a fibre or cable (metres per second), as SONiC's own calculation has it.
+const METRES_PER_SECOND: f64 = 198e6;
+/// Pause quanta are 512 bit times (bits).
+const QUANTUM_BITS: f64 = 512.0;
+
+/// What must fit after a pause was decided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    /// Even if the peer reacted at once (bytes).
+    pub(crate) least: u64,
+    /// With the response that the standard allows (bytes).
+    pub(crate) standard: u64,
+}
+
+/// Headroom for full-size packets on a port: the least demanding mix. Without a tabulated response both are the same.
+pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> Need {
+    let rate = BitRate(speed_mbps.saturating_mul(1_000_000));
+    let frame = u32::try_from(mtu).unwrap_or(u32::MAX);
+    let cell = u32::try_from(cell).unwrap_or(0);
+    let seconds = |seconds: f64| Time((seconds * 1e12) as u64);
+    let quanta = tabulated_quanta(speed_mbps as f64).unwrap_or(0.0);
+    let response = seconds(quanta * QUANTUM_BITS / (speed_mbps as f64 * 1e6));
+    let bytes = |reaction: Time| {
+        let cable = PausedCable {
+            arrivals: rate,
+            frames: rate,
+            delay: seconds(cable_metres / METRES_PER_SECOND),
+            reaction,
+            packets: PacketMemory { smallest: frame, largest: frame, uncharged: 0, cell },
+            largest_back: frame,
+            priorities: 1,
+            repeats: false,
+        };
+        cable.headroom().bytes()
+    };
+    Need { least: bytes(Time::ZERO), standard: bytes(response) }
+}
+
+/// The largest lossless packet on these ports (bytes).
+pub(crate) fn mtu(config: &Config, ports: &[Port]) -> u64 {
+    let written = |port: &Port| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
+    let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
+    // What enters lossless groups may be smaller than what ports carry.
+    config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
+}
+
+pub(super) fn headroom_too_small(context: &Context<'_>, findings: &mut Findings) {
+    for class in &context.classes {
+        let (Some(speed), Some(cable)) = (class.speed_mbps, class.cable_metres) else { continue };
+        let Some(xoff) = class.profile.xoff.as_ref().filter(|xoff| xoff.value > 0) else { continue };
+        if speed == 0 {
+            continue;
+        }
+        let need = need(
+            speed,
+            cable,
+            mtu(context.config, &class.ports),
+            context.options.chip.map_or(1, |chip| chip.cell),
+        );
+        let ports = some(&class.ports);
+        if xoff.value < need.least {
+            findings.add(
+                &xoff.place,
+                format!(
+                    "{} of {ports}: {} B of headroom; at {speed} Mb/s over {cable} m {} B arrive even if the peer stops at \
+                     once ({} B with the response that the standard allows)",
+                    class.profile.name, xoff.value, need.least, need.standard
+                ),
+                format!("\"xoff\": \"{}\" or more", need.standard),
+            );
+        } else if xoff.value < need.standard {
+            findings.add_as(
+                Severity::Warning,
+                &xoff.place,
+                format!(
+                    "{} of {ports}: {} B of headroom; {} B may arrive at {speed} Mb/s over {cable} m if the peer takes as \
+                     long as the standard allows",
+                    class.profile.name, xoff.value, need.standard
+                ),
+                format!("\"xoff\": \"{}\" or more", need.standard),
+            );
+        }
+    }
+}
+
+pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
+    let config = context.config;
+    // Without any row the file was not given.
+    if config.lookup.is_empty() || config.model() == Model::Dynamic {
+        return;
+    }
+    let mut missing: BTreeMap<(u64, u64), Vec<Port>> = BTreeMap::new();
+    for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
+        let lossless = config.lossless_priorities(&port);
+        let no_row = lossless.into_iter().find_map(|index| match config.group(&port, index) {
+            Resolved::NoRow(speed, cable) => Some((speed, cable.to_bits())),
+            _ => None,
+        });
+        if let Some(key) = no_row {
+            missing.entry(key).or_default().push(port);
+        }
+    }
+    for ((speed, cable), ports) in missing {
+        let cable = f64::from_bits(cable);
+        let place = config
+            .cables
+            .get(&ports[0])
+            .map_or_else(|| config.ports[&ports[0]].place.clone(), |cable| cable.place.clone());
+        let need = need(speed.max(1), cable, MTU, 1);
+        findings.add(
+            &place,
+            format!("no row for {speed} Mb/s and {cable} m: {} have PFC and no headroom", some(&ports)),
+            format!(
+                "add a row \"{speed} {cable}m ...\" with xoff of {} or more, or a cable length that has one",
+                need.standard
+            ),
+        );
+    }
+}
+
+pub(super) fn xon_above_threshold(context: &Context<'_>, findings: &mut Findings) {
+    for class in &context.classes {
+        let Some(pause) = context.pause(class) else { continue };
+        let profile = &class.profile;
+        let offset = profile.xon_offset.as_ref().filter(|offset| offset.value >= pause && offset.value > 0);
+        if let Some(offset) = offset {
+            findings.add(
+                &offset.place,
+                format!(
+                    "{} resumes {} B below its pause point, which is {} B at most: it resumes when it is empty",
+                    profile.name, offset.value, pause
+                ),
+                "lower xon_offset to one or two packets",
+            );
+        }
+        let xon = profile.xon.as_ref().filter(|xon| xon.value > 0 && xon.value >= pause);
+        if let Some(xon) = xon {
+            findings.add(
+                &xon.place,
+                format!(
+                    "{} resumes at {} B, and pauses at {} B at most: it never stays paused",
+                    profile.name, xon.value, pause
+                ),
+                format!("lower xon below {}, or raise the threshold", pause),
+            );
+        }
+    }
+}
+
+pub(super) fn pfc_without_headroom(context: &Context<'_>, findings: &mut Findings) {
+    let config = context.config;
+    let mut found: BTreeMap<(String, u8), Vec<Port>> = BTreeMap::new();
+    for (port, qos) in config.port_qos.iter().filter(|(port, _)| config.in_use(port)) {
+        for priority in qos.pfc_enable.iter().flat_map(|enabled| enabled.value.iter().copied()) {
+            let group =
+                config.map(port, crate::config::MapKind::PfcToPg).and_then(|(_, map)| map.get(priority));
+            let group = group.unwrap_or(priority);
+            let why = match config.group(port, group) {
+                Resolved::Profile(profile) if !profile.is_lossless() => {
+                    format!("has the profile {} without xoff", profile.name)
+                }
+                Resolved::Profile(profile)
+                    if profile.xoff.as_ref().is_some_and(|xoff| xoff.value == 0)
+                        && !profile.dynamic_headroom =>
+                {
+                    format!("has {} with xoff 0", profile.name)
+                }
+                Resolved::Nothing if has_exempt_cable(context, port) => {
+                    "has a cable of 0 m, so no profile is made".to_owned()
+                }
+                Resolved::Nothing if config.model() == Model::Dynamic && !config.groups.is_empty() => {
+                    "has no profile".to_owned()
+                }
+                _ => continue,
+            };
+            found.entry((why, group)).or_default().push(port.clone());
+        }
+    }
+    for ((why, group), ports) in found {
+        let place = match config.groups.get(&(ports[0].clone(), group)) {
+            Some(assigned) => assigned.place.clone(),
+            None => config.port_qos[&ports[0]].place.clone(),
+        };
+        findings.add(
+            &place,
+            format!(
+                "PFC is on for priority group {group} of {}, which {why}: there is no headroom",
+                some(&ports)
+            ),
+            "assign a lossless profile (NULL in the dynamic model), or take the priority out of pfc_enable",
+        );
+    }
+}
+
+fn has_exempt_cable(context: &Context<'_>, port: &Port) -> bool {
+    context.config.cables.get(port).is_some_and(|cable| cable.value == 0.0)
+}
+
+pub(super) fn alpha_below_bdp(context: &Context<'_>, findings: &mut Findings) {
+    let round_trip = context.round_trip_us();
+    let product = |speed_mbps: u64| (speed_mbps as f64 * round_trip / 8.0) as u64;
+    let hint = "raise dynamic_th by one (alpha doubles), or accept it: name the round trip with --round-trip";
+    for class in &context.classes {
+        let (Some(speed), Some(pause)) = (class.speed_mbps, context.pause(class)) else { continue };
+        if pause < product(speed) {
+            findings.add(
+                class.profile.threshold.as_ref().map_or(&class.profile.place, |limit| &limit.place),
+                format!(
+                    "a lone group with {} pauses at {} B; {speed} Mb/s times {round_trip} us are {} B",
+                    class.profile.name,
+                    pause,
+                    product(speed)
+                ),
+                hint,
+            );
+        }
+    }
+    let fastest = context
+        .config
+        .ports
+        .values()
+        .filter_map(|port| port.speed_mbps.as_ref())
+        .map(|speed| speed.value)
+        .max();
+    let (Some(fastest), Some(memory)) = (fastest, &context.memory) else { return };
+    for profile in &context.lossy_queues {
+        let is_dynamic =
+            matches!(profile.threshold.as_ref().map(|limit| limit.value), Some(Threshold::Dynamic(_)));
+        let Some(point) = memory.queue(context.config, profile).filter(|_| is_dynamic) else { continue };
+        let drop = point.drop * memory.chip.cell;
+        if drop < product(fastest) {
+            findings.add(
+                profile.threshold.as_ref().map_or(&profile.place, |limit| &limit.place),
+                format!(
+                    "a lone queue with {} drops at {drop} B; {fastest} Mb/s times {round_trip} us are {} B",
+                    profile.name,
+                    product(fastest)
+                ),
+                hint,
+            );
+        }
+    }
+}
+
+/// Metres of cable that the headroom of a class would cover beyond those that it has, with the standard's response.
+pub(crate) fn spare_metres(class: &Class, mtu: u64, cell: u64) -> Option<f64> {
+    let (speed, cable) = (class.speed_mbps.filter(|speed| *speed > 0)?, class.cable_metres?);
+    let xoff = class.profile.xoff.as_ref()?.value as f64;
+    let spare = xoff - need(speed, cable, mtu, cell).standard as f64;
+    // Both ways: 2 d C / 8 bytes per metre.
+    Some(spare * 8.0 * METRES_PER_SECOND / (2.0 * speed as f64 * 1e6))
+}

@@ -1,0 +1,222 @@
+//! Rules about pools: does what one side admits fit on the other, and does what is promised exist?
+
+use super::context::Context;
+use super::{Findings, Severity};
+use crate::config::{Profile, Side, Threshold};
+use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
+use crate::silicon::Rule;
+
+/// Everything that the lossless pool may hold with its headroom (bytes).
+fn admitted(context: &Context<'_>) -> Option<u64> {
+    let pool = context.config.pools.get(LOSSLESS_POOL)?;
+    let (size, xoff) = (pool.size.as_ref()?.value, pool.xoff.as_ref().map_or(0, |xoff| xoff.value));
+    let memory = context.memory.as_ref()?;
+    Some(if memory.net { size + xoff } else { size })
+}
+
+pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Findings) {
+    let Some(egress) = context.config.pools.get(LOSSLESS_QUEUES) else { return };
+    let (Some(size), Some(admitted)) = (&egress.size, admitted(context)) else { return };
+    if size.value < admitted {
+        let missing = admitted - size.value;
+        findings.add(
+            &size.place,
+            format!(
+                "{LOSSLESS_QUEUES} holds {} B, and {LOSSLESS_POOL} with its headroom admits {admitted} B: {missing} B \
+                 of lossless packets find no place at egress",
+                size.value
+            ),
+            format!("\"size\": \"{admitted}\""),
+        );
+    }
+}
+
+pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Findings) {
+    let config = context.config;
+    for profile in lossy_group_profiles(context) {
+        let Some((pool, _, size)) = context.pool_size(profile) else { continue };
+        let Some(limit) = Context::lone_limit(profile, size).filter(|_| size > 0) else { continue };
+        for queue in &context.lossy_queues {
+            let Some((queue_pool, queue_entry, queue_size)) = context.pool_size(queue) else { continue };
+            // VOQ systems account both sides in one pool, but a queue there is one of many virtual ones.
+            let Some(reach) = Context::lone_limit(queue, queue_size) else { continue };
+            let reach = reach + queue.reserve();
+            if limit + profile.reserve() < reach.min(queue_size) {
+                let both = queue_entry.side.as_ref().is_some_and(|side| side.value == Side::Both);
+                findings.add(
+                    profile.threshold.as_ref().map_or(&profile.place, |limit| &limit.place),
+                    format!(
+                        "a lossy group with {} holds {limit} B of {pool}, its queue with {} {reach} B of {queue_pool}{}",
+                        profile.name,
+                        queue.name,
+                        if both { " (one pool for both)" } else { "" }
+                    ),
+                    raise(profile, &config.pools[pool].size.as_ref().map_or(0, |size| size.value)),
+                );
+            }
+        }
+    }
+}
+
+fn raise(profile: &Profile, size: &u64) -> String {
+    match profile.threshold.as_ref().map(|limit| limit.value) {
+        Some(Threshold::Dynamic(exponent)) => {
+            format!("raise \"dynamic_th\": \"{exponent}\"; 3 is usual for lossy groups")
+        }
+        _ => format!("\"static_th\": \"{size}\""),
+    }
+}
+
+fn lossy_group_profiles<'c>(context: &Context<'c>) -> Vec<&'c Profile> {
+    let config = context.config;
+    let mut names: Vec<_> = config
+        .groups
+        .values()
+        .filter_map(|assigned| match &assigned.value {
+            crate::config::Assigned::Profile(name) => Some(name),
+            crate::config::Assigned::Computed => None,
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+        .into_iter()
+        .filter_map(|name| config.profiles.get(name))
+        .filter(|profile| !profile.is_lossless() && !profile.is_zero())
+        .collect()
+}
+
+pub(super) fn promised_above_pool(context: &Context<'_>, findings: &mut Findings) {
+    let Some(pool) = context.config.pools.get(LOSSLESS_POOL) else { return };
+    let Some(size) = pool.size.as_ref().filter(|size| size.value > 0) else { return };
+    let config = context.config;
+    let headroom = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);
+    let shared = config.shared_headroom();
+    let own: u64 = context
+        .classes
+        .iter()
+        .map(|class| {
+            let count = (class.ports.len() * class.groups.len()) as u64;
+            let xoff = if shared { 0 } else { class.profile.xoff.as_ref().map_or(0, |xoff| xoff.value) };
+            count * (class.profile.minimum(shared) + xoff)
+        })
+        .sum();
+    let queues: u64 = config
+        .queues
+        .keys()
+        .filter(|(port, _)| !port.is_remote())
+        .map(|(port, index)| config.queue(port, *index).profile().map_or(0, Profile::reserve))
+        .sum();
+    // Net pools are what is left when all of this has been taken away.
+    let net = context.memory.as_ref().is_some_and(|memory| memory.net);
+    let promised = headroom + own + queues;
+    if !net && promised >= size.value {
+        findings.add(
+            &size.place,
+            format!(
+                "{LOSSLESS_POOL} has {} B; headroom pool {headroom} B, groups {own} B and queues {queues} B are promised: \
+                 {} B too much, and nothing is left to share",
+                size.value,
+                promised - size.value
+            ),
+            "lower \"xoff\" of the pool or \"size\" of profiles, or raise the pool",
+        );
+    }
+}
+
+pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
+    let Some((chip, memory)) = context.options.chip.and_then(|chip| Some((chip, chip.memory?))) else {
+        return;
+    };
+    for (name, pool) in &context.config.pools {
+        let Some(size) = &pool.size else { continue };
+        let xoff = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);
+        let with = if context.memory.as_ref().is_some_and(|memory| memory.net) { xoff } else { 0 };
+        let needs = size.value.saturating_add(with);
+        if needs > memory {
+            findings.add(
+                &size.place,
+                format!(
+                    "{name} needs {needs} B, and {} has {memory} B: {} B too much",
+                    chip.title,
+                    needs - memory
+                ),
+                format!("\"size\": \"{}\" or less", memory - with.min(memory)),
+            );
+        }
+    }
+}
+
+/// A limit that one egress queue can reach before the lossless groups of a slice are full with their headroom.
+pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findings) {
+    // Slices of a chip that is not known: as many as any has, so that nothing is claimed in error.
+    const MOST_SLICES: u64 = 4;
+    let config = context.config;
+    let Some(memory) = &context.memory else { return };
+    let slices = context.options.chip.map_or(MOST_SLICES, |chip| chip.slices);
+    if matches!(memory.chip.rule, Rule::Bytes(_)) {
+        return;
+    }
+    let Some(admitted) = admitted(context) else { return };
+    let per_slice = admitted / slices;
+    for profile in config.profiles.values().filter(|profile| used_by_queues(context, &profile.name)) {
+        if profile.is_zero() || !config.is_lossless_queue_profile(&profile.name) {
+            continue;
+        }
+        let Some((pool, entry, size)) = context.pool_size(profile) else { continue };
+        if entry.side.as_ref().is_some_and(|side| side.value == Side::Both) {
+            continue;
+        }
+        let Some(threshold) = &profile.threshold else { continue };
+        let Some(limit) = Context::lone_limit(profile, size) else { continue };
+        let (severity, bound) = match threshold.value {
+            Threshold::Static(_) => (Severity::Error, per_slice),
+            // Alpha times what is free: a fraction below 1 of any pool binds when enough groups send to one queue.
+            Threshold::Dynamic(_) if limit < admitted / 2 => (Severity::Error, admitted / 2),
+            Threshold::Dynamic(_) => (Severity::Info, admitted),
+        };
+        if limit < bound {
+            findings.add_as(
+                severity,
+                &threshold.place,
+                format!(
+                    "a lossless queue with {} drops at {limit} B of {pool}; lossless groups may send it {bound} B{}",
+                    profile.name,
+                    if slices > 1 && severity == Severity::Error { " (of one slice)" } else { "" }
+                ),
+                match threshold.value {
+                    Threshold::Static(_) => format!("\"static_th\": \"{size}\""),
+                    Threshold::Dynamic(_) => "\"dynamic_th\": \"7\"".to_owned(),
+                },
+            );
+        }
+    }
+}
+
+fn used_by_queues(context: &Context<'_>, name: &str) -> bool {
+    let named = |assigned: &crate::config::Assigned| matches!(assigned, crate::config::Assigned::Profile(profile) if profile == name);
+    context.config.queues.values().any(|assigned| named(&assigned.value))
+}
+
+pub(super) fn headroom_oversubscribed(context: &Context<'_>, findings: &mut Findings) {
+    let Some(pool) = context.config.pools.get(LOSSLESS_POOL) else { return };
+    let Some(xoff) = pool.xoff.as_ref().filter(|xoff| xoff.value > 0) else { return };
+    let needs = |class: &crate::silicon::Class| {
+        let own = class.profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
+        own * (class.ports.len() * class.groups.len()) as u64
+    };
+    let all: u64 = context.classes.iter().map(needs).sum();
+    if all > xoff.value {
+        let groups: usize = context.classes.iter().map(|class| class.ports.len() * class.groups.len()).sum();
+        let ratio = all as f64 / xoff.value as f64;
+        findings.add(
+            &xoff.place,
+            format!(
+                "{groups} lossless groups may need {all} B of headroom at once, and {} B are shared: {ratio:.1} times as \
+                 much as there is",
+                xoff.value
+            ),
+            "expected on most switches; nothing is lost while few groups pause at once",
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! Each rule finds the mistake that it is for, and the small switch has none.
+
+use crate::support::{corpus, example, files, switch};
+use bufferlab_sonic::lint::{self, Allowance, Finding, Options, Severity, check};
+use bufferlab_sonic::silicon::chip;
+use bufferlab_sonic::{Config, Reader, read};
+use serde_json::Value;
+
+fn options() -> Options {
+    Options { chip: chip("trident3"), ..Options::default() }
+}
+
+fn findings(config: &Config) -> Vec<Finding> {
+    check(config, &options()).expect("rules without allowances")
+}
+
+fn unchanged(_: &str, text: String) -> String {
+    text
+}
+
+/// The numbers of the rules that found something of at least this severity.
+fn codes(config: &Config, severity: Severity) -> Vec<&'static str> {
+    let mut codes: Vec<_> = findings(config)
+        .iter()
+        .filter(|finding| finding.severity <= severity)
+        .map(|finding| finding.rule.code)
+        .collect();
+    codes.dedup();
+    codes
+}
+
+#[test]
+fn the_small_switch_has_no_error_and_no_warning() {
+    let found = findings(&switch(unchanged));
+    let serious: Vec<_> = found.iter().filter(|finding| finding.severity < Severity::Info).collect();
+    assert!(serious.is_empty(), "{serious:#?}");
+    // What is true of most switches is said nevertheless.
+    let codes: Vec<_> = found.iter().map(|finding| finding.rule.code).collect();
+    assert_eq!(codes, ["SB016", "SB018", "SB021", "SB022", "SB023"]);
+}
+
+/// A mistake: where it was made in public, the rule that must find it, the text and its replacement.
+type Mistake = (&'static str, &'static str, &'static str, &'static str);
+
+const MISTAKES: &[Mistake] = &[
+    (
+        "sonic-buildimage#21320",
+        "SB001",
+        "\"mode\": \"static\", \"size\": \"4000000\"",
+        "\"mode\": \"static\", \"size\": \"3600000\"",
+    ),
+    (
+        "sonic-buildimage#19653",
+        "SB002",
+        "\"size\": \"0\", \"static_th\": \"4000000\" },\n        \"egress_lossless",
+        "\"size\": \"0\", \"dynamic_th\": \"-3\" },\n        \"egress_lossless",
+    ),
+    ("sonic-mgmt#20422", "SB003", "1536   0     159744", "1536   0     20000"),
+    ("sonic-buildimage#19640", "SB004", "\"xoff\": \"800000\"", "\"xoff\": \"3990000\""),
+    ("sonic-swss#465", "SB005", "\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"50m\""),
+    ("xon", "SB006", "1536   0     90112", "1536   1900000     90112"),
+    ("SONiC#480", "SB007", "12|0\"", "12|0,3\""),
+    ("DCQCN", "SB008", "\"green_min_threshold\": \"200000\"", "\"green_min_threshold\": \"2000000\""),
+    (
+        "sonic-mgmt#17149",
+        "SB009",
+        "lossless_pool]\", \"size\": \"0\", \"static_th\": \"4000000\"",
+        "lossless_pool]\", \"size\": \"0\", \"static_th\": \"1000000\"",
+    ),
+    ("sonic-buildimage#20132", "SB010", "\"dynamic_th\": \"1\"", "\"dynamic_th\": \"-6\""),
+    ("sonic-swss#1586", "SB011", "\"detection_time\": \"200\"", "\"detection_time\": \"100\""),
+    (
+        "maps",
+        "SB012",
+        "\"3\": \"3\",\n            \"4\": \"4\",\n            \"5\": \"5\",\n            \"6\": \"6\",\n            \"7\": \"7\"\n        }\n    },\n    \"PORT_QOS_MAP\"",
+        "\"3\": \"2\",\n            \"4\": \"4\",\n            \"5\": \"5\",\n            \"6\": \"6\",\n            \"7\": \"7\"\n        }\n    },\n    \"PORT_QOS_MAP\"",
+    ),
+    (
+        "unused",
+        "SB013",
+        "|0-2\": { \"profile\": \"egress_lossy_profile\"",
+        "|0-2\": { \"profile\": \"egress_lossless_profile\"",
+    ),
+    ("dangling", "SB014", "\"scheduler\": \"scheduler.1\"", "\"scheduler\": \"scheduler.9\""),
+    ("sonic-buildimage#27606", "SB016", "\"ecn_all\"", "\"ecn_none\""),
+    (
+        "sonic-buildimage#2992",
+        "SB017",
+        "\"mode\": \"dynamic\", \"size\": \"3000000\"",
+        "\"mode\": \"dynamic\", \"size\": \"35000000\"",
+    ),
+    ("sonic-mgmt#25395", "SB000", "\"dynamic_th\": \"1\"", "\"dynamic_th\": \"one\""),
+];
+
+#[test]
+fn every_seeded_mistake_is_found_by_its_rule() {
+    let clean = findings(&switch(unchanged));
+    for (issue, code, from, to) in MISTAKES {
+        let replaced = std::cell::Cell::new(0);
+        let config = switch(|_, text| {
+            replaced.set(replaced.get() + text.matches(from).count());
+            // SB013 needs both uses of the profile to go.
+            let text = text.replace(from, to);
+            if *code == "SB013" {
+                text.replace(
+                    "|5-6\": { \"profile\": \"egress_lossy_profile\"",
+                    "|5-6\": { \"profile\": \"egress_lossless_profile\"",
+                )
+            } else {
+                text
+            }
+        });
+        assert!(replaced.get() > 0, "{issue}: nothing to replace");
+        let found = findings(&config);
+        let hit = found.iter().find(|finding| finding.rule.code == *code);
+        let hit = hit.unwrap_or_else(|| panic!("{issue}: {code} found nothing\n{}", lint::text(&found)));
+        assert!(
+            !hit.suggestion.is_empty() && !hit.message.is_empty() && !hit.place.table.is_empty(),
+            "{hit:?}"
+        );
+        assert!(
+            clean.iter().all(|finding| finding.rule.code != *code || finding.message != hit.message),
+            "{issue}"
+        );
+    }
+}
+
+#[test]
+fn mistakes_that_lose_lossless_packets_are_errors() {
+    for code in ["SB001", "SB003", "SB005", "SB007", "SB009", "SB012", "SB016"] {
+        let (_, _, from, to) = MISTAKES.iter().find(|mistake| mistake.1 == code).expect("a mistake");
+        let config = switch(|_, text| text.replace(from, to));
+        assert!(codes(&config, Severity::Error).contains(&code), "{code}");
+    }
+}
+
+#[test]
+fn figures_stand_in_the_message() {
+    let config = switch(|_, text| {
+        text.replace(
+            "\"mode\": \"static\", \"size\": \"4000000\"",
+            "\"mode\": \"static\", \"size\": \"3600000\"",
+        )
+    });
+    let found = findings(&config);
+    assert_eq!(found[0].rule.code, "SB001");
+    assert!(found[0].message.contains("400000 B of lossless packets"), "{}", found[0].message);
+    assert_eq!(found[0].suggestion, "\"size\": \"4000000\"");
+    assert_eq!(found[0].place.to_string(), "buffers.json:7: BUFFER_POOL|egress_lossless_pool.size");
+}
+
+#[test]
+fn other_properties_are_told() {
+    let asymmetric = switch(|_, text| text.replacen("\"pfc_enable\": \"3,4\"", "\"pfc_enable\": \"\"", 1));
+    assert!(codes(&asymmetric, Severity::Warning).contains(&"SB015"));
+    let slow = switch(|_, text| text.replace("100000\n", "100\n").replace("\n  100000 ", "\n  100 "));
+    assert!(codes(&slow, Severity::Warning).contains(&"SB011"), "{}", lint::text(&findings(&slow)));
+    let enough = switch(|_, text| text.replace("\"xoff\": \"800000\"", "\"xoff\": \"1100000\""));
+    assert!(!codes(&enough, Severity::Info).contains(&"SB018"));
+}
+
+#[test]
+fn a_rule_is_switched_off_with_a_reason_only() {
+    let config = switch(|_, text| text.replace("\"ecn_all\"", "\"ecn_none\""));
+    let allow = |rule: &str, reason: &str| Options {
+        allow: vec![Allowance { rule: rule.to_owned(), reason: reason.to_owned() }],
+        ..options()
+    };
+    let found =
+        check(&config, &allow("wred-drops-lossless", "all traffic is ECN-capable")).expect("a reason");
+    let hit = found.iter().find(|finding| finding.rule.code == "SB016").expect("a finding");
+    assert_eq!(hit.allowed.as_deref(), Some("all traffic is ECN-capable"));
+    assert!(!lint::fails(&found, Severity::Error) && lint::fails(&findings(&config), Severity::Error));
+    assert!(check(&config, &allow("SB016", " ")).expect_err("no reason").help.contains("SB016=REASON"));
+    assert!(check(&config, &allow("SB999", "x")).is_err());
+}
+
+#[test]
+fn findings_are_written_as_json_and_sarif() {
+    let config = switch(|_, text| text.replace("\"ecn_all\"", "\"ecn_none\""));
+    let found = findings(&config);
+    let list: Value = serde_json::from_str(&lint::json(&found)).expect("JSON");
+    assert_eq!(list.as_array().map(Vec::len), Some(found.len()));
+    assert_eq!((&list[0]["rule"], &list[0]["severity"]), (&"SB016".into(), &"error".into()));
+    let sarif: Value = serde_json::from_str(&lint::sarif(&found, "1.0.0")).expect("JSON");
+    let run = &sarif["runs"][0];
+    assert_eq!(sarif["version"], "2.1.0");
+    assert_eq!(run["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(lint::RULES.len()));
+    let result = &run["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&"SB016".into(), &"error".into()));
+    let physical = &result["locations"][0]["physicalLocation"];
+    assert_eq!(physical["artifactLocation"]["uri"], "qos.json");
+    assert!(physical["region"]["startLine"].as_u64().is_some_and(|line| line > 1));
+}
+
+#[test]
+fn partial_files_are_not_blamed_for_what_is_in_others() {
+    for name in ["buffers.json", "qos.json", "port_config.ini", "pg_profile_lookup.ini", "show-buffer.txt"] {
+        let config = read(name, example(name).as_bytes()).expect("an example");
+        assert_eq!(codes(&config, Severity::Error), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn real_files_have_no_error_that_cannot_be_defended() {
+    let Some(folder) = corpus("lint") else { return };
+    let rendered = files(&folder.join("rendered"));
+    let mut errors = Vec::new();
+    let mut judge = |name: String, config: &Config, hwsku: Option<&str>| {
+        let chip = hwsku.and_then(chip);
+        let found = check(config, &Options { chip, ..Options::default() }).expect("rules");
+        eprintln!("{name}: {}", lint::text(&found).lines().last().unwrap_or_default());
+        let serious = found.iter().filter(|finding| finding.severity < Severity::Info);
+        for finding in serious.clone() {
+            eprintln!("  {} {} {}: {}", finding.severity, finding.rule.code, finding.place, finding.message);
+        }
+        errors.extend(
+            serious
+                .filter(|finding| finding.severity == Severity::Error)
+                .map(|finding| finding.message.clone()),
+        );
+    };
+    for path in &rendered {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let config =
+            read(&name, &std::fs::read(path).expect("a file that is there")).expect("a file that is read");
+        let chip = if name.contains("7260") { Some("tomahawk2") } else { None };
+        judge(name, &config, chip);
+    }
+    let pairs = [
+        ("buffer-arista7260-t0", "qos-arista7260-t0", Some("tomahawk2")),
+        ("buffer-arista7260-t1-remap-disabled", "qos-arista7260-t1-remap-disabled", Some("tomahawk2")),
+        ("buffer-nokia-ixr7250e-36x100g", "qos-nokia-ixr7250e-36x100g", Some("jericho2")),
+    ];
+    for (buffer, qos, chip) in pairs {
+        let mut reader = Reader::default();
+        for name in [buffer, qos] {
+            let name = format!("{name}.json");
+            let path = rendered.iter().find(|path| path.ends_with(&name)).expect("a file of the pair");
+            reader.add(&name, &std::fs::read(path).expect("a file that is there")).expect("JSON");
+        }
+        judge(format!("{buffer} with {qos}"), &reader.finish(), chip);
+    }
+    assert!(errors.is_empty(), "{errors:#?}");
+}
