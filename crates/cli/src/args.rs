@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::sonic_args::SonicCommand;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary};
@@ -50,6 +51,9 @@ pub(crate) enum Command {
     /// What the papers prove, for your switch: calculators that show their derivation
     #[command(subcommand)]
     Theory(TheoryCommand),
+    /// SONiC's buffer and QoS configurations: explain, check, compare, and predict what a chip makes of them
+    #[command(subcommand)]
+    Sonic(SonicCommand),
 }
 
 /// About policies.

@@ -12,6 +12,8 @@ mod figure;
 mod policy;
 mod progress;
 mod reproduce;
+mod sonic;
+mod sonic_args;
 mod speed;
 mod sweep;
 mod theory;
@@ -55,6 +57,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         }
         Command::Bench(args) => speed::bench(&args),
         Command::Theory(command) => theory::theory(&command),
+        Command::Sonic(command) => sonic::sonic(&command),
     }
 }
 

@@ -310,14 +310,19 @@ pub struct Config {
 }
 
 impl Config {
-    /// Who computes lossless profiles: as written, or dynamic where a group or profile asks for it.
+    /// Who computes lossless profiles: as written; otherwise dynamic where a group asks for it, or where there are its
+    /// parameters and no rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {
             return model.value;
         }
         let computed = self.groups.values().any(|group| group.value == Assigned::Computed);
-        if computed || self.default_dynamic_th.is_some() { Model::Dynamic } else { Model::Traditional }
+        if computed || (self.default_dynamic_th.is_some() && self.lookup.is_empty()) {
+            Model::Dynamic
+        } else {
+            Model::Traditional
+        }
     }
 
     /// Priorities on which the port sends and answers pauses.

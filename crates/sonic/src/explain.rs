@@ -5,10 +5,11 @@ mod text;
 mod ways;
 
 use crate::config::{Config, Profile};
-use crate::silicon::{Chip, GENERIC, Memory, PredictError, Term};
+use crate::silicon::{Chip, GENERIC, Memory, PredictError, Term, slices};
 use serde::Serialize;
 
 pub use text::text;
+pub(crate) use ways::fraction;
 pub use ways::{Headroom, Limit, PortKind, Way, Wred};
 
 /// A part of the memory.
@@ -105,7 +106,7 @@ fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let mut parts = vec![Part {
         name: "shared".to_owned(),
         bytes: whole(memory.shared),
-        note: format!("S = {} cells of each of {} slices", memory.shared, memory.chip.slices),
+        note: format!("S = {} cells of a slice; {}", memory.shared, slices(memory.chip.slices)),
     }];
     if memory.headroom_pool > 0 {
         let note = "for what arrives after a pause, of all groups together".to_owned();

@@ -11,6 +11,7 @@ mod json;
 pub mod keys;
 pub mod lint;
 mod namespaces;
+pub mod nvidia;
 pub mod place;
 mod raw;
 mod read;

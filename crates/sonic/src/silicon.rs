@@ -5,11 +5,15 @@
 mod chips;
 mod memory;
 mod predict;
+mod text;
 
 pub use chips::{CHIPS, Chip, GENERIC, Rule, chip, chip_of};
+pub(crate) use memory::slices;
 pub use memory::{Memory, Term};
 pub(crate) use predict::{Class, classes, share};
 pub use predict::{GroupPoint, HeadroomPool, Prediction, QueuePoint, predict};
+
+pub use text::text;
 
 use crate::config::Config;
 

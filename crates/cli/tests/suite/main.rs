@@ -5,6 +5,7 @@ mod flow_control;
 mod keeping;
 mod kill;
 mod mistakes;
+mod sonic;
 mod stdout_is_data;
 mod support;
 mod sweep;

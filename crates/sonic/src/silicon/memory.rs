@@ -74,7 +74,7 @@ impl Memory {
         let mut terms = vec![Term {
             name: format!("size of {name}"),
             cells: signed(per_slice(size.value)),
-            how: format!("{} B in cells of {} B, {} slices", size.value, chip.cell, chip.slices),
+            how: format!("{} B in cells of {} B, {}", size.value, chip.cell, slices(chip.slices)),
         }];
         if !net {
             terms.extend(taken(headroom, per_slice(headroom), group_share, groups, queues, chip));
@@ -115,11 +115,16 @@ fn taken(headroom: u64, pool: u64, share: u64, groups: u64, queues: u64, chip: &
         off(
             "minimums of priority groups",
             share,
-            format!("{groups} cells of all ports, each in the slice of its port ({} slices)", chip.slices),
+            format!("{groups} cells of all ports, each in the slice of its port; {}", slices(chip.slices)),
         ),
         off("minimums of lossy queues", queues, "in every slice: any slice may feed a queue".to_owned()),
     ];
     all.into_iter().filter(|term| term.cells != 0).collect()
+}
+
+/// A number of slices in words.
+pub(crate) fn slices(number: u64) -> String {
+    if number == 1 { "1 slice".to_owned() } else { format!("{number} slices") }
 }
 
 fn signed(cells: u64) -> i64 {

@@ -9,6 +9,9 @@ use crate::resolve::Resolved;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// So many groups fill one after the other.
+const SEQUENCE: usize = 8;
+
 /// A lossless priority group that has the switch for itself. Counts are cells (bytes where the chip counts bytes).
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupPoint {
@@ -36,6 +39,8 @@ pub struct GroupPoint {
     pub resume_below: u64,
     /// The same in packets of the size that was asked for: pause, first loss, resume.
     pub packets: [u64; 3],
+    /// Pause points of such groups of one slice that fill one after the other; empty for a static limit.
+    pub sequence: Vec<u64>,
 }
 
 /// A lossy egress queue that has the switch for itself.
@@ -217,7 +222,14 @@ impl Memory {
             Rule::Bytes(_) => [pause / packet, (pause + headroom) / packet, resume_below / packet],
             _ => [pause.div_ceil(packet), (pause + headroom) / packet + 1, resume_below.div_ceil(packet)],
         };
+        let sequence = match (threshold, self.chip.rule) {
+            (Threshold::Dynamic(exponent), Rule::Cells | Rule::Bytes(_)) => {
+                self.fill_points(self.cells(minimum), exponent, SEQUENCE)
+            }
+            _ => Vec::new(),
+        };
         Some(GroupPoint {
+            sequence,
             profile: profile.name.clone(),
             speed_mbps: class.speed_mbps,
             cable_metres: class.cable_metres,

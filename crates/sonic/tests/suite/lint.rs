@@ -1,6 +1,6 @@
 //! Each rule finds the mistake that it is for, and the small switch has none.
 
-use crate::support::{corpus, example, files, switch};
+use crate::support::{FILES, corpus, example, files, switch};
 use bufferlab_sonic::lint::{self, Allowance, Finding, Options, Severity, check};
 use bufferlab_sonic::silicon::chip;
 use bufferlab_sonic::{Config, Reader, read};
@@ -195,7 +195,7 @@ fn findings_are_written_as_json_and_sarif() {
 
 #[test]
 fn partial_files_are_not_blamed_for_what_is_in_others() {
-    for name in ["buffers.json", "qos.json", "port_config.ini", "pg_profile_lookup.ini", "show-buffer.txt"] {
+    for name in FILES.into_iter().chain(["show-buffer.txt"]) {
         let config = read(name, example(name).as_bytes()).expect("an example");
         assert_eq!(codes(&config, Severity::Error), [""; 0], "{name}");
     }

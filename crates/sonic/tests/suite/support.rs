@@ -10,13 +10,15 @@ pub(crate) fn example(name: &str) -> String {
 }
 
 /// The files of the small switch.
-pub(crate) const FILES: [&str; 4] = ["buffers.json", "qos.json", "port_config.ini", "pg_profile_lookup.ini"];
+pub(crate) const FILES: [&str; 4] =
+    ["switch/buffers.json", "switch/qos.json", "switch/port_config.ini", "switch/pg_profile_lookup.ini"];
 
 /// The small switch, each file changed by `edit` before it is read.
 pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     let mut reader = Reader::default();
     for name in FILES {
         let text = edit(name, example(name));
+        let name = name.trim_start_matches("switch/");
         reader.add(name, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     }
     reader.finish()

@@ -1,0 +1,215 @@
+//! `sonic`: configurations of real switches.
+
+use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
+use crate::{print, say};
+use bufferlab_sonic::lint::{self, Options, RULES};
+use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
+use bufferlab_sonic::{Config, Namespaces, Refusal, diff, explain, nvidia};
+use miette::{Report, miette};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// A command about configurations.
+pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
+    match command {
+        SonicCommand::Explain { files, json } => explain_files(files, *json),
+        SonicCommand::Lint(args) => lint_files(args),
+        SonicCommand::Rules => rules(),
+        SonicCommand::Diff { old, new, with, chip, json } => differ(old, new, with, chip.as_deref(), *json),
+        SonicCommand::Predict { files, packet, json } => predict(files, *packet, *json),
+        SonicCommand::Headroom { files, chip } => headroom(files, chip.as_deref()),
+    }
+}
+
+/// Files, and those that lie in folders, in the order of their names.
+fn expand(paths: &[PathBuf]) -> miette::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let file = entry.map_err(|error| unreadable(path, &error))?.path();
+            let ending = file.extension().and_then(|ending| ending.to_str());
+            if matches!(ending, Some("json" | "ini" | "txt")) && file.is_file() {
+                found.push(file);
+            }
+        }
+        if found.is_empty() {
+            let help = "give a folder with config_db.json, or the files themselves";
+            return Err(miette!(help = help, "no .json, .ini or .txt lies in {}", path.display()));
+        }
+        found.sort();
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Report {
+    miette!(
+        help = "give files or folders that exist and can be read",
+        "cannot read {}: {error}",
+        path.display()
+    )
+}
+
+fn refused(refusal: Refusal) -> Report {
+    let help = refusal.help.clone();
+    miette!(help = help, "{refusal}")
+}
+
+/// The configuration of each chip.
+fn load(paths: &[PathBuf]) -> miette::Result<Vec<(String, Config)>> {
+    let mut namespaces = Namespaces::default();
+    for path in expand(paths)? {
+        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        namespaces.add(&path.display().to_string(), &bytes).map_err(refused)?;
+    }
+    namespaces.finish().map_err(refused)
+}
+
+/// Says what was not understood, where no finding does.
+fn warn(config: &Config) {
+    for problem in &config.problems {
+        say(&format!("warning: {problem}"));
+    }
+    if !config.others.is_empty() {
+        let names: Vec<_> = config.others.keys().map(String::as_str).collect();
+        say(&format!("not read, because they are not about buffers: {}", names.join(", ")));
+    }
+}
+
+fn unknown(error: PredictError) -> Report {
+    let help = error.help.clone();
+    miette!(help = help, "{error}")
+}
+
+/// The chip if it is named or known; an unknown name is an error, an unknown switch is not.
+fn chip(config: &Config, name: Option<&str>) -> miette::Result<Option<&'static Chip>> {
+    match (chip_for(config, name), name) {
+        (Ok(chip), _) => Ok(Some(chip)),
+        (Err(error), Some(_)) => Err(unknown(error)),
+        (Err(_), None) => Ok(None),
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> miette::Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| miette!("cannot write JSON: {error}"))?;
+    print(&format!("{text}\n"))
+}
+
+/// A headline for each chip where there are several.
+fn headline(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("== {name}\n") }
+}
+
+fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
+    let mut all = Vec::new();
+    for (name, config) in load(&files.files)? {
+        warn(&config);
+        let explanation = explain::explain(&config, chip(&config, files.chip.as_deref())?);
+        if as_json {
+            all.push(explanation);
+        } else {
+            print(&format!("{}{}", headline(&name), explain::text(&explanation)))?;
+        }
+    }
+    if as_json { json(&all) } else { Ok(()) }
+}
+
+fn lint_files(args: &LintArgs) -> miette::Result<()> {
+    let mut findings = Vec::new();
+    for (_, config) in load(&args.files.files)? {
+        let options = Options {
+            chip: chip(&config, args.files.chip.as_deref())?,
+            allow: args.allow.clone(),
+            round_trip_us: Some(args.round_trip),
+        };
+        let found = lint::check(&config, &options).map_err(|error| {
+            let help = error.help.clone();
+            miette!(help = help, "{error}")
+        })?;
+        findings.extend(found);
+    }
+    print(&match args.format {
+        Format::Text => lint::text(&findings),
+        Format::Json => lint::json(&findings),
+        Format::Sarif => lint::sarif(&findings, env!("CARGO_PKG_VERSION")),
+    })?;
+    match args.fail_on.severity().filter(|severity| lint::fails(&findings, *severity)) {
+        Some(severity) => Err(miette!(
+            help = "correct them, or switch a rule off with --allow RULE=REASON",
+            "there are findings of severity {severity} or worse"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn rules() -> miette::Result<()> {
+    let lines = RULES.iter().map(|rule| {
+        format!(
+            "{} {:<8} {}\n  {}\n  source: {}\n",
+            rule.code,
+            rule.severity.to_string(),
+            rule.name,
+            rule.reason,
+            rule.source
+        )
+    });
+    print(&lines.collect::<String>())
+}
+
+fn differ(old: &Path, new: &Path, with: &[PathBuf], name: Option<&str>, as_json: bool) -> miette::Result<()> {
+    let side = |path: &Path| -> miette::Result<Vec<(String, Config)>> {
+        let paths: Vec<_> = std::iter::once(path.to_owned()).chain(with.iter().cloned()).collect();
+        load(&paths)
+    };
+    let (old, new) = (side(old)?, side(new)?);
+    if !old.iter().map(|(name, _)| name).eq(new.iter().map(|(name, _)| name)) {
+        return Err(miette!(
+            help = "give both sides the files of the same chips (config_db0.json, config_db1.json, ...)",
+            "the two sides describe different chips"
+        ));
+    }
+    let mut all = Vec::new();
+    for ((asic, before), (_, after)) in old.iter().zip(&new) {
+        let chip = chip(after, name)?;
+        let difference = diff::diff(before, after, chip).map_err(|error| miette!("{error}"))?;
+        if as_json {
+            all.push(difference);
+        } else {
+            print(&format!("{}{}", headline(asic), diff::text(&difference)))?;
+        }
+    }
+    if as_json { json(&all) } else { Ok(()) }
+}
+
+fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()> {
+    let mut all = Vec::new();
+    for (name, config) in load(&files.files)? {
+        warn(&config);
+        let chip = chip_for(&config, files.chip.as_deref()).map_err(unknown)?;
+        let prediction = silicon::predict(&config, chip, packet).map_err(unknown)?;
+        if as_json {
+            all.push(prediction);
+        } else {
+            print(&format!("{}{}", headline(&name), silicon::text(&prediction)))?;
+        }
+    }
+    if as_json { json(&all) } else { Ok(()) }
+}
+
+fn headroom(files: &[PathBuf], name: Option<&str>) -> miette::Result<()> {
+    for path in expand(files)? {
+        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        let shown = path.display().to_string();
+        let config = bufferlab_sonic::read(&shown, &bytes).map_err(refused)?;
+        warn(&config);
+        let table = nvidia::table(&config, &shown, name).map_err(unknown)?;
+        print(&nvidia::text(&table))?;
+    }
+    Ok(())
+}

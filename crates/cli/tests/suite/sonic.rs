@@ -1,0 +1,90 @@
+//! `sonic` as users see it: each command on the small switch, and what happens to files that are wrong.
+
+use crate::support::{Desk, text};
+use std::fs;
+use std::path::Path;
+
+const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
+
+/// A desk with the small switch in `switch/`, and with a changed copy in `changed/`.
+fn desk(from: &str, to: &str) -> Desk {
+    let desk = Desk::new();
+    for entry in fs::read_dir(Path::new(SWITCH)).expect("the example is there") {
+        let path = entry.expect("readable").path();
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let content = fs::read_to_string(&path).expect("text");
+        desk.write(&format!("changed/{name}"), &content.replace(from, to));
+        desk.write(&format!("switch/{name}"), &content);
+    }
+    desk
+}
+
+macro_rules! shows {
+    ($desk:expr, $name:expr, $args:expr) => {
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!($name, $desk.terminal(&[&["sonic"], &$args[..]].concat()))
+        })
+    };
+}
+
+#[test]
+fn a_switch_is_explained_predicted_and_checked() {
+    let desk = desk("", "");
+    shows!(desk, "sonic_explain", ["explain", "switch", "--chip", "trident3"]);
+    shows!(desk, "sonic_predict", ["predict", "switch", "--chip", "trident3"]);
+    shows!(desk, "sonic_lint", ["lint", "switch", "--chip", "trident3"]);
+    shows!(desk, "sonic_rules", ["rules"]);
+}
+
+#[test]
+fn a_change_is_told_by_its_consequences_and_a_mistake_fails() {
+    let desk = desk(
+        "\"static_th\": \"4000000\" },\n        \"egress_lossy",
+        "\"static_th\": \"900000\" },\n        \"egress_lossy",
+    );
+    shows!(desk, "sonic_diff", ["diff", "switch", "changed", "--chip", "trident3"]);
+    let check = ["sonic", "lint", "changed", "--chip", "trident3"];
+    assert_eq!(desk.output(&check).status.code(), Some(1));
+    let allowed = [&check[..], &["--allow", "SB009=a test"]].concat();
+    assert_eq!(desk.output(&allowed).status.code(), Some(0));
+    assert_eq!(desk.output(&[&allowed[..], &["--fail-on", "info"]].concat()).status.code(), Some(1));
+    assert_eq!(desk.output(&[&check[..], &["--fail-on", "never"]].concat()).status.code(), Some(0));
+}
+
+#[test]
+fn programs_read_json_and_sarif_from_stdout() {
+    let desk = desk("", "");
+    for args in [
+        &["explain", "switch", "--json"][..],
+        &["predict", "switch", "--chip", "tomahawk5", "--json"],
+        &["diff", "switch", "changed", "--json"],
+        &["lint", "switch", "--format", "json"],
+        &["lint", "switch", "--format", "sarif"],
+    ] {
+        let output = desk.output(&[&["sonic"], args].concat());
+        let value: Result<serde_json::Value, _> = serde_json::from_slice(&output.stdout);
+        assert!(value.is_ok(), "{args:?}: {}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn nvidia_rows_stand_beside_the_calculation() {
+    let desk = Desk::new();
+    desk.write("SN5600.ini", "100000 40m 19456 19456 49152 0\n100000 1000m 19456 19456 168960 0\n");
+    shows!(desk, "sonic_headroom", ["headroom", "SN5600.ini"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_its_line_and_what_to_do() {
+    let desk = desk("", "");
+    desk.write("broken.json", "{\n  \"BUFFER_POOL\": {\n    \"p\": { \"size\": \"1\", }\n  }\n}\n");
+    desk.write("notes.txt", "nothing of the kind\n");
+    desk.write("empty/readme.md", "nothing\n");
+    shows!(desk, "sonic_broken", ["lint", "broken.json"]);
+    shows!(desk, "sonic_other_kind", ["explain", "notes.txt"]);
+    shows!(desk, "sonic_missing", ["explain", "missing.json"]);
+    shows!(desk, "sonic_empty_folder", ["explain", "empty"]);
+    shows!(desk, "sonic_no_chip", ["predict", "switch"]);
+    shows!(desk, "sonic_unknown_chip", ["explain", "switch", "--chip", "tomahawk9"]);
+    shows!(desk, "sonic_allow_without_reason", ["lint", "switch", "--allow", "SB001="]);
+}

@@ -1,0 +1,239 @@
+//! Headroom of NVIDIA switches: every row of `pg_profile_lookup.ini` beside the calculation of SONiC's dynamic model.
+//!
+//! What that calculation reads from the state of a running switch (cell, MAC and PHY delay, MTU and share of small packets of
+//! lossless traffic) is not in the file. The inputs below are those that reproduce published rows; how many, and why the
+//! others differ, is in `docs/silicon.md`.
+
+use crate::config::{Config, LookupRow};
+use crate::place::printable;
+use crate::silicon::PredictError;
+use bufferlab_theory::forms::sonic_headroom::{Generation, Port, Profile, tabulated_quanta};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+const KIBIBYTE: i64 = 1_024;
+
+/// Inputs of the calculation that reproduce the rows of some switches.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Inputs {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Parts of hardware models.
+    #[serde(skip)]
+    models: &'static [&'static str],
+    /// MTU of lossless traffic (bytes).
+    pub lossless_mtu: u32,
+    /// MTU of the port (bytes).
+    pub port_mtu: u32,
+    /// Share of packets of 64 B (percent).
+    pub small_percent: u32,
+    /// Cell (bytes).
+    pub cell: u32,
+    /// Delay of MAC and PHY (bytes).
+    pub mac_phy_bytes: f64,
+    /// Whether a tile adds its latency.
+    pub tile: bool,
+    /// Quanta of the peer at 800 Gb/s, where they are not those of the script.
+    pub quanta_800g: Option<u32>,
+}
+
+/// 0.8 KiB, which the script's tables have for all generations.
+const MAC_PHY: f64 = 0.8 * 1024.0;
+
+/// A longer name of a model stands before its beginning.
+#[rustfmt::skip]
+static INPUTS: &[Inputs] = &[
+    Inputs { name: "spectrum3-old", models: &["SN4700-C128", "SN3800"], lossless_mtu: 1_500, port_mtu: 9_100, small_percent: 90, cell: 144, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
+    Inputs { name: "spectrum3-jumbo", models: &["SN4700", "SN4280"], lossless_mtu: 9_216, port_mtu: 1_024, small_percent: 20, cell: 144, mac_phy_bytes: 1_024.0, tile: false, quanta_800g: None },
+    Inputs { name: "spectrum3", models: &["SN4600"], lossless_mtu: 1_024, port_mtu: 9_216, small_percent: 16, cell: 144, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
+    // Packets of 64 B only, in two cells each: the script's factor for cells of up to 128 B.
+    Inputs { name: "spectrum4-small", models: &["SN5600-V256"], lossless_mtu: 4_096, port_mtu: 9_216, small_percent: 100, cell: 96, mac_phy_bytes: MAC_PHY, tile: true, quanta_800g: None },
+    Inputs { name: "spectrum4", models: &["SN5"], lossless_mtu: 4_096, port_mtu: 9_216, small_percent: 50, cell: 192, mac_phy_bytes: MAC_PHY, tile: true, quanta_800g: None },
+    Inputs { name: "spectrum6", models: &["SN6"], lossless_mtu: 4_096, port_mtu: 9_216, small_percent: 50, cell: 256, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: Some(1_810) },
+    // Values that SONiC writes today, where nothing was compared.
+    Inputs { name: "spectrum1", models: &["SN2"], lossless_mtu: 1_024, port_mtu: 9_100, small_percent: 50, cell: 96, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
+    Inputs { name: "spectrum2", models: &["SN3"], lossless_mtu: 1_024, port_mtu: 9_100, small_percent: 50, cell: 144, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
+];
+
+/// A row and what the calculation makes of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Speed (Mb/s).
+    pub speed_mbps: u64,
+    /// Cable (metres).
+    pub cable_metres: f64,
+    /// As published (bytes).
+    pub published: u64,
+    /// As calculated (bytes).
+    pub computed: u64,
+    /// Why they differ; empty where they do not.
+    pub why: String,
+}
+
+impl Row {
+    /// Calculated less published (bytes).
+    #[must_use]
+    pub fn difference(&self) -> i64 {
+        let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        signed(self.computed) - signed(self.published)
+    }
+}
+
+/// All rows of a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// What was calculated with.
+    pub inputs: &'static Inputs,
+    /// Rows, in the order of the file.
+    pub rows: Vec<Row>,
+}
+
+/// Compares the rows of a configuration. The inputs follow from `device` (a hardware model, or a file's name that contains
+/// one), unless `name` chooses them.
+///
+/// # Errors
+/// No row; a device without inputs; an input or speed that the calculation refuses.
+pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table, PredictError> {
+    let error = |message: String, help: String| PredictError { message, help };
+    let names = || INPUTS.iter().map(|inputs| inputs.name).collect::<Vec<_>>().join(", ");
+    let found = match name {
+        Some(name) => INPUTS.iter().find(|inputs| inputs.name == name),
+        None => {
+            let device = device.to_ascii_uppercase();
+            INPUTS.iter().find(|inputs| inputs.models.iter().any(|model| device.contains(model)))
+        }
+    };
+    let inputs = found.ok_or_else(|| {
+        let message =
+            format!("\"{}\" is no NVIDIA switch with known inputs", printable(name.unwrap_or(device)));
+        error(message, format!("choose one with --chip: {}", names()))
+    })?;
+    if config.lookup.is_empty() {
+        let message = format!("{}: no row of speed and cable", printable(device));
+        return Err(error(message, "give pg_profile_lookup.ini".to_owned()));
+    }
+    let mut rows = Vec::new();
+    for row in &config.lookup {
+        let profile = inputs.profile(row.speed_mbps, row.cable_metres).map_err(|domain| {
+            error(format!("{}: {domain}", row.place), "take the row out, or correct its speed".to_owned())
+        })?;
+        rows.push((row, profile));
+    }
+    let shown = rows.iter().map(|(row, profile)| Row {
+        speed_mbps: row.speed_mbps,
+        cable_metres: row.cable_metres,
+        published: row.xoff,
+        computed: profile.xoff_bytes as u64,
+        why: inputs.why(row, profile, &config.lookup),
+    });
+    Ok(Table { inputs, rows: shown.collect() })
+}
+
+impl Inputs {
+    /// The profile at a speed (Mb/s) and cable (metres).
+    fn profile(
+        &self,
+        speed_mbps: u64,
+        cable_metres: f64,
+    ) -> Result<Profile, bufferlab_theory::forms::DomainError> {
+        let peer = match (speed_mbps, self.quanta_800g) {
+            (800_000, Some(quanta)) => Some(f64::from(quanta)),
+            _ => tabulated_quanta(speed_mbps as f64),
+        };
+        Port {
+            speed_mbps: speed_mbps as f64,
+            cable_metres,
+            port_mtu_bytes: f64::from(self.port_mtu),
+            lossless_mtu_bytes: f64::from(self.lossless_mtu),
+            small_packet_percent: f64::from(self.small_percent),
+            cell_bytes: f64::from(self.cell),
+            pipeline_latency_bytes: 19.0 * 1024.0,
+            mac_phy_delay_bytes: self.mac_phy_bytes,
+            gearbox_delay: 0.0,
+            lanes: 4,
+            generation: if self.tile { Generation::Spectrum4 } else { Generation::Spectrum1To3 },
+            shared_headroom_pool: true,
+            peer_response_quanta: peer,
+        }
+        .profile()
+    }
+
+    /// Why a published row is not what is calculated.
+    fn why(&self, row: &LookupRow, profile: &Profile, all: &[LookupRow]) -> String {
+        let off = profile.xoff_bytes as i64 - i64::try_from(row.xoff).unwrap_or(i64::MAX);
+        if off == 0 {
+            return String::new();
+        }
+        if off.abs() <= KIBIBYTE {
+            return "a KiB: where the sum is rounded".to_owned();
+        }
+        // A row that was copied comes from one that is calculated right.
+        let is_right = |other: &LookupRow| {
+            let computed =
+                self.profile(other.speed_mbps, other.cable_metres).map(|profile| profile.xoff_bytes as i64);
+            computed.is_ok_and(|bytes| (bytes - i64::try_from(other.xoff).unwrap_or(0)).abs() <= KIBIBYTE)
+        };
+        let same = |other: &&LookupRow| other.xoff == row.xoff && *other != row && is_right(other);
+        let copies = all.iter().filter(same);
+        if let Some(other) = copies.clone().find(|other| other.cable_metres == row.cable_metres) {
+            return format!("the file repeats the row of {} Mb/s", other.speed_mbps);
+        }
+        if let Some(other) = copies.clone().find(|other| other.speed_mbps == row.speed_mbps) {
+            return format!("the file repeats the row of {} m", other.cable_metres);
+        }
+        let mtu = (f64::from(self.port_mtu) * profile.cell_occupancy) as i64;
+        if (off - mtu).abs() <= 2 * KIBIBYTE {
+            return "the row leaves out the port's MTU".to_owned();
+        }
+        let shorter = all.iter().find(|other| {
+            other.speed_mbps == row.speed_mbps
+                && other.cable_metres < row.cable_metres
+                && other.xoff >= row.xoff
+        });
+        if let Some(other) = shorter {
+            return format!("less than the file has for {} m: an older row", other.cable_metres);
+        }
+        let per_metre = profile.cable_bytes / row.cable_metres.max(1e-9) * profile.cell_occupancy;
+        let metres = row.cable_metres - off as f64 / per_metre;
+        if row.cable_metres >= 250.0 && metres > 0.0 {
+            return format!("as for a cable of {metres:.0} m");
+        }
+        let bytes = -off as f64 / profile.cell_occupancy;
+        format!("{bytes:+.0} B on the wire: another response of the peer, or other inputs")
+    }
+}
+
+/// The table as text.
+#[must_use]
+pub fn text(table: &Table) -> String {
+    let mut text = String::new();
+    let Inputs { name, lossless_mtu, port_mtu, small_percent, cell, mac_phy_bytes, tile, .. } = table.inputs;
+    // Writing into a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{name}: lossless MTU {lossless_mtu} B, port MTU {port_mtu} B, {small_percent} % small packets, cells of {cell} B, \
+         MAC and PHY {mac_phy_bytes:.0} B{}",
+        if *tile { ", tile" } else { "" }
+    );
+    let _ = writeln!(
+        text,
+        "{:>8} {:>7} {:>10} {:>10} {:>9}  why",
+        "Mb/s", "cable", "published", "computed", "differs"
+    );
+    for row in &table.rows {
+        let cable = format!("{} m", row.cable_metres);
+        let _ = writeln!(
+            text,
+            "{:>8} {cable:>7} {:>10} {:>10} {:>+9}  {}",
+            row.speed_mbps,
+            row.published,
+            row.computed,
+            row.difference(),
+            row.why
+        );
+    }
+    let exact = table.rows.iter().filter(|row| row.difference() == 0).count();
+    let near = table.rows.iter().filter(|row| row.difference().abs() <= KIBIBYTE).count();
+    let _ = writeln!(text, "{} rows: {exact} exact, {near} within a KiB", table.rows.len());
+    text
+}
