@@ -15,9 +15,14 @@ pub(crate) enum Columns {
     Ports,
 }
 
-/// Which of the two tables a text is.
-pub(crate) fn detect(text: &str) -> Option<Columns> {
-    let (_, first) = rows(text).next()?;
+/// Which of the two tables a text is: by its first row; without rows, by its header or name.
+pub(crate) fn detect(name: &str, text: &str) -> Option<Columns> {
+    let Some((_, first)) = rows(text).next() else {
+        let header = |mark: &str| text.lines().any(|line| line.starts_with('#') && line.contains(mark));
+        let lookup = name.contains("pg_profile_lookup") || header("speed");
+        let ports = name.contains("port_config") || header("lanes");
+        return if ports { Some(Columns::Ports) } else { lookup.then_some(Columns::Lookup) };
+    };
     let words: Vec<_> = first.split_whitespace().collect();
     let is_number = |word: &str| word.parse::<u64>().is_ok();
     match words[..] {
@@ -31,8 +36,9 @@ pub(crate) fn detect(text: &str) -> Option<Columns> {
 
 /// Rows with their lines; comments and empty lines are none.
 fn rows(text: &str) -> impl Iterator<Item = (u32, &str)> {
-    let numbered = (1..).zip(text.lines());
-    numbered.filter(|(_, line)| !line.trim_start().starts_with('#') && !line.trim().is_empty())
+    let content = |line: &'_ str| line.find('#').unwrap_or(line.len());
+    let numbered = (1..).zip(text.lines().map(move |line| &line[..content(line)]));
+    numbered.filter(|(_, line)| !line.trim().is_empty())
 }
 
 /// Metres of `5m`, `300M` or `0.5m`.
@@ -155,7 +161,7 @@ mod tests {
     #[test]
     fn rows_have_six_or_seven_columns() {
         let (rows, problems) = read(
-            "# speed cable size xon xoff threshold\n10000 5m 1248 0 35776 -3 2288\n\n40000 300m 1 2 3 0\n",
+            "# speed cable size xon xoff threshold\n10000 5m 1248 0 35776 -3 2288 # a comment\n\n40000 300m 1 2 3 0\n",
         );
         assert_eq!(problems, [""; 0]);
         assert_eq!(
@@ -177,8 +183,10 @@ mod tests {
 
     #[test]
     fn tables_are_told_apart_by_their_rows() {
-        assert_eq!(detect("# x\n10000 5m 1 2 3 4\n"), Some(Columns::Lookup));
-        assert_eq!(detect("Ethernet0 1,2 alias 1\n"), Some(Columns::Ports));
-        assert_eq!(detect("some words\n"), None);
+        assert_eq!(detect("a", "# x\n10000 5m 1 2 3 4\n"), Some(Columns::Lookup));
+        assert_eq!(detect("a", "Ethernet0 1,2 alias 1\n"), Some(Columns::Ports));
+        assert_eq!(detect("a", "some words\n"), None);
+        assert_eq!(detect("a", "# speed cable size\n"), Some(Columns::Lookup));
+        assert_eq!(detect("port_config.ini", ""), Some(Columns::Ports));
     }
 }

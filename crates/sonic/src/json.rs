@@ -21,9 +21,10 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
     let document = Document { file, text, lines };
     let value: &RawValue = serde_json::from_str(text).map_err(|error| document.syntax(&error))?;
     for (table, content) in document.object(value, "tables", raw)? {
-        match table.split_once('|') {
-            // A dump of the database: TABLE|key on the first level.
-            Some((table, key)) => document.entry(table, key, content, raw)?,
+        match flat_key(&table) {
+            // A dump of a database: TABLE|key on the first level.
+            Some((table, key)) => document.entry(&table, &key, content, raw)?,
+            None if is_chip(&table) => document.several_chips(&table, content, raw),
             None if !content.get().starts_with('{') => document.not_a_table(&table, content, raw),
             None if tables::is_known(&table) => {
                 for (key, content) in document.object(content, &table, raw)? {
@@ -37,6 +38,26 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Table and key of a flat key: `TABLE|key` of CONFIG_DB and STATE_DB, `TABLE_TABLE:key` of APPL_DB.
+fn flat_key(name: &str) -> Option<(String, String)> {
+    let (table, key) = match (name.split_once('|'), name.split_once(':')) {
+        (Some((table, key)), _) if !table.contains(':') => (table, key.to_owned()),
+        (_, Some((table, key))) => (table, key.replace(':', "|")),
+        _ => return None,
+    };
+    // What runs is what was configured, with the values that the switch computes.
+    let running =
+        table.strip_suffix("_TABLE").filter(|name| name.starts_with("BUFFER_") && tables::is_known(name));
+    Some((running.unwrap_or(table).to_owned(), key))
+}
+
+/// Whether a name on the first level is a chip and not a table.
+fn is_chip(name: &str) -> bool {
+    let number = name.strip_prefix("asic");
+    name == "localhost"
+        || number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 struct Document<'t> {
@@ -94,6 +115,15 @@ impl<'t> Document<'t> {
             return Err(Refusal::new(self.file, second, message, help));
         }
         Ok(pairs)
+    }
+
+    fn several_chips(&self, chip: &str, value: &RawValue, raw: &mut RawTables) {
+        raw.problems.push(Problem {
+            weight: Weight::Refused,
+            place: Place::entry(self.file, self.line(value), chip, ""),
+            message: "a configuration of one chip among several".to_owned(),
+            help: format!("write what is below \"{chip}\" into a file of its own, such as config_db0.json"),
+        });
     }
 
     fn not_a_table(&self, table: &str, value: &RawValue, raw: &mut RawTables) {

@@ -1,5 +1,6 @@
 //! What is written, before anything is understood: tables, keys and fields as text, each with its line.
 
+use crate::keys;
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,18 +54,26 @@ impl RawTables {
             .or_insert_with(|| RawEntry { place: place.clone(), fields: BTreeMap::new() });
         for (name, field) in fields {
             match entry.fields.get(&name) {
-                Some(old) if old.text != field.text => self.problems.push(Problem {
-                    weight: Weight::Refused,
-                    place: place.field(&name, field.line),
-                    message: format!(
-                        "is \"{}\" here and \"{}\" in {}:{}",
-                        printable(&field.text),
-                        printable(&old.text),
-                        old.file,
-                        old.line
-                    ),
-                    help: "give each value in one file; the first one counts".to_owned(),
-                }),
+                // The switch computes what is NULL in its configuration; a dump of what runs has the result.
+                Some(old) if old.text == "NULL" || field.text == "NULL" => {
+                    if old.text == "NULL" {
+                        entry.fields.insert(name, field);
+                    }
+                }
+                Some(old) if keys::reference(&old.text) != keys::reference(&field.text) => {
+                    self.problems.push(Problem {
+                        weight: Weight::Refused,
+                        place: place.field(&name, field.line),
+                        message: format!(
+                            "is \"{}\" here and \"{}\" in {}:{}",
+                            printable(&field.text),
+                            printable(&old.text),
+                            old.file,
+                            old.line
+                        ),
+                        help: "give each value in one file; the first one counts".to_owned(),
+                    })
+                }
                 Some(_) => {}
                 None => {
                     entry.fields.insert(name, field);

@@ -36,7 +36,7 @@ impl Reader {
         } else if show::detect(text) {
             show::read(&file, text, &mut self.raw)?;
         } else {
-            match ini::detect(text) {
+            match ini::detect(name, text) {
                 Some(Columns::Lookup) => {
                     let rows = ini::lookup(&file, text, &mut self.raw)?;
                     self.config.lookup.extend(rows);

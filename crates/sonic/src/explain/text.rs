@@ -36,7 +36,7 @@ fn memory(text: &mut String, explanation: &Explanation) {
         let _ = writeln!(text, "\nmemory");
     }
     let mut picture = String::new();
-    for (part, mark) in explanation.parts.iter().zip("#=+-".chars()) {
+    for (part, mark) in explanation.parts.iter().zip("#=+-.".chars()) {
         let width = u128::from(part.bytes) * u128::from(WIDTH) / u128::from(whole);
         let width = usize::try_from(width).unwrap_or(0).max(1);
         picture.extend(std::iter::repeat_n(mark, width));
@@ -100,6 +100,9 @@ fn one_way(text: &mut String, kind: &PortKind, way: &Way, classes: &[u8]) {
     let _ = writeln!(text, "  class {}: group {groups}{pfc}, queue {queues}", list(classes));
     for limit in &way.limits {
         let _ = writeln!(text, "    {}", limit_line(limit));
+    }
+    if !way.limits.iter().any(|limit| limit.name == "queue") {
+        let _ = writeln!(text, "    queue            no profile: the chip's own limit holds");
     }
     if let Some(headroom) = &way.headroom {
         let _ = writeln!(

@@ -137,6 +137,10 @@ impl<'a> Entry<'a> {
     /// Names the fields that nobody took.
     pub(super) fn finish(mut self) {
         for (name, text, place) in self.rest() {
+            // Databases mark entries without fields like this.
+            if name == "NULL" {
+                continue;
+            }
             let message =
                 format!("the field {} (\"{}\") is not understood", printable(name), printable(text));
             let help = "check its spelling; nothing here depends on it".to_owned();

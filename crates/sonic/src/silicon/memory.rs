@@ -63,7 +63,7 @@ impl Memory {
         let size = pool.size.as_ref().ok_or_else(|| {
             PredictError::new(
                 format!("{}: the pool has no size: the switch computes it", pool.place),
-                "give the output of `show buffer configuration` or BUFFER_POOL_TABLE of the running switch, too",
+                "give a dump of APPL_DB (BUFFER_POOL_TABLE, BUFFER_PROFILE_TABLE, BUFFER_PG_TABLE) of the running switch, too",
             )
         })?;
         let headroom = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);

@@ -36,3 +36,17 @@ fn dumps_with_odd_entries_are_read_but_for_these() {
     assert_eq!(refused, [""; 0]);
     assert_eq!((config.pools.len(), config.profiles.len(), config.ports.len()), (5, 7, 32));
 }
+
+#[test]
+fn dumps_of_other_databases_are_read_as_far_as_they_are_about_buffers() {
+    let Some(folder) = corpus("databases") else { return };
+    for path in files(&folder.join("tables")) {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let config = read(&name, &std::fs::read(&path).expect("a file that is there"));
+        let config = config.unwrap_or_else(|error| panic!("{error}"));
+        for problem in &config.problems {
+            eprintln!("{problem}");
+        }
+        assert!(config.problems.iter().all(|problem| problem.weight == Weight::Note), "{name}");
+    }
+}

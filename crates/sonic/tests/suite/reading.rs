@@ -122,3 +122,29 @@ fn two_files_that_differ_are_both_named() {
         config.problems
     );
 }
+
+#[test]
+fn what_runs_completes_what_was_configured() {
+    let mut reader = Reader::default();
+    let configured = r#"{"BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic"}},
+        "BUFFER_PG": {"Ethernet0|3-4": {"profile": "NULL"}}}"#;
+    let running = r#"{"BUFFER_POOL_TABLE:ingress_lossless_pool": {"size": "1000000", "type": "ingress"},
+        "BUFFER_PROFILE_TABLE:computed": {"pool": "ingress_lossless_pool", "size": "19456", "xoff": "40960", "dynamic_th": "0"},
+        "BUFFER_PG_TABLE:Ethernet0:3-4": {"profile": "computed"}, "BUFFER_PG_TABLE:Ethernet0:0": {"NULL": "NULL", "profile": "x"},
+        "COUNTERS:oid:0x1": {}}"#;
+    reader.add("config_db.json", configured.as_bytes()).expect("JSON");
+    reader.add("appl_db.json", running.as_bytes()).expect("JSON");
+    let config = reader.finish();
+    assert_eq!(config.problems, []);
+    assert_eq!(config.pools["ingress_lossless_pool"].size.as_ref().map(|size| size.value), Some(1_000_000));
+    let group = config.group(&Port::new("Ethernet0"), 4);
+    assert_eq!(group.profile().map(|profile| profile.name.as_str()), Some("computed"));
+    assert_eq!(config.others.get("COUNTERS"), Some(&1));
+}
+
+#[test]
+fn a_file_for_several_chips_is_named_and_not_dropped() {
+    let config = read("golden.json", br#"{"localhost": {"PORT": {}}, "asic0": {"PORT": {}}}"#).expect("JSON");
+    assert_eq!(config.problems.len(), 2);
+    assert!(config.problems[0].help.contains("a file of its own"), "{:?}", config.problems);
+}
