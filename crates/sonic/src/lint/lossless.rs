@@ -18,16 +18,22 @@ const METRES_PER_SECOND: f64 = 198e6;
 /// Pause quanta are 512 bit times (bits).
 const QUANTUM_BITS: f64 = 512.0;
 
+/// Packets as small as a peer may send (bytes), and what fills most frames of a network without jumbo frames.
+const SMALLEST: u32 = 64;
+const ORDINARY: u32 = 1_500;
+
 /// What must fit after a pause was decided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// Even if the peer reacted at once (bytes).
+    /// Ordinary packets, nothing in the way of the pause frame, a peer that stops at once (bytes): less is never enough.
     pub(crate) least: u64,
-    /// With the response that the standard allows (bytes).
+    /// Packets and frames of full size, and the response that the standard allows (bytes).
     pub(crate) standard: u64,
+    /// The same with the packet that takes most memory for its bytes, down to 64 B (bytes).
+    pub(crate) worst: u64,
 }
 
-/// Headroom for full-size packets on a port: the least demanding mix. Without a tabulated response both are the same.
+/// Headroom on a port. Without a tabulated response the peer stops at once.
 pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> Need {
     let rate = BitRate(speed_mbps.saturating_mul(1_000_000));
     let frame = u32::try_from(mtu).unwrap_or(u32::MAX);
@@ -35,20 +41,25 @@ pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> N
     let seconds = |seconds: f64| Time((seconds * 1e12) as u64);
     let quanta = tabulated_quanta(speed_mbps as f64).unwrap_or(0.0);
     let response = seconds(quanta * QUANTUM_BITS / (speed_mbps as f64 * 1e6));
-    let bytes = |reaction: Time| {
+    let bytes = |reaction: Time, smallest: u32, largest: u32, largest_back: u32| {
         let cable = PausedCable {
             arrivals: rate,
             frames: rate,
             delay: seconds(cable_metres / METRES_PER_SECOND),
             reaction,
-            packets: PacketMemory { smallest: frame, largest: frame, uncharged: 0, cell },
-            largest_back: frame,
+            packets: PacketMemory { smallest, largest, uncharged: 0, cell },
+            largest_back,
             priorities: 1,
             repeats: false,
         };
         cable.headroom().bytes()
     };
-    Need { least: bytes(Time::ZERO), standard: bytes(response) }
+    let ordinary = ORDINARY.min(frame);
+    Need {
+        least: bytes(Time::ZERO, ordinary, ordinary, 0),
+        standard: bytes(response, frame, frame, frame),
+        worst: bytes(response, SMALLEST.min(frame), frame, frame),
+    }
 }
 
 /// The largest lossless packet on these ports (bytes).
@@ -66,33 +77,58 @@ pub(super) fn headroom_too_small(context: &Context<'_>, findings: &mut Findings)
         if speed == 0 {
             continue;
         }
-        let need = need(
-            speed,
-            cable,
-            mtu(context.config, &class.ports),
-            context.options.chip.map_or(1, |chip| chip.cell),
+        let cell = context.options.chip.map_or(1, |chip| chip.cell);
+        let need = need(speed, cable, mtu(context.config, &class.ports), cell);
+        let has = format!(
+            "{} of {}: {} B of headroom at {speed} Mb/s over {cable} m",
+            class.profile.name,
+            some(&class.ports),
+            xoff.value
         );
-        let ports = some(&class.ports);
-        if xoff.value < need.least {
-            findings.add(
-                &xoff.place,
-                format!(
-                    "{} of {ports}: {} B of headroom; at {speed} Mb/s over {cable} m {} B arrive even if the peer stops at \
-                     once ({} B with the response that the standard allows)",
-                    class.profile.name, xoff.value, need.least, need.standard
-                ),
-                format!("\"xoff\": \"{}\" or more", need.standard),
-            );
+        let (severity, why, enough) = if xoff.value < need.least {
+            let why = format!("{} B arrive even if the peer stops at once", need.least);
+            (Severity::Error, why, need.standard)
         } else if xoff.value < need.standard {
+            let why =
+                format!("{} B may arrive if the peer takes as long as the standard allows", need.standard);
+            (Severity::Warning, why, need.standard)
+        } else if xoff.value < need.worst {
+            let why = format!(
+                "enough for large packets; small ones in cells of {cell} B may take {} B",
+                need.worst
+            );
+            (Severity::Info, why, need.worst)
+        } else {
+            continue;
+        };
+        findings.add_as(
+            severity,
+            &xoff.place,
+            format!("{has}; {why}"),
+            format!("\"xoff\": \"{enough}\" or more"),
+        );
+    }
+    shrinking_rows(context, findings);
+}
+
+/// Rows that give a longer cable less than a shorter one: one of the two is wrong.
+fn shrinking_rows(context: &Context<'_>, findings: &mut Findings) {
+    let rows = &context.config.lookup;
+    for row in rows {
+        let shorter = rows.iter().filter(|other| {
+            other.speed_mbps == row.speed_mbps
+                && other.cable_metres < row.cable_metres
+                && other.xoff > row.xoff
+        });
+        if let Some(other) = shorter.max_by_key(|other| other.xoff) {
             findings.add_as(
                 Severity::Warning,
-                &xoff.place,
+                &row.place.field("xoff", row.place.line),
                 format!(
-                    "{} of {ports}: {} B of headroom; {} B may arrive at {speed} Mb/s over {cable} m if the peer takes as \
-                     long as the standard allows",
-                    class.profile.name, xoff.value, need.standard
+                    "{} B of headroom for {} m at {} Mb/s, but {} B for {} m",
+                    row.xoff, row.cable_metres, row.speed_mbps, other.xoff, other.cable_metres
                 ),
-                format!("\"xoff\": \"{}\" or more", need.standard),
+                format!("xoff of {} or more, or less for {} m", other.xoff, other.cable_metres),
             );
         }
     }
@@ -124,7 +160,10 @@ pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
         let need = need(speed.max(1), cable, MTU, 1);
         findings.add(
             &place,
-            format!("no row for {speed} Mb/s and {cable} m: {} have PFC and no headroom", some(&ports)),
+            format!(
+                "no row for {speed} Mb/s and {cable} m, so there is PFC without headroom on {}",
+                some(&ports)
+            ),
             format!(
                 "add a row \"{speed} {cable}m ...\" with xoff of {} or more, or a cable length that has one",
                 need.standard

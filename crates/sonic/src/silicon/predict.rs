@@ -150,6 +150,9 @@ pub(crate) fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTree
                     continue;
                 }
             };
+            let named = speed_and_cable(&profile.name);
+            let speed = speed.or(named.map(|(speed, _)| speed));
+            let cable = cable.or(named.map(|(_, cable)| cable));
             let key = (profile.name.clone(), speed, cable.map(f64::to_bits));
             let class = found.entry(key).or_insert_with(|| Class {
                 profile,
@@ -167,6 +170,12 @@ pub(crate) fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTree
         }
     }
     found
+}
+
+/// Speed (Mb/s) and cable (metres) that the switch writes into a profile's name: `pg_lossless_100000_40m_profile`.
+fn speed_and_cable(name: &str) -> Option<(u64, f64)> {
+    let mut parts = name.strip_prefix("pg_lossless_")?.split('_');
+    Some((parts.next()?.parse().ok()?, crate::ini::metres(parts.next()?)?))
 }
 
 fn why_not(port: &Port, index: u8, resolved: &Resolved) -> Option<String> {

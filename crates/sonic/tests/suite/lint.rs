@@ -36,7 +36,33 @@ fn the_small_switch_has_no_error_and_no_warning() {
     assert!(serious.is_empty(), "{serious:#?}");
     // What is true of most switches is said nevertheless.
     let codes: Vec<_> = found.iter().map(|finding| finding.rule.code).collect();
-    assert_eq!(codes, ["SB016", "SB018", "SB021", "SB022", "SB023"]);
+    assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023"]);
+}
+
+#[test]
+fn headroom_is_judged_in_three_steps() {
+    let with = |bytes: u64| {
+        let config = switch(|_, text| text.replace("1536   0     159744", &format!("1536   0     {bytes}")));
+        let found = findings(&config);
+        let of_rule: Vec<_> = found
+            .iter()
+            .filter(|finding| finding.rule.code == "SB003" && finding.message.contains("300 m"))
+            .map(|finding| finding.severity)
+            .collect();
+        of_rule
+    };
+    assert_eq!(with(40_000), [Severity::Error, Severity::Warning]);
+    assert_eq!(with(80_000), [Severity::Warning, Severity::Warning]);
+    assert_eq!(with(100_000), [Severity::Info]);
+    assert_eq!(with(400_000), []);
+}
+
+#[test]
+fn a_profile_is_judged_by_the_speed_and_cable_in_its_name_where_ports_are_not_given() {
+    let text = r#"{"BUFFER_PROFILE": {"pg_lossless_400000_50m_profile": {"pool": "ingress_lossless_pool", "xoff": "9000",
+        "size": "0", "dynamic_th": "0"}}, "BUFFER_PG": {"Ethernet0|3-4": {"profile": "pg_lossless_400000_50m_profile"}}}"#;
+    let config = read("c.json", text.as_bytes()).expect("JSON");
+    assert!(codes(&config, Severity::Error).contains(&"SB003"));
 }
 
 /// A mistake: where it was made in public, the rule that must find it, the text and its replacement.
@@ -242,4 +268,69 @@ fn real_files_have_no_error_that_cannot_be_defended() {
         judge(format!("{buffer} with {qos}"), &reader.finish(), chip);
     }
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// Mistakes in a real switch: rule, file, text, replacement.
+const REAL_MISTAKES: &[(&str, &str, &str, &str)] = &[
+    ("SB001", "buffer", "\"size\": \"42349632\"", "\"size\": \"30000000\""),
+    ("SB002", "buffer", "\"static_th\":\"44302336\"", "\"dynamic_th\":\"-4\""),
+    ("SB003", "lookup", "177632", "17763"),
+    ("SB005", "buffer", "\"Ethernet48\": \"40m\"", "\"Ethernet48\": \"50m\""),
+    ("SB006", "lookup", "1248 177632", "5000000 177632"),
+    ("SB007", "buffer", "\"Ethernet48|0\"", "\"Ethernet48|0,3-4\""),
+    ("SB008", "qos", "\"2000000\"", "\"9000000\""),
+    ("SB009", "buffer", "\"static_th\":\"42349632\"", "\"static_th\":\"4000000\""),
+    ("SB010", "buffer", "\"dynamic_th\":\"-1\"", "\"dynamic_th\":\"-7\""),
+    ("SB014", "qos", ": \"scheduler.1\"", ": \"scheduler.7\""),
+    ("SB016", "qos", "\"ecn_all\"", "\"ecn_none\""),
+    ("SB017", "buffer", "\"size\": \"33329088\"", "\"size\": \"63329088\""),
+];
+
+#[test]
+fn mistakes_in_a_real_switch_are_found_and_the_switch_itself_is_clean() {
+    let Some(folder) = corpus("mistakes") else { return };
+    let text = |path: &str| std::fs::read_to_string(folder.join(path)).expect("a file of the corpus");
+    let buffer = text("rendered/buffer-arista7260-t0.json");
+    let cables = read("buffer", buffer.as_bytes()).expect("JSON").cables;
+    // The rendered parts have no ports: the speed of a T0's ports follows from their cables here.
+    let port = |(port, cable): (&bufferlab_sonic::Port, &bufferlab_sonic::Placed<f64>)| {
+        format!("\"{port}\": {{\"speed\": \"{}\"}}", if cable.value < 10.0 { 50_000 } else { 100_000 })
+    };
+    let ports = format!("{{\"PORT\": {{{}}}}}", cables.iter().map(port).collect::<Vec<_>>().join(","));
+    let lookup = "pg_profile_lookup/arista__x86_64-arista_7260cx3_64__Arista-7260CX3-D96C16.ini";
+    let parts = [
+        ("buffer", buffer),
+        ("qos", text("rendered/qos-arista7260-t0.json")),
+        ("lookup", text(lookup)),
+        ("ports", ports),
+    ];
+    let found = |file: &str, from: &str, to: &str| {
+        let mut reader = Reader::default();
+        for (name, text) in &parts {
+            assert!(*name != file || from.is_empty() || text.contains(from), "{from} is not in {file}");
+            let text = if *name == file { text.replace(from, to) } else { text.clone() };
+            reader.add(name, text.as_bytes()).expect("a part that is read");
+        }
+        let options = Options { chip: chip("tomahawk2"), ..Options::default() };
+        check(&reader.finish(), &options).expect("rules")
+    };
+    let clean = found("", "", "");
+    assert!(clean.iter().all(|finding| finding.severity == Severity::Info), "{}", lint::text(&clean));
+    for (code, file, from, to) in REAL_MISTAKES {
+        let found = found(file, from, to);
+        let hit =
+            found.iter().find(|finding| finding.rule.code == *code && finding.severity < Severity::Info);
+        let hit = hit.unwrap_or_else(|| panic!("{code} found nothing\n{}", lint::text(&found)));
+        eprintln!("{code}: {}: {}", hit.place, hit.message);
+    }
+}
+
+#[test]
+fn the_page_for_operators_has_every_rule() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operators.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    for rule in lint::RULES {
+        let row = format!("| {} | {} | {} | {} |", rule.code, rule.severity, rule.name, rule.reason);
+        assert!(page.contains(&row), "docs/operators.md lacks\n{row}");
+    }
 }
