@@ -128,9 +128,8 @@ fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let queues = config.queues.keys().filter(|(port, _)| !port.is_remote());
     let queues: u64 =
         queues.map(|(port, index)| config.queue(port, *index).profile().map_or(0, Profile::reserve)).sum();
-    let note =
-        if memory.chip.slices > 1 { "minimums of queues, in every slice" } else { "minimums of queues" };
     let times = if memory.net { 1 } else { memory.chip.slices };
+    let note = if times > 1 { "minimums of queues, in every slice" } else { "minimums of queues" };
     parts.push(Part { name: "queue reserves".to_owned(), bytes: queues * times, note: note.to_owned() });
     parts.retain(|part| part.bytes > 0);
     parts

@@ -3,6 +3,7 @@
 use crate::config::LookupRow;
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use crate::raw::{RawField, RawTables};
+use crate::read::{NUMBER_MAX, SIZE_MAX};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -41,10 +42,13 @@ fn rows(text: &str) -> impl Iterator<Item = (u32, &str)> {
     numbered.filter(|(_, line)| !line.trim().is_empty())
 }
 
+/// Half way around the earth.
+const METRES_MAX: f64 = 2e7;
+
 /// Metres of `5m`, `300M` or `0.5m`.
 pub(crate) fn metres(text: &str) -> Option<f64> {
     let number = text.trim().strip_suffix(['m', 'M'])?.trim().parse::<f64>().ok()?;
-    (number.is_finite() && number >= 0.0).then_some(number)
+    (0.0..=METRES_MAX).contains(&number).then_some(number)
 }
 
 /// Reads `pg_profile_lookup.ini`.
@@ -93,12 +97,13 @@ fn row_of(words: &[&str], place: &Place) -> Result<LookupRow, String> {
         _ => return Err(format!("{count} columns; {expected}")),
     };
     let cable_metres = metres(cable).ok_or_else(|| format!("\"{}\" is no cable", printable(cable)))?;
-    let threshold = threshold
-        .parse()
-        .map_err(|_| format!("\"{}\" is neither an exponent of alpha nor bytes", printable(threshold)))?;
+    let threshold =
+        threshold.parse::<i64>().ok().filter(|threshold| threshold.unsigned_abs() <= SIZE_MAX).ok_or_else(
+            || format!("\"{}\" is neither an exponent of alpha nor bytes", printable(threshold)),
+        )?;
     Ok(LookupRow {
         place: place.clone(),
-        speed_mbps: bytes(speed)?,
+        speed_mbps: below(speed, NUMBER_MAX, "Mb/s")?,
         cable_metres,
         size: bytes(size)?,
         xon: bytes(xon)?,
@@ -109,7 +114,12 @@ fn row_of(words: &[&str], place: &Place) -> Result<LookupRow, String> {
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("\"{}\" is no whole number of bytes or Mb/s", printable(text)))
+    below(text, SIZE_MAX, "bytes")
+}
+
+fn below(text: &str, max: u64, unit: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number <= max);
+    number.ok_or_else(|| format!("\"{}\" is no whole number up to {max} ({unit})", printable(text)))
 }
 
 /// Columns of `port_config.ini` where its first comment names none.

@@ -98,6 +98,9 @@ fn one_way(text: &mut String, kind: &PortKind, way: &Way, classes: &[u8]) {
     };
     let (groups, queues) = (of(|way| way.group), of(|way| way.queue));
     let _ = writeln!(text, "  class {}: group {groups}{pfc}, queue {queues}", list(classes));
+    if !way.limits.iter().any(|limit| limit.name == "priority group") {
+        let _ = writeln!(text, "    priority group   no profile that is known");
+    }
     for limit in &way.limits {
         let _ = writeln!(text, "    {}", limit_line(limit));
     }

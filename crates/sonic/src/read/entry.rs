@@ -5,6 +5,11 @@ use crate::place::{Place, Placed, Problem, Weight, printable};
 use crate::raw::{RawEntry, RawField};
 use std::collections::BTreeSet;
 
+/// No switch has more memory (bytes); sums over all ports stay far from overflows.
+pub(crate) const SIZE_MAX: u64 = 1 << 42;
+/// Speeds (Mb/s), times (ms) and shares are below it.
+pub(crate) const NUMBER_MAX: u64 = 100_000_000;
+
 pub(super) struct Entry<'a> {
     raw: &'a RawEntry,
     taken: BTreeSet<&'a str>,
@@ -60,11 +65,18 @@ impl<'a> Entry<'a> {
     }
 
     pub(super) fn number(&mut self, name: &str, unit: &str) -> Option<Placed<u64>> {
-        self.parse(name, |text| text.parse().map_err(|_| format!("expected a whole number ({unit})")))
+        self.below(name, unit, NUMBER_MAX)
     }
 
     pub(super) fn bytes(&mut self, name: &str) -> Option<Placed<u64>> {
-        self.number(name, "bytes")
+        self.below(name, "bytes", SIZE_MAX)
+    }
+
+    fn below(&mut self, name: &str, unit: &str, max: u64) -> Option<Placed<u64>> {
+        self.parse(name, |text| {
+            let number = text.parse::<u64>().ok().filter(|number| *number <= max);
+            number.ok_or_else(|| format!("expected a whole number up to {max} ({unit})"))
+        })
     }
 
     pub(super) fn exponent(&mut self, name: &str) -> Option<Placed<i8>> {

@@ -1,6 +1,7 @@
 //! Files that nobody should write: each gets a clear refusal, and none of them much memory.
 
-use bufferlab_sonic::{BYTES_MAX, KEYS_MAX, read};
+use crate::support::{FILES, example};
+use bufferlab_sonic::{BYTES_MAX, KEYS_MAX, Reader, diff, explain, lint, read, silicon};
 
 fn refusal(bytes: &[u8]) -> String {
     let error = read("config_db.json", bytes).expect_err("a file that is refused");
@@ -95,4 +96,69 @@ fn keys_that_name_a_hundred_million_queues_are_refused_one_by_one() {
         assert!(config.queues.len().max(config.queue_settings.len()) <= KEYS_MAX);
         assert!(config.problems.iter().any(|problem| problem.message.contains("ports and numbers")));
     }
+}
+
+/// A generator for mistakes (Knuth's linear congruential one): the same ones at every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % sides.max(1)
+    }
+}
+
+/// A text with a number, a word or a character replaced.
+fn damaged(text: &str, dice: &mut Dice) -> String {
+    const NUMBERS: [&str; 8] =
+        ["0", "1", "7", "-8", "18446744073709551615", "9223372036854775808", "4294967296", "-1"];
+    let starts: Vec<_> = text
+        .char_indices()
+        .zip(text.chars().skip(1))
+        .filter(|((_, before), after)| !before.is_ascii_alphanumeric() && after.is_ascii_alphanumeric())
+        .map(|((at, before), _)| at + before.len_utf8())
+        .collect();
+    let start = starts[dice.roll(starts.len())];
+    let length = text[start..].find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len() - start);
+    let (before, word, after) = (&text[..start], &text[start..start + length], &text[start + length..]);
+    let other = starts[dice.roll(starts.len())];
+    let new = match dice.roll(4) {
+        0 | 1 if word.bytes().all(|byte| byte.is_ascii_digit()) => NUMBERS[dice.roll(NUMBERS.len())],
+        0 | 1 => text[other..].split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default(),
+        2 => "",
+        _ => "NULL",
+    };
+    format!("{before}{new}{after}")
+}
+
+#[test]
+fn no_damage_to_a_switch_makes_reading_or_judging_it_panic() {
+    let mut dice = Dice(1);
+    let chips = silicon::CHIPS.iter().map(Some).chain([None]).collect::<Vec<_>>();
+    let files: Vec<_> = FILES.into_iter().map(|name| (name, example(name))).collect();
+    let mut read = 0;
+    for _ in 0..1_500 {
+        let mut reader = Reader::default();
+        let victim = dice.roll(files.len());
+        let times = 1 + dice.roll(4);
+        for (index, (name, text)) in files.iter().enumerate() {
+            let mut text = text.clone();
+            for _ in 0..if index == victim { times } else { 0 } {
+                text = damaged(&text, &mut dice);
+            }
+            let _ = reader.add(name, text.as_bytes());
+        }
+        let config = reader.finish();
+        let chip = chips[dice.roll(chips.len())];
+        let options = lint::Options { chip, ..lint::Options::default() };
+        let findings = lint::check(&config, &options).expect("no allowances");
+        assert!(lint::text(&findings).len() < 1_000_000);
+        assert!(explain::text(&explain::explain(&config, chip)).len() < 1_000_000);
+        if let Some(Ok(prediction)) = chip.map(|chip| silicon::predict(&config, chip, 64)) {
+            read += 1;
+            assert!(silicon::text(&prediction).len() < 1_000_000);
+        }
+        assert!(diff::diff(&config, &config, chip).expect("no allowances").changes.is_empty());
+    }
+    assert!(read > 500, "{read} predictions");
 }

@@ -60,7 +60,7 @@ const ENTRIES: &[Entry] = &[
     th5("topo-t1-isolated-d128", "400000_40m", "Arista-7060X6-64PE-B-O128", "t1", &[(400_000, 40, 128)], Rows::File("384C-B-O128S2")),
     Entry { why: "lossy drop: measured with a lossy pool as large as the lossless one (32,599,040 B)", ..td3("topo-t1-lag", "100000_300m", "Arista-7050CX3-32S-C32", "t1", &[(100_000, 300, 32)]) },
     td3("topo-any", "100000_300m", "Arista-7050CX3-32S-C32", "t0", &[(100_000, 300, 28)]),
-    Entry { why: "dual ToR: as if almost nothing were reserved", ..td3("topo-dualtor", "100000_300m", "Arista-7050CX3-32S-C32", "t0", &[(100_000, 300, 32)]) },
+    Entry { why: "dual ToR: exact without the minimums of lossy queues", ..td3("topo-dualtor", "100000_300m", "Arista-7050CX3-32S-C32", "t0", &[(100_000, 300, 32)]) },
     Entry { pool: Some((32_689_152, 2_058_240)), headroom: false, headroom_pool: false, why: "measured with an older profile: 240 cells of headroom, not 625", ..td3("topo-any", "50000_300m", "Arista-7050CX3-32S-D48C8", "t0", &[(50_000, 300, 48), (100_000, 300, 8)]) },
     th2("topo-any", "50000_300m", (33_329_088, 7_827_456), Rows::File("7260CX3-D96C16"), "one cell"),
     // Its headroom is a copy of the entry above.
