@@ -238,7 +238,7 @@ fn chart(panel: &CurvePanel) -> Chart {
         points: line
             .points
             .iter()
-            .map(|point| Point { x: point.x, y: point.y, half: point.half_width, weak: false })
+            .map(|point| Point { half: point.half_width, ..Point::from((point.x, point.y)) })
             .collect(),
     });
     let hollow = elsewhere().map(|mark| Series {

@@ -3,6 +3,7 @@
 
 mod bursts;
 mod charts;
+mod course;
 mod explanations;
 mod occupancy;
 mod parts;
@@ -35,7 +36,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
         charts::slowdown_by_size(report).map(|body| ("sizes", "Slowdown by flow size", body)),
         charts::slowdown_distribution(report).map(|body| ("distribution", "Slowdown distribution", body)),
         charts::queries(report).map(|body| ("queries", "Query completion time", body)),
-        occupancy::over_time(report)?.map(|body| ("buffer-time", "Buffer over time", body)),
+        course::over_time(report)?.map(|body| ("buffer-time", "Buffer over time", body)),
         occupancy::distribution(report).map(|body| ("buffer", "Buffer occupancy", body)),
         Some(("losses", "Losses", tables::losses(report))),
         explanations::section(report)?.map(|body| ("explanations", "Explained losses", body)),

@@ -56,6 +56,16 @@ impl Axis {
         }
     }
 
+    /// From `min` to exactly `max`, which means something (a buffer's size) and need not be a tick.
+    pub(crate) fn linear_to(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
+        let mut axis = Self::linear(title, min, max, text);
+        if max > axis.min {
+            axis.ticks.retain(|tick| *tick <= max * (1.0 + 1e-9));
+            axis.max = max;
+        }
+        axis
+    }
+
     /// From `min` to `max`, both positive, on a logarithmic scale.
     pub(crate) fn log(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let min = min.max(1e-12);
@@ -110,11 +120,13 @@ pub(crate) struct Point {
     pub(crate) half: Option<f64>,
     /// Too few samples: drawn hollow.
     pub(crate) weak: bool,
+    /// No line leads to it: between it and the point before, nothing is known.
+    pub(crate) lifted: bool,
 }
 
 impl From<(f64, f64)> for Point {
     fn from((x, y): (f64, f64)) -> Self {
-        Self { x, y, half: None, weak: false }
+        Self { x, y, half: None, weak: false, lifted: false }
     }
 }
 
@@ -291,8 +303,8 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
     let mut path = String::new();
     for (number, point) in series.points.iter().enumerate() {
         // Writing into a string cannot fail.
-        let _ =
-            write!(path, "{}{:.1} {:.1}", if number == 0 { 'M' } else { 'L' }, at_x(point.x), at_y(point.y));
+        let pen = if number == 0 || point.lifted { 'M' } else { 'L' };
+        let _ = write!(path, "{pen}{:.1} {:.1}", at_x(point.x), at_y(point.y));
     }
     if series.mark == Mark::Area
         && let (Some(first), Some(last)) = (series.points.first(), series.points.last())
@@ -462,6 +474,27 @@ mod tests {
         assert_eq!((axis.place(0.0), axis.place(50.0), axis.place(1e9)), (0.0, 0.5, 1.0));
         // Nothing to show is no reason to divide by zero.
         assert!(Axis::linear("x", 0.0, 0.0, plain).place(0.5).is_finite());
+    }
+
+    #[test]
+    fn an_axis_may_end_between_two_ticks() {
+        let axis = Axis::linear_to("x", 0.0, 93.0, plain);
+        assert_eq!(axis.ticks, [0.0, 20.0, 40.0, 60.0, 80.0]);
+        assert_eq!(axis.place(93.0), 1.0);
+        assert!(Axis::linear_to("x", 0.0, 0.0, plain).place(0.5).is_finite());
+    }
+
+    #[test]
+    fn a_line_has_a_gap_where_nothing_is_known() {
+        let point = |x, lifted| Point { lifted, ..Point::from((x, 1.0)) };
+        let series = Series {
+            name: "s".into(),
+            class: "s0".into(),
+            mark: Mark::Line,
+            points: vec![point(0.0, false), point(1.0, false), point(2.0, true), point(3.0, false)],
+        };
+        let drawn = draw(&series, &|x| x, &|y| y, 0.0).into_string();
+        assert!(drawn.contains("M0.0 1.0L1.0 1.0M2.0 1.0L3.0 1.0"), "{drawn}");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 mod synthetic;
 
 use bufferlab_metrics::{
-    DelayRow, DropRow, FlowRow, FlowState, LinkRow, PauseRow, PauseSpanRow, RunSink, RunTotals,
+    DelayRow, DropRow, FlowRow, FlowState, LinkRow, PauseRow, PauseSpanRow, QueueRow, RunSink, RunTotals,
+    Scope, SeriesRow,
 };
 use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX};
 use bufferlab_results::{RunCaveat, RunHead, RunResult, RunWriter};
@@ -415,4 +416,113 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
     let report = Report::load(&dir, &[]).unwrap();
     assert!(!report.html().unwrap().contains("id=\"bursts\""));
     assert!(report.text().contains("timeouts") && !report.text().contains("Jain"));
+}
+
+/// Bytes in the switch, and those of a queue with its limit, where it has a row.
+type Sample = (u64, Option<(u64, Option<u64>)>);
+
+/// A run of `policy` that is sampled every microsecond at leaf-0 (the queue is that of port 2), and its losses by switch.
+fn write_samples(dir: &Path, policy: &'static str, samples: &[Sample], lost: &[(u32, u64)]) {
+    let mut head = head(POLICIES[0], 1);
+    head.policy.name = policy.to_owned();
+    let totals = totals_of(&head);
+    let mut writer = RunWriter::create(dir, head).unwrap();
+    for (number, (total, queue)) in (0..).zip(samples) {
+        let row = |scope, port, occupancy_bytes, threshold_bytes| SeriesRow {
+            time_ns: number * 1_000,
+            scope,
+            switch: 0,
+            port,
+            priority: port.map(|_| 1),
+            occupancy_bytes,
+            threshold_bytes,
+        };
+        writer.series(&row(Scope::Switch, None, *total, None)).unwrap();
+        if let Some((length, limit)) = queue {
+            writer.series(&row(Scope::Queue, Some(2), *length, *limit)).unwrap();
+        }
+    }
+    for &(switch, dropped_packets) in lost {
+        let row = QueueRow {
+            switch,
+            priority: 1,
+            arrived_packets: 100_000,
+            dropped_packets,
+            ..QueueRow::default()
+        };
+        writer.queue(&row).unwrap();
+        let drops = DropRow {
+            switch,
+            port: 0,
+            priority: 1,
+            class: 0,
+            reason: "buffer-full",
+            packets: dropped_packets,
+            bytes: 0,
+        };
+        writer.drops(&drops).unwrap();
+    }
+    writer.finish(&totals, Vec::new(), None).unwrap();
+}
+
+/// The section on the buffer over time of the page about a folder.
+fn buffer_over_time(folder: &Path) -> String {
+    let html = Report::load(folder, &["dt".to_owned()]).unwrap().html().unwrap();
+    let from = html.find("id=\"buffer-time\"").expect("the section");
+    html[from..].split("</section>").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_queue_without_a_row_is_empty_and_no_line_leads_across_the_gap() {
+    let temp = tempfile::tempdir().unwrap();
+    // 700 KB of 1 MB for one sample, then nothing for eight, then something again.
+    let mut samples = vec![(0, None); 10];
+    samples[0] = (700_000, Some((600_000, Some(800_000))));
+    samples[9] = (100_000, Some((100_000, Some(900_000))));
+    write_samples(&temp.path().join("dt/seed-1"), "dt", &samples, &[]);
+    let section = buffer_over_time(temp.path());
+    let path = |class: &str| {
+        let group =
+            section.split(&format!("<g class=\"{class}\">")).nth(2).expect("the chart's, after the legend's");
+        group.split(" d=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    let corners = |path: &str| -> Vec<(f64, f64)> {
+        let points = path.trim_start_matches('M').split(['L', 'M']);
+        points
+            .map(|point| point.split_once(' ').unwrap())
+            .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
+            .collect()
+    };
+    let queue = corners(&path("queue"));
+    // Steps: every part of the line is level or upright.
+    assert!(queue.windows(2).all(|two| two[0].0 == two[1].0 || two[0].1 == two[1].1), "{queue:?}");
+    let (lowest, left, right) = (210.0, queue[0].0, queue[queue.len() - 1].0);
+    let empty: f64 = queue
+        .windows(2)
+        .filter(|two| two[0].1 == lowest && two[1].1 == lowest)
+        .map(|two| two[1].0 - two[0].0)
+        .sum();
+    assert!(
+        (empty / (right - left) - 8.0 / 9.0).abs() < 0.01,
+        "eight ninths of the time it is empty: {queue:?}"
+    );
+    assert_eq!(path("threshold").matches('M').count(), 2, "while the queue is empty no threshold is known");
+    assert!(section.contains("The vertical axis ends at the buffer (1 MB)"), "{section}");
+    assert!(section.contains(">1 MB</text>") && !section.contains(">1.2 MB</text>"), "{section}");
+}
+
+#[test]
+fn the_chart_says_which_switch_it_shows_and_where_losses_are_that_it_does_not() {
+    let temp = tempfile::tempdir().unwrap();
+    let samples = [(500_000, Some((400_000, None))), (0, None)];
+    write_samples(&temp.path().join("cs/seed-1"), "cs", &samples, &[(0, 3), (2, 255)]);
+    let section = buffer_over_time(temp.path());
+    assert!(section.contains("cs: leaf-0, queue at port 2, priority 1"), "{section}");
+    assert!(section.contains("Switch leaf-0, the sampled one; it lost 3 packets"), "{section}");
+    assert!(section.contains("spine-0 lost 255 packets"), "{section}");
+    assert!(section.contains("output.sample_switch = &quot;spine-0&quot;"), "{section}");
+    assert!(!section.contains("that queue's threshold"), "cs has none: {section}");
+    write_samples(&temp.path().join("dt/seed-1"), "dt", &[(1, Some((1, Some(9))))], &[(2, 2)]);
+    let section = buffer_over_time(temp.path());
+    assert!(section.contains("that queue's threshold (dt)"), "only dt has one: {section}");
 }

@@ -88,6 +88,7 @@ fn by_length(report: &Report, class: &str) -> Option<Markup> {
                     y: bin.lossless_fraction(),
                     half: None,
                     weak: bin.bursts < BURSTS_WANTED,
+                    lifted: false,
                 })
                 .collect(),
         })

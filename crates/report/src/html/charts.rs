@@ -59,7 +59,7 @@ fn percentile_by_size(
         let point = |&bin: &usize| {
             let y = percentile.of(&bins[bin])?;
             let weak = (bins[bin].len() as u64) < percentile.samples_needed();
-            Some(Point { x: size_bin_middle(bin), y, half: None, weak })
+            Some(Point { x: size_bin_middle(bin), y, half: None, weak, lifted: false })
         };
         used.iter().filter_map(point).collect()
     };
