@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Union
@@ -260,19 +261,21 @@ def _compare(
     warn(scenario)
     keep = TemporaryFolder() if out is None else None
     folder = Path(out) if out is not None else keep.path / "runs" if keep else Path()
-    planned, order, _, left_out = _bufferlab.plan(scenario._source(), policies, seeds, folder, replace)
-    errors = carry_out(
-        planned,
-        executor=executor,
-        at_a_time=jobs,
-        retries=2,
-        shared=False,
-        verify=verify,
-        progress=progress,
-    )
-    for error in errors:
-        if error is not None:
-            raise error
-    comparison = Comparison(folder, policies=order, keep=keep, _write=True)
+    # The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
+    with _bufferlab.Claim(folder) if policies or seeds > 1 else nullcontext():
+        planned, order, _, left_out = _bufferlab.plan(scenario._source(), policies, seeds, folder, replace)
+        errors = carry_out(
+            planned,
+            executor=executor,
+            at_a_time=jobs,
+            retries=2,
+            shared=False,
+            verify=verify,
+            progress=progress,
+        )
+        for error in errors:
+            if error is not None:
+                raise error
+        comparison = Comparison(folder, policies=order, keep=keep, _write=True)
     comparison.left_out = dict(left_out)
     return comparison

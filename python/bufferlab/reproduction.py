@@ -114,7 +114,9 @@ def reproduce(
         "seeds": seeds,
         "threads": jobs or 0,
     }
+    with _bufferlab.Claim(Path(out)):
+        done = _bufferlab.reproduce(wanted, relay(progress))
     return [
         Reproduction(name, figure, title, folder, tuple(JudgedClaim(*verdict) for verdict in verdicts), tuple(failures))
-        for name, figure, title, folder, verdicts, failures in _bufferlab.reproduce(wanted, relay(progress))
+        for name, figure, title, folder, verdicts, failures in done
     ]

@@ -144,23 +144,24 @@ def sweep(
     folder = Path(out) if out is not None else keep.path / "sweep" if keep else Path()
     grid = [(key, [_toml.value(value) for value in values]) for key, values in vary.items()]
     names = [policy_name(policy) for policy in policies]
-    plan = _bufferlab.SweepPlan(scenario._source(), grid, names, seeds, folder)
-    planned = plan.jobs
-    failed = list(plan.failed)
-    errors = carry_out(
-        planned,
-        executor=executor,
-        at_a_time=jobs,
-        retries=retries,
-        shared=shared,
-        verify=verify,
-        progress=progress,
-    )
-    for place, error in zip(plan.places, errors):
-        if error is not None:
-            why = error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
-            failed.append(f"{place}: {why}")
-    result = Sweep(folder, text=plan.finish(), keep=keep)
+    with _bufferlab.Claim(folder):
+        plan = _bufferlab.SweepPlan(scenario._source(), grid, names, seeds, folder)
+        planned = plan.jobs
+        failed = list(plan.failed)
+        errors = carry_out(
+            planned,
+            executor=executor,
+            at_a_time=jobs,
+            retries=retries,
+            shared=shared,
+            verify=verify,
+            progress=progress,
+        )
+        for place, error in zip(plan.places, errors):
+            if error is not None:
+                why = error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
+                failed.append(f"{place}: {why}")
+        result = Sweep(folder, text=plan.finish(), keep=keep)
     if failed:
         raise SweepError(failed, result)
     return result

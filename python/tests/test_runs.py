@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import bufferlab
-from bufferlab import Progress, ResultsError, Scenario, run
+from bufferlab import Progress, ResultsError, Scenario, _bufferlab, run
 from bufferlab.table import TableName
 
 from .folders import same_results
@@ -135,6 +135,15 @@ def test_other_threads_go_on_during_a_run(star: Scenario) -> None:
     over.set()
     thread.join()
     assert beats > 5
+
+
+def test_a_folder_of_several_runs_belongs_to_one_call_at_a_time(tmp_path: Path) -> None:
+    out = tmp_path / "all"
+    with _bufferlab.Claim(out):
+        with pytest.raises(ResultsError, match="another command is writing"):
+            bufferlab.repeat("scenarios/star-incast.toml", seeds=2, out=out, progress=False)
+    assert not out.exists()
+    bufferlab.repeat("scenarios/star-incast.toml", seeds=2, out=out, progress=False)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")

@@ -3,6 +3,7 @@
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_reproduce::ReproduceError;
+use bufferlab_results::ResultsError;
 use bufferlab_sim::SimError;
 use miette::{Report, miette};
 use std::path::Path;
@@ -16,6 +17,12 @@ pub(crate) fn plan(error: PlanError) -> Report {
             miette!(help = hint, "{other}")
         }
     }
+}
+
+/// A folder of results cannot be written.
+pub(crate) fn results(error: ResultsError) -> Report {
+    let hint = error.hint();
+    miette!(help = hint, "{error}")
 }
 
 /// A report cannot be made.

@@ -2,9 +2,10 @@
 
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
-use crate::{error, print, say};
+use crate::{error, interrupt, print, say};
 use bufferlab_lab::{Destination, Execution, Job, Plan, plan_compare, plan_run};
 use bufferlab_report::Report;
+use bufferlab_results::{Claim, RunResult, remove_leftovers};
 use bufferlab_scenario::{LoadError, Loaded, Scenario};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,9 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let ending = if args.execution.seeds.get() == 1 { "" } else { "-seeds" };
     let out = out(&args.execution, &first.scenario, ending);
     let to = Destination { out: &out, replace: args.replace };
+    // The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
+    let single = args.execution.seeds.get() == 1;
+    let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let plan = plan_run(&loader(&args.scenario), args.execution.seeds, to).map_err(error::plan)?;
     carry_out(&args.scenario.scenario, &out, &plan, &args.execution)
 }
@@ -26,6 +30,7 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let out = out(&args.execution, &first.scenario, "-compare");
     let load = loader(&args.scenario);
     let to = Destination { out: &out, replace: args.replace };
+    let _claim = Claim::folder(&out).map_err(error::results)?;
     let plan = plan_compare(&load, &args.policies, args.execution.seeds, to).map_err(error::plan)?;
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
@@ -43,7 +48,16 @@ fn carry_out(scenario: &Path, out: &Path, plan: &Plan, how: &ExecutionArgs) -> m
             names.join(", ")
         ));
     }
-    execute(scenario, &plan.jobs, how)?;
+    let earlier = RunResult::is_complete(out);
+    let results = execute_each(scenario, &plan.jobs, how)?;
+    let complete = results.iter().filter(|result| result.is_ok()).count();
+    if interrupt::requested() && complete < plan.jobs.len() {
+        return Err(match plan.jobs.as_slice() {
+            [one] if one.dir == out => interrupt::report_single(out, earlier),
+            jobs => interrupt::report(out, complete, jobs.len(), false),
+        });
+    }
+    results.into_iter().collect::<miette::Result<()>>()?;
     finish(out, &plan.policies)
 }
 
@@ -79,17 +93,13 @@ pub(crate) fn warn(loaded: &Loaded) {
     }
 }
 
-/// Does all jobs, several at a time; fails if one does.
-fn execute(scenario: &Path, jobs: &[Job], args: &ExecutionArgs) -> miette::Result<()> {
-    execute_each(scenario, jobs, args)?.into_iter().collect()
-}
-
-/// The same; returns the outcome of each job, in their order.
+/// Does all jobs, several at a time, until Ctrl-C; returns the outcome of each, in their order.
 pub(crate) fn execute_each(
     scenario: &Path,
     jobs: &[Job],
     args: &ExecutionArgs,
 ) -> miette::Result<Vec<miette::Result<()>>> {
+    interrupt::listen();
     let board = Board::new(jobs.len());
     let how = Execution { threads: args.jobs, verify: args.verify };
     let results = bufferlab_lab::execute(jobs, &how, &board);
@@ -103,6 +113,16 @@ fn finish(out: &Path, order: &[String]) -> miette::Result<()> {
     let report = Report::load(out, order).map_err(error::report)?;
     let written = report.write().map_err(error::report)?;
     print(&report.text())?;
+    clear_away(out);
     say(&format!("results in {}, report in {}", out.display(), written[0].display()));
     Ok(())
+}
+
+/// Removes what killed commands have left in a folder of results, and says so.
+pub(crate) fn clear_away(out: &Path) {
+    match remove_leftovers(out) {
+        0 => {}
+        1 => say("1 unfinished run of a command that was killed is cleared away"),
+        runs => say(&format!("{runs} unfinished runs of commands that were killed are cleared away")),
+    }
 }

@@ -1,7 +1,7 @@
 //! `bufferlab`: run an experiment, compare policies, check a scenario, read results.
 //!
 //! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the command failed (a bad scenario, a
-//! folder that cannot be written, a broken identity); 2 the command line itself was wrong.
+//! folder that cannot be written, a broken identity); 2 the command line itself was wrong; 130 it was interrupted (Ctrl-C).
 
 mod args;
 mod check;
@@ -9,6 +9,7 @@ mod error;
 mod execute;
 mod explain;
 mod figure;
+mod interrupt;
 mod policy;
 mod progress;
 mod reproduce;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(report) => {
             say(format!("{report:?}").trim_end());
-            ExitCode::FAILURE
+            if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
 }

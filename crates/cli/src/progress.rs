@@ -1,6 +1,6 @@
 //! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds elsewhere.
 
-use crate::say;
+use crate::{interrupt, say};
 use bufferlab_lab::Watcher;
 use bufferlab_sim::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -74,6 +74,10 @@ impl Watcher for Board {
 
     fn complete(&self, index: usize, packet_hops: u64) {
         self.set(index, UNITS, packet_hops);
+    }
+
+    fn goes_on(&self) -> bool {
+        !interrupt::requested()
     }
 }
 

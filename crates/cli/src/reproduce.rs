@@ -2,9 +2,10 @@
 
 use crate::args::ReproduceArgs;
 use crate::error;
+use crate::execute::clear_away;
 use crate::progress::{Board, seconds};
 use crate::speed::Forget;
-use crate::{print, say};
+use crate::{interrupt, print, say};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_reproduce::output::{cost, records, write_experiment, write_ledger, write_whole};
@@ -12,6 +13,7 @@ use bufferlab_reproduce::{
     Cost, Experiment, Ledger, Plan, Registry, Results, ScaleName, Verdict, costs_csv, judge, paper_name,
     recorded_costs, run,
 };
+use bufferlab_results::Claim;
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
 use miette::miette;
@@ -20,6 +22,7 @@ use std::num::NonZero;
 
 /// `reproduce`.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
+    let _claim = if args.list { None } else { Some(Claim::folder(&args.out).map_err(error::results)?) };
     let registry = match &args.registry {
         Some(folder) => Registry::load(folder),
         None => Registry::unpack(&args.out.join("registry")),
@@ -41,8 +44,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
     let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
     let how = Execution { threads: args.jobs, verify: false };
+    interrupt::listen();
     let (results, board) = run(plans, &args.out, &how, Board::new).map_err(error::reproduce)?;
     board.clear();
+    let failed = results.iter().flat_map(Results::failures).count();
+    if interrupt::requested() && failed > 0 {
+        let runs = results.iter().map(|result| result.runs.len()).sum();
+        return Err(interrupt::report(&args.out, runs - failed, runs, true));
+    }
+    clear_away(&args.out);
     let (mut text, mut failures) = (String::new(), Vec::new());
     for result in &results {
         let experiment = result.experiment();

@@ -1,9 +1,10 @@
 //! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
 
 use crate::args::SweepArgs;
-use crate::execute::{execute_each, load, loader, out, warn};
-use crate::{error, print, say};
+use crate::execute::{clear_away, execute_each, load, loader, out, warn};
+use crate::{error, interrupt, print, say};
 use bufferlab_lab::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest};
+use bufferlab_results::Claim;
 use miette::{WrapErr, miette};
 
 /// `sweep`.
@@ -17,6 +18,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
         seeds: args.execution.seeds,
         out: out(&args.execution, &first.scenario, "-sweep"),
     };
+    let _claim = Claim::folder(&request.out).map_err(error::results)?;
     let plan = SweepPlan::new(&loader(&args.scenario), request)
         .map_err(error::plan)
         .wrap_err("the sweep was not started")?;
@@ -25,12 +27,17 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     }
     let mut failed = plan.failed.clone();
     let results = execute_each(&args.scenario.scenario, &plan.jobs, &args.execution)?;
+    let complete = results.iter().filter(|result| result.is_ok()).count();
+    if interrupt::requested() && complete < plan.jobs.len() {
+        return Err(interrupt::report(plan.out(), complete + plan.kept, plan.jobs.len() + plan.kept, true));
+    }
     for (job, result) in plan.jobs.iter().zip(results) {
         if let Err(why) = result {
             failed.push(format!("{}: {why}", plan.place(job)));
         }
     }
     print(&plan.finish().map_err(error::plan)?)?;
+    clear_away(plan.out());
     say(&format!("points in {}, means in {SWEEP_CSV}, charts in {SWEEP_HTML}", plan.out().display()));
     if failed.is_empty() {
         return Ok(());

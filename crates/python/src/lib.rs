@@ -30,7 +30,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::marking::{Markable, register_marking_rule};
     #[pymodule_export]
-    use super::plans::{SweepPlan, plan};
+    use super::plans::{Claim, SweepPlan, plan};
     #[pymodule_export]
     use super::policy::{
         Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// A scenario as Python keeps it: path, text (or the file's), overrides.
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
@@ -64,6 +65,34 @@ pub(crate) fn plan(
     };
     let plan = plan.map_err(|error| errors::plan(py, &error))?;
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, plan.kept, plan.left_out))
+}
+
+/// The right to write into a folder of several runs, from entering it as a context to leaving it.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct Claim {
+    out: PathBuf,
+    held: Mutex<Option<bufferlab_results::Claim>>,
+}
+
+#[pymethods]
+impl Claim {
+    #[new]
+    fn new(out: PathBuf) -> Self {
+        Self { out, held: Mutex::new(None) }
+    }
+
+    fn __enter__<'py>(slf: PyRef<'py, Self>, py: Python<'py>) -> PyResult<PyRef<'py, Self>> {
+        let claim =
+            bufferlab_results::Claim::folder(&slf.out).map_err(|error| errors::results(py, &error))?;
+        *slf.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(claim);
+        Ok(slf)
+    }
+
+    fn __exit__(&self, kind: &Bound<'_, PyAny>, error: &Bound<'_, PyAny>, traceback: &Bound<'_, PyAny>) {
+        // What was raised is raised on: it is only told of here.
+        let _ = (kind, error, traceback);
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// A sweep that can begin, or go on.

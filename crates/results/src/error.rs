@@ -36,8 +36,14 @@ pub enum ResultsError {
         /// The path.
         path: PathBuf,
     },
-    /// Another process is writing the same result.
-    #[error("another run is writing {}", path.display())]
+    /// A folder has the name under which a run is written, and no run has made it.
+    #[error("{} is in the way: a run is written under this name, but this folder is none of bufferlab's", path.display())]
+    InTheWay {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another command, in this process or another, is writing the same result.
+    #[error("another command is writing {}", path.display())]
     Busy {
         /// The folder.
         path: PathBuf,
@@ -151,6 +157,7 @@ impl ResultsError {
             Self::ForeignFolder { .. } => {
                 "choose another folder with --out, or move the other files away; nothing was deleted"
             }
+            Self::InTheWay { .. } => "move it away, or choose another folder with --out; nothing was deleted",
             Self::NotAFolder { .. } => "choose another name with --out",
             Self::Busy { .. } => "wait for it to end, or choose another folder with --out",
             Self::Incomplete { .. } => "give the folder of a finished run, or run the scenario again",

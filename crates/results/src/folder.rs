@@ -1,16 +1,24 @@
 //! A folder that appears all at once: filled under a hidden name, renamed when complete.
+//!
+//! Beside the target `NAME` lie, while a run is written, `.NAME.partial` (the run, marked as ours by a file of its own) and `.NAME.writing` (the lock). Only a
+//! folder with that mark is ever cleared away.
 
+use crate::claim::{Claim, create_parents};
 use crate::error::ResultsError;
 use crate::manifest::FORMAT;
 use crate::schema::table_file;
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::Table;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Held while a staging folder is being filled; the system releases it when the process dies.
-const LOCK_FILE: &str = "lock";
+/// In a hidden folder that a run has made, until it is put into place.
+const MARKER_FILE: &str = ".made-by-bufferlab";
+/// What it says to whoever finds it.
+const MARKER: &str = "A run is being written into this folder. If bufferlab does not run any more, it was killed, and the folder may be removed.\n";
+/// How deep below a folder of results the folders of runs lie at most: point, policy, seed.
+const DEPTH_MAX: usize = 3;
 
 /// The hidden folder beside the target.
 #[derive(Debug)]
@@ -19,8 +27,9 @@ pub(crate) struct Staging {
     partial: PathBuf,
     /// Where the old result is while the new one takes its place.
     replaced: PathBuf,
-    lock: Option<File>,
     keep: bool,
+    /// Last: released when the hidden folder has gone.
+    _claim: Claim,
 }
 
 impl Staging {
@@ -35,18 +44,13 @@ impl Staging {
         create_parents(parent)?;
         // Before anything is touched, and before hours of simulation.
         check_replaceable(&target)?;
-        remove_stale(&partial, &target)?;
-        fs::create_dir(&partial).map_err(ResultsError::io("create", &partial))?;
-        let lock_path = partial.join(LOCK_FILE);
-        let lock = File::create(&lock_path).map_err(ResultsError::io("create", &lock_path))?;
-        if lock.try_lock().is_err() {
-            return Err(ResultsError::Busy { path: target });
-        }
+        let claim = Claim::of(&hidden("writing"), &target)?;
+        make_empty(&partial)?;
         // A process that died between the two renames of `publish` left the old result here.
         if replaced.exists() && !target.exists() {
             fs::rename(&replaced, &target).map_err(ResultsError::io("restore", &target))?;
         }
-        Ok(Self { target, partial, replaced, lock: Some(lock), keep: false })
+        Ok(Self { target, partial, replaced, keep: false, _claim: claim })
     }
 
     /// Path of a file that will be in the result.
@@ -58,9 +62,6 @@ impl Staging {
     /// so that no hours of work are lost.
     pub(crate) fn publish(mut self) -> Result<PathBuf, ResultsError> {
         self.keep = true;
-        self.lock = None;
-        let lock_path = self.partial.join(LOCK_FILE);
-        fs::remove_file(&lock_path).map_err(ResultsError::io("remove", &lock_path))?;
         // Again: somebody may have put files there during the run.
         check_replaceable(&self.target)?;
         if self.target.exists() {
@@ -68,6 +69,9 @@ impl Staging {
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
+        // Not before: a hidden folder without it would be nobody's.
+        let marker = self.target.join(MARKER_FILE);
+        fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
         remove_folder(&self.replaced)?;
         Ok(std::mem::take(&mut self.target))
     }
@@ -78,7 +82,7 @@ impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
             // The folder is hidden and incomplete: if it cannot be removed now, the next run will.
-            let _ = fs::remove_dir_all(&self.partial);
+            let _ = clear(&self.partial);
         }
     }
 }
@@ -121,17 +125,8 @@ fn lost_its_manifest(names: &[String]) -> bool {
         && Table::ALL.into_iter().all(|table| has(&table_file(table)))
 }
 
-fn create_parents(folder: &Path) -> Result<(), ResultsError> {
-    let blocking = |path: &&Path| path.exists() && !path.is_dir();
-    match (fs::create_dir_all(folder), folder.ancestors().find(blocking)) {
-        (Ok(()), _) => Ok(()),
-        (Err(_), Some(file)) => Err(ResultsError::NotAFolder { path: file.to_path_buf() }),
-        (Err(error), None) => Err(ResultsError::io("create", folder)(error)),
-    }
-}
-
 fn is_own_file(name: &str) -> bool {
-    [MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE, EXPLANATIONS_FILE, REPORT_FILE].contains(&name)
+    [MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE, EXPLANATIONS_FILE, REPORT_FILE, MARKER_FILE].contains(&name)
         || Table::ALL.into_iter().any(|table| table_file(table) == name)
 }
 
@@ -149,17 +144,72 @@ fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     (head.format == FORMAT).then_some(head.inputs)
 }
 
-/// Removes what a killed run left; refuses if the run is alive.
-fn remove_stale(partial: &Path, target: &Path) -> Result<(), ResultsError> {
-    if !partial.exists() {
-        return Ok(());
+/// Makes the hidden folder of a run, which is claimed, in the place of what a killed one left there.
+fn make_empty(partial: &Path) -> Result<(), ResultsError> {
+    if is_ours(partial) {
+        clear(partial).map_err(ResultsError::io("remove", partial))?;
     }
-    if let Ok(lock) = File::open(partial.join(LOCK_FILE))
-        && let Err(TryLockError::WouldBlock) = lock.try_lock()
-    {
-        return Err(ResultsError::Busy { path: target.to_path_buf() });
+    match fs::create_dir(partial) {
+        // An empty one is used: there is nothing in it to be lost.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty(partial) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(ResultsError::InTheWay { path: partial.to_path_buf() });
+        }
+        made => made.map_err(ResultsError::io("create", partial))?,
     }
-    remove_folder(partial)
+    let marker = partial.join(MARKER_FILE);
+    fs::write(&marker, MARKER).map_err(ResultsError::io("write", &marker))
+}
+
+/// Whether a run has made the hidden folder: no other has the mark.
+fn is_ours(partial: &Path) -> bool {
+    partial.join(MARKER_FILE).is_file()
+}
+
+/// Removes a hidden folder that a run has made, its mark last: if this is broken off, the rest is still known as ours.
+fn clear(partial: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(partial)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != MARKER_FILE {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_dir_all(partial)
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Removes what killed runs have left below a folder of results: hidden folders that a run has made and nobody writes any more. Answers how many.
+///
+/// Anything else stays, whatever its name. What cannot be removed now, the next command will.
+#[must_use]
+pub fn remove_leftovers(folder: &Path) -> usize {
+    remove_leftovers_to(folder, DEPTH_MAX)
+}
+
+fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    // Not what a link leads to.
+    let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut removed = 0;
+    for path in folders.map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let of_run = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+        match of_run {
+            Some(run) if is_ours(&path) => {
+                // Held: somebody writes.
+                let claim = Claim::of(&folder.join(format!(".{run}.writing")), &path);
+                removed += usize::from(claim.is_ok() && clear(&path).is_ok());
+            }
+            None if !name.starts_with('.') && depth > 0 => removed += remove_leftovers_to(&path, depth - 1),
+            _ => {}
+        }
+    }
+    removed
 }
 
 fn remove_folder(path: &Path) -> Result<(), ResultsError> {

@@ -17,6 +17,7 @@
 //! machine name, fixed writer settings, dictionaries in order of first use.
 
 mod cells;
+mod claim;
 mod digest;
 mod error;
 mod explanations;
@@ -29,10 +30,11 @@ mod schema;
 mod words;
 mod writer;
 
+pub use claim::Claim;
 pub use digest::FileFault;
 pub use error::{ResultsError, TableError};
 pub use explanations::{ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord};
-pub use folder::write_whole;
+pub use folder::{remove_leftovers, write_whole};
 pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{

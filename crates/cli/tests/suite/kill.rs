@@ -1,15 +1,17 @@
-//! A run that is killed leaves nothing that looks like a result, harms no earlier result, and can be started again.
+//! A run that is killed or interrupted leaves nothing that looks like a result, harms no earlier result, and can be started again; two at once do not disturb
+//! each other.
 
-use crate::support::{Desk, TINY};
+use crate::support::{Desk, TINY, text};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a run that takes minutes, and kills it while it is writing into the hidden folder `partial`.
-fn kill_in_the_middle(desk: &Desk, args: &[&str], partial: &str) {
-    let mut child = desk.command(args).spawn().expect("it starts");
+/// Starts a run that takes minutes, and waits until it is writing into the hidden folder `partial`.
+fn start_and_wait(desk: &Desk, args: &[&str], partial: &str) -> Child {
+    let mut command = desk.command(args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let is_writing = |folder: &Path| {
         let tables = fs::read_dir(folder).map(|entries| {
             entries
@@ -27,6 +29,12 @@ fn kill_in_the_middle(desk: &Desk, args: &[&str], partial: &str) {
     }
     std::thread::sleep(Duration::from_millis(200));
     assert!(child.try_wait().expect("it can be asked").is_none(), "the run is over before it was killed");
+    child
+}
+
+/// Kills it then.
+fn kill_in_the_middle(desk: &Desk, args: &[&str], partial: &str) {
+    let mut child = start_and_wait(desk, args, partial);
     child.kill().expect("it can be killed");
     child.wait().expect("it ends");
 }
@@ -145,4 +153,94 @@ metric = "qct"
     kill_again_and_again(&desk, &[&study[..], &["killed"]].concat(), 20);
     assert_same(&timeless(&desk, "whole"), &timeless(&desk, "killed"));
     assert!(desk.path("killed/study/buffers/figure.html").is_file());
+}
+
+/// Presses Ctrl-C then; answers what the command said on stderr.
+#[cfg(unix)]
+fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String {
+    let child = start_and_wait(desk, args, partial);
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("there is kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    // Wherever a long line is broken.
+    text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ")
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_clears_away_what_it_had_begun_and_says_what_is_kept() {
+    let desk = Desk::with_tiny();
+    let args = [&["run", "tiny.toml", "--out", "out/first"], &LONG[..]].concat();
+    let said = interrupt_in_the_middle(&desk, &args, "out/.first.partial");
+    assert!(said.contains("interrupted: the run was not complete and has no result"), "{said}");
+    assert!(said.contains("repeat the command"), "{said}");
+    assert_eq!(fs::read_dir(desk.path("out")).expect("a folder").count(), 0, "nothing is left");
+    desk.succeed(&["run", "tiny.toml", "--out", "out/first"]);
+    let before = desk.files("out");
+    let said = interrupt_in_the_middle(&desk, &[&args[..], &["--replace"]].concat(), "out/.first.partial");
+    assert!(said.contains("the earlier result in out/first is as it was"), "{said}");
+    assert_eq!(desk.files("out"), before);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_sweep_keeps_what_is_complete_and_goes_on() {
+    let desk = Desk::with_tiny();
+    let sweep = |buffers: &str| {
+        let vary = format!("duration=[\"10 ms\", {buffers}]");
+        ["sweep", "tiny.toml", "--jobs", "1", "--out", "grid", "--vary", &vary].map(str::to_owned)
+    };
+    let args = sweep("\"1000 s\"");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let said = interrupt_in_the_middle(&desk, &args, "grid/duration=1000-s/dt/.seed-1.partial");
+    assert!(said.contains("interrupted: 1 of 2 runs is complete and stays in grid"), "{said}");
+    assert!(said.contains("what is complete is not run again"), "{said}");
+    assert!(!desk.path("grid/.lock").exists());
+    assert!(!desk.path("grid/duration=1000-s/dt/.seed-1.partial").exists());
+    let again = sweep("\"20 ms\"");
+    let again = desk.output(&again.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(text(&again.stderr).contains("1 run is there already"), "{}", text(&again.stderr));
+}
+
+#[test]
+fn a_later_command_clears_away_what_killed_ones_left_and_nothing_else() {
+    let desk = Desk::with_tiny();
+    let both = ["compare", "tiny.toml", "--policies", "dt", "--jobs", "1", "--out", "all"];
+    kill_in_the_middle(&desk, &[&both[..], &["--seeds", "3"], &LONG[..]].concat(), "all/dt/.seed-1.partial");
+    desk.write("all/dt/.mine.partial/thesis.tex", "hard work");
+    let output = desk.output(&["compare", "tiny.toml", "--policies", "cs", "--out", "all"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("1 unfinished run"), "{}", text(&output.stderr));
+    assert!(!desk.path("all/dt/.seed-1.partial").exists());
+    assert!(desk.path("all/dt/.mine.partial/thesis.tex").is_file(), "somebody's folder stays");
+    // Nor is such a folder taken for a run's own.
+    desk.write("own/.first.partial/thesis.tex", "hard work");
+    let output = desk.output(&["run", "tiny.toml", "--out", "own/first"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("is in the way"), "{}", text(&output.stderr));
+    assert!(desk.path("own/.first.partial/thesis.tex").is_file());
+}
+
+#[test]
+fn of_two_equal_commands_at_once_at_least_one_succeeds() {
+    let desk = Desk::with_tiny();
+    for round in 0..8 {
+        let out = format!("out-{round}");
+        let args = ["run", "tiny.toml", "--seeds", "2", "--set", "duration=100 ms", "--out", &out];
+        let start = || {
+            let mut command = desk.command(&args);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+        };
+        let outputs = [start(), start()].map(|child| child.wait_with_output().expect("it ends"));
+        let failed: Vec<_> = outputs.iter().filter(|output| !output.status.success()).collect();
+        assert!(failed.len() < 2, "{}", failed.iter().map(|output| text(&output.stderr)).collect::<String>());
+        for output in failed {
+            let said = text(&output.stderr);
+            assert!(said.contains(&format!("another command is writing {out}")), "{said}");
+            assert!(said.contains("wait for it to end"), "{said}");
+        }
+        desk.succeed(&["verify", &out]);
+        assert!(!desk.path(&format!("{out}/.lock")).exists());
+    }
 }

@@ -301,6 +301,7 @@ fn what_was_interrupted_ends_as_if_it_had_not_been() {
                     let tables = runs.join(format!(".{stem}.tables.partial"));
                     fs::create_dir_all(&tables).expect("writable");
                     fs::write(tables.join("flows.parquet"), "half").expect("writable");
+                    fs::write(tables.join(".made-by-bufferlab"), "").expect("writable");
                 }
                 _ => {}
             }

@@ -4,12 +4,13 @@
 use crate::rows::{EachTable, count, for_each_table, names, row, rows};
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, RunSink, RunTotals, Table, TableRow};
 use bufferlab_results::{
-    NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Timing, scenario_hash,
-    store_run,
+    Claim, NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Timing,
+    remove_leftovers, scenario_hash, store_run,
 };
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn head(seed: u64) -> RunHead {
     RunHead {
@@ -132,15 +133,88 @@ fn an_unfinished_run_leaves_the_earlier_result_alone() {
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 1);
 }
 
+/// What a killed run leaves of its folder: the writer is forgotten without an end, as if its process had died.
+fn killed(run: &Path) -> PathBuf {
+    let partial = run.with_file_name(format!(".{}.partial", run.file_name().unwrap().to_str().unwrap()));
+    let writer = RunWriter::create(run, head(1)).unwrap();
+    let saved: Vec<_> = fs::read_dir(&partial)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap()))
+        .collect();
+    drop(writer);
+    fs::create_dir(&partial).unwrap();
+    for (name, content) in saved {
+        fs::write(partial.join(name), content).unwrap();
+    }
+    partial
+}
+
 #[test]
 fn what_a_killed_run_left_is_replaced() {
     let temp = tempfile::tempdir().unwrap();
-    let stale = temp.path().join(".run.partial");
-    fs::create_dir(&stale).unwrap();
-    fs::write(stale.join("flows.parquet"), "half a table").unwrap();
+    killed(&temp.path().join("run"));
     let dir = write(&temp.path().join("run"), 1);
     assert_eq!(RunResult::open(&dir).unwrap().load::<FlowRow>().unwrap().len() as u64, count("flows"));
     assert_eq!(listing(temp.path()), ["run"]);
+}
+
+#[test]
+fn a_folder_of_somebody_with_the_name_of_a_hidden_one_is_never_touched() {
+    let temp = tempfile::tempdir().unwrap();
+    let mine = temp.path().join(".run.partial");
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join("flows.parquet"), "mine").unwrap();
+    let error = RunWriter::create(&temp.path().join("run"), head(1)).err().expect("refused");
+    assert!(matches!(error, ResultsError::InTheWay { .. }), "{error}");
+    assert_eq!(remove_leftovers(temp.path()), 0);
+    assert_eq!(fs::read_to_string(mine.join("flows.parquet")).unwrap(), "mine");
+    // An empty one may be used.
+    fs::remove_file(mine.join("flows.parquet")).unwrap();
+    write(&temp.path().join("run"), 1);
+    assert_eq!(listing(temp.path()), ["run"]);
+}
+
+#[test]
+fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = |name: &str| temp.path().join(name);
+    fs::create_dir_all(at("dt")).unwrap();
+    let (left, deep) = (killed(&at("seed-3")), killed(&at("dt/seed-4")));
+    let alive = RunWriter::create(&at("seed-5"), head(1)).unwrap();
+    assert_eq!(remove_leftovers(temp.path()), 2);
+    assert!(!left.exists() && !deep.exists());
+    alive.finish(&totals(), Vec::new(), None).unwrap();
+    assert_eq!(listing(temp.path()), ["dt", "seed-5"]);
+}
+
+#[test]
+fn a_folder_of_runs_is_claimed_by_one_at_a_time() {
+    let temp = tempfile::tempdir().unwrap();
+    let out = temp.path().join("deep/all");
+    let claim = Claim::folder(&out).unwrap();
+    let error = Claim::folder(&out).expect_err("refused");
+    assert!(matches!(error, ResultsError::Busy { .. }), "{error}");
+    drop(claim);
+    assert!(!out.exists(), "nothing was put there");
+    // Many at once: one after the other has it.
+    let held = AtomicU32::new(0);
+    let seen = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    let Ok(claim) = Claim::folder(temp.path()) else { continue };
+                    assert_eq!(held.fetch_add(1, Ordering::SeqCst), 0, "two have it");
+                    seen.fetch_add(1, Ordering::SeqCst);
+                    held.fetch_sub(1, Ordering::SeqCst);
+                    drop(claim);
+                }
+            });
+        }
+    });
+    assert!(seen.into_inner() > 0, "nobody ever had it");
+    assert_eq!(listing(temp.path()), ["deep"]);
 }
 
 #[test]
