@@ -1,6 +1,6 @@
 //! A resolved document as text: every default written out, every quantity in canonical form.
 
-use crate::tree::{Entry, Value};
+use crate::tree::{Entry, Merging, Value};
 use std::fmt::Write;
 
 /// A table that is being written, in the order of the format.
@@ -43,6 +43,42 @@ impl OutTable {
     pub fn extend(&mut self, other: &Self) {
         for (key, value) in &other.entries {
             self.put(key, value.clone());
+        }
+    }
+
+    /// Leaves out what would reach through when `over` is laid on top of it ([`merge`](crate::tree::merge)), although
+    /// `over` does not have it. Answers whether anything went.
+    pub fn keep_common(&mut self, rules: &Merging, over: &Self) -> bool {
+        let mut went = false;
+        self.entries.retain_mut(|(key, value)| {
+            let kept = match (&mut *value, over.get(key)) {
+                (OutValue::Table(below), Some(OutValue::Table(above))) => {
+                    let tag = if rules.named.contains(&key.as_str()) { "name" } else { "kind" };
+                    // Another kind starts afresh.
+                    if below.text(tag) == above.text(tag) || above.text(tag).is_none() {
+                        went |= below.keep_common(rules, above);
+                    }
+                    true
+                }
+                (_, Some(_)) => true,
+                (_, None) => rules.alternatives.iter().any(|group| {
+                    group.contains(&key.as_str()) && group.iter().any(|other| over.get(other).is_some())
+                }),
+            };
+            went |= !kept;
+            kept
+        });
+        went
+    }
+
+    fn get(&self, key: &str) -> Option<&OutValue> {
+        self.entries.iter().find(|entry| entry.0 == key).map(|entry| &entry.1)
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        match self.get(key) {
+            Some(OutValue::Text(text)) => Some(text),
+            _ => None,
         }
     }
 

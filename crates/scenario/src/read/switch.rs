@@ -449,6 +449,9 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
 
 /// Writes the groups down: the first one as `[switch]`, the others as complete overrides.
 ///
+/// An override is laid over `[switch]`, so this has nothing that another group lacks: an optional table or key of the first group that not all have stands in
+/// an override of its own.
+///
 /// Where headroom was computed, switches of a group may differ: each of its values becomes a group.
 pub(crate) fn write_resolved(
     root: &mut Reader<'_>,
@@ -459,8 +462,14 @@ pub(crate) fn write_resolved(
     let (Some(networks), Some(groups)) = (networks, groups) else { return };
     let parts: Vec<_> = groups.iter().flat_map(|group| group.parts(specs)).collect();
     let [(_, first), others @ ..] = parts.as_slice() else { return };
-    root.put("switch", first.clone());
-    let overrides = others.iter().map(|(switches, resolved)| {
+    let mut common = first.clone();
+    let mut shortened = false;
+    for (_, resolved) in others {
+        shortened |= common.keep_common(&MERGING, resolved);
+    }
+    root.put("switch", common);
+    let overrides = if shortened { parts.as_slice() } else { others };
+    let overrides = overrides.iter().map(|(switches, resolved)| {
         let names = switches.iter().map(|&switch| quote(&networks.as_built.switches[switch as usize]));
         let mut table = OutTable::default();
         table.set("switches", list(names));

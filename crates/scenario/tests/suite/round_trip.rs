@@ -227,3 +227,82 @@ fn open_loop_traffic_survives_the_round_trip() {
     assert_round_trip(&loaded);
     insta::assert_snapshot!("resolved_open_loop", loaded.resolved);
 }
+
+/// A dumbbell whose switches have what `[switch]` and an override of one of them say.
+fn overridden(switch: &str, of: &str, over: &str) -> String {
+    format!(
+        r#"
+        name = "overridden"
+        duration = "1 ms"
+        topology = {{ kind = "dumbbell", hosts_per_side = 2, host_rate = "10 Gb/s", bottleneck_rate = "10 Gb/s", delay = "1 us" }}
+        [switch]
+        buffer = "1 MB"
+        queues_per_port = 4
+        {switch}
+        [[switch_override]]
+        switches = "{of}"
+        {over}
+        [[transport]]
+        congestion_control = "newreno"
+        [[workload]]
+        kind = "poisson"
+        sizes = "10 KB"
+        load = 0.1
+        load_of = "host_links"
+        pattern = "all_to_all"
+        "#
+    )
+}
+
+/// What a switch or an override may say: in one of both places or in both.
+const SAYINGS: [&str; 15] = [
+    "",
+    "hardware = { slices = 1 }",
+    "hardware = { slices = 2, cut_through = \"100 B\" }",
+    "hardware = { port_limit = \"300 KB\", uncharged_priorities = [1] }",
+    "hardware = { threshold_refresh = \"3 us\" }",
+    "pfc = { priorities = [3] }",
+    "pfc = { priorities = [3], ports = [0], quanta = 400, watchdog = { detection_time = \"1 ms\" } }",
+    "pfc = { enabled = false, priorities = [2] }",
+    "classifier = { name = \"elephant-trap\", short_queue = 0 }",
+    "classifier = \"priority\"",
+    "ecn = { kind = \"step\", threshold = \"30 KB\" }",
+    "ecn = { kind = \"red\", kmin = \"10 KB\", kmax = \"40 KB\", pmax = 0.1 }",
+    "buffer_per_port_per_gbps = \"40 KB\"",
+    "scheduler = \"strict_priority\"",
+    "uncharged_bytes = \"14 B\"",
+];
+
+/// The policies of either place.
+const POLICIES_SAID: [&str; 4] = [
+    "policy = { name = \"sonic-dt\", headroom = \"10 KB\" }",
+    "policy = { name = \"sonic-dt\", headroom = \"auto\" }",
+    "policy = { name = \"sonic-dt\", headroom = \"10 KB\", profiles = [{ priorities = [3], dynamic_th = 1 }] }",
+    "policy = { name = \"dt\", alpha = 2 }",
+];
+
+#[test]
+fn what_one_switch_has_and_another_has_not_survives_the_round_trip() {
+    let mut loadable = 0;
+    for of in ["left", "right", "*"] {
+        for (of_switch, of_override) in
+            (0..SAYINGS.len()).flat_map(|a| (0..SAYINGS.len()).map(move |b| (a, b)))
+        {
+            let [switch, over] = [SAYINGS[of_switch], SAYINGS[of_override]];
+            let (switch_policy, override_policy) = (
+                POLICIES_SAID[of_switch % 3],
+                if of_override % 2 == 0 { "" } else { POLICIES_SAID[of_override % 4] },
+            );
+            // A buffer is given in one way.
+            let buffer = switch.replace("buffer_per_port_per_gbps = \"40 KB\"", "");
+            let text =
+                overridden(&format!("{switch_policy}\n{buffer}"), of, &format!("{override_policy}\n{over}"));
+            // Some combinations are no switch: they are refused, which other tests see.
+            if let Ok(loaded) = load_text(Path::new("overridden.toml"), &text, &owned(&[])) {
+                loadable += 1;
+                assert_round_trip(&loaded);
+            }
+        }
+    }
+    assert!(loadable > 300, "only {loadable} combinations could be loaded");
+}
