@@ -3,6 +3,7 @@
 use crate::context::{Complaint, Context, suggestion};
 use crate::tree::{self, Item, Origin};
 use std::path::Path;
+use std::{fs, io};
 
 /// Parses the text of a document as a new source of `context`; its paths are relative to the folder of `path`.
 /// `None`: the context knows the error.
@@ -38,6 +39,36 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
         }
     }
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
+}
+
+/// Largest file that a document may refer to (bytes): it is held in memory and kept beside the results.
+pub const FILE_BYTES_MAX: u64 = 4_000_000_000;
+
+/// The content of a file that a document refers to. Nobody has looked at what it is: what is no regular file may never end (a device), or never begin (a FIFO
+/// that nobody writes into).
+///
+/// # Errors
+/// If it is not a regular file, has more than [`FILE_BYTES_MAX`], or cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() && !found.is_dir() {
+        return Err(io::Error::other("it is not a regular file: a FIFO, a socket or a device"));
+    }
+    if found.len() > FILE_BYTES_MAX {
+        return Err(io::Error::other(format!(
+            "it has {} bytes, expected at most {FILE_BYTES_MAX}",
+            found.len()
+        )));
+    }
+    fs::read(path)
+}
+
+/// The same, of text.
+///
+/// # Errors
+/// As [`read`], and if it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// What the file system says, for people.

@@ -2,7 +2,7 @@
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
-use crate::files::{nearby_file, reason};
+use crate::files::{self, nearby_file, reason};
 use crate::quantity::{format_rate, format_size, format_time, parse_size};
 use crate::reader::{Reader, join};
 use crate::resolved::{OutTable, OutValue, float, list, quote};
@@ -246,7 +246,7 @@ impl Converter<'_> {
     /// A file: a path is relative to the document that says it; on the command line, to the current folder.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);
-        match std::fs::read(&path) {
+        match files::read(&path) {
             Ok(content) => {
                 let name = self.files.keep(&path, &content);
                 Some(ParamValue::File(FileContent { name, path, content: content.into() }))

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// What the changes behind a file are called where errors name a file ([`crate::Problem::file`]).
 pub const COMMAND_LINE: &str = "set on the command line";
 
+/// Most files that a scenario extends, one by the other.
+const EXTENDS_MAX: usize = 32;
+
 /// A scenario that can run.
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -164,7 +167,13 @@ fn read_base(
         );
         return None;
     }
-    match std::fs::read_to_string(&path) {
+    if chain.len() > EXTENDS_MAX {
+        let message = format!("more than {EXTENDS_MAX} files extend each other");
+        let complaint = Complaint::new(message, "one more");
+        context.error("extends", origin, complaint.help("put what they say into fewer files"));
+        return None;
+    }
+    match files::read_text(&path) {
         Ok(text) => Some((path, text)),
         Err(error) => {
             let message = format!("cannot read {}: {}", path.display(), reason(&error));

@@ -1,13 +1,15 @@
 //! How is a list of flows written down, so that any simulator can replay it?
 
 mod error;
+mod limited;
 mod number;
 mod read;
 mod write;
 
 pub use error::{CellProblem, FlowListError};
+pub use limited::LINE_BYTES_MAX;
 pub(crate) use number::{parse_scaled, parse_whole};
-pub use read::{FlowList, parse_flow_list, read_flow_list};
+pub use read::{FLOW_BYTES, FLOWS_MAX, FlowList, parse_flow_list, read_flow_list};
 pub use write::write_flow_list;
 
 use crate::FlowSpec;

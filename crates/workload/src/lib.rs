@@ -48,7 +48,8 @@ pub use durations::{DurationShape, Durations};
 pub use error::{OwnError, SourceError};
 pub use flow::{FlowSource, FlowSpec};
 pub use flow_list::{
-    CellProblem, FlowList, FlowListError, parse_flow_list, read_flow_list, renumber_queries, write_flow_list,
+    CellProblem, FLOW_BYTES, FLOWS_MAX, FlowList, FlowListError, LINE_BYTES_MAX, parse_flow_list,
+    read_flow_list, renumber_queries, write_flow_list,
 };
 pub use incast::{IncastParams, IncastSource, QueryNumbers};
 pub use kinds::{FlowListWorkload, LoadReference};

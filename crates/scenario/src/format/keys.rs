@@ -72,7 +72,7 @@ pub(crate) static ROOT: TableSpec = TableSpec {
             TEXT,
             "\"base.toml\"",
             "Another scenario file, relative to this one, that this one builds on. Tables are merged key by key, lists \
-             are replaced, this file wins; a table that chooses another `kind` (a policy: another `name`) starts afresh.",
+             are replaced, this file wins; a table that chooses another `kind` (a policy: another `name`) starts afresh. At most 32 files, one by the other.",
         ),
         computed("name", TEXT, "the file's name", "\"abm-reduced\"", "Short name, for folders and titles."),
         default("description", TEXT, "\"\"", "What the scenario shows, for the report."),

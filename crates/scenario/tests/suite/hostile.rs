@@ -1,7 +1,10 @@
 //! Files that somebody else wrote: what they may not do to the reader of an error, or to the folder next door.
 
 use crate::common::{owned, render};
-use bufferlab_scenario::{LoadError, load_text};
+use bufferlab_scenario::{LoadError, load, load_text};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
 use std::path::Path;
 
 const BASE: &str = "duration = \"1 ms\"\n[topology]\nkind = \"single_switch\"\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n\
@@ -53,4 +56,67 @@ fn a_mistake_in_a_line_of_any_length_is_drawn() {
         assert!(drawn.contains("src = 7"), "{}", &drawn[..drawn.len().min(2_000)]);
         assert!(drawn.len() < 20_000, "{} bytes", drawn.len());
     }
+}
+
+/// The scenario of `text` in a file of its own, `name` in `folder`.
+fn loaded_from(folder: &Path, name: &str, text: &str) -> Result<(), LoadError> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("writable");
+    load(&path, &owned(&[])).map(drop)
+}
+
+fn said(outcome: Result<(), LoadError>) -> String {
+    // Wherever a long line is broken.
+    render(&outcome.expect_err("it was to be refused")).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_chain_of_extends_has_an_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |number: usize, text: &str| {
+        std::fs::write(folder.path().join(format!("{number}.toml")), text).expect("writable");
+    };
+    for number in 1..40 {
+        write(number, &format!("extends = \"{}.toml\"\n", number + 1));
+    }
+    write(32, BASE);
+    loaded_from(folder.path(), "0.toml", "extends = \"1.toml\"\n").expect("32 files may be extended");
+    write(32, "extends = \"33.toml\"\n");
+    write(33, BASE);
+    let said = said(loaded_from(folder.path(), "0.toml", "extends = \"1.toml\"\n"));
+    assert!(said.contains("more than 32 files extend each other") && said.contains("32.toml:1:1"), "{said}");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fifo = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.expect("there is mkfifo").success());
+    let workload = |file: &str| {
+        let head = BASE.split("[[workload]]").next().unwrap_or_default();
+        format!("{head}[[workload]]\nkind = \"flow_list\"\nfile = \"{file}\"\n")
+    };
+    for text in ["extends = \"pipe\"\n".to_owned(), workload("pipe"), workload("/dev/zero")] {
+        let said = said(loaded_from(folder.path(), "given.toml", &text));
+        assert!(said.contains("it is not a regular file"), "{said}");
+    }
+}
+
+#[test]
+fn a_flow_list_without_line_ends_is_refused_before_it_is_in_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // 200 MB of one line, some hundred kilobytes gzipped.
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(b"src,dst,size_bytes,start_ns\n# all well\n0,1,1000,0\n").expect("writable");
+    for _ in 0..200 {
+        packed.write_all(&[b'7'; 1_000_000]).expect("writable");
+    }
+    std::fs::write(folder.path().join("flows.csv.gz"), packed.finish().expect("packed")).expect("writable");
+    let head = BASE.split("[[workload]]").next().unwrap_or_default();
+    let text = format!("{head}[[workload]]\nkind = \"flow_list\"\nfile = \"flows.csv.gz\"\n");
+    let said = said(loaded_from(folder.path(), "given.toml", &text));
+    assert!(said.contains("line 4: longer than 65536 bytes"), "{said}");
+    assert!(said.contains("expected a flow per line"), "{said}");
 }

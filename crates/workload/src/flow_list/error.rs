@@ -1,5 +1,6 @@
 //! What is wrong with a flow list, where, and what helps?
 
+use super::{FLOW_BYTES, LINE_BYTES_MAX};
 use std::path::PathBuf;
 
 /// A flow list that cannot be read or written. Messages are complete: no variant has a
@@ -22,6 +23,33 @@ pub enum FlowListError {
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
+    },
+    /// A line without an end in sight.
+    #[error(
+        "flow list {}, line {line}: longer than {LINE_BYTES_MAX} bytes, which no flow needs; expected a flow per line, so check the \
+         line ends and that this is a CSV file",
+        path.display()
+    )]
+    LineTooLong {
+        /// The file.
+        path: PathBuf,
+        /// Line in the file (after decompression), from 1.
+        line: u64,
+    },
+    /// More flows than memory should hold.
+    #[error(
+        "flow list {}, line {line}: more than {most} flows, which take {FLOW_BYTES} bytes each and as much again in every run ({} \
+         MB for one); split the list into several scenarios, or describe the traffic by a workload that draws its flows",
+        path.display(),
+        (2 * FLOW_BYTES as u64 * *most as u64).div_ceil(1_000_000)
+    )]
+    TooManyFlows {
+        /// The file.
+        path: PathBuf,
+        /// Line of the first flow beyond the limit (after decompression), from 1.
+        line: u64,
+        /// The limit.
+        most: usize,
     },
     /// A line with more or fewer fields than the header.
     #[error(

@@ -1,5 +1,6 @@
 //! How is a flow list read, and which mistakes are caught on the way?
 
+use super::limited::{LimitedLines, LineTooLong};
 use super::number::{parse_scaled, parse_whole};
 use super::{CellProblem, DEFAULT_CLASS, FlowListError};
 use crate::FlowSpec;
@@ -56,14 +57,22 @@ pub fn parse_flow_list(
     hosts: usize,
     host_names: &[String],
 ) -> Result<FlowList, FlowListError> {
-    Reader::new(path, content, hosts, host_names).read()
+    Reader::new(path, content, hosts, host_names).read(FLOWS_MAX)
 }
 
 /// The text of a file, decompressed if need be.
 fn open(content: &[u8]) -> Box<dyn Read + '_> {
     let gzipped = content.starts_with(&[0x1f, 0x8b]);
-    if gzipped { Box::new(flate2::bufread::MultiGzDecoder::new(content)) } else { Box::new(content) }
+    let text: Box<dyn Read + '_> =
+        if gzipped { Box::new(flate2::bufread::MultiGzDecoder::new(content)) } else { Box::new(content) };
+    Box::new(LimitedLines::new(text))
 }
+
+/// Most flows of a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as much again in every run that goes on: 1.3 GB at the limit, with one run.
+pub const FLOWS_MAX: usize = 10_000_000;
+
+/// Memory of a flow that waits for its start (bytes).
+pub const FLOW_BYTES: usize = size_of::<FlowSpec>();
 
 /// First byte of a line that is passed over.
 const COMMENT: u8 = b'#';
@@ -151,7 +160,8 @@ impl<'a> Reader<'a> {
         Self { path, content, hosts, host_names, host_by_name, classes, class_by_name }
     }
 
-    fn read(mut self) -> Result<FlowList, FlowListError> {
+    /// Reads a list of at most `most` flows.
+    fn read(mut self, most: usize) -> Result<FlowList, FlowListError> {
         let path = self.path;
         let text = open(self.content);
         // Flexible: a wrong number of fields is reported here, with advice.
@@ -180,6 +190,10 @@ impl<'a> Reader<'a> {
                 value: record[column].to_owned(),
                 problem,
             })?;
+            if flows.len() == most {
+                let line = self.line(record.position());
+                return Err(FlowListError::TooManyFlows { path: path.to_owned(), line, most });
+            }
             flows.push(flow);
         }
         if flows.is_empty() {
@@ -189,16 +203,19 @@ impl<'a> Reader<'a> {
         Ok(FlowList { flows, classes: self.classes, ignored_columns })
     }
 
-    fn io_error(&self, cause: io::Error) -> FlowListError {
-        FlowListError::Io { path: self.path.to_owned(), cause }
-    }
-
     fn csv_error(&self, error: csv::Error) -> FlowListError {
+        let path = self.path.to_owned();
         match error.kind() {
             csv::ErrorKind::Utf8 { pos, .. } => {
-                FlowListError::NotUtf8 { path: self.path.to_owned(), line: self.line(pos.as_ref()) }
+                FlowListError::NotUtf8 { path, line: self.line(pos.as_ref()) }
             }
-            _ => self.io_error(error.into()),
+            csv::ErrorKind::Io(cause) => {
+                match cause.get_ref().and_then(|why| why.downcast_ref::<LineTooLong>()) {
+                    Some(&LineTooLong { line }) => FlowListError::LineTooLong { path, line },
+                    None => FlowListError::Io { path, cause: error.into() },
+                }
+            }
+            _ => FlowListError::Io { path, cause: error.into() },
         }
     }
 
@@ -331,4 +348,19 @@ fn choices(text: &str) -> Result<u32, CellProblem> {
         *byte = choice.trim().parse().map_err(|_| CellProblem::NotAPath)?;
     }
     if given.next().is_some() { Err(CellProblem::NotAPath) } else { Ok(u32::from_le_bytes(bytes)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_more_flows_than_the_limit_is_refused_with_line_count_and_memory() {
+        let text = "src,dst,size_bytes,start_ns\n# three of them\n0,1,1,0\n0,1,1,0\n0,1,1,0\n";
+        let read = |most| Reader::new(Path::new("f.csv"), text.as_bytes(), 2, &[]).read(most);
+        assert_eq!(read(3).expect("as many as may be").flows.len(), 3);
+        let said = read(2).expect_err("one more").to_string();
+        assert!(said.starts_with("flow list f.csv, line 5: more than 2 flows"), "{said}");
+        assert!(said.contains(&format!("{FLOW_BYTES} bytes")), "{said}");
+    }
 }

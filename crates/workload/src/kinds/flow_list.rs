@@ -25,7 +25,8 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
     "file",
     ParamKind::File,
     "\"flows.csv\"",
-    "The list, relative to the scenario file.",
+    "The list, relative to the scenario file: at most 10,000,000 flows, which take 64 bytes of memory each and as much \
+     again in every run, on lines of at most 65,536 bytes.",
 )];
 
 /// Flows that are all known.
@@ -66,7 +67,13 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
 /// What is wrong, at its line.
 fn fault(error: &FlowListError) -> Fault {
     let FlowListError::Cell { line, column, value, problem, .. } = error else {
-        return Fault::new("file", error.to_string(), "here").at_line(1);
+        let line = match error {
+            FlowListError::LineTooLong { line, .. } | FlowListError::TooManyFlows { line, .. } => {
+                *line as usize
+            }
+            _ => 1,
+        };
+        return Fault::new("file", error.to_string(), "here").at_line(line);
     };
     let problem = problem.to_string();
     let (what, help) = match problem.split_once("; ") {
