@@ -57,6 +57,10 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::CongestionControl(_) | SimError::ControlParameter { .. } => {
             "see `congestion_control` in docs/scenarios.md"
         }
+        SimError::CardFull(_) => {
+            "set nic = \"fair\" in [host], with which packets are made when they are sent, or bound the windows \
+             (`initial_window`, `window_limit`) or the sizes of flows"
+        }
         SimError::TooLarge { .. } => "make the scenario smaller",
         SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",

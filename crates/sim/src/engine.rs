@@ -147,6 +147,7 @@ impl Simulation {
             if self.events >= next_report {
                 next_report = self.events + EVENTS_PER_REPORT;
                 self.check_controls()?;
+                self.check_cards()?;
                 self.check_marking()?;
                 if !go_on(&self.progress()) {
                     return Err(SimError::Interrupted);

@@ -78,6 +78,9 @@ pub enum SimError {
         /// How many are possible.
         limit: u64,
     },
+    /// Packets that wait at the cards of hosts would fill the memory.
+    #[error(transparent)]
+    CardFull(Box<FullCard>),
     /// Whoever watched the run asked for its end.
     #[error("the run was interrupted")]
     Interrupted,
@@ -106,6 +109,22 @@ pub enum SimError {
         /// Packets in queues and pipes.
         found: usize,
     },
+}
+
+/// A host whose network card would have to hold more packets than there may be. Boxed in [`SimError`] as [`FailedPolicy`] is.
+#[derive(Debug, Error)]
+#[error(
+    "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \
+     all packets that a window allows are made at once",
+    (packets * (size_of::<crate::world::packet::Packet>() + size_of::<crate::ids::PacketId>())).div_ceil(1_000_000)
+)]
+pub struct FullCard {
+    /// The host's name.
+    pub host: String,
+    /// Packets that wait there.
+    pub packets: usize,
+    /// Since when there is no room for more.
+    pub time: bufferlab_units::Time,
 }
 
 /// A congestion control that failed while it ran. Boxed in [`SimError`] as [`FailedPolicy`] is.

@@ -20,7 +20,7 @@ use crate::ids::{FlowHandle, FlowSlot, HostId, PacketId, Table, TransportId};
 use crate::world::Uplink;
 use bufferlab_scenario::NicQueueing;
 use bufferlab_transport::ControlFailure;
-use bufferlab_units::RandomStream;
+use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 use card::Card;
 use connections::Connections;
@@ -28,6 +28,10 @@ use flow::{FlowInfo, FlowSender, Flows};
 use flow_queues::{FlowQueues, QueueKey};
 use message::Pacing;
 use transport::{Control, Transport};
+
+/// Most packets that exist at a time, where cards hold packets that are made before they are sent: some 6 GB of data of a usual size, 0.2 GB of memory. No network
+/// of switches holds as many, so nearly all of them wait at cards, and a window without bounds would go on until memory is full.
+pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.
 #[derive(Debug)]
@@ -53,6 +57,8 @@ pub(crate) struct Hosts {
     connections: Connections,
     /// A flow whose congestion control had failed has ended.
     failed: Option<FailedFlow>,
+    /// A card would have had to hold more packets than there may be ([`PACKETS_MAX`]): whose, and since when.
+    overfull: Option<(HostId, Time)>,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -120,6 +126,7 @@ impl Hosts {
             pacing: Pacing::new(seed, classes),
             connections: Connections::default(),
             failed: None,
+            overfull: None,
             effects: Vec::new(),
         }
     }
@@ -228,6 +235,11 @@ impl Hosts {
         let slots: Vec<_> = self.flows.live_slots().collect();
         let live = slots.into_iter().filter_map(|slot| self.failure_of(slot)).collect::<Vec<_>>();
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
+    }
+
+    /// A card that would have had to hold more packets than there may be: whose, since when, and how many wait there.
+    pub(crate) fn overfull(&self) -> Option<(HostId, Time, usize)> {
+        self.overfull.map(|(host, since)| (host, since, self.cards[host].waiting_packets()))
     }
 
     /// A packet that exists waits at the card of `host`.

@@ -41,7 +41,7 @@ mod transports;
 mod world;
 
 pub use engine::{Progress, Simulation};
-pub use error::{FailedControl, FailedMarking, FailedPolicy, SimError};
+pub use error::{FailedControl, FailedMarking, FailedPolicy, FullCard, SimError};
 pub use observe::explain::{ExplainRequest, ExplainedEvent};
 
 use crate::host::flow;

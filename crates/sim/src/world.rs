@@ -235,6 +235,12 @@ impl Uplink<'_> {
         &mut self.world.packets[id]
     }
 
+    /// Packets that exist, anywhere in the network.
+    #[inline]
+    pub(crate) fn packets(&self) -> usize {
+        self.world.packets.len()
+    }
+
     /// A packet comes into being. It carries no reports.
     #[inline]
     pub(crate) fn create(&mut self, packet: Packet) -> PacketId {

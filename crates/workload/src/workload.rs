@@ -27,6 +27,16 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
         Queries::None
     }
 
+    /// Payload that all hosts together are to send, on average over the time in which flows start (bits per second), where its parameters say so.
+    fn offered_bps(&self) -> Option<f64> {
+        None
+    }
+
+    /// Its largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for one without an end), where it is known.
+    fn largest_flow_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Classes of its flows beside the workload's own.
     fn other_classes(&self) -> Vec<&str> {
         Vec::new()

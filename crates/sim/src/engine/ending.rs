@@ -2,8 +2,9 @@
 
 use super::Simulation;
 use crate::SimError;
-use crate::error::FailedControl;
+use crate::error::{FailedControl, FullCard};
 use crate::host::{FailedFlow, Hosts};
+use crate::ids::Id;
 use crate::pfc::Sight;
 use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_metrics::{RunSink, RunTotals};
@@ -38,6 +39,7 @@ impl Simulation {
         let end = self.world.now();
         self.flush_rows(sink)?;
         self.check_controls()?;
+        self.check_cards()?;
         self.check_marking()?;
         for switch in self.switches.ids() {
             self.check_policy(switch)?;
@@ -87,6 +89,13 @@ impl Simulation {
             time: failure.now.max(spec.start),
             failure,
         })))
+    }
+
+    /// A card that holds more packets than there may be ends the run.
+    pub(super) fn check_cards(&self) -> Result<(), SimError> {
+        let Some((host, time, packets)) = self.hosts.overfull() else { return Ok(()) };
+        let host = self.plan.topology.hosts[host.index()].clone();
+        Err(SimError::CardFull(Box::new(FullCard { host, packets, time })))
     }
 
     /// Every packet that is alive is in a queue, on a link or at a network card.

@@ -1,8 +1,8 @@
 //! What does a host send, and when? Flows offer segments, the card takes them in turn, timers bring what is due.
 
-use super::Hosts;
 use super::flow::{FlowSender, SenderSlot};
 use super::transport::Transport;
+use super::{Hosts, PACKETS_MAX};
 use crate::ids::{FlowSlot, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
@@ -23,16 +23,23 @@ impl Hosts {
         if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
             match self.nic_queueing {
                 NicQueueing::Fifo | NicQueueing::FlowQueues if !self.is_queue_pair(slot) => {
-                    let flow = self.flows.senders[slot].handle;
-                    while let Some(packet) = self.next_packet(uplink, slot) {
-                        self.enqueue(uplink.host(), flow, false, packet);
-                    }
+                    self.queue_window(uplink, slot);
                 }
                 _ => self.cards[uplink.host()].make_ready(&mut self.flows, slot),
             }
             self.kick(uplink);
         }
         self.arm_sender(uplink, slot);
+    }
+
+    /// Makes all packets that the flow's window allows, and queues them at the card. Beyond [`PACKETS_MAX`] it makes none: the run is given up soon.
+    fn queue_window(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        let flow = self.flows.senders[slot].handle;
+        while uplink.packets() < PACKETS_MAX {
+            let Some(packet) = self.next_packet(uplink, slot) else { return };
+            self.enqueue(uplink.host(), flow, false, packet);
+        }
+        self.overfull.get_or_insert((uplink.host(), uplink.now()));
     }
 
     /// Makes sure that a timer entry exists at or before the sender's deadline. Entries are lazy: a deadline that

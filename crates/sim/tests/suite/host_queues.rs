@@ -1,6 +1,7 @@
 //! Into which queues do hosts put their packets, and how do they tag them?
 
-use crate::support::{Lab, Rows, flow, run, star};
+use crate::support::{Lab, Rows, flow, run, star, try_run};
+use bufferlab_sim::SimError;
 use bufferlab_units::Time;
 
 const SEGMENT: u64 = 1_400;
@@ -85,4 +86,31 @@ fn transports_share_a_network_in_queues_of_their_own() {
     assert!(queue(1).marked_packets == 0 && queue(2).marked_packets > 0 && queue(3).marked_packets == 0);
     // Each promises its own queue: Cubic what it may have, DCTCP its threshold, θ-PowerTCP a fraction of the pipe.
     assert!(queue(1).mean_bytes > 2.0 * queue(2).mean_bytes, "{:?} {:?}", queue(1), queue(2));
+}
+
+/// A flow of more packets than there may be, over the whole of its window at once.
+#[test]
+fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
+    let keys = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = \"whole\"";
+    let lab = |nic: &str| {
+        let lab = Lab::new(
+            &star(2, "10 Gb/s", "10 us"),
+            &switch(1, "\"dt\"").replace("\"strict_priority\"", "\"fifo\""),
+            keys,
+        );
+        lab.times("200 us", "1 ms").more(&format!("[host]\nnic = \"{nic}\""))
+    };
+    let flows = || vec![flow(0, 1, 1_000_000_000_000, Time::ZERO)];
+    for nic in ["fifo", "flow_queues"] {
+        let error = try_run(&lab(nic).flows(flows()), false).expect_err("it is given up");
+        let SimError::CardFull(full) = &error else { panic!("{error}") };
+        assert_eq!((full.host.as_str(), full.time), ("h0", Time::ZERO));
+        // All but what has left the card since then.
+        assert!((4_190_000..=4_194_304).contains(&full.packets), "{}", full.packets);
+        let said = error.to_string();
+        assert!(said.starts_with("host h0 had 41") && said.contains("151 MB of memory"), "{said}");
+    }
+    // Packets that are made when they are sent take no memory.
+    let rows = try_run(&lab("fair").flows(flows()), false).expect("it runs");
+    assert!(rows.totals.peak_packets < 10_000, "{}", rows.totals.peak_packets);
 }

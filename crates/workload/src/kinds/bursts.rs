@@ -128,6 +128,10 @@ impl Workload for Bursts {
         Ok(())
     }
 
+    fn largest_flow_bytes(&self) -> Option<u64> {
+        self.flows.iter().map(|flow| flow.size).max()
+    }
+
     fn in_words(&self) -> String {
         counted(self.flows.len(), "listed burst", "listed bursts")
     }

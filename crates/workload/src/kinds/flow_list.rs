@@ -96,6 +96,10 @@ impl Workload for FlowListWorkload {
         Ok(())
     }
 
+    fn largest_flow_bytes(&self) -> Option<u64> {
+        self.flows.iter().map(|flow| flow.size).max()
+    }
+
     fn in_words(&self) -> String {
         format!("{} of {}", counted(self.flows.len(), "flow", "flows"), self.file)
     }

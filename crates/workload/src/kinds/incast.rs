@@ -64,6 +64,7 @@ struct Incast {
     queries_per_second_per_host: f64,
     pattern: Pattern,
     persistent: bool,
+    offered_bps: f64,
     words: String,
 }
 
@@ -87,8 +88,16 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         rate * network.hosts.len() as f64 * duration.as_secs_f64()
     );
     let persistent = params.flag("persistent");
-    let incast =
-        Incast { request_bytes, fan_in, queries_per_second_per_host: rate, pattern, persistent, words };
+    let offered_bps = rate * network.hosts.len() as f64 * request_bytes as f64 * 8.0;
+    let incast = Incast {
+        request_bytes,
+        fan_in,
+        queries_per_second_per_host: rate,
+        pattern,
+        persistent,
+        offered_bps,
+        words,
+    };
     // Built on trial: what the source refuses is refused here, at its place.
     let queries = QueryNumbers::default();
     let trial = incast.source(context.seed(), context.class(), &network.racks(), 0, queries, duration);
@@ -129,6 +138,10 @@ impl Workload for Incast {
         let source = self.source(seed, traffic.label(), racks, class, queries, end)?;
         traffic.add_source(source);
         Ok(())
+    }
+
+    fn offered_bps(&self) -> Option<f64> {
+        Some(self.offered_bps)
     }
 
     fn in_words(&self) -> String {

@@ -81,6 +81,7 @@ struct Poisson {
     flows_per_second_per_host: f64,
     pattern: Pattern,
     between: Option<Ends>,
+    offered_bps: f64,
     words: String,
 }
 
@@ -114,7 +115,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         format_size(sizes.mean().round() as u64),
         flows_per_second_per_host * senders * duration.as_secs_f64()
     );
-    let poisson = Poisson { sizes, flows_per_second_per_host, pattern, between, words };
+    let offered_bps = flows_per_second_per_host * senders * sizes.mean() * 8.0;
+    let poisson = Poisson { sizes, flows_per_second_per_host, pattern, between, offered_bps, words };
     // Built on trial: what the source refuses is refused here, at its place.
     let trial = poisson.source(context.seed(), context.class(), &network.racks(), 0, duration);
     trial.map_err(|error| super::incast::refused(&error, "load"))?;
@@ -150,6 +152,10 @@ impl Workload for Poisson {
         let source = self.source(traffic.seed(), traffic.label(), traffic.racks(), class, traffic.end())?;
         traffic.add_source(source);
         Ok(())
+    }
+
+    fn offered_bps(&self) -> Option<f64> {
+        Some(self.offered_bps)
     }
 
     fn in_words(&self) -> String {
