@@ -52,7 +52,6 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         let runs = results.iter().map(|result| result.runs.len()).sum();
         return Err(interrupt::report(&args.out, runs - failed, runs, true));
     }
-    clear_away(&args.out);
     let (mut text, mut failures) = (String::new(), Vec::new());
     for result in &results {
         let experiment = result.experiment();
@@ -77,6 +76,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     }
     print(&text)?;
     print(&counted(&ledger, &results))?;
+    clear_away(&args.out);
     say(&format!("figures, values and the ledger are in {}", args.out.display()));
     if failures.is_empty() {
         return Ok(());

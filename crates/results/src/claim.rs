@@ -6,6 +6,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What lock files begin with.
+const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 const LOCK_FILE: &str = ".lock";
 
@@ -42,6 +44,11 @@ impl Claim {
                 }
             }
         }
+    }
+
+    /// Whether a file is a lock of ours: it says so, or it was to say so when its process was killed.
+    pub(crate) fn is_lock_file(path: &Path) -> bool {
+        fs::read(path).is_ok_and(|text| text.is_empty() || text.starts_with(TOKEN.as_bytes()))
     }
 
     /// Claims `target` by the lock file `path`, which lies where files can be made.
@@ -91,7 +98,7 @@ impl Drop for Claim {
 fn token() -> String {
     static CLAIMS: AtomicU64 = AtomicU64::new(0);
     let number = CLAIMS.fetch_add(1, Ordering::Relaxed);
-    format!("bufferlab writes here: process {}, claim {number}\n", std::process::id())
+    format!("{TOKEN}: process {}, claim {number}\n", std::process::id())
 }
 
 /// Makes a folder and those above it.

@@ -183,7 +183,8 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes what killed runs have left below a folder of results: hidden folders that a run has made and nobody writes any more. Answers how many.
+/// Removes what killed runs have left below a folder of results: hidden folders that a run has made and nobody writes any more, lock files that nobody holds,
+/// halves of files that are whole by now, the mark in a run that was just put into place. Answers how many hidden folders went.
 ///
 /// Anything else stays, whatever its name. What cannot be removed now, the next command will.
 #[must_use]
@@ -193,20 +194,32 @@ pub fn remove_leftovers(folder: &Path) -> usize {
 
 fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    // Not what a link leads to.
-    let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut removed = 0;
-    for path in folders.map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let of_run = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
-        match of_run {
-            Some(run) if is_ours(&path) => {
-                // Held: somebody writes.
-                let claim = Claim::of(&folder.join(format!(".{run}.writing")), &path);
-                removed += usize::from(claim.is_ok() && clear(&path).is_ok());
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        // Not what a link leads to.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let hidden = |ending: &str| name.strip_prefix('.')?.strip_suffix(ending).map(str::to_owned);
+        // Held: somebody writes.
+        let claim = |run: &str| Claim::of(&folder.join(format!(".{run}.writing")), &path);
+        if !is_folder {
+            if hidden(".writing").is_some() && Claim::is_lock_file(&path) {
+                // Given up at once, and its file with it.
+                drop(Claim::of(&path, &path));
             }
-            None if !name.starts_with('.') && depth > 0 => removed += remove_leftovers_to(&path, depth - 1),
-            _ => {}
+            if hidden(".partial").is_some_and(|of| is_half_of(folder, &of)) {
+                let _ = fs::remove_file(&path);
+            }
+        } else if let Some(run) = hidden(".partial") {
+            let is_left = is_ours(&path) && claim(&run).is_ok_and(|_claim| clear(&path).is_ok());
+            removed += usize::from(is_left);
+        } else if !name.starts_with('.') {
+            let marker = path.join(MARKER_FILE);
+            if marker.is_file() && path.join(MANIFEST_FILE).is_file() {
+                let _ = claim(&name).map(|_claim| fs::remove_file(&marker));
+            } else if depth > 0 {
+                removed += remove_leftovers_to(&path, depth - 1);
+            }
         }
     }
     removed
@@ -217,6 +230,15 @@ fn remove_folder(path: &Path) -> Result<(), ResultsError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ResultsError::io("remove", path)(error)),
         _ => Ok(()),
     }
+}
+
+/// Whether `name` is what [`write_whole`] calls a file on its way (name and process), and the folder has the file by now.
+fn is_half_of(folder: &Path, name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(whole, process)| {
+        !process.is_empty()
+            && process.bytes().all(|byte| byte.is_ascii_digit())
+            && folder.join(whole).is_file()
+    })
 }
 
 /// Writes a file beside its place and moves it there: whole or not at all. Two processes that write the same file do not meet.

@@ -107,7 +107,9 @@ fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn assert_same(whole: &BTreeMap<String, Vec<u8>>, killed: &BTreeMap<String, Vec<u8>>) {
-    assert_eq!(whole.keys().collect::<Vec<_>>(), killed.keys().collect::<Vec<_>>());
+    let surplus: Vec<_> = killed.keys().filter(|name| !whole.contains_key(*name)).collect();
+    let missing: Vec<_> = whole.keys().filter(|name| !killed.contains_key(*name)).collect();
+    assert!(surplus.is_empty() && missing.is_empty(), "surplus: {surplus:?}, missing: {missing:?}");
     for (name, content) in whole {
         assert!(killed[name] == *content, "{name} differs");
     }

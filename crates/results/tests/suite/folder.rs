@@ -182,10 +182,22 @@ fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
     fs::create_dir_all(at("dt")).unwrap();
     let (left, deep) = (killed(&at("seed-3")), killed(&at("dt/seed-4")));
     let alive = RunWriter::create(&at("seed-5"), head(1)).unwrap();
+    // Killed before the hidden folder was made, or after it was put into place.
+    fs::write(at(".seed-6.writing"), "bufferlab writes here: process 1, claim 0\n").unwrap();
+    let placed = write(&at("seed-7"), 7);
+    fs::write(placed.join(".made-by-bufferlab"), "").unwrap();
+    fs::write(at(".mine.writing"), "hard work").unwrap();
+    for name in ["report.html", ".report.html.77.partial", ".notes.77.partial"] {
+        fs::write(at(name), "half").unwrap();
+    }
     assert_eq!(remove_leftovers(temp.path()), 2);
     assert!(!left.exists() && !deep.exists());
     alive.finish(&totals(), Vec::new(), None).unwrap();
-    assert_eq!(listing(temp.path()), ["dt", "seed-5"]);
+    assert_eq!(
+        listing(temp.path()),
+        [".mine.writing", ".notes.77.partial", "dt", "report.html", "seed-5", "seed-7"]
+    );
+    assert!(!placed.join(".made-by-bufferlab").exists());
 }
 
 #[test]
