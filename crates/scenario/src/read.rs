@@ -12,12 +12,12 @@ mod output;
 mod overrides;
 mod persistent;
 mod pfc;
-
 mod priority;
 mod profiles;
 mod rdma;
 mod routes;
 mod scheduler;
+mod silent;
 mod switch;
 mod topology;
 mod transport;
@@ -34,6 +34,7 @@ use crate::model::Scenario;
 use crate::reader::Reader;
 use crate::tree::Item;
 use bufferlab_core::Profile;
+use silent::Sight;
 
 /// What reading yields: the scenario, its resolved text, the files that it refers to.
 pub(crate) struct Read {
@@ -108,6 +109,7 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
     }
     transport::warn_about_unused(&reader, &transports);
 
+    let used = transports.used();
     let resolved = reader.finish();
     let complete = Scenario {
         name,
@@ -124,5 +126,6 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         faults,
         output: output?,
     };
+    silent::warn(&Sight { context, root, scenario: &complete, used: &used });
     Some(Read { scenario: complete, resolved: resolved.document(), inputs })
 }

@@ -2,7 +2,7 @@
 
 use crate::context::{Complaint, first_names};
 use crate::convert;
-use crate::model::Topology;
+use crate::model::{LinkSpec, Topology};
 use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::{list, quote};
@@ -31,7 +31,10 @@ pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Optio
             change.error("link", complaint.help("add one of rate, rate_ab, rate_ba, delay, failed, down"));
         }
         if let (Some(topology), Some(name)) = (&mut topology, name) {
-            for (index, reversed) in cables(&change, topology, &name) {
+            let chosen = cables(&change, topology, &name);
+            let before: Vec<_> =
+                chosen.iter().map(|&(index, _)| topology.links[index as usize].clone()).collect();
+            for &(index, reversed) in &chosen {
                 let link = &mut topology.links[index as usize];
                 let [forward, backward] = if reversed { [rates[1], rates[0]] } else { rates };
                 link.rate_ab = forward.unwrap_or(link.rate_ab);
@@ -42,6 +45,13 @@ pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Optio
                 }
                 link.down.extend(&down);
                 link.down.sort_unstable();
+            }
+            let is_same =
+                |(&(index, _), before): (&(u32, bool), &LinkSpec)| topology.links[index as usize] == *before;
+            if !chosen.is_empty() && !nothing && chosen.iter().zip(&before).all(is_same) {
+                let message = format!("`{name}` is as this entry says anyhow: nothing changes");
+                let complaint = Complaint::new(message, "the values that it has");
+                change.warn("link", complaint.help("remove the entry, or give another rate or delay"));
             }
         }
         resolved.push(change.finish());

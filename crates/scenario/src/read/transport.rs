@@ -39,6 +39,11 @@ impl Transports {
         specs.filter(|specs| !specs.is_empty())
     }
 
+    /// By transport: whether something is sent over it.
+    pub(crate) fn used(&self) -> Vec<bool> {
+        self.entries.iter().map(|entry| entry.used).collect()
+    }
+
     /// Whether one of them has no congestion control.
     pub(crate) fn any_open_loop(&self) -> bool {
         self.packets().any(|spec| spec.pacing.is_some())

@@ -132,6 +132,29 @@ fn suspicious_scenarios_run_with_warnings() {
     insta::assert_snapshot!("warnings", text);
 }
 
+/// Every fixture in `warnings/` adds one suspicious setting to a scenario that is none, and has a snapshot.
+#[test]
+fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
+    let folder = Path::new("tests/warnings");
+    for base in toml_files(&folder.join("base")) {
+        let loaded = load(&base, &[]).unwrap_or_else(|error| panic!("{}", render(&error)));
+        assert!(loaded.warnings.is_empty(), "{}: {:?}", base.display(), loaded.warnings);
+    }
+    let paths = toml_files(folder);
+    assert!(paths.len() >= 14, "fixtures are missing");
+    for path in paths {
+        let loaded = load(&path, &[]).unwrap_or_else(|error| panic!("{}", render(&error)));
+        let [warning] = &loaded.warnings[..] else { panic!("{}: {:?}", path.display(), loaded.warnings) };
+        assert!(
+            warning.is_warning() && warning.help_text().is_some() && warning.line().is_some(),
+            "{warning}"
+        );
+        assert_eq!(warning.file().map(Path::new), Some(path.as_path()), "{warning}");
+        let name = path.file_stem().expect("a file").to_string_lossy().into_owned();
+        insta::assert_snapshot!(format!("warning_{name}"), render(warning));
+    }
+}
+
 /// Whatever is done to a scenario, the loader answers: it neither panics nor refuses without a reason.
 #[test]
 fn no_mutilated_scenario_makes_the_loader_panic() {

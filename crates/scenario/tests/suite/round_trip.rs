@@ -1,6 +1,6 @@
 //! The resolved text of a scenario is the same scenario.
 
-use crate::common::{assert_round_trip, owned, shipped, shipped_with};
+use crate::common::{assert_round_trip, owned, reload, shipped, shipped_with};
 use bufferlab_core::POLICIES;
 use bufferlab_scenario::load_text;
 use std::path::Path;
@@ -15,6 +15,9 @@ fn every_shipped_scenario_loads_without_warnings_and_survives_the_round_trip() {
         assert!(loaded.warnings.is_empty(), "{file}: {:?}", loaded.warnings);
         assert_eq!(format!("{}.toml", loaded.scenario.name), file);
         assert_round_trip(&loaded);
+        // What is written out, and was not before, is no reason to be suspicious.
+        let again = reload(&loaded);
+        assert!(again.warnings.is_empty(), "{file}: {:?}", again.warnings);
     }
 }
 

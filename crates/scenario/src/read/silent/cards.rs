@@ -1,0 +1,49 @@
+//! Windows that would put millions of packets into the cards of hosts at once.
+
+use super::Sight;
+use crate::model::{InitialWindow, NicQueueing, TransportSpec};
+use crate::quantity::format_size;
+use bufferlab_workload::FlowSpec;
+
+/// Packets of one flow, made at once. Some million take hundreds of megabytes, and at 4,194,304 the run ends.
+const PACKETS_MANY: u64 = 1_000_000;
+
+/// Cards that hold packets make all that a window allows at once.
+pub(super) fn warn(sight: &Sight<'_>) {
+    let nic = sight.scenario.host.nic;
+    if nic == NicQueueing::Fair {
+        return;
+    }
+    for (index, spec) in sight.scenario.workloads.iter().enumerate() {
+        let transport = &sight.scenario.transports[spec.transport as usize];
+        let Some(largest) = spec.workload.largest_flow_bytes() else { continue };
+        let packets = largest.div_ceil(u64::from(transport.segment_bytes).max(1)).min(window(transport));
+        if packets <= PACKETS_MANY {
+            continue;
+        }
+        let flow = match largest {
+            FlowSpec::UNLIMITED => "a flow without an end".to_owned(),
+            bytes => format!("a flow of {}", format_size(bytes)),
+        };
+        let message = format!(
+            "with nic = \"{}\" every packet that a window allows is made at once, and {flow} has a window of more than {PACKETS_MANY} packets",
+            nic.word()
+        );
+        let help = format!(
+            "set nic = \"fair\" in [host], or give the transport \"{}\" an initial_window in segments; the run ends when 4,194,304 packets wait",
+            transport.name
+        );
+        sight.note(&format!("workload.{index}"), message, "hundreds of megabytes of packets", &help);
+    }
+}
+
+/// Packets that the first window allows.
+fn window(transport: &TransportSpec) -> u64 {
+    match transport.initial_window {
+        // They are sent by the clock, or made when they are sent.
+        _ if transport.rdma.is_some() || transport.pacing.is_some() => 0,
+        InitialWindow::Whole => u64::MAX,
+        InitialWindow::Segments(segments) => u64::from(segments),
+        InitialWindow::BandwidthDelay => 0,
+    }
+}

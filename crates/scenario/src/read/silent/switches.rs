@@ -1,0 +1,168 @@
+//! Settings of switches that nothing can feel.
+
+use super::{Sight, find};
+use crate::model::SwitchSpec;
+use crate::quantity::format_size;
+use crate::read::overrides::matches_glob;
+use crate::tree::{Item, Value};
+use bufferlab_core::Profile;
+
+/// Built-in policies that pause senders.
+const PAUSING: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
+pub(super) fn warn(sight: &Sight<'_>) {
+    warn_about_marks(sight);
+    // Who writes [switch.pfc] to switch it off knows.
+    let says_pfc = sight.place("switch.pfc").is_some();
+    let no_pause = |switch: &SwitchSpec, name: &str| nobody_to_pause(switch, name).filter(|_| !says_pfc);
+    let checks: [Check<'_>; 3] = [&long_ramp, &no_pause, &port_limit];
+    for check in checks {
+        // What is wrong with one switch is probably wrong with others, too.
+        let found = sight.scenario.switches.iter().enumerate().find_map(|(switch, spec)| {
+            check(spec, &sight.scenario.topology.switches[switch]).map(|note| (switch, note))
+        });
+        if let Some((switch, Note { key, message, label, help })) = found {
+            sight.note(&key_at(sight, switch, key), message, label, help);
+        }
+    }
+    warn_about_overrides(sight);
+}
+
+/// Looks at a switch and its name.
+type Check<'a> = &'a dyn Fn(&SwitchSpec, &str) -> Option<Note>;
+
+/// What is suspicious at a switch.
+struct Note {
+    /// Below the switch.
+    key: &'static str,
+    message: String,
+    label: &'static str,
+    help: &'static str,
+}
+
+/// Marking at switches, and nobody who can be told.
+fn warn_about_marks(sight: &Sight<'_>) {
+    // A public simulator's setup is kept as it is, whatever it sets in vain.
+    if sight.scenario.profile == Profile::Artifact {
+        return;
+    }
+    let Some(switch) = sight.scenario.switches.iter().position(|switch| switch.ecn.is_some()) else { return };
+    let mut used = sight.scenario.transports.iter().zip(sight.used).filter(|(_, used)| **used).peekable();
+    if used.peek().is_none() || used.any(|(transport, _)| transport.ecn_capable) {
+        return;
+    }
+    let message =
+        "switches mark packets, and no transport in use sends packets that can be marked".to_owned();
+    let help = "set ecn_capable = true in a [[transport]], choose a congestion control that reacts to marks, or remove [switch.ecn]";
+    sight.note(&key_at(sight, switch, "ecn"), message, "marks nothing", help);
+}
+
+/// A ramp of RED that no queue climbs to its end.
+fn long_ramp(switch: &SwitchSpec, name: &str) -> Option<Note> {
+    let ecn = switch.ecn.as_ref().filter(|ecn| ecn.kind == "red")?;
+    let kmax = ecn.params.given_bytes("kmax").filter(|&kmax| kmax > switch.buffer_bytes)?;
+    let message = format!(
+        "`kmax` ({}) is above the buffer of \"{name}\" ({}): the probability of a mark never reaches `pmax`",
+        format_size(kmax),
+        format_size(switch.buffer_bytes)
+    );
+    Some(Note { key: "ecn.kmax", message, label: "above any queue", help: "check the unit, or lower kmax" })
+}
+
+/// A policy for lossless traffic, and none of it.
+fn nobody_to_pause(switch: &SwitchSpec, name: &str) -> Option<Note> {
+    if switch.pfc.is_some() || !PAUSING.contains(&switch.policy.as_str()) {
+        return None;
+    }
+    let message = format!(
+        "\"{}\" sets headroom aside and pauses senders of lossless priorities, and \"{name}\" has none",
+        switch.policy
+    );
+    let help = "add [switch.pfc] with priorities = [3] (docs/lossless.md); for lossy traffic alone, \"dt\" or \"abm\" is the same scheme";
+    Some(Note { key: "policy", message, label: "nobody is ever paused", help })
+}
+
+/// A limit that the buffer reaches first.
+fn port_limit(switch: &SwitchSpec, name: &str) -> Option<Note> {
+    let limit = switch.hardware.switch.port_limit?;
+    let memory = switch.buffer_bytes / u64::from(switch.hardware.slices);
+    let message = format!(
+        "the limit of a port ({}) is not below the memory that it shares at \"{name}\" ({})",
+        format_size(limit),
+        format_size(memory)
+    );
+    let help = "check the unit, lower it, or remove it";
+    (limit >= memory).then_some(Note { key: "hardware.port_limit", message, label: "never binds", help })
+}
+
+/// Keys of an override that later ones replace at every switch that it is for.
+fn warn_about_overrides(sight: &Sight<'_>) {
+    let entries = overrides(sight);
+    let names = &sight.scenario.topology.switches;
+    for (index, (patterns, table)) in entries.iter().enumerate() {
+        let later = &entries[index + 1..];
+        for key in leaves(table, "").iter().filter(|key| *key != "switches") {
+            let replaced = |name: &String| {
+                later.iter().any(|(patterns, table)| matches_any(patterns, name) && says(table, key))
+            };
+            let mut mine = names.iter().filter(|name| matches_any(patterns, name)).peekable();
+            if mine.peek().is_some() && mine.all(replaced) {
+                let message =
+                    format!("`{key}` has no effect: later entries set it at every switch of this one");
+                let help = "later entries win: remove it, or put the general entry before the particular one";
+                sight.note(&format!("switch_override.{index}.{key}"), message, "replaced", help);
+            }
+        }
+    }
+}
+
+/// Patterns and table of every `[[switch_override]]`.
+fn overrides<'a>(sight: &Sight<'a>) -> Vec<(Vec<&'a str>, &'a Item)> {
+    let Some(Value::Array(entries)) = find(sight.root, "switch_override").map(|item| &item.value) else {
+        return Vec::new();
+    };
+    let text = |item: &'a Item| match &item.value {
+        Value::String(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let patterns = |entry: &'a Item| match find(entry, "switches").map(|item| &item.value) {
+        Some(Value::Array(list)) => list.iter().filter_map(text).collect(),
+        _ => find(entry, "switches").and_then(text).into_iter().collect(),
+    };
+    entries.iter().map(|entry| (patterns(entry), entry)).collect()
+}
+
+fn matches_any(patterns: &[&str], name: &str) -> bool {
+    patterns.iter().any(|pattern| matches_glob(pattern, name))
+}
+
+/// Dotted keys of everything in a table that is no table.
+fn leaves(item: &Item, path: &str) -> Vec<String> {
+    match &item.value {
+        Value::Table(table) => {
+            let below = |entry: &crate::tree::Entry| {
+                let key = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+                leaves(&entry.item, &key)
+            };
+            table.entries.iter().flat_map(below).collect()
+        }
+        _ => vec![path.to_owned()],
+    }
+}
+
+/// Whether a table says something in the place of this key: the key itself, or a value where the key has a table.
+fn says(table: &Item, key: &str) -> bool {
+    let above = key.match_indices('.').map(|(at, _)| &key[..at]);
+    let is_value = |key: &str| find(table, key).is_some_and(|item| !matches!(item.value, Value::Table(_)));
+    find(table, key).is_some() || above.into_iter().any(is_value)
+}
+
+/// Where a key of a switch was written: in the last override that has it, or in `[switch]`.
+fn key_at(sight: &Sight<'_>, switch: usize, key: &str) -> String {
+    let name = &sight.scenario.topology.switches[switch];
+    let entries = overrides(sight);
+    let last = entries.iter().rposition(|(patterns, table)| matches_any(patterns, name) && says(table, key));
+    match last {
+        Some(index) => format!("switch_override.{index}.{key}"),
+        None => format!("switch.{key}"),
+    }
+}
