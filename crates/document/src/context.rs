@@ -19,6 +19,14 @@ pub struct Source {
     folder: Arc<Path>,
 }
 
+impl Source {
+    /// As shown in messages: a path, or what stands for one.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 /// A key of an old spelling.
 #[derive(Clone, Copy, Debug)]
 pub struct MovedKey {

@@ -44,8 +44,8 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
 /// Largest file that a document may refer to (bytes): it is held in memory and kept beside the results.
 pub const FILE_BYTES_MAX: u64 = 4_000_000_000;
 
-/// The content of a file that a document refers to. Nobody has looked at what it is: what is no regular file may never end (a device), or never begin (a FIFO
-/// that nobody writes into).
+/// The content of a file that a document refers to. Nobody has looked at what it is: what is no regular file may
+/// never end (a device), or never begin (a FIFO that nobody writes into).
 ///
 /// # Errors
 /// If it is not a regular file, has more than [`FILE_BYTES_MAX`], or cannot be read.

@@ -3,6 +3,7 @@
 mod cards;
 mod switches;
 
+use crate::COMMAND_LINE;
 use crate::context::{Complaint, Context};
 use crate::model::{Scenario, TransportSpec};
 use crate::quantity::{format_rate, format_time, parse_time};
@@ -44,6 +45,15 @@ impl Sight<'_> {
     /// Where the value of a dotted key (entries of lists by number) stands, if it was written.
     pub(super) fn place(&self, key: &str) -> Option<Origin> {
         find(self.root, key).map(|item| item.origin)
+    }
+
+    /// Which of two keys was said later: a file goes over those that it extends, the command line over files, and
+    /// there the last one counts.
+    pub(super) fn rank(&self, key: &str) -> Option<(bool, i64)> {
+        let origin = self.place(key)?;
+        let said_behind = self.context.source_of(origin).is_some_and(|source| source.name() == COMMAND_LINE);
+        let number = i64::from(origin.source);
+        Some((said_behind, if said_behind { number } else { -number }))
     }
 
     /// Warns of a key, or of what is around it if a default is at work.

@@ -449,8 +449,8 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
 
 /// Writes the groups down: the first one as `[switch]`, the others as complete overrides.
 ///
-/// An override is laid over `[switch]`, so this has nothing that another group lacks: an optional table or key of the first group that not all have stands in
-/// an override of its own.
+/// An override is laid over `[switch]`, so this has nothing that another group lacks: an optional table or key of
+/// the first group that not all have stands in an override of its own.
 ///
 /// Where headroom was computed, switches of a group may differ: each of its values becomes a group.
 pub(crate) fn write_resolved(

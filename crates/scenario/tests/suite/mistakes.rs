@@ -155,6 +155,24 @@ fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
     }
 }
 
+/// Marks that nobody sees are a mistake where they were written last, and a comparison where the transports were.
+#[test]
+fn marks_in_vain_are_shown_where_they_were_meant() {
+    let count = |scenario: &str, overrides: &[(&str, &str)]| {
+        let loaded = crate::common::shipped_with(scenario, overrides);
+        loaded.warnings.iter().filter(|warning| warning.key() == "switch.ecn").count()
+    };
+    let step = "{ kind = \"step\", threshold = \"30 KB\" }";
+    assert_eq!(count("star-incast.toml", &[("switch.ecn", step)]), 1);
+    let other = [
+        ("transport", "[{ name = \"dctcp\", congestion_control = \"newreno\" }]"),
+        ("workload.0.transport", "dctcp"),
+    ];
+    assert_eq!(count("dumbbell.toml", &other), 0);
+    let both = [other[0], other[1], ("switch.ecn", step)];
+    assert_eq!(count("dumbbell.toml", &both), 1);
+}
+
 /// Whatever is done to a scenario, the loader answers: it neither panics nor refuses without a reason.
 #[test]
 fn no_mutilated_scenario_makes_the_loader_panic() {

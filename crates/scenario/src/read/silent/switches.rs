@@ -50,10 +50,16 @@ fn warn_about_marks(sight: &Sight<'_>) {
     if used.peek().is_none() || used.any(|(transport, _)| transport.ecn_capable) {
         return;
     }
+    // Who replaces the transports of another file's scenario, or on the command line, compares them on the same
+    // switches.
+    let key = key_at(sight, switch, "ecn");
+    if sight.rank(&key) < sight.rank("transport.0.congestion_control") {
+        return;
+    }
     let message =
         "switches mark packets, and no transport in use sends packets that can be marked".to_owned();
     let help = "set ecn_capable = true in a [[transport]], choose a congestion control that reacts to marks, or remove [switch.ecn]";
-    sight.note(&key_at(sight, switch, "ecn"), message, "marks nothing", help);
+    sight.note(&key, message, "marks nothing", help);
 }
 
 /// A ramp of RED that no queue climbs to its end.
