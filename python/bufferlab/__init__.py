@@ -55,6 +55,7 @@ from .registry import Parameter, PolicyInfo, policies, policy_info
 from .reproduction import Experiment, JudgedClaim, Reproduction, experiments, reproduce
 from .runs import Metric, Run, Summary, run
 from .scenario import Scenario, schema
+from .shipped import scenarios
 from .sweeps import Sweep, sweep
 from .table import Table
 from .workload import Flow, Network, Workload, own_workloads
@@ -136,6 +137,7 @@ __all__ = [
     "repeat",
     "reproduce",
     "run",
+    "scenarios",
     "schema",
     "sweep",
     "theory",

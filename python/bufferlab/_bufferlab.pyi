@@ -11,6 +11,7 @@ __all__ = [
     "Ack",
     "Arrival",
     "Buffer",
+    "Claim",
     "Departure",
     "Flow",
     "Hop",
@@ -43,6 +44,7 @@ __all__ = [
     "summary",
     "theory_figure",
     "theory_figures",
+    "unpack_scenarios",
     "version",
 ]
 
@@ -341,6 +343,7 @@ def experiments(folder: str | PathLike[str]) -> list[tuple[str, str, str, list[s
 def reproduce(
     wanted: dict[str, Any], progress: Callable[[float, int, int, int], Any] | None
 ) -> list[tuple[str, str, str, Path, list[tuple[str, str, str, str | None]], list[str]]]: ...
+def unpack_scenarios(folder: str | PathLike[str]) -> list[Path]: ...
 def plan(source: _Source, policies: list[str], seeds: int, out: str | PathLike[str], replace: bool) -> _Plan: ...
 @final
 class Claim:

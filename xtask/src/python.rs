@@ -45,6 +45,7 @@ pub fn check(build: Build) -> Result<(), String> {
     let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
     let environment = Environment::prepare(&target.join("python"))?;
     environment.install_package(build)?;
+    environment.check_source_distribution(&target)?;
     // The same scenario gives the same bytes from either front end: a test asks both.
     let profile = build.profile();
     spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli", "--profile", profile]))?;
@@ -92,14 +93,34 @@ impl Environment {
             std::fs::remove_dir_all(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
         }
         let mut maturin = self.python("maturin");
-        maturin.args(["build", "--quiet", "--profile", build.profile(), "--interpreter"]).arg(&self.python);
+        maturin
+            .args(["build", "--quiet", "--locked", "--profile", build.profile(), "--interpreter"])
+            .arg(&self.python);
         spawn(maturin.arg("--out").arg(&wheels))?;
-        let entries = std::fs::read_dir(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
-        let wheel = entries.flatten().map(|entry| entry.path());
-        let wheel = wheel.into_iter().find(|path| path.extension() == Some(OsStr::new("whl")));
-        let wheel = wheel.ok_or_else(|| format!("maturin left no wheel in {}", wheels.display()))?;
+        let wheel = the_only(&wheels, "whl")?;
         let options = ["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"];
         spawn(self.python("pip").args(options).arg(wheel))
+    }
+
+    /// Packs the source distribution, and checks that what is in it can be compiled: every file that a crate
+    /// includes is there, and cargo can do with the lock file.
+    fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
+        let folder = self.folder.join("sdist");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        spawn(self.python("maturin").args(["sdist", "--out"]).arg(&folder))?;
+        let packed = the_only(&folder, "gz")?;
+        spawn(self.python("tarfile").arg("-e").arg(&packed).arg(&folder))?;
+        std::fs::remove_file(&packed).map_err(|error| format!("{}: {error}", packed.display()))?;
+        let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
+        let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
+        // The libraries of others are there already; the crates are others to cargo, because their folder is.
+        let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
+        spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
+            |why| format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml"),
+        )
     }
 
     /// `python -m module` at the root of the repository.
@@ -114,4 +135,13 @@ impl Environment {
     fn run(&self, module: &str, arguments: &[&str]) -> Result<(), String> {
         spawn(self.python(module).args(arguments))
     }
+}
+
+/// The file that maturin has left in a folder.
+fn the_only(folder: &Path, extension: &str) -> Result<PathBuf, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files = entries.flatten().map(|entry| entry.path());
+    files
+        .find(|path| path.extension() == Some(OsStr::new(extension)))
+        .ok_or_else(|| format!("maturin left no .{extension} in {}", folder.display()))
 }

@@ -40,6 +40,12 @@ pub(crate) fn experiments(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Plain
     Ok(registry.experiments.iter().map(one).collect())
 }
 
+/// Writes the scenarios that come with the package into `folder`; answers their files.
+#[pyfunction]
+pub(crate) fn unpack_scenarios(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PathBuf>> {
+    py.detach(|| bufferlab_reproduce::unpack_scenarios(&folder)).map_err(|error| failed(py, &error))
+}
+
 /// Repeats experiments: the folders of the command line, and the verdicts.
 #[pyfunction]
 #[pyo3(signature = (wanted, progress))]

@@ -35,7 +35,7 @@ pub use ledger::{
 pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
 pub use plan::{Plan, Point};
-pub use registry::Registry;
+pub use registry::{Registry, unpack_scenarios};
 pub use run::{Numbers, Results, run};
 pub use table::TableError;
 pub use tally::Tally;

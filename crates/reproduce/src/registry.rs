@@ -2,9 +2,9 @@
 
 use crate::{Experiment, ReproduceError};
 use bufferlab_document::LoadError;
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
@@ -88,15 +88,41 @@ fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
     Ok(names)
 }
 
+/// Writes the scenarios that are part of the program into `folder`, with the files that they name, and answers the
+/// names of the scenarios' files. What is there already and equal stays as it is. Scenarios that replay reference
+/// data of the repository are left out: the program does not have it.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn unpack_scenarios(folder: &Path) -> Result<Vec<PathBuf>, ReproduceError> {
+    let needs_more = |file: &&File<'_>| file.contents_utf8().is_some_and(|text| text.contains("\"../"));
+    fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
+    let mut scenarios = Vec::new();
+    for file in SCENARIOS.files().filter(|file| !needs_more(file)) {
+        let path = unpack_file(file, folder)?;
+        if path.extension() == Some("toml".as_ref()) {
+            scenarios.push(path);
+        }
+    }
+    for inner in SCENARIOS.dirs() {
+        unpack(inner, &folder.join(inner.path().file_name().unwrap_or_default()))?;
+    }
+    Ok(scenarios)
+}
+
+fn unpack_file(file: &File<'_>, folder: &Path) -> Result<PathBuf, ReproduceError> {
+    let path = folder.join(file.path().file_name().unwrap_or_default());
+    // What is there already keeps its time.
+    if !fs::read(&path).is_ok_and(|present| present == file.contents()) {
+        fs::write(&path, file.contents()).map_err(ReproduceError::io("write", &path))?;
+    }
+    Ok(path)
+}
+
 fn unpack(dir: &Dir<'_>, folder: &Path) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
     for file in dir.files() {
-        let path = folder.join(file.path().file_name().unwrap_or_default());
-        // What is there already keeps its time.
-        if fs::read(&path).is_ok_and(|present| present == file.contents()) {
-            continue;
-        }
-        fs::write(&path, file.contents()).map_err(ReproduceError::io("write", &path))?;
+        unpack_file(file, folder)?;
     }
     for inner in dir.dirs() {
         unpack(inner, &folder.join(inner.path().file_name().unwrap_or_default()))?;
