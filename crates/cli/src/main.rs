@@ -1,7 +1,8 @@
 //! `bufferlab`: run an experiment, compare policies, check a scenario, read results.
 //!
-//! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the command failed (a bad scenario, a
-//! folder that cannot be written, a broken identity); 2 the command line itself was wrong; 130 it was interrupted (Ctrl-C).
+//! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the command failed (a
+//! bad scenario, a folder that cannot be written, a broken identity); 2 the command line itself was wrong; 130 it
+//! was interrupted (Ctrl-C).
 
 mod args;
 mod check;

@@ -421,7 +421,8 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
 /// Bytes in the switch, and those of a queue with its limit, where it has a row.
 type Sample = (u64, Option<(u64, Option<u64>)>);
 
-/// A run of `policy` that is sampled every microsecond at leaf-0 (the queue is that of port 2), and its losses by switch.
+/// A run of `policy` that is sampled every microsecond at leaf-0 (the queue is that of port 2), and its losses by
+/// switch.
 fn write_samples(dir: &Path, policy: &'static str, samples: &[Sample], lost: &[(u32, u64)]) {
     let mut head = head(POLICIES[0], 1);
     head.policy.name = policy.to_owned();

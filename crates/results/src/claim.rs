@@ -21,11 +21,11 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a folder of several runs as a whole, and makes it if need be. Without this, two equal commands would each begin some of the runs, and both
-    /// would fail at those of the other.
+    /// Claims a folder of several runs as a whole, and makes it if need be. Without this, two equal commands would
+    /// each begin some of the runs, and both would fail at those of the other.
     ///
-    /// # Errors
-    /// [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the folder cannot be made or written.
+    /// # Errors [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the folder
+    /// cannot be made or written.
     pub fn folder(out: &Path) -> Result<Self, ResultsError> {
         let mut made = None;
         loop {
@@ -64,7 +64,8 @@ impl Claim {
                 }
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
-            // The owner before may have removed the file between our opening and our locking it: then others can not see this lock.
+            // The owner before may have removed the file between our opening and our locking it: then others can
+            // not see this lock.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;
@@ -84,7 +85,8 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // First the file, then the lock: whoever locks the removed file looks again. If it stays, the next one takes it over.
+        // First the file, then the lock: whoever locks the removed file looks again. If it stays, the next one
+        // takes it over.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         if let Some(made) = &self.made {

@@ -1,7 +1,7 @@
 //! A folder that appears all at once: filled under a hidden name, renamed when complete.
 //!
-//! Beside the target `NAME` lie, while a run is written, `.NAME.partial` (the run, marked as ours by a file of its own) and `.NAME.writing` (the lock). Only a
-//! folder with that mark is ever cleared away.
+//! Beside the target `NAME` lie, while a run is written, `.NAME.partial` (the run, marked as ours by a file of its
+//! own) and `.NAME.writing` (the lock). Only a folder with that mark is ever cleared away.
 
 use crate::claim::{Claim, create_parents};
 use crate::error::ResultsError;
@@ -183,8 +183,9 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes what killed runs have left below a folder of results: hidden folders that a run has made and nobody writes any more, lock files that nobody holds,
-/// halves of files that are whole by now, the mark in a run that was just put into place. Answers how many hidden folders went.
+/// Removes what killed runs have left below a folder of results: hidden folders that a run has made and nobody
+/// writes any more, lock files that nobody holds, halves of files that are whole by now, the mark in a run that was
+/// just put into place. Answers how many hidden folders went.
 ///
 /// Anything else stays, whatever its name. What cannot be removed now, the next command will.
 #[must_use]
@@ -232,7 +233,8 @@ fn remove_folder(path: &Path) -> Result<(), ResultsError> {
     }
 }
 
-/// Whether `name` is what [`write_whole`] calls a file on its way (name and process), and the folder has the file by now.
+/// Whether `name` is what [`write_whole`] calls a file on its way (name and process), and the folder has the file
+/// by now.
 fn is_half_of(folder: &Path, name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(whole, process)| {
         !process.is_empty()

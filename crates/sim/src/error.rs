@@ -111,7 +111,8 @@ pub enum SimError {
     },
 }
 
-/// A host whose network card would have to hold more packets than there may be. Boxed in [`SimError`] as [`FailedPolicy`] is.
+/// A host whose network card would have to hold more packets than there may be. Boxed in [`SimError`] as
+/// [`FailedPolicy`] is.
 #[derive(Debug, Error)]
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \

@@ -29,8 +29,9 @@ use flow_queues::{FlowQueues, QueueKey};
 use message::Pacing;
 use transport::{Control, Transport};
 
-/// Most packets that exist at a time, where cards hold packets that are made before they are sent: some 6 GB of data of a usual size, 0.2 GB of memory. No network
-/// of switches holds as many, so nearly all of them wait at cards, and a window without bounds would go on until memory is full.
+/// Most packets that exist at a time, where cards hold packets that are made before they are sent: some 6 GB of
+/// data of a usual size, 0.2 GB of memory. No network of switches holds as many, so nearly all of them wait at
+/// cards, and a window without bounds would go on until memory is full.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.

@@ -27,12 +27,14 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
         Queries::None
     }
 
-    /// Payload that all hosts together are to send, on average over the time in which flows start (bits per second), where its parameters say so.
+    /// Payload that all hosts together are to send, on average over the time in which flows start (bits per
+    /// second), where its parameters say so.
     fn offered_bps(&self) -> Option<f64> {
         None
     }
 
-    /// Its largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for one without an end), where it is known.
+    /// Its largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for one without an end), where
+    /// it is known.
     fn largest_flow_bytes(&self) -> Option<u64> {
         None
     }

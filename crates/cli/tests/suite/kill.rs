@@ -1,5 +1,5 @@
-//! A run that is killed or interrupted leaves nothing that looks like a result, harms no earlier result, and can be started again; two at once do not disturb
-//! each other.
+//! A run that is killed or interrupted leaves nothing that looks like a result, harms no earlier result, and can be
+//! started again; two at once do not disturb each other.
 
 use crate::support::{Desk, TINY, text};
 use std::collections::BTreeMap;

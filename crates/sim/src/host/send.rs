@@ -32,7 +32,8 @@ impl Hosts {
         self.arm_sender(uplink, slot);
     }
 
-    /// Makes all packets that the flow's window allows, and queues them at the card. Beyond [`PACKETS_MAX`] it makes none: the run is given up soon.
+    /// Makes all packets that the flow's window allows, and queues them at the card. Beyond [`PACKETS_MAX`] it
+    /// makes none: the run is given up soon.
     fn queue_window(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = self.flows.senders[slot].handle;
         while uplink.packets() < PACKETS_MAX {

@@ -1,4 +1,5 @@
-//! How long may a line be? A file without line ends (a few megabytes, gzipped, may be gigabytes) is refused before it is in memory.
+//! How long may a line be? A file without line ends (a few megabytes, gzipped, may be gigabytes) is refused before
+//! it is in memory.
 
 use std::io::{self, Read};
 

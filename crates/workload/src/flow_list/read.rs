@@ -68,7 +68,8 @@ fn open(content: &[u8]) -> Box<dyn Read + '_> {
     Box::new(LimitedLines::new(text))
 }
 
-/// Most flows of a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as much again in every run that goes on: 1.3 GB at the limit, with one run.
+/// Most flows of a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as much again in every run that
+/// goes on: 1.3 GB at the limit, with one run.
 pub const FLOWS_MAX: usize = 10_000_000;
 
 /// Memory of a flow that waits for its start (bytes).
