@@ -4,6 +4,8 @@ use crate::sonic_args::SonicCommand;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary};
+use bufferlab_params::Choice;
+use bufferlab_scenario::TieOrder;
 use bufferlab_sim::ExplainedEvent;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
@@ -77,6 +79,26 @@ pub(crate) struct ScenarioArgs {
     /// Change a key of the scenario, several times if need be: --set switch.policy=abm --set "duration=10 ms"
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
+    /// Noise: every flow starts later by a draw from zero to this, such as "20 ns" (the key `start_jitter`)
+    #[arg(long, value_name = "TIME")]
+    jitter: Option<String>,
+    /// Which of several events of one instant goes first: a draw, or what was scheduled first, as in ns-3 (the key `tie_order`)
+    #[arg(long, value_name = "ORDER", value_parser = tie_order_parser())]
+    tie_order: Option<String>,
+}
+
+impl ScenarioArgs {
+    /// The same changes to another file.
+    pub(crate) fn with_file(&self, scenario: PathBuf) -> Self {
+        Self { scenario, ..self.clone() }
+    }
+
+    /// All changes to the scenario, in the order in which they apply.
+    pub(crate) fn changes(&self) -> Vec<(String, String)> {
+        let options = [("start_jitter", &self.jitter), ("tie_order", &self.tie_order)];
+        let options = options.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
+        options.chain(self.overrides.iter().cloned()).collect()
+    }
 }
 
 /// How runs are executed.
@@ -281,6 +303,13 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
 fn choice_parser() -> impl TypedValueParser<Value = PolicyChoice> {
     PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicyChoice::ALL)]))
         .map(|name| PolicyChoice::of(&name.to_lowercase()).expect("only names of the registry are accepted"))
+}
+
+/// Orders of simultaneous events.
+fn tie_order_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        TieOrder::WORDS.iter().map(|word| PossibleValue::new(word.name).help(word.meaning)),
+    )
 }
 
 /// A text that is not what an option takes.

@@ -81,7 +81,7 @@ pub(crate) fn load(args: &ScenarioArgs, more: &[(String, String)]) -> miette::Re
 /// The same as the planners take it.
 pub(crate) fn loader(args: &ScenarioArgs) -> impl Fn(&[(String, String)]) -> Result<Loaded, LoadError> {
     |more| {
-        let overrides: Vec<_> = args.overrides.iter().chain(more).cloned().collect();
+        let overrides: Vec<_> = args.changes().into_iter().chain(more.iter().cloned()).collect();
         bufferlab_scenario::load(&args.scenario, &overrides)
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
 fn scenario_of(args: &ScenarioArgs) -> ScenarioArgs {
     let inside = args.scenario.join(SCENARIO_FILE);
     let scenario = if inside.is_file() { inside } else { args.scenario.clone() };
-    ScenarioArgs { scenario, overrides: args.overrides.clone() }
+    args.with_file(scenario)
 }
 
 fn request(args: &ExplainArgs, switches: &[String]) -> miette::Result<ExplainRequest> {

@@ -86,8 +86,6 @@ pub(crate) fn paused_cable(
             cell: switch.cell_bytes,
         },
         largest_back: back.max().unwrap_or(0),
-        priorities: mask.count_ones(),
-        repeats: switch.pfc.quanta.is_some(),
     })
 }
 

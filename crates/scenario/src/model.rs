@@ -30,6 +30,10 @@ pub struct Scenario {
     pub duration: Time,
     /// After `duration`, unfinished flows may go on for at most this long.
     pub drain: Time,
+    /// Every flow of a workload that does not wait for answers starts later by a draw from zero to this.
+    pub start_jitter: Time,
+    /// Which of several events of links at one instant goes first.
+    pub tie_order: TieOrder,
     /// Nodes and links.
     pub topology: Topology,
     /// One entry per switch of the topology, in its order.
@@ -91,6 +95,8 @@ pub struct PfcSpec {
     pub reaction: Time,
     /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that. `None`: until it is taken back.
     pub quanta: Option<u16>,
+    /// What a frame says that had to wait for its link.
+    pub frames: PauseFrames,
     /// Finds queues that pause storms hold; `None`: there is none.
     pub watchdog: Option<WatchdogSpec>,
 }
@@ -321,6 +327,24 @@ pub struct Pacing {
 pub struct HostSpec {
     /// Order of a host's flows at its NIC.
     pub nic: NicQueueing,
+}
+
+choices! {
+    /// What a pause or resume frame says that had to wait for its link.
+    pub enum PauseFrames {
+        Latest = "latest": "what holds when it begins to leave, for all priorities at once, as switches with one register of states per port send it",
+        Each = "each": "the change that caused it, one frame for each, one behind the other, as ns-3 queues them; small packets can cause them faster than they leave",
+    }
+}
+
+choices! {
+    /// Which of several events of links at one instant goes first.
+    #[derive(Default)]
+    pub enum TieOrder {
+        #[default]
+        Fair = "fair": "ends of transmissions before arrivals, else a draw by seed and instant: no port is favoured",
+        Insertion = "insertion": "the event whose packet began its transmission first, as in a simulator with one queue of events (ns-3)",
+    }
 }
 
 choices! {

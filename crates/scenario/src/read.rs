@@ -78,6 +78,8 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
     let seed = reader.count("seed");
     let duration = reader.time("duration");
     let drain = reader.time("drain");
+    let start_jitter = reader.time("start_jitter");
+    let tie_order = reader.choice("tie_order").unwrap_or_default();
     if let Some(complaint) = unfit_name(&name) {
         reader.error("name", complaint);
     }
@@ -118,6 +120,8 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         seed: seed?,
         duration: duration?,
         drain: drain?,
+        start_jitter: start_jitter?,
+        tie_order,
         topology: networks?.as_it_runs,
         switches: switches?,
         transports: transports.specs()?,

@@ -67,10 +67,15 @@ impl Simulation {
         });
         let downlinks = downlinks(&links, topology.hosts.len());
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
-        let calendar = build_calendar(scenario.seed, &links);
+        let calendar = build_calendar(scenario, &links);
         let mut world = World::new(calendar, links, routes, timers, telemetry);
         let queries = Queries::new(traffic.listed_queries);
-        let mut demand = Demand::new(traffic.source, queries, ClosedLoops::new(traffic.closed_loops));
+        let mut demand = Demand::new(
+            traffic.source,
+            queries,
+            ClosedLoops::new(traffic.closed_loops),
+            (scenario.start_jitter, scenario.seed),
+        );
         demand.start_closed_loops(&mut world);
         let output = scenario.output.clone();
         let records = Records::new(output, classes, scenario.duration, downlinks, &switches);

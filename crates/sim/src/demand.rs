@@ -1,6 +1,7 @@
 //! What is asked of the network: flows as they are due, queries in progress, clients that ask again.
 
 pub(crate) mod closed_loops;
+pub(crate) mod jitter;
 pub(crate) mod queries;
 
 use crate::ids::{PoolId, ThreadId};
@@ -8,20 +9,37 @@ use crate::world::World;
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
 use closed_loops::ClosedLoops;
+use jitter::Jitter;
 use queries::Queries;
 
 /// All traffic of a run.
 pub(crate) struct Demand {
     source: MergeSource,
+    jitter: Option<Jitter>,
     next_flow: Option<FlowSpec>,
     pub(crate) queries: Queries,
     closed_loops: ClosedLoops,
 }
 
 impl Demand {
-    pub(crate) fn new(mut source: MergeSource, queries: Queries, closed_loops: ClosedLoops) -> Self {
-        let next_flow = source.next_flow();
-        Self { source, next_flow, queries, closed_loops }
+    /// `noise`: how much later flows of open workloads may start, and the run's seed.
+    pub(crate) fn new(
+        mut source: MergeSource,
+        queries: Queries,
+        closed_loops: ClosedLoops,
+        (noise, seed): (Time, u64),
+    ) -> Self {
+        let jitter = (noise > Time::ZERO).then(|| Jitter::new(seed, noise, &mut source));
+        let mut this = Self { source, jitter, next_flow: None, queries, closed_loops };
+        this.next_flow = this.draw_flow();
+        this
+    }
+
+    fn draw_flow(&mut self) -> Option<FlowSpec> {
+        match &mut self.jitter {
+            None => self.source.next_flow(),
+            Some(jitter) => jitter.next_flow(&mut self.source, |flow| self.queries.note_due(flow)),
+        }
     }
 
     /// When the next flow of an open workload starts; [`Time::MAX`] if there is none.
@@ -33,7 +51,7 @@ impl Demand {
     /// Takes the flow that is due.
     pub(crate) fn take_flow(&mut self) -> FlowSpec {
         let flow = self.next_flow.take().expect("a flow is due");
-        self.next_flow = self.source.next_flow();
+        self.next_flow = self.draw_flow();
         flow
     }
 

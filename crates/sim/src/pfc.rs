@@ -1,7 +1,10 @@
 //! Priority flow control: pause and resume frames between neighbours, and who is paused for how long.
 //!
 //! A frame goes out behind the packet that its port is sending, before all that waits, and takes 64 B of the link; it
-//! is not counted among the link's packets. When it has arrived and the reaction time is over, the neighbour starts
+//! is not counted among the link's packets. It says what holds when it begins to leave: demands that change while a frame
+//! waits for its link change that frame, of whatever priority they are. So frames never queue behind each other, and a
+//! neighbour learns the latest state after one packet or one frame at most (unless the scenario asks for a frame of each
+//! change: [`PauseFrames`]). When it has arrived and the reaction time is over, the neighbour starts
 //! no more packets of the priority; one that it is sending goes on. State belongs to the link that is paused: its
 //! sender obeys, its receiver demands.
 //!
@@ -21,7 +24,7 @@ use crate::world::link::{End, Link};
 use crate::world::timers::{PauseTimer, Timer, Timers};
 use bufferlab_core::{IngressId, QueueId};
 use bufferlab_metrics::{PauseSpanRow, WatchdogRow};
-use bufferlab_scenario::{PfcSpec, Scenario};
+use bufferlab_scenario::{PauseFrames, PfcSpec, Scenario};
 use bufferlab_units::Time;
 use cycles::Cycle;
 pub(crate) use cycles::Sight;
@@ -43,6 +46,10 @@ struct PauseState {
     /// Since when its receiver wants it to be paused.
     demanded: Option<Time>,
     demanded_total: Time,
+    /// The last frame about it was a pause.
+    told: bool,
+    /// The next frame must say what holds although the last one did.
+    repeat: bool,
     sent_pauses: u64,
     sent_resumes: u64,
     /// How long a pause of its receiver lasts; `None`: until it is taken back.
@@ -73,6 +80,8 @@ pub(crate) struct Pfc {
     /// Priorities per link in `states`.
     width: usize,
     states: Vec<PauseState>,
+    /// By the link that a frame waits for: the priorities that it is about.
+    waiting: Table<LinkId, u32>,
     /// As `states`; empty where no switch has a watchdog.
     watches: Vec<Watch>,
     storms: Table<StormId, Storm>,
@@ -120,6 +129,7 @@ impl Pfc {
             return None;
         }
         let width = (u32::BITS - lossless.leading_zeros()) as usize;
+        let waiting = links.iter().map(|_| 0).collect();
         let mut reverse: Table<LinkId, LinkId> = links.ids().collect();
         for &(ab, ba) in cables.iter() {
             reverse[ab] = ba;
@@ -147,6 +157,7 @@ impl Pfc {
             names: rows::names(&scenario.topology, links),
             width,
             states,
+            waiting,
             watches,
             cycles: Vec::new(),
             spans: Vec::new(),
@@ -228,45 +239,74 @@ impl Pfc {
         } else if let Some(since) = state.demanded.take() {
             state.demanded_total += now - since;
         }
-        self.send_frame(world, node.id, target, paused);
+        self.request_frame(world, target);
     }
 
-    fn send_frame(&mut self, world: &mut World, switch: SwitchId, target: Target, pause: bool) {
-        let now = world.now();
-        let spec = self.specs[switch].as_ref().expect("only a switch with lossless priorities demands");
-        let reaction = spec.reaction;
+    /// The neighbour behind a link shall learn what is demanded of `target`, as soon as the link back is free.
+    fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
-        let state = self.state(target);
-        if pause {
-            state.sent_pauses += 1;
-        } else {
-            state.sent_resumes += 1;
+        if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {
+            let Some(start) = world.claim_for_frame(back, FRAME_BYTES) else { return };
+            let arrival = world.frame_arrival(back, FRAME_BYTES, start);
+            self.state(target).repeat = true;
+            self.announce(world, target, arrival + reaction);
+            return;
         }
-        state.refresh = Time::MAX;
-        if let Some(duration) = state.duration.filter(|_| pause) {
-            state.refresh = now + Time(duration.0 / 2);
-            world
-                .timers()
-                .push(state.refresh, Timer::Pause(PauseTimer::Refresh(target.key(state.generation))));
+        let waiting = &mut self.waiting[back];
+        let is_first = *waiting == 0;
+        *waiting |= 1 << target.priority;
+        if !is_first {
+            return;
         }
-        self.put_frame_on(world, back, reaction, &[target], pause);
+        match world.claim_for_frame(back, FRAME_BYTES) {
+            None => self.waiting[back] = 0,
+            Some(start) if start == world.now() => self.handle_frame_start(world, back),
+            Some(start) => world.timers().push(start, Timer::Pause(PauseTimer::FrameStart(back))),
+        }
     }
 
-    /// Sends one frame for all of `targets` over the link `back`.
-    fn put_frame_on(
-        &mut self,
-        world: &mut World,
-        back: LinkId,
-        reaction: Time,
-        targets: &[Target],
-        pause: bool,
-    ) {
-        let Some(arrival) = world.send_frame(back, FRAME_BYTES) else { return };
-        let obeyed = arrival + reaction;
-        for &target in targets {
-            let key = target.key(self.state(target).generation);
-            let timer = if pause { PauseTimer::Obeyed(key) } else { PauseTimer::ResumeObeyed(key) };
-            world.timers().push(obeyed, Timer::Pause(timer));
+    /// A frame begins to leave over the link `back`, with what is demanded now.
+    pub(crate) fn handle_frame_start(&mut self, world: &mut World, back: LinkId) {
+        let priorities = std::mem::take(&mut self.waiting[back]);
+        let link = self.reverse[back];
+        if world.links()[back].down {
+            return;
+        }
+        let Some((_, reaction)) = self.frames_of(world, Target { link, priority: 0 }) else { return };
+        let obeyed = world.frame_arrival(back, FRAME_BYTES, world.now()) + reaction;
+        for target in self.targets(link).filter(|target| priorities >> target.priority & 1 != 0) {
+            self.announce(world, target, obeyed);
+        }
+    }
+
+    /// How the switch that demands of `target` sends frames, and the time that its neighbours take to obey.
+    fn frames_of(&self, world: &World, target: Target) -> Option<(PauseFrames, Time)> {
+        let End::Switch(switch, _) = world.links()[target.link].to else { return None };
+        self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction))
+    }
+
+    /// A frame that has just begun to leave says what is demanded of `target`; it is obeyed at `obeyed`.
+    fn announce(&mut self, world: &mut World, target: Target, obeyed: Time) {
+        let now = world.now();
+        let state = self.state(target);
+        let key = target.key(state.generation);
+        let paused = state.demanded.is_some();
+        if state.told == paused && !state.repeat {
+            // What was demanded while the frame waited has been taken back.
+            return;
+        }
+        (state.told, state.repeat) = (paused, false);
+        state.refresh = Time::MAX;
+        if !paused {
+            state.sent_resumes += 1;
+            world.timers().push(obeyed, Timer::Pause(PauseTimer::ResumeObeyed(key)));
+            return;
+        }
+        state.sent_pauses += 1;
+        world.timers().push(obeyed, Timer::Pause(PauseTimer::Obeyed(key)));
+        if let Some(duration) = state.duration {
+            state.refresh = now + Time(duration.0 / 2);
+            world.timers().push(state.refresh, Timer::Pause(PauseTimer::Refresh(key)));
         }
     }
 
@@ -274,11 +314,9 @@ impl Pfc {
     pub(crate) fn handle_pause_refresh(&mut self, world: &mut World, key: PauseKey) {
         let (target, now) = (key.target(), world.now());
         let Some(state) = self.state_of(key) else { return };
-        if state.refresh == now
-            && state.demanded.is_some()
-            && let End::Switch(switch, _) = world.links()[target.link].to
-        {
-            self.send_frame(world, switch, target, true);
+        if state.refresh == now && state.demanded.is_some() {
+            state.repeat = true;
+            self.request_frame(world, target);
         }
     }
 
@@ -341,15 +379,15 @@ impl Pfc {
     pub(crate) fn forget_frames(&mut self, target: Target) {
         let state = self.state(target);
         state.generation = (state.generation + 1) % (1 << (u32::BITS - TARGET_BITS));
+        state.told = false;
     }
 
     /// `link` is up again: its receiver repeats what it wants.
     #[cold]
     pub(crate) fn repeat_pauses(&mut self, world: &mut World, link: LinkId) {
-        let End::Switch(switch, _) = world.links()[link].to else { return };
         for target in self.targets(link) {
             if self.state(target).demanded.is_some() {
-                self.send_frame(world, switch, target, true);
+                self.request_frame(world, target);
             }
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod link;
 pub(crate) mod packet;
 pub(crate) mod routing;
 pub(crate) mod telemetry;
+pub(crate) mod ties;
 pub(crate) mod timers;
 
 use crate::ids::{FlowSlot, HostId, LinkId, PacketId, SwitchId, Table};
@@ -146,6 +147,7 @@ impl World {
         let (arrival, alone) = link.transmit(self.now, packet, meta.wire, marked);
         let done = link.busy_until;
         link.waiting = more;
+        self.calendar.ties().note_transmission(id);
         self.packet_hops += 1;
         if alone {
             self.calendar.push(arrival, Kind::Delivery, id);
@@ -155,15 +157,22 @@ impl World {
         }
     }
 
-    /// Sends a frame of flow control over link `id`, before all that waits for it; returns when it arrives. `None`:
-    /// the link is down.
-    pub(crate) fn send_frame(&mut self, id: LinkId, bytes: u32) -> Option<Time> {
+    /// Takes link `id` for a frame of flow control, before all that waits for it; returns when the frame begins to
+    /// leave. `None`: the link is down.
+    pub(crate) fn claim_for_frame(&mut self, id: LinkId, bytes: u32) -> Option<Time> {
         let link = &mut self.links[id];
         if link.down {
             return None;
         }
-        link.busy_until = link.busy_until.max(self.now) + link.serializer.time(bytes);
-        Some(link.busy_until + link.delay)
+        let start = link.busy_until.max(self.now);
+        link.busy_until = start + link.serializer.time(bytes);
+        Some(start)
+    }
+
+    /// When a frame has arrived that begins to leave over link `id` at `start`.
+    pub(crate) fn frame_arrival(&mut self, id: LinkId, bytes: u32, start: Time) -> Time {
+        let link = &mut self.links[id];
+        start + link.serializer.time(bytes) + link.delay
     }
 
     #[inline]
@@ -181,6 +190,16 @@ impl World {
 
     pub(crate) fn routes(&self) -> &Routes {
         &self.routes
+    }
+
+    /// The last packet on link `id`, which leaves it, unless it is the first one.
+    pub(crate) fn take_back(&mut self, id: LinkId) -> Option<PacketId> {
+        let pipe = &mut self.links[id].pipe;
+        if pipe.len() < 2 {
+            self.calendar.ties().keep_first(id);
+            return None;
+        }
+        pipe.pop_back().map(|(_, packet)| packet)
     }
 
     /// From now on packets take these ways.

@@ -1,15 +1,14 @@
 //! How much still arrives over a cable after its receiver has decided to pause the sender: the headroom of a lossless
 //! ingress queue, and how long a pause must last to outlive its refresh.
 //!
-//! The receiver stores the packet that makes it pause. Its frame waits for the packet that the port is sending and for
-//! the frames before it, crosses the cable and is obeyed after the reaction time; until then the sender starts
-//! packets, and what it has started last it finishes. All of it arrives one cable later. Between the packet that
-//! triggers and the one that is started last, the sender cannot put more on the wire than its rate allows; what each
-//! packet occupies is rounded up to whole cells by itself, so small packets may need more memory than wire.
+//! The receiver stores the packet that makes it pause. Its frame waits for what the port is sending, crosses the cable
+//! and is obeyed after the reaction time; until then the sender starts packets, and what it has started last it
+//! finishes. All of it arrives one cable later. Between the packet that triggers and the one that is started last, the
+//! sender cannot put more on the wire than its rate allows; what each packet occupies is rounded up to whole cells by
+//! itself, so small packets may need more memory than wire.
 //!
-//! How many frames can be before it: a resume frame of each priority, and, where pauses are repeated, a repetition of
-//! each. What arrives meanwhile causes a pause and a resume frame per packet, 128 B; as long as a packet takes no less
-//! time than these ([`PausedCable::frames_keep_up`]), they are no delay.
+//! A frame waits for one packet or one other frame, whichever is longer: demands that change while a frame waits change
+//! that frame, so that no two of them wait.
 
 use crate::{BitRate, Time};
 
@@ -85,10 +84,6 @@ pub struct PausedCable {
     pub packets: PacketMemory,
     /// The largest packet that may be on its way back when a frame is due (bytes on the wire); 0: the way is free.
     pub largest_back: u32,
-    /// Lossless priorities of the cable, each with frames of its own; at least 1.
-    pub priorities: u32,
-    /// Pauses end by themselves and are repeated (quanta).
-    pub repeats: bool,
 }
 
 /// A part of the headroom.
@@ -96,7 +91,7 @@ pub struct PausedCable {
 pub struct HeadroomTerm {
     /// What it is for, in words.
     pub name: &'static str,
-    /// How it is computed: C rate of arrivals, F of frames, m largest packet, b largest packet back, N priorities.
+    /// How it is computed: C rate of arrivals, F of frames, m largest packet, b largest packet back.
     pub formula: &'static str,
     /// Bytes of memory.
     pub bytes: u64,
@@ -119,25 +114,7 @@ impl Headroom {
     }
 }
 
-/// Formulas of the frames without and with repetitions.
-const FRAMES: [&str; 2] = ["64 B (N + 1) C / F", "64 B (2 N + 1) C / F"];
-
 impl PausedCable {
-    /// The frame of a pause with those that may be before it.
-    fn frames_at_once(&self) -> u64 {
-        1 + u64::from(self.priorities) * (1 + u64::from(self.repeats))
-    }
-
-    /// Whether frames leave as fast as packets can cause them: `at_once` is how many priorities one packet may pause, 1
-    /// unless a port pauses all of its lossless priorities together. Where frames do not keep up, they can queue up for as
-    /// long as pauses and resumes follow each other, and no headroom is enough. Hysteresis is no remedy in general: a
-    /// threshold that moves can end a pause and bring the next one about while the queue keeps its length.
-    #[must_use]
-    pub fn frames_keep_up(&self, at_once: u32) -> bool {
-        let frames = u128::from(2 * PAUSE_FRAME_BYTES) * u128::from(at_once) * u128::from(self.arrivals.0);
-        u128::from(self.packets.smallest) * u128::from(self.frames.0) >= frames
-    }
-
     /// What arrives after a pause was decided, at most, in memory: with so much nothing is lost, whatever comes.
     ///
     /// Links that fail are left out: when one is up again, its sender does not know of a pause for one more round trip.
@@ -148,8 +125,7 @@ impl PausedCable {
     pub fn headroom(&self) -> Headroom {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
-        let waits = self.frames.serialization(u64::from(self.largest_back));
-        let frames = Time(frame.0.saturating_mul(self.frames_at_once()));
+        let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
         // Bytes on the wire by the end of each span: their differences sum up without a rounding of their own.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
@@ -157,7 +133,7 @@ impl PausedCable {
             end = Time(end.0.saturating_add(span.0));
             self.arrivals.bytes_in(end).saturating_sub(before)
         };
-        let wire = [waits, frames, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
+        let wire = [waits, frame, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
         // Where less is stored than sent, the surplus is nobody's: it is taken off the longest part.
@@ -168,13 +144,12 @@ impl PausedCable {
             (*part, surplus) = (*part - taken, surplus - taken);
         }
         let term = |name, formula, bytes| HeadroomTerm { name, formula, bytes };
-        let refresh_waits = waits.0.saturating_add(frame.0.saturating_mul(2 * u64::from(self.priorities)));
-        let least = u128::from(refresh_waits) * 2 * u128::from(self.arrivals.0);
+        let least = u128::from(waits.0) * 2 * u128::from(self.arrivals.0);
         Headroom {
             terms: [
                 term("the packet that asks for the pause", "m", largest),
-                term("a packet before the frame", "b C / F", wire[0]),
-                term("the frame and those before it", FRAMES[usize::from(self.repeats)], wire[1]),
+                term("what the port is sending", "max(b, 64 B) C / F", wire[0]),
+                term("the frame", "64 B C / F", wire[1]),
                 term("the cable both ways", "2 delay C / 8", wire[2]),
                 term("the reaction time", "reaction C / 8", wire[3]),
                 term("cells of small packets", "rounding up", rounded.saturating_sub(on_wire)),
@@ -199,8 +174,6 @@ mod tests {
         reaction: Time::ZERO,
         packets: PacketMemory { smallest: 1_500, largest: 1_500, uncharged: 0, cell: 1 },
         largest_back: 1_500,
-        priorities: 1,
-        repeats: false,
     };
 
     fn bytes(cable: PausedCable) -> u64 {
@@ -208,18 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn headroom_is_three_packets_two_frames_and_the_way_there_and_back() {
-        assert_eq!(bytes(CABLE), 3 * 1_500 + 2 * 64 + 2_500);
+    fn headroom_is_three_packets_a_frame_and_the_way_there_and_back() {
+        assert_eq!(bytes(CABLE), 3 * 1_500 + 64 + 2_500);
+        // Where no packet goes back, another frame may.
         assert_eq!(bytes(PausedCable { largest_back: 0, ..CABLE }), 2 * 1_500 + 2 * 64 + 2_500);
-        let slow = PausedCable { reaction: Time::from_us(3), priorities: 3, ..CABLE };
-        assert_eq!(bytes(slow), 3 * 1_500 + 4 * 64 + 2_500 + 3_750);
-        assert_eq!(bytes(PausedCable { repeats: true, ..slow }), 3 * 1_500 + 7 * 64 + 2_500 + 3_750);
+        let slow = PausedCable { reaction: Time::from_us(3), ..CABLE };
+        assert_eq!(bytes(slow), 3 * 1_500 + 64 + 2_500 + 3_750);
     }
 
     #[test]
     fn what_waits_for_a_slow_way_back_counts_in_the_time_of_the_fast_way_here() {
         let uneven = PausedCable { arrivals: BitRate::gbps(100), ..CABLE };
-        assert_eq!(bytes(uneven), 2 * 1_500 + 10 * (1_500 + 128) + 25_000);
+        assert_eq!(bytes(uneven), 2 * 1_500 + 10 * (1_500 + 64) + 25_000);
     }
 
     #[test]
@@ -231,7 +204,7 @@ mod tests {
         let between = PacketMemory { smallest: 100, ..mixed };
         assert_eq!(between.worst(), 145);
         let cable = PausedCable { packets: mixed, ..CABLE };
-        assert_eq!(bytes(cable), 2 * 1_584 + (1_500 + 128 + 2_500) * 144 / 64);
+        assert_eq!(bytes(cable), 2 * 1_584 + (1_500 + 64 + 2_500) * 144 / 64);
     }
 
     #[test]
@@ -254,25 +227,14 @@ mod tests {
     #[test]
     fn what_is_not_charged_needs_no_headroom() {
         let packets = PacketMemory { smallest: 1_500, uncharged: 54, ..CABLE.packets };
-        assert_eq!(
-            bytes(PausedCable { packets, ..CABLE }),
-            2 * 1_446 + (1_500 + 128 + 2_500) * 1_446 / 1_500
-        );
+        assert_eq!(bytes(PausedCable { packets, ..CABLE }), 2 * 1_446 + (1_500 + 64 + 2_500) * 1_446 / 1_500);
     }
 
     #[test]
     fn a_pause_outlives_a_refresh_that_waits_behind_a_packet() {
-        // Half of the pause must be as long as 1,500 B and two frames on the way back: 50.9 quanta of 64 B in all.
-        assert_eq!(CABLE.headroom().least_quanta, 51);
-        assert_eq!(PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.headroom().least_quanta, 509);
-        assert_eq!(PausedCable { largest_back: 0, ..CABLE }.headroom().least_quanta, 4);
-    }
-
-    #[test]
-    fn frames_keep_up_with_packets_of_two_frames_or_more() {
-        let of = |smallest| PausedCable { packets: PacketMemory { smallest, ..CABLE.packets }, ..CABLE };
-        assert!(of(128).frames_keep_up(1) && !of(127).frames_keep_up(1) && !of(128).frames_keep_up(2));
-        let uneven = PausedCable { arrivals: BitRate::gbps(100), ..of(1_279) };
-        assert!(!uneven.frames_keep_up(1));
+        // Half of the pause must be as long as 1,500 B on the way back: 46.9 quanta of 64 B in all.
+        assert_eq!(CABLE.headroom().least_quanta, 47);
+        assert_eq!(PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.headroom().least_quanta, 469);
+        assert_eq!(PausedCable { largest_back: 0, ..CABLE }.headroom().least_quanta, 2);
     }
 }

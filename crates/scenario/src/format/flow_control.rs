@@ -2,7 +2,7 @@
 
 use super::keys::{PRIORITIES, SPAN, SPAN_OR_ZERO, TEXT, computed, count, default, optional, required};
 use super::{Kind, TableSpec, Variant};
-use crate::model::{WatchdogAction, WatchdogRule};
+use crate::model::{PauseFrames, WatchdogAction, WatchdogRule};
 use bufferlab_params::Choice;
 
 /// Priority flow control.
@@ -43,6 +43,13 @@ pub(crate) static PFC: TableSpec = TableSpec {
             "65535",
             "How long a pause lasts, in units of 512 bits at the port's rate; it is repeated at half of that for as long as it is wanted. \
              Without it a pause lasts until it is taken back.",
+        ),
+        computed(
+            "frames",
+            Kind::Words(PauseFrames::WORDS),
+            "`latest`; with `profile = \"artifact\"` `each`",
+            "\"latest\"",
+            "What a frame says that had to wait for its link.",
         ),
         optional(
             "watchdog",

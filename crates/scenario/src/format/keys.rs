@@ -3,7 +3,9 @@
 use super::catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec};
-use crate::model::{Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryScope, WindowLimit};
+use crate::model::{
+    Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryScope, TieOrder, WindowLimit,
+};
 use bufferlab_core::schedule::{DisciplineName, MAX_QUEUES_PER_PORT, SchedulerName};
 use bufferlab_params::{Choice, Profile};
 use bufferlab_topology::TOPOLOGIES;
@@ -90,6 +92,19 @@ pub(crate) static ROOT: TableSpec = TableSpec {
             "\"1 s\"",
             "Unfinished flows may go on for at most this long afterwards. Default: our choice, long enough for several \
              timeouts of 10 ms in a row.",
+        ),
+        default(
+            "start_jitter",
+            SPAN_OR_ZERO,
+            "\"0 s\"",
+            "Noise: every flow starts later by a draw of its own from zero to this. Without it flows of one instant are in \
+             step to the picosecond, as no real hosts are. Not for closed loops (`multi_get`), whose queries follow the answers before.",
+        ),
+        default(
+            "tie_order",
+            Kind::Words(TieOrder::WORDS),
+            "\"fair\"",
+            "Which of several events of links at one instant goes first.",
         ),
         required(
             "topology",

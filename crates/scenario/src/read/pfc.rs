@@ -3,9 +3,10 @@
 use super::scheduler::queue_numbers;
 use super::watchdog::{self, WatchdogChoice};
 use crate::context::{Complaint, Context};
-use crate::model::PfcSpec;
+use crate::model::{PauseFrames, PfcSpec};
 use crate::reader::Reader;
 use crate::tree::Origin;
+use bufferlab_params::Profile;
 
 /// The table as read, and where it stands.
 #[derive(Clone, Debug)]
@@ -16,7 +17,11 @@ pub(crate) struct PfcChoice {
 }
 
 /// Reads the table below a switch; `Some(None)`: there is none, or it is switched off, and every priority is lossy.
-pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Option<PfcChoice>> {
+pub(crate) fn read(
+    switch: &mut Reader<'_>,
+    queues_per_port: Option<u8>,
+    profile: Profile,
+) -> Option<Option<PfcChoice>> {
     switch.spec_of("pfc");
     if !switch.has("pfc") {
         return Some(None);
@@ -31,6 +36,13 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     }
     let reaction = reader.time("reaction");
     let quanta = reader.count("quanta").map(|quanta| quanta as u16);
+    let frames = reader.choice_or(
+        "frames",
+        match profile {
+            Profile::Paper => PauseFrames::Latest,
+            Profile::Artifact => PauseFrames::Each,
+        },
+    );
     let beyond = priorities.as_ref().zip(queues_per_port).and_then(|(priorities, queues)| {
         let beyond = priorities.iter().find(|&&priority| priority >= u64::from(queues))?;
         Some((*beyond, queues))
@@ -48,7 +60,7 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     switch.put("pfc", resolved);
     let priorities = priorities?.into_iter().map(|priority| priority as u8).collect();
     let ports = ports.unwrap_or_default().into_iter().map(|port| port as u16).collect();
-    let spec = PfcSpec { priorities, ports, reaction: reaction?, quanta, watchdog: None };
+    let spec = PfcSpec { priorities, ports, reaction: reaction?, quanta, frames, watchdog: None };
     Some(Some(PfcChoice { spec, watchdog: watchdog?, origin }).filter(|_| enabled == Some(true)))
 }
 

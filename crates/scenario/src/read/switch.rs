@@ -127,7 +127,7 @@ fn read_group(
     let uncharged =
         reader.small_size("uncharged_bytes").map(|bytes| (bytes, reader.place("uncharged_bytes")));
     let hardware = hardware::read(&mut reader);
-    let pfc = pfc::read(&mut reader, queues_per_port);
+    let pfc = pfc::read(&mut reader, queues_per_port, profile);
     Some(Group {
         switches,
         path,

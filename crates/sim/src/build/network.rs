@@ -5,6 +5,7 @@ use crate::SimError;
 use crate::ids::{CableId, HostId, Id, LinkId, SwitchId, Table};
 use crate::world::calendar::Calendar;
 use crate::world::link::{End, Link};
+use crate::world::ties::Ties;
 use bufferlab_scenario::{Node, Scenario, Topology};
 use bufferlab_units::{BitRate, Time};
 
@@ -96,7 +97,7 @@ fn cabling(topology: &Topology) -> Cabling {
 
 /// Chooses the calendar's buckets from the network: about two events each when half of all capacity is used, and a
 /// ring that reaches beyond the longest transmission and propagation.
-pub(super) fn build_calendar(seed: u64, links: &Table<LinkId, Link>) -> Calendar {
+pub(super) fn build_calendar(scenario: &Scenario, links: &Table<LinkId, Link>) -> Calendar {
     const FRAME_BYTES: u64 = 1_500;
     let per_second: f64 = links.iter().map(|link| link.rate.0 as f64 / (8.0 * FRAME_BYTES as f64)).sum();
     let width_ps = (2e12 / per_second).clamp(256.0, 1e9);
@@ -104,5 +105,6 @@ pub(super) fn build_calendar(seed: u64, links: &Table<LinkId, Link>) -> Calendar
     let reach = links.iter().map(|link| link.delay + link.rate.serialization(FRAME_BYTES)).max();
     let buckets = (reach.unwrap_or(Time::from_us(10)).0 >> width_bits) * 2;
     let bucket_bits = buckets.max(1).ilog2() + 1;
-    Calendar::new(seed, width_bits, bucket_bits.clamp(9, 15))
+    let ties = Ties::new(scenario.tie_order, scenario.seed, links.len());
+    Calendar::new(ties, width_bits, bucket_bits.clamp(9, 15))
 }

@@ -37,6 +37,8 @@ impl Query {
 pub(crate) struct Queries {
     /// Flows per query of the flow lists, where a query's flows need not start together.
     listed: BTreeMap<u32, u32>,
+    /// Flows per query that will start although the query is in progress: noise has moved them apart.
+    due: BTreeMap<u32, u32>,
     open: BTreeMap<u32, Query>,
     finished: Vec<(u32, Query)>,
 }
@@ -52,6 +54,13 @@ impl Queries {
         self.open.insert(number, query);
     }
 
+    /// A flow will start, of a query or of none; each that is announced starts.
+    pub(crate) fn note_due(&mut self, spec: &FlowSpec) {
+        if spec.query != FlowSpec::NO_QUERY {
+            *self.due.entry(spec.query).or_insert(0) += 1;
+        }
+    }
+
     /// A flow has started, of a query or of none.
     pub(crate) fn note_start(&mut self, spec: &FlowSpec) {
         if spec.query == FlowSpec::NO_QUERY {
@@ -62,6 +71,12 @@ impl Queries {
         let query = self.open.entry(spec.query).or_insert_with(new);
         query.started += 1;
         query.bytes += spec.size;
+        if let Some(due) = self.due.get_mut(&spec.query) {
+            *due -= 1;
+            if *due == 0 {
+                self.due.remove(&spec.query);
+            }
+        }
     }
 
     /// A flow has ended, of a query or of none.
@@ -73,7 +88,8 @@ impl Queries {
         query.dropped += u64::from(account.dropped_packets);
         query.timeouts += account.counters.timeouts;
         query.lossy |= account.completed.is_none();
-        if query.finished == query.expected.unwrap_or(query.started) {
+        let is_due = self.due.contains_key(&number);
+        if !is_due && query.finished == query.expected.unwrap_or(query.started) {
             let query = self.open.remove(&number).expect("it was just found");
             self.finished.push((number, query));
         }

@@ -30,6 +30,7 @@ impl Simulation {
                 }
             }
             PauseTimer::Refresh(key) => pfc.handle_pause_refresh(world, key),
+            PauseTimer::FrameStart(link) => pfc.handle_frame_start(world, link),
             PauseTimer::Storm(storm) => pfc.handle_storm(world, storm),
             PauseTimer::Watchdog(switch) => self.handle_watchdog(switch)?,
         }

@@ -104,8 +104,7 @@ impl Simulation {
         // The head's delivery is in the calendar and must find its packet: it is lost when it would arrive.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
-        while self.world.links()[id].pipe.len() > 1 {
-            let (_, packet) = self.world.links_mut()[id].pipe.pop_back().expect("more than one");
+        while let Some(packet) = self.world.take_back(id) {
             self.lose_on(id, packet);
         }
         let End::Switch(switch, port) = self.world.links()[id].from else { return Ok(()) };

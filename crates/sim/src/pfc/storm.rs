@@ -1,6 +1,6 @@
 //! Hosts whose cards send pause frames whatever they receive.
 
-use super::{Pfc, Target};
+use super::{FRAME_BYTES, Pfc, Target};
 use crate::ids::{HostId, LinkId, StormId, SwitchId, Table};
 use crate::world::World;
 use crate::world::link::{End, Link};
@@ -62,13 +62,18 @@ impl Pfc {
             return;
         }
         world.timers().push(now + storm.interval, Timer::Pause(PauseTimer::Storm(id)));
-        let targets: Vec<_> =
-            storm.priorities.iter().map(|&priority| Target { link: storm.downlink, priority }).collect();
-        for &target in &targets {
+        let uplink = storm.host.uplink();
+        let start = world.claim_for_frame(uplink, FRAME_BYTES);
+        let obeyed = start.map(|start| world.frame_arrival(uplink, FRAME_BYTES, start) + storm.reaction);
+        for &priority in &storm.priorities {
+            let target = Target { link: storm.downlink, priority };
             let state = self.state(target);
             state.duration = Some(storm.pause);
             state.sent_pauses += 1;
+            let key = target.key(state.generation);
+            if let Some(obeyed) = obeyed {
+                world.timers().push(obeyed, Timer::Pause(PauseTimer::Obeyed(key)));
+            }
         }
-        self.put_frame_on(world, storm.host.uplink(), storm.reaction, &targets, true);
     }
 }

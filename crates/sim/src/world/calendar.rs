@@ -9,10 +9,11 @@
 //! instant. Within a class the order is *fair and seeded*: a hash of seed, time and component number decides, so
 //! every order of any set of components is equally frequent over many instants, and no port is favoured by its
 //! number. (A number XORed with noise would not do: of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay
-//! for the hash.
+//! for the hash. A scenario may ask for the order of insertion instead ([`Ties`]).
 
 use crate::ids::LinkId;
-use bufferlab_units::{Time, mix};
+use crate::world::ties::Ties;
+use bufferlab_units::Time;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -33,12 +34,19 @@ pub(crate) enum Kind {
     Delivery,
 }
 
+#[inline]
+fn kind_of(event: u64) -> Kind {
+    if event & (1 << ID_BITS) == 0 { Kind::TransmissionComplete } else { Kind::Delivery }
+}
+
 /// Events of links, in order of time.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     /// Time that relative time 0 stands for.
     epoch: u64,
-    seed: u64,
+    ties: Ties,
+    /// Bits of an event below those that decide before [`Ties`] are asked.
+    tie_bits: u32,
     width_bits: u32,
     buckets: Vec<Vec<u64>>,
     occupied: Vec<u64>,
@@ -56,11 +64,12 @@ impl Calendar {
     pub(crate) const MAX_REACH: Time = Time(1 << 42);
 
     /// `width_bits`: a bucket spans 2^width_bits ps; `bucket_bits`: the ring has 2^bucket_bits buckets (at least 64).
-    pub(crate) fn new(seed: u64, width_bits: u32, bucket_bits: u32) -> Self {
+    pub(crate) fn new(ties: Ties, width_bits: u32, bucket_bits: u32) -> Self {
         let count = 1_usize << bucket_bits.max(6);
         Self {
             epoch: 0,
-            seed: mix(seed ^ 0x7469_6573),
+            tie_bits: if ties.by_kind() { ID_BITS } else { KEY_BITS },
+            ties,
             width_bits: width_bits + KEY_BITS,
             buckets: vec![Vec::new(); count],
             occupied: vec![0; count / 64],
@@ -70,18 +79,24 @@ impl Calendar {
         }
     }
 
-    /// Orders events by time and class, and those of one instant and class by a hash. [`mix`] is a bijection, so that
-    /// two components never have the same hash.
+    /// Orders events by time (and class), and leaves ties to [`Ties`].
     #[inline]
     fn order(&self, a: u64, b: u64) -> Ordering {
-        let by_time = (a >> ID_BITS).cmp(&(b >> ID_BITS));
+        let by_time = (a >> self.tie_bits).cmp(&(b >> self.tie_bits));
         if by_time == Ordering::Equal { self.order_of_tie(a, b) } else { by_time }
     }
 
     #[cold]
     fn order_of_tie(&self, a: u64, b: u64) -> Ordering {
-        let instant = mix(((a >> KEY_BITS) + self.epoch) ^ self.seed);
-        mix(instant ^ (a & ID_MASK)).cmp(&mix(instant ^ (b & ID_MASK)))
+        let instant = (a >> KEY_BITS) + self.epoch;
+        let rank = |event: u64| self.ties.rank(instant, kind_of(event), LinkId((event & ID_MASK) as u32));
+        rank(a).cmp(&rank(b))
+    }
+
+    /// Whose transmissions decide ties by insertion.
+    #[inline]
+    pub(crate) fn ties(&mut self) -> &mut Ties {
+        &mut self.ties
     }
 
     /// Schedules `kind` of `link` at `time`, which is not before the last popped event.
@@ -128,8 +143,11 @@ impl Calendar {
     pub(crate) fn pop(&mut self) -> (Time, Kind, LinkId) {
         let event = self.current.pop().expect("next_time was asked before");
         let time = (event >> KEY_BITS) + self.epoch;
-        let kind = if event & (1 << ID_BITS) == 0 { Kind::TransmissionComplete } else { Kind::Delivery };
-        (Time(time), kind, LinkId((event & ID_MASK) as u32))
+        let (kind, link) = (kind_of(event), LinkId((event & ID_MASK) as u32));
+        if kind == Kind::Delivery {
+            self.ties.note_delivery(link);
+        }
+        (Time(time), kind, link)
     }
 
     /// Opens the next bucket that holds an event; false if there is none.
@@ -229,12 +247,39 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bufferlab_scenario::TieOrder;
     use bufferlab_units::RandomStream;
+
+    fn calendar(seed: u64) -> Calendar {
+        Calendar::new(Ties::new(TieOrder::Fair, seed, 1000), 12, 8)
+    }
+
+    #[test]
+    fn by_insertion_what_began_first_goes_first_and_an_end_goes_before_an_arrival() {
+        let mut calendar = Calendar::new(Ties::new(TieOrder::Insertion, 1, 9), 12, 8);
+        for link in [5, 2, 7, 0] {
+            calendar.ties().note_transmission(LinkId(link));
+        }
+        // Link 2 sends a second packet before its first one arrives, and loses it.
+        calendar.ties().note_transmission(LinkId(2));
+        calendar.ties().keep_first(LinkId(2));
+        for link in [0, 7, 2, 5] {
+            calendar.push(Time(500), Kind::Delivery, LinkId(link));
+        }
+        calendar.push(Time(500), Kind::TransmissionComplete, LinkId(7));
+        let order: Vec<_> =
+            std::iter::from_fn(|| (calendar.next_time() != Time::MAX).then(|| calendar.pop()))
+                .map(|(_, kind, link)| (kind, link.0))
+                .collect();
+        let arrival = |link| (Kind::Delivery, link);
+        let end = (Kind::TransmissionComplete, 7);
+        assert_eq!(order, [arrival(5), arrival(2), end, arrival(7), arrival(0)]);
+    }
 
     #[test]
     fn events_come_in_order_of_time_over_many_epochs() {
         let mut stream = RandomStream::new(5, "calendar", 0);
-        let mut calendar = Calendar::new(1, 12, 8);
+        let mut calendar = calendar(1);
         let mut expected = BinaryHeap::new();
         let mut now = 0_u64;
         let mut popped = 0;
@@ -258,7 +303,7 @@ mod tests {
 
     #[test]
     fn completed_transmissions_go_before_deliveries() {
-        let mut calendar = Calendar::new(1, 12, 8);
+        let mut calendar = calendar(1);
         calendar.push(Time(500), Kind::Delivery, LinkId(1));
         calendar.push(Time(500), Kind::TransmissionComplete, LinkId(2));
         assert_eq!(calendar.next_time(), Time(500));
@@ -271,7 +316,7 @@ mod tests {
     #[test]
     fn ties_are_fair_between_components_and_repeatable() {
         let order = |seed: u64, instant: u64| -> Vec<u32> {
-            let mut calendar = Calendar::new(seed, 12, 8);
+            let mut calendar = calendar(seed);
             for id in 0..8 {
                 calendar.push(Time(instant), Kind::Delivery, LinkId(id));
             }
@@ -300,7 +345,7 @@ mod tests {
     #[test]
     fn silence_may_last_longer_than_relative_time_counts() {
         let second = 1_000_000_000_000;
-        let mut calendar = Calendar::new(1, 12, 8);
+        let mut calendar = calendar(1);
         for now in [0, 20, 37, 3_600] {
             let (late, early) = (Time(now * second + 4 * second), Time(now * second + 17));
             calendar.push(late, Kind::Delivery, LinkId(1));

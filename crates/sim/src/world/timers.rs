@@ -1,6 +1,6 @@
 //! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap, because there are few.
 
-use crate::ids::{CableId, FlowSlot, StormId, SwitchId, ThreadId};
+use crate::ids::{CableId, FlowSlot, LinkId, StormId, SwitchId, ThreadId};
 use crate::pfc::PauseKey;
 use bufferlab_units::Time;
 use std::cmp::Reverse;
@@ -48,6 +48,8 @@ pub(crate) enum PauseTimer {
     Storm(StormId),
     /// A switch's PFC watchdog looks.
     Watchdog(SwitchId),
+    /// A frame that waited for this link begins to leave.
+    FrameStart(LinkId),
 }
 
 const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");

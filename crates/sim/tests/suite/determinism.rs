@@ -2,8 +2,9 @@
 
 use crate::support::{Lab, Rows, run, run_fast};
 use bufferlab_metrics::FlowRow;
-use bufferlab_scenario::Scenario;
+use bufferlab_scenario::{Scenario, TieOrder};
 use bufferlab_sim::Simulation;
+use bufferlab_units::Time;
 
 const TRANSPORT: &str = "congestion_control = \"dctcp\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"\n\
                          unscheduled_bytes = \"20 KB\"";
@@ -89,4 +90,39 @@ fn watching_a_run_does_not_change_it() {
     rows.totals = simulation.run(&mut rows, &mut watch).expect("it runs");
     assert!(calls > 0, "{} events are enough for a report", rows.totals.events);
     assert!(plain == rows, "watching changes the run");
+}
+
+#[test]
+fn noise_in_starts_moves_every_flow_a_little_and_nothing_at_zero() {
+    let calm = scenario("dt", 7, 0.6);
+    let noisy = Scenario { start_jitter: Time::from_ns(20), ..calm.clone() };
+    let (calm, noisy) = (run(&calm), run(&noisy));
+    let starts = |rows: &Rows| {
+        let mut starts: Vec<_> = rows
+            .flows
+            .iter()
+            .map(|flow| (flow.class, flow.query_id, flow.src_host, flow.dst_host, flow.start_ns))
+            .collect();
+        starts.sort_unstable();
+        starts
+    };
+    let (calm_starts, noisy_starts) = (starts(&calm), starts(&noisy));
+    assert_eq!(calm_starts.len(), noisy_starts.len());
+    let moved = calm_starts.iter().zip(&noisy_starts).filter(|(one, other)| {
+        assert_eq!((one.0, one.1, one.2, one.3), (other.0, other.1, other.2, other.3));
+        assert!((one.4..=one.4 + 20).contains(&other.4), "{one:?} became {other:?}");
+        one.4 != other.4
+    });
+    assert!(moved.count() * 10 > calm_starts.len() * 8);
+    // Answers of a query start apart, and are one query.
+    assert_eq!(calm.queries.len(), noisy.queries.len());
+    assert!(noisy.queries.iter().all(|query| query.fan_in == 6), "{:?}", noisy.queries.first());
+}
+
+#[test]
+fn the_order_of_insertion_is_another_run_and_repeatable() {
+    let fair = scenario("dt", 7, 0.9);
+    let inserted = Scenario { tie_order: TieOrder::Insertion, ..fair.clone() };
+    assert!(run(&inserted) == run(&inserted), "two runs differ");
+    assert!(run(&fair) != run(&inserted));
 }

@@ -1,6 +1,7 @@
 //! Who gets how much when several want the same?
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
+use bufferlab_scenario::TieOrder;
 use bufferlab_units::Time;
 
 /// Hosts that start at the same picosecond towards one port. The first arrival goes on the wire at once, the second into the
@@ -139,4 +140,23 @@ fn flows_of_one_host_share_its_card_evenly() {
     let flows = (1..5).map(|dst| flow(0, dst, 20_000_000, Time::from_us(u64::from(dst)))).collect();
     let rows = run_fast(&lab.times("10 ms", "0 s").flows(flows));
     assert!(jain(&rows) > 0.9999, "{}", jain(&rows));
+}
+
+#[test]
+fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
+    // All hosts begin at the same picosecond, in the order in which their flows are started: that of the list.
+    let hosts = 5;
+    let lab = Lab::new(
+        &star(hosts + 1, "10 Gb/s", "1 us"),
+        "buffer = \"1454 B\"\npolicy = \"cs\"",
+        "congestion_control = \"newreno\"\nhandshake = false\ninitial_rto = \"10 s\"\nmin_rto = \"10 s\"",
+    );
+    let order = [3, 1, 4, 0, 2];
+    let flows = (0..50).flat_map(|n| order.map(|src| flow(src, hosts, 1_400, Time::from_us(20) * n)));
+    let mut scenario = lab.times("100 ms", "1 us").flows(flows.collect());
+    scenario.tie_order = TieOrder::Insertion;
+    let rows = run(&scenario);
+    let served: Vec<_> =
+        rows.flows.iter().filter(|flow| flow.fct_ns.is_some()).map(|flow| flow.src_host).collect();
+    assert_eq!(served, [3, 1].repeat(50));
 }

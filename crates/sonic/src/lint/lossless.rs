@@ -49,8 +49,6 @@ pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> N
             reaction,
             packets: PacketMemory { smallest, largest, uncharged: 0, cell },
             largest_back,
-            priorities: 1,
-            repeats: false,
         };
         cable.headroom().bytes()
     };

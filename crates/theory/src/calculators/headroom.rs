@@ -229,8 +229,7 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// What bufferlab's switch needs, in bytes and in cells: the model that `bufferlab check` and `headroom = "auto"` go by, for
-/// one lossless priority without repeated pauses.
+/// What bufferlab's switch needs, in bytes and in cells: the model that `bufferlab check` and `headroom = "auto"` go by.
 fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Derivation) -> (f64, f64) {
     let rate = BitRate(link.rate_bps.round().max(1.0) as u64);
     let cable = PausedCable {
@@ -240,8 +239,6 @@ fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Der
         reaction,
         packets: PacketMemory { cell: 1, ..packets },
         largest_back: packets.largest,
-        priorities: 1,
-        repeats: false,
     };
     let needed = cable.headroom();
     for term in needed.terms.iter().filter(|term| term.bytes > 0) {
@@ -396,8 +393,8 @@ mod tests {
         let rows = &found.table.as_ref().expect("a table").rows;
         // 2 frames of 8 cells each, and 16,360 B in packets of 64 B, each in a cell of 144 B.
         assert_eq!(rows[4], ["ABM/Reverie code", "18456 B", "39114 B"]);
-        // 3 frames, 2 frames of a pause, 2 * 2 us at 25 Gb/s.
-        let model = 3 * 1_048 + 2 * 64 + 12_500;
+        // 3 frames, a pause's own, 2 * 2 us at 25 Gb/s.
+        let model = 3 * 1_048 + 64 + 12_500;
         assert_eq!(found.value("bufferlab's switch"), Some(f64::from(model)));
         let in_cells = 2 * 1_152 + (model - 2 * 1_048) * 144 / 64;
         assert_eq!(rows[0], ["bufferlab's switch".to_owned(), format!("{model} B"), format!("{in_cells} B")]);

@@ -106,14 +106,7 @@ impl Network {
                 cell: self.cell,
             },
             largest_back: self.largest,
-            priorities: u32::from(self.priorities),
-            repeats: self.quanta,
         }
-    }
-
-    /// Whether frames leave as fast as this network can cause them.
-    pub(super) fn frames_keep_up(&self) -> bool {
-        self.cable().frames_keep_up(if self.by_port { u32::from(self.priorities) } else { 1 })
     }
 
     /// Of all queues (bytes).
