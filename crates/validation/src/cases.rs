@@ -161,16 +161,31 @@ impl Case {
     /// # Errors
     /// If the scenario does not load or run.
     pub fn run(&self) -> Result<Outcome, ValidationError> {
+        self.run_with(&[])
+    }
+
+    /// Runs our side with more changes, keys and values as for `--set`.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_with(&self, more: &[(&'static str, String)]) -> Result<Outcome, ValidationError> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(self.scenario);
         let mut changes = vec![("switch.policy", self.policy.to_owned())];
         let lists = self.flow_lists().map(|list| folder().join(list).display().to_string());
         let keys = ["workload.0.file", "workload.1.file"];
         changes.extend(keys.into_iter().zip(lists));
         changes.extend(self.changes.iter().map(|&(key, value)| (key, value.to_owned())));
+        changes.extend_from_slice(more);
         let overrides: Vec<_> = changes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let loaded = bufferlab_scenario::load(&path, &overrides)
             .map_err(|error| ValidationError::Scenario(format!("{error:?}")))?;
         Outcome::of(&loaded.scenario)
+    }
+
+    /// How long flows are launched (ns): the last part of the name of its traffic.
+    pub(crate) fn launch_ns(&self) -> Option<u64> {
+        let (_, seconds) = self.key.traffic.rsplit_once('W')?;
+        Some((seconds.parse::<f64>().ok()? * 1e9) as u64)
     }
 
     /// Whether it is one of Reverie's evaluation, not ABM's.

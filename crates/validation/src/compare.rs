@@ -14,15 +14,15 @@ pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
 /// The artifact samples the occupancy of leaf 0 from this time on, at this interval (ns), as long as flows are launched.
 /// Inferred: of the windows and phases that are multiples of 50 ms and 5 us, this is the one that fits, to better than 1 %.
-const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
+pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
 /// Flows of at least this are long, as in the reference's column `long1MB_mean` (bytes).
-const LONG_FLOW_BYTES: u64 = 1_000_000;
+pub(crate) const LONG_FLOW_BYTES: u64 = 1_000_000;
 
 /// A flow that took longer than this has met the 10 ms timeout: without it no flow takes a third of that (ns).
-const ONE_TIMEOUT_NS: u64 = 8_000_000;
+pub(crate) const ONE_TIMEOUT_NS: u64 = 8_000_000;
 /// And longer than this: twice (ns).
-const TWO_TIMEOUTS_NS: u64 = 16_000_000;
+pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
 
 /// One number, ours and theirs.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,15 @@
 //! How do the comparisons read in `docs/validation.md`?
 
 use crate::compare::{Comparison, Row};
+use crate::explained::RANGES;
+use crate::ranges::{JITTER, Range, Spread, orders};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 const BEGIN: &str = "<!-- measured: begin; UPDATE_DOCS=1 cargo test -p bufferlab-validation -->";
 const END: &str = "<!-- measured: end -->";
+const RANGES_BEGIN: &str = "<!-- ranges: begin; UPDATE_DOCS=1 cargo test -p bufferlab-validation -->";
+const RANGES_END: &str = "<!-- ranges: end -->";
 
 /// The page.
 #[must_use]
@@ -65,10 +69,62 @@ pub fn block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// `page` with `block` between the markers; `None` if the markers are missing.
+/// The block of ranges: a line per run, then a table of all metrics that do not agree, then one of all.
 #[must_use]
-pub fn with_block(page: &str, block: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{block}{END}{after}"))
+pub fn ranges_block(ranges: &[Range]) -> String {
+    let runs = ranges.chunk_by(|one, other| one.theirs.run == other.theirs.run);
+    let mut text = format!("\nStarts jittered by {JITTER} on both sides. Metrics that agree, of all:\n\n");
+    text.push_str("| run | their runs | ours | agree | of |\n|---|--:|--:|--:|--:|\n");
+    for run in runs.clone() {
+        let agree = run.iter().filter(|range| range.agrees()).count();
+        let most = run.iter().map(|range| range.theirs.runs).max().unwrap_or(0);
+        let _ = writeln!(
+            text,
+            "| `{}` | {most} | {} | {agree} | {} |",
+            run[0].theirs.run,
+            run[0].runs,
+            run.len()
+        );
+    }
+    let (right, pairs) = orders(ranges);
+    let _ = writeln!(
+        text,
+        "\nOf {pairs} pairs of policies that the artifact separates in a metric by more than 5 %, {right} are in its order here."
+    );
+    text.push_str("\nThose that do not:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
+    for range in ranges.iter().filter(|range| !range.agrees()) {
+        let Spread { run, metric, min, max, .. } = &range.theirs;
+        let known = RANGES.iter().find(|known| known.run == run && known.metric == metric);
+        let why = known.map_or("**unexplained**", |known| known.why);
+        let (theirs, ours) = (span(*min, *max), span(range.min, range.max));
+        let _ = writeln!(
+            text,
+            "| `{run}` | {metric} | {theirs} | {ours} | {:+.1} % | {why} |",
+            100.0 * range.gap()
+        );
+    }
+    text.push_str("\n<details><summary>All ranges</summary>\n\n| run | metric | ns-3 | bufferlab | gap |\n|---|---|--:|--:|--:|\n");
+    for range in ranges {
+        let Spread { run, metric, min, max, .. } = &range.theirs;
+        let (theirs, ours) = (span(*min, *max), span(range.min, range.max));
+        let _ = writeln!(text, "| `{run}` | {metric} | {theirs} | {ours} | {:+.1} % |", 100.0 * range.gap());
+    }
+    text.push_str("\n</details>\n\n");
+    text
+}
+
+fn span(min: f64, max: f64) -> String {
+    if min == max { value(min) } else { format!("{}–{}", value(min), value(max)) }
+}
+
+/// `page` with both blocks between their markers; `None` if markers are missing.
+#[must_use]
+pub fn with_blocks(page: &str, block: &str, ranges: &str) -> Option<String> {
+    let replaced = |page: &str, begin: &str, end: &str, block: &str| {
+        let (before, rest) = page.split_once(begin)?;
+        let (_, after) = rest.split_once(end)?;
+        Some(format!("{before}{begin}\n{block}{end}{after}"))
+    };
+    let page = replaced(page, BEGIN, END, block)?;
+    replaced(&page, RANGES_BEGIN, RANGES_END, ranges)
 }

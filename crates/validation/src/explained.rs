@@ -32,9 +32,6 @@ const ONE_INCAST: &str = "One incast decides";
 /// A mean over some 150 short flows, of which one or two meet the timer.
 const ONE_TIMEOUT: &str = "One timeout decides";
 
-/// RDMA is faster here by a tenth.
-const BEYOND: &str = "Messages of PowerTCP beyond their first window";
-
 /// Half of some sixty flows are fast, half are paused.
 const SHORT_RDMA: &str = "Short messages among TCP incasts";
 
@@ -56,10 +53,42 @@ pub const EXPLAINED: &[Explained] = &[
     row("unloaded, Cubic", "flows with an FCT within 3 %", MEET),
     row("unloaded, TIMELY", "flows with an FCT within 3 %", MEET),
     row("DCQCN and Cubic, Reverie", "pauses by spines", SPINES),
-    row("PowerTCP, ABM", "pauses by spines", SPINES),
-    row("PowerTCP and Cubic, ABM", "incast slowdown, mean", BEYOND),
     row("TCP incasts, Reverie", "pauses by spines", SPINES),
     row("TCP incasts, Reverie", "incast slowdown, mean", ONE_INCAST),
     row("TCP incasts, Reverie", "incast slowdown, p99", ONE_INCAST),
+    row("TCP incasts, DT", "short RDMA flows, slowdown, p50", SHORT_RDMA),
     row("TCP incasts, Reverie", "short RDMA flows, slowdown, p50", SHORT_RDMA),
+];
+
+/// A metric whose ranges do not agree.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeApart {
+    /// [`crate::ranges::Spread::run`].
+    pub run: &'static str,
+    /// [`crate::ranges::Spread::metric`].
+    pub metric: &'static str,
+    /// The cause, or what is known of it.
+    pub why: &'static str,
+}
+
+/// Connections are taken down in ns-3: some six packets per flow of four links.
+const TEARDOWN: &str = "connections end with FIN there; not modelled";
+/// See the section of this name.
+const MORE_HELD: &str = "A full buffer under load";
+/// Open.
+const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than there, TCP less";
+
+const fn apart(run: &'static str, metric: &'static str, why: &'static str) -> RangeApart {
+    RangeApart { run, metric, why }
+}
+
+/// Every metric whose ranges are known not to agree. One that agrees but is listed fails the test.
+pub const RANGES: &[RangeApart] = &[
+    apart("abm_clean_ABM_cubic_L0.8_R0.5_Q15_W0.06", "drop_up", MORE_HELD),
+    apart("abm_clean_DT_cubic_L0.0001_R0.5_Q1_W0.2", "tx_pkts", TEARDOWN),
+    apart("abm_clean_DT_dctcp_L0.0001_R0.5_Q1_W0.2", "tx_pkts", TEARDOWN),
+    apart("rev_S1_ABM_dcqcn_cubic", "lossy_drops", LOSSLESS_SHARE),
+    apart("rev_S1_ABM_dcqcn_cubic", "occ_prio3_p99", LOSSLESS_SHARE),
+    apart("rev_S4_ABM_dcqcn_cubic", "lossy_drops", LOSSLESS_SHARE),
+    apart("rev_S4_ABM_dcqcn_cubic", "occ_prio3_p99", LOSSLESS_SHARE),
 ];

@@ -16,6 +16,7 @@ pub mod document;
 pub mod explained;
 pub mod lossless;
 pub mod measure;
+pub mod ranges;
 pub mod reference;
 
 pub use cases::{CASES, Case};

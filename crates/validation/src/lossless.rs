@@ -13,7 +13,7 @@ pub const INCAST: f64 = 0.15;
 const OTHER: f64 = 0.25;
 
 /// Reverie's bandwidth-delay product: flows below it are short, as in the reference's columns (bytes).
-const SHORT_FLOW_BYTES: u64 = 54_000;
+pub(crate) const SHORT_FLOW_BYTES: u64 = 54_000;
 
 /// Rows of a run with RDMA. The p99 of short flows rests on one flow or two: left out.
 pub(crate) fn rows(

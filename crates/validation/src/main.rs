@@ -1,11 +1,28 @@
 //! Prints the comparison with the public artifact as Markdown: of the cases whose names contain one of the arguments, or of all. Exit code 1: a difference is
 //! unexplained.
+//!
+//! `--ranges SEEDS` instead records our ranges under noise (`ranges.csv`, see [`bufferlab_validation::ranges`]).
 
-use bufferlab_validation::{CASES, Case, Comparison, ValidationError, document};
+use bufferlab_validation::{CASES, Case, Comparison, ValidationError, document, ranges};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let parts: Vec<_> = std::env::args().skip(1).collect();
+    if let [option, seeds] = &parts[..]
+        && option == "--ranges"
+    {
+        return match seeds
+            .parse()
+            .map_err(|_| format!("{seeds}: expected a number of seeds"))
+            .and_then(record)
+        {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let is_asked_for = |case: &&Case| parts.is_empty() || parts.iter().any(|part| case.name.contains(part));
     let comparisons: Result<Vec<_>, ValidationError> =
         CASES.iter().filter(is_asked_for).map(Comparison::of).collect();
@@ -22,4 +39,23 @@ fn main() -> ExitCode {
         eprintln!("{surprise}");
     }
     if surprises.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs every case that the artifact has ranges of with so many seeds, and writes the numbers down.
+fn record(seeds: u64) -> Result<(), String> {
+    let text = |error: ValidationError| error.to_string();
+    let mut found = Vec::new();
+    for (case, run) in ranges::cases().map_err(text)? {
+        for seed in 1..=seeds {
+            eprintln!("{run}, seed {seed}");
+            found.extend(ranges::measure(case, &run, seed).map_err(text)?);
+        }
+    }
+    let path = ranges::ranges_file();
+    let failed = |error: csv::Error| format!("{}: {error}", path.display());
+    let mut writer = csv::Writer::from_path(&path).map_err(failed)?;
+    for row in found {
+        writer.serialize(row).map_err(failed)?;
+    }
+    writer.flush().map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -7,6 +7,7 @@ use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
 use bufferlab_scenario::{Node, Queries, Scenario, Topology, WorkloadSpec};
 use bufferlab_sim::Simulation;
+use std::collections::BTreeMap;
 use std::io;
 
 /// Flows shorter than this are short: 100 KB, a bandwidth-delay product (bytes).
@@ -58,6 +59,11 @@ pub struct ByTier {
 }
 
 impl ByTier {
+    /// At all ports.
+    pub(crate) fn all(&self) -> u64 {
+        self.leaf_down + self.leaf_up + self.spine
+    }
+
     fn add(&mut self, tier: Tier, packets: u64) {
         match tier {
             Tier::LeafDown => self.leaf_down += packets,
@@ -88,6 +94,10 @@ pub struct Outcome {
     pub marked_to_hosts: u64,
     /// Samples of the occupancy of leaf 0 [% of its buffer], with their time (ns).
     pub occupancy: Vec<(u64, f64)>,
+    /// The same of its queues by priority; none while they are empty.
+    pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,
+    /// Packets that were put on any link.
+    pub transmissions: u64,
 }
 
 impl Outcome {
@@ -117,6 +127,17 @@ impl Outcome {
         let wanted = |time: u64| time >= from && time < until && (time - from).is_multiple_of(step);
         let samples = self.occupancy.iter().filter(|(time, _)| wanted(*time));
         let mut values: Vec<_> = samples.map(|(_, percent)| *percent).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+}
+
+impl Outcome {
+    /// The same of all queues of a priority.
+    #[must_use]
+    pub fn occupancy_of(&self, priority: u8, from: u64, step: u64, until: u64) -> Vec<f64> {
+        let at = |time: u64| self.occupancy_by_priority.get(&(priority, time)).copied().unwrap_or(0.0);
+        let mut values: Vec<_> = (from..until).step_by(step as usize).map(at).collect();
         values.sort_by(f64::total_cmp);
         values
     }
@@ -197,9 +218,13 @@ impl RunSink for Recorder {
     }
 
     fn series(&mut self, row: &SeriesRow) -> io::Result<()> {
-        if row.scope == Scope::Switch {
-            let percent = row.occupancy_bytes as f64 * 100.0 / self.buffer_bytes as f64;
-            self.outcome.occupancy.push((row.time_ns, percent));
+        let percent = row.occupancy_bytes as f64 * 100.0 / self.buffer_bytes as f64;
+        match (row.scope, row.priority) {
+            (Scope::Switch, _) => self.outcome.occupancy.push((row.time_ns, percent)),
+            (_, Some(priority)) => {
+                *self.outcome.occupancy_by_priority.entry((priority, row.time_ns)).or_insert(0.0) += percent;
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -228,6 +253,7 @@ impl RunSink for Recorder {
     }
 
     fn link(&mut self, row: &LinkRow) -> io::Result<()> {
+        self.outcome.transmissions += row.tx_packets;
         if row.role == "host-down" {
             self.outcome.marked_to_hosts += row.marked_packets;
         }

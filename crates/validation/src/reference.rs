@@ -38,13 +38,19 @@ impl RunKey {
         if self.variant == LOSSLESS { folder().with_file_name("reverie") } else { folder() }
     }
 
+    /// Its name in the reference.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let Self { variant, policy, transport, traffic, .. } = self;
+        match *variant {
+            LOSSLESS => format!("rev_{traffic}_{policy}_{transport}_cubic"),
+            _ => format!("abm_{variant}_{policy}_{transport}_{traffic}"),
+        }
+    }
+
     /// The file with its flows.
     fn flows(&self) -> PathBuf {
-        let Self { variant, policy, transport, traffic, .. } = self;
-        self.folder().join(match *variant {
-            LOSSLESS => format!("rev_{traffic}_{policy}_{transport}_cubic.fct.csv.gz"),
-            _ => format!("abm_{variant}_{policy}_{transport}_{traffic}.fct.csv.gz"),
-        })
+        self.folder().join(format!("{}.fct.csv.gz", self.name()))
     }
 
     /// Columns of `expected.csv` that name it.

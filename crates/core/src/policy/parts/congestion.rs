@@ -11,6 +11,9 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{BitRate, Time};
 
+/// Bytes that a queue must have sent for [`DrainRate::Unbounded`] to measure it.
+const MEASURED_BYTES: u64 = 2_048;
+
 /// What the artifact's round robin adds for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
@@ -90,6 +93,13 @@ pub(crate) enum DrainRate {
     Computed,
     /// Measured, with the artifact's credits for visits to empty queues.
     Credited,
+    /// Measured where a queue is longer than so many bytes and has sent more than 2,048 B, relative to its own port and without bounds: an ingress queue may
+    /// leave through several ports. The last port of a switch is never measured: ns-3 counts ports from 1 and updates those whose number is below their
+    /// count (inferred: only so do pauses of spines come out).
+    Unbounded {
+        /// The length (bytes).
+        longer: u64,
+    },
 }
 
 impl Criterion {
@@ -116,7 +126,7 @@ impl DrainRate {
     pub(crate) fn hooks(self) -> Hooks {
         match self {
             Self::One | Self::Computed => Hooks::NONE,
-            Self::Measured => Hooks::DEQUEUE,
+            Self::Measured | Self::Unbounded { .. } => Hooks::DEQUEUE,
             Self::Credited => Hooks::DEQUEUE.and(Hooks::EMPTY_VISIT),
         }
     }
@@ -141,6 +151,8 @@ pub(crate) struct Settings {
     pub(crate) watermark: bool,
     /// Weights are rounded to powers of two.
     pub(crate) powers_of_two: bool,
+    /// n follows every arrival at once ([`Criterion::Fraction`] only), not at the next update.
+    pub(crate) at_once: bool,
 }
 
 impl Settings {
@@ -202,8 +214,10 @@ pub(crate) struct Tracker {
     port_rates: Vec<BitRate>,
     queues_per_port: usize,
     queues: Vec<QueueState>,
-    /// n, by group, as of the last update; at least one.
+    /// n, by group, as of the last update, or at once; at least one.
     congested: Vec<Weight>,
+    /// Sums of levels, by group, where n follows them at once.
+    levels: Vec<u64>,
     next_update: Time,
 }
 
@@ -224,6 +238,7 @@ impl Tracker {
         let mut tracker = Self {
             queues: vec![idle; shape.queues()],
             congested: vec![Weight::ONE; groups],
+            levels: vec![0; groups],
             fastest: shape.port_rates.iter().copied().max().unwrap_or(BitRate(1)),
             port_rates: shape.port_rates.clone(),
             queues_per_port,
@@ -240,8 +255,18 @@ impl Tracker {
     /// α·γ/n of `queue`.
     #[inline]
     pub(crate) fn weight(&self, queue: QueueId, favoured: bool) -> Weight {
+        if self.settings.at_once {
+            return self.weight_at_once(usize::from(queue.0), favoured);
+        }
         let state = &self.queues[usize::from(queue.0)];
         if favoured { state.favoured_weight } else { state.weight }
+    }
+
+    fn weight_at_once(&self, queue: usize, favoured: bool) -> Weight {
+        let priority = queue % self.queues_per_port;
+        let alphas = if favoured { &self.settings.favoured_alphas } else { &self.settings.alphas };
+        let n = self.congested[self.settings.group_of[priority]];
+        self.settings.rounded(alphas[priority].times(self.queues[queue].gamma.divided_by(n)))
     }
 
     /// A packet has arrived for `queue`, which holds `bytes`.
@@ -251,7 +276,13 @@ impl Tracker {
         state.waited |= bytes > 0;
         state.peak = state.peak.max(bytes);
         if let Criterion::Fraction { full, .. } = self.settings.criterion {
-            state.level = bytes.min(full);
+            let before = std::mem::replace(&mut state.level, bytes.min(full));
+            if self.settings.at_once {
+                let group = self.settings.group_of[usize::from(queue.0) % self.queues_per_port];
+                let sum = &mut self.levels[group];
+                *sum = *sum - before + bytes.min(full);
+                self.congested[group] = Weight::from_fraction(*sum, full).max(Weight::ONE);
+            }
         }
     }
 
@@ -322,7 +353,7 @@ impl Tracker {
     fn unknown_drain_rate(&self, queue: usize) -> Weight {
         match self.settings.drain_rate {
             // The artifact does not look at the port's rate.
-            DrainRate::One | DrainRate::Credited => Weight::ONE,
+            DrainRate::One | DrainRate::Credited | DrainRate::Unbounded { .. } => Weight::ONE,
             DrainRate::Measured | DrainRate::Computed => self.share_of(queue, 1),
         }
     }
@@ -367,6 +398,16 @@ impl Tracker {
             DrainRate::Measured => {
                 measured().clamp(self.share_of(queue, self.queues_per_port), self.share_of(queue, 1))
             }
+            DrainRate::Unbounded { .. } if queue / self.queues_per_port + 1 == self.port_rates.len() => {
+                self.unknown_drain_rate(queue)
+            }
+            DrainRate::Unbounded { longer }
+                if length(queue).bytes > longer && state.sent > MEASURED_BYTES =>
+            {
+                let full = self.port_rates[queue / self.queues_per_port].bytes_in(self.settings.interval);
+                Weight::from_fraction(state.sent, full.max(1))
+            }
+            DrainRate::Unbounded { .. } => self.unknown_drain_rate(queue),
             DrainRate::Credited => match measured() {
                 rate if rate < Weight::from_fraction(1, self.queues_per_port as u64) => Weight::ONE,
                 rate => rate.min(Weight::ONE),

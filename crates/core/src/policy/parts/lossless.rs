@@ -7,7 +7,7 @@ use crate::policy::interface::{
 use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
 use crate::policy::parts::queue_profiles::{refuse_at_lossy_ingress, resolve};
 use bufferlab_params::profiles::{BufferProfile, Direction};
-use bufferlab_params::{AUTO, ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{AUTO, Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
 /// Space for what is on its way when a queue pauses its sender.
 pub(crate) const HEADROOM: ParamInfo = ParamInfo {
@@ -50,6 +50,23 @@ pub(crate) const XON_OFFSET: ParamInfo = ParamInfo {
     doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than its threshold by so much.",
 };
 
+/// Where packets of a paused queue go when its headroom has drained.
+pub(crate) const HEADROOM_UNTIL: ParamInfo = ParamInfo {
+    name: "headroom_until",
+    kind: ParamKind::Choice(HeadroomUntil::WORDS),
+    default: ParamValue::word(HeadroomUntil::Resumed.word()),
+    artifact_default: Some(ParamValue::word(HeadroomUntil::Drained.word())),
+    doc: "How long a queue that has used headroom charges its packets there; not with `headroom_mode = \"dsh-like\"`.",
+};
+
+choices! {
+    /// How long packets of a queue go to headroom.
+    enum HeadroomUntil {
+        Resumed = "resumed": "until its sender may go on: a packet of a paused queue is never charged to the pool",
+        Drained = "drained": "until its headroom is empty: then a packet within the threshold is charged to the pool, although the sender is still paused (the artifact)",
+    }
+}
+
 /// What pauses of one ingress queue go by.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
@@ -73,10 +90,24 @@ pub(crate) struct Lossless {
     /// Of the parameters.
     xon: u64,
     xon_offset: u64,
+    until_resumed: bool,
+}
+
+/// Whether headroom is set aside for whole ports, which leaves no room for profiles of queues.
+fn insures_ports(params: &Params) -> Result<bool, BuildError> {
+    let insured = params.iter().any(|(name, value)| {
+        name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
+    });
+    if insured && !params.profiles("profiles").is_empty() {
+        let message =
+            "with headroom_mode = \"dsh-like\" all queues of a port share what it has: choose \"static\"";
+        return Err(BuildError { param: "profiles", message: message.to_owned() });
+    }
+    Ok(insured)
 }
 
 impl Lossless {
-    /// From the four parameters above and the profiles.
+    /// From the parameters above and the profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         if params.value(HEADROOM.name) == &ParamValue::word(AUTO) {
             let message = "\"auto\" follows from cables, which a switch alone does not know: give a size";
@@ -98,15 +129,7 @@ impl Lossless {
             ingress(|profile| profile.xon, &|_| xon),
             ingress(|profile| profile.xon_offset, &|_| xon_offset),
         );
-        // Insurances are for whole ports.
-        let insured = params.iter().any(|(name, value)| {
-            name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
-        });
-        if insured && !params.profiles("profiles").is_empty() {
-            let message =
-                "with headroom_mode = \"dsh-like\" all queues of a port share what it has: choose \"static\"";
-            return Err(BuildError { param: "profiles", message: message.to_owned() });
-        }
+        let insured = insures_ports(params)?;
         let gate = |queue: usize| Gate {
             headroom: headroom[queue],
             xon: xons[queue],
@@ -145,7 +168,8 @@ impl Lossless {
             );
             return Err(BuildError { param: "headroom", message });
         }
-        Ok(Self { gates, headroom_of_ports, pool, xon, xon_offset })
+        let until_resumed = matches!(params.choice(HEADROOM_UNTIL.name), HeadroomUntil::Resumed);
+        Ok(Self { gates, headroom_of_ports, pool, xon, xon_offset, until_resumed })
     }
 
     /// What replaces the headroom of queues where ports are insured.
@@ -174,7 +198,7 @@ impl Lossless {
     pub(crate) fn admit(&mut self, arrival: &Arrival, within: bool, buffer: &Buffer) -> Verdict {
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
         let held = buffer.ingress_headroom_bytes(arrival.ingress);
-        if within && !gate.paused && held == 0 {
+        if within && !(gate.paused && self.until_resumed) && held == 0 {
             return Verdict::Admit(Account::Shared);
         }
         gate.paused = true;
@@ -186,6 +210,11 @@ impl Lossless {
             return Verdict::Drop(DropReason::BufferFull);
         }
         Verdict::Admit(Account::Headroom)
+    }
+
+    /// Whether a queue is paused and nothing of it is in headroom: its length decides when it resumes.
+    pub(crate) fn may_resume(&self, ingress: IngressId, buffer: &Buffer) -> bool {
+        self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
     }
 
     /// The comparison for which [`Self::admit`] refused.

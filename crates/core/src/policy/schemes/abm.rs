@@ -127,6 +127,7 @@ impl Abm {
             drain_rate,
             watermark: false,
             powers_of_two: false,
+            at_once: false,
         };
         Self {
             tracker: Tracker::new(settings, shape),

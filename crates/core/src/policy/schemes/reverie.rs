@@ -11,7 +11,9 @@ use crate::policy::interface::{
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::congestion::CongestionRule;
-use crate::policy::parts::lossless::{self, HEADROOM, HEADROOM_POOL, Lossless, XON, XON_OFFSET};
+use crate::policy::parts::lossless::{
+    self, HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, Lossless, XON, XON_OFFSET,
+};
 use crate::policy::parts::parameters::{alpha, factor};
 use crate::policy::parts::queue_profiles::{PROFILES, refuse};
 use crate::weight::Weight;
@@ -70,6 +72,7 @@ const PARAMS: &[ParamInfo] = &[
     HEADROOM_POOL,
     XON,
     XON_OFFSET,
+    HEADROOM_UNTIL,
     PROFILES,
 ];
 

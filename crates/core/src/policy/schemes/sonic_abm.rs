@@ -10,15 +10,15 @@ use crate::policy::interface::{
     Tags, Verdict,
 };
 use crate::policy::parts::congestion::{
-    self, Criterion, DrainRate, DrainRateSource, Length, Settings, Tracker,
+    self, CongestionRule, Criterion, DrainRate, Length, Settings, Tracker,
 };
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
-use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
+use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, XON, XON_OFFSET};
 use crate::policy::parts::parameters::{factor, update_interval};
 use crate::policy::parts::queue_profiles::{PROFILES, refuse};
 use crate::policy::parts::sonic::{self, Pools};
 use crate::weight::Weight;
-use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
 /// Registry entry.
@@ -53,22 +53,61 @@ const PARAMS: &[ParamInfo] = &[
         artifact_default: None,
         doc: "Length at which a queue counts in full, for `congestion = \"fraction\"`.",
     },
-    congestion::drain_rate_param(DrainRateSource::Measured),
+    ParamInfo {
+        name: "congestion_update",
+        kind: ParamKind::Choice(CongestionUpdate::WORDS),
+        default: ParamValue::word(CongestionUpdate::Interval.word()),
+        artifact_default: Some(ParamValue::word(CongestionUpdate::Arrival.word())),
+        doc: "When n_p follows the fractions of queues, for `congestion = \"fraction\"`.",
+    },
+    ParamInfo {
+        name: "drain_rate",
+        kind: ParamKind::Choice(SonicDrainRate::WORDS),
+        default: ParamValue::word(SonicDrainRate::Measured.word()),
+        artifact_default: Some(ParamValue::word(SonicDrainRate::Unbounded.word())),
+        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
+    },
     sonic::LOSSY_POOL,
     HEADROOM,
     HEADROOM_POOL,
     HEADROOM_MODE,
     XON,
     XON_OFFSET,
+    HEADROOM_UNTIL,
     sonic::RESERVED,
     sonic::LOSSY_INGRESS_ALPHA,
     sonic::LOSSLESS_EGRESS_ALPHA,
     PROFILES,
 ];
 
+choices! {
+    /// When the number of congested queues follows their lengths.
+    enum CongestionUpdate {
+        Interval = "interval": "once per `update_interval`",
+        Arrival = "arrival": "with every packet that arrives (the artifact)",
+    }
+}
+
+choices! {
+    /// How drain rates are known.
+    enum SonicDrainRate {
+        Measured = "measured":
+            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
+        Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
+        Unbounded = "unbounded":
+            "bytes sent in the last interval relative to the queue's own port, also more than that can send, where the queue is longer than `congested_bytes` \
+             and has sent more than 2,048 B; elsewhere, and at the last port of the switch, 1 (the artifact)",
+    }
+}
+
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     congestion::refuse_unreachable_congestion(params, shape)?;
     Ok(Box::new(SonicAbm::new(params, shape)?))
+}
+
+fn at_once(params: &Params) -> bool {
+    matches!(params.choice("congestion"), CongestionRule::Fraction)
+        && matches!(params.choice("congestion_update"), CongestionUpdate::Arrival)
 }
 
 /// Active Buffer Management on SONiC.
@@ -79,6 +118,8 @@ pub struct SonicAbm {
     ingress: Tracker,
     /// Of egress queues: lossy ones count.
     egress: Tracker,
+    /// n follows every arrival.
+    at_once: bool,
 }
 
 impl SonicAbm {
@@ -98,20 +139,31 @@ impl SonicAbm {
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
             criterion: Criterion::from_params(params),
-            drain_rate: DrainRate::from_params(params),
+            drain_rate: match params.choice("drain_rate") {
+                SonicDrainRate::Measured => DrainRate::Measured,
+                SonicDrainRate::Computed => DrainRate::Computed,
+                SonicDrainRate::Unbounded => DrainRate::Unbounded { longer: params.bytes("congested_bytes") },
+            },
             watermark: false,
             powers_of_two: false,
+            at_once: at_once(params),
         };
         Ok(Self {
             pools: Pools::new(params, shape)?,
             ingress: Tracker::new(settings.clone(), shape),
             egress: Tracker::new(settings, shape),
+            at_once: at_once(params),
         })
     }
 
     fn pause_threshold(&self, ingress: IngressId, tags: Tags, buffer: &Buffer) -> u64 {
         let weight = self.ingress.weight(QueueId(ingress.0), tags.contains(Tags::UNSCHEDULED));
         weight.of(self.pools.ingress_free(buffer))
+    }
+
+    /// By what an ingress queue counts as congested: what it holds of the pool; in the artifact its headroom, too.
+    fn counted_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
+        if self.at_once { buffer.ingress_bytes(ingress) } else { self.pools.ingress_length(ingress, buffer) }
     }
 
     fn drop_threshold(&self, queue: QueueId, tags: Tags) -> u64 {
@@ -124,7 +176,11 @@ impl Policy for SonicAbm {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if self.pools.lossless.is_lossless(arrival.ingress) {
-            let length = self.pools.ingress_length(arrival.ingress, buffer);
+            let mut length = self.counted_length(arrival.ingress, buffer);
+            if self.at_once {
+                // The artifact asks when the packet has been counted.
+                length += u64::from(arrival.size);
+            }
             self.ingress.arrived(QueueId(arrival.ingress.0), length);
             let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
             self.pools.admit_lossless(arrival, limit, buffer)
@@ -163,12 +219,12 @@ impl Policy for SonicAbm {
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        let Self { pools, ingress, egress } = self;
+        let Self { pools, ingress, egress, at_once } = self;
         let absent = Length { bytes: 0, holds_packets: false };
         let at_ingress = |queue: usize| {
             let id = IngressId(queue as u16);
             let holds_packets = buffer.ingress_bytes(id) > 0;
-            let bytes = pools.ingress_length(id, buffer);
+            let bytes = if *at_once { buffer.ingress_bytes(id) } else { pools.ingress_length(id, buffer) };
             if pools.lossless.is_lossless(id) { Length { bytes, holds_packets } } else { absent }
         };
         ingress.update_from(now, pools.ingress_free(buffer), &at_ingress);
@@ -184,6 +240,9 @@ impl Policy for SonicAbm {
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
+        }
+        if self.at_once && self.pools.lossless.may_resume(ingress, buffer) {
+            self.ingress.arrived(QueueId(ingress.0), self.counted_length(ingress, buffer));
         }
         // Of a packet that is not favoured: which one comes next is not known.
         let limit = self.pause_threshold(ingress, Tags::NONE, buffer);

@@ -10,7 +10,7 @@ use crate::policy::interface::{
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
-use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, XON, XON_OFFSET};
+use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, XON, XON_OFFSET};
 use crate::policy::parts::queue_profiles::{Limit, PROFILES, resolve};
 use crate::policy::parts::sonic::{self, Pools};
 use bufferlab_params::profiles::{BufferProfile, Direction};
@@ -38,6 +38,7 @@ const PARAMS: &[ParamInfo] = &[
     HEADROOM_MODE,
     XON,
     XON_OFFSET,
+    HEADROOM_UNTIL,
     sonic::RESERVED,
     ParamInfo {
         name: "lossless_static_threshold",

@@ -1,0 +1,291 @@
+//! Ranges with ranges: how far do two runs differ whose flows start some nanoseconds apart, there and here?
+//!
+//! `testdata/reference/spread.csv` has the artifact's own ranges, over runs whose flows start 0 to 19 ns later, a draw per flow.
+//! `testdata/reference/ranges.csv` has ours, one row per run, seed and metric: recorded by `validate --ranges`, because all of it takes
+//! minutes; a test runs some of it again and expects the same numbers.
+
+use crate::ValidationError;
+use crate::cases::{CASES, Case};
+use crate::compare::{LONG_FLOW_BYTES, ONE_TIMEOUT_NS, SAMPLES_NS, TWO_TIMEOUTS_NS};
+use crate::lossless::SHORT_FLOW_BYTES as SHORT_MESSAGE_BYTES;
+use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdowns};
+use crate::reference::folder;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How much later flows start at most, here and there.
+pub const JITTER: &str = "20 ns";
+
+/// Reverie's flows start from 1 s on for 20 ms (ns); its switches are sampled meanwhile, here at multiples of the interval.
+const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
+
+/// A web-search flow that was late and this much slower than alone counts as one with a timeout. Inferred: with it the column `ws_rto` of two recorded runs
+/// comes out to the flow.
+const SLOW: f64 = 4.0;
+
+/// A metric of the artifact's runs of one setting.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Spread {
+    /// The run, as files of the reference are called.
+    pub run: String,
+    /// The metric.
+    pub metric: String,
+    /// How many runs.
+    pub runs: u32,
+    /// The least value of a run.
+    pub min: f64,
+    /// The middle one.
+    pub median: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// A metric of one of our runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// As in [`Spread`].
+    pub run: String,
+    /// Of our run.
+    pub seed: u64,
+    /// As in [`Spread`].
+    pub metric: String,
+    /// The number.
+    pub value: f64,
+}
+
+/// The file with the artifact's ranges.
+#[must_use]
+pub fn spread_file() -> PathBuf {
+    folder().with_file_name("spread.csv")
+}
+
+/// The file with our numbers.
+#[must_use]
+pub fn ranges_file() -> PathBuf {
+    folder().with_file_name("ranges.csv")
+}
+
+fn rows<T: for<'a> Deserialize<'a>>(path: PathBuf) -> Result<Vec<T>, ValidationError> {
+    let unreadable = |source| ValidationError::Csv { path: path.clone(), source };
+    let mut reader = csv::Reader::from_path(&path).map_err(unreadable)?;
+    reader.deserialize().collect::<Result<_, _>>().map_err(unreadable)
+}
+
+/// The artifact's ranges.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn spreads() -> Result<Vec<Spread>, ValidationError> {
+    rows(spread_file())
+}
+
+/// Our recorded numbers.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn recorded() -> Result<Vec<Measured>, ValidationError> {
+    rows(ranges_file())
+}
+
+/// The cases of which the artifact has ranges, with the names of their runs, in the order of [`CASES`].
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn cases() -> Result<Vec<(&'static Case, String)>, ValidationError> {
+    let spreads = spreads()?;
+    let named = |case: &'static Case| {
+        let name = case.key.name();
+        spreads.iter().any(|spread| spread.run == name).then_some((case, name))
+    };
+    Ok(CASES.iter().filter_map(named).collect())
+}
+
+/// Runs a case with noise, and takes every metric of its spread that we have, too.
+///
+/// # Errors
+/// If our run fails.
+pub fn measure(case: &Case, run: &str, seed: u64) -> Result<Vec<Measured>, ValidationError> {
+    let noise = [("seed", seed.to_string()), ("start_jitter", JITTER.to_owned())];
+    let outcome = case.run_with(&noise)?;
+    let wanted = spreads()?;
+    let mut found = Vec::new();
+    for spread in wanted.iter().filter(|spread| spread.run == run) {
+        let value = match case.is_lossless() {
+            true => lossless_metric(&outcome, &spread.metric),
+            false => lossy_metric(&outcome, case, &spread.metric),
+        };
+        if let Some(value) = value {
+            found.push(Measured { run: run.to_owned(), seed, metric: spread.metric.clone(), value });
+        }
+    }
+    Ok(found)
+}
+
+/// What a statistic is taken of.
+type Statistic = fn(&[f64]) -> Option<f64>;
+
+fn statistic(name: &str) -> Option<Statistic> {
+    match name {
+        "mean" => Some(mean),
+        "p50" => Some(|sorted| percentile(sorted, 0.5)),
+        "p99" => Some(|sorted| percentile(sorted, 0.99)),
+        _ => None,
+    }
+}
+
+fn late(flows: &[Flow], limit: u64, select: impl Fn(&Flow) -> bool) -> f64 {
+    flows.iter().filter(|flow| select(flow) && flow.fct_ns > limit).count() as f64
+}
+
+/// A metric of ABM's evaluation by its name in `spread.csv`; `None`: we do not have it.
+fn lossy_metric(outcome: &Outcome, case: &Case, metric: &str) -> Option<f64> {
+    let flows = &outcome.flows;
+    let incast = |flow: &Flow| flow.incast;
+    let short = |flow: &Flow| !flow.incast && flow.size_bytes < SHORT_FLOW_BYTES;
+    let long = |flow: &Flow| !flow.incast && flow.size_bytes >= LONG_FLOW_BYTES;
+    Some(match metric {
+        "drop_down" => outcome.drops.leaf_down as f64,
+        "drop_up" => outcome.drops.leaf_up as f64,
+        "inc_rto" => late(flows, ONE_TIMEOUT_NS, incast),
+        "inc_rto2" => late(flows, TWO_TIMEOUTS_NS, incast),
+        "ws_rto" => late(flows, ONE_TIMEOUT_NS, |flow| !flow.incast && flow.slowdown > SLOW),
+        "tx_pkts" => outcome.transmissions as f64,
+        _ => {
+            let (what, name) = metric.rsplit_once('_')?;
+            let statistic = statistic(name)?;
+            let values = match what {
+                "inc" => slowdowns(flows, incast),
+                "short" => slowdowns(flows, short),
+                "long" => slowdowns(flows, long),
+                "occ" => {
+                    let (from, step) = SAMPLES_NS;
+                    outcome.occupancy_at(from, step, from + case.launch_ns()?)
+                }
+                _ => return None,
+            };
+            statistic(&values)?
+        }
+    })
+}
+
+/// A metric of Reverie's evaluation.
+fn lossless_metric(outcome: &Outcome, metric: &str) -> Option<f64> {
+    let flows = &outcome.flows;
+    Some(match metric {
+        "lossless_drops" => outcome.lossless_drops as f64,
+        "lossy_drops" => outcome.drops.all() as f64 - outcome.lossless_drops as f64,
+        "pauses" => (outcome.pauses_of_leaves + outcome.pauses_of_spines) as f64,
+        "pauses_leaf" => outcome.pauses_of_leaves as f64,
+        "pauses_spine" => outcome.pauses_of_spines as f64,
+        "rto_fct_gt_8ms" => late(flows, ONE_TIMEOUT_NS, |_| true),
+        "tx_pkts" => outcome.transmissions as f64,
+        _ => {
+            let (what, name) = metric.rsplit_once('_')?;
+            let class = |wanted: &str| slowdowns(flows, |flow| flow.class == wanted);
+            let short = |wanted: &str| {
+                slowdowns(flows, |flow| flow.class == wanted && flow.size_bytes < SHORT_MESSAGE_BYTES)
+            };
+            let (from, until) = LOSSLESS_SAMPLES_NS;
+            let values = match what {
+                "rdma_incast" => class("rdma_incast"),
+                "tcp_incast" => class("tcp_incast"),
+                "rdma_ws" => class("rdma_websearch"),
+                "tcp_ws" => class("tcp_websearch"),
+                "rdma_ws_short" => short("rdma_websearch"),
+                "tcp_ws_short" => short("tcp_websearch"),
+                "occ" => outcome.occupancy_at(from, SAMPLES_NS.1, until),
+                "occ_prio1" => outcome.occupancy_of(1, from, SAMPLES_NS.1, until),
+                "occ_prio3" => outcome.occupancy_of(3, from, SAMPLES_NS.1, until),
+                _ => return None,
+            };
+            statistic(name)?(&values)?
+        }
+    })
+}
+
+/// Our range of a metric beside theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// The artifact's.
+    pub theirs: Spread,
+    /// How many runs of ours.
+    pub runs: usize,
+    /// Our least value.
+    pub min: f64,
+    /// Our largest.
+    pub max: f64,
+}
+
+impl Range {
+    /// How far the ranges are from touching, in parts of the artifact's nearest bound: positive where ours is higher, negative where it is lower, zero
+    /// where they have a value in common.
+    #[must_use]
+    pub fn gap(&self) -> f64 {
+        if self.min > self.theirs.max {
+            self.min / self.theirs.max - 1.0
+        } else if self.max < self.theirs.min {
+            self.max / self.theirs.min - 1.0
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether runs of the artifact itself agree within 1 %: losses, occupancy and tails of isolated incasts. Everything else is loose.
+    #[must_use]
+    pub fn is_tight(&self) -> bool {
+        let isolated = self.theirs.run.contains("_L0.0001_");
+        isolated && ["drop", "occ", "inc_p99"].iter().any(|kind| self.theirs.metric.starts_with(kind))
+    }
+
+    /// The largest gap that is no difference: 2 % of a tight metric, 5 % of a loose one.
+    #[must_use]
+    pub fn tolerance(&self) -> f64 {
+        if self.is_tight() { 0.02 } else { 0.05 }
+    }
+
+    /// Whether the two agree.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.gap().abs() <= self.tolerance()
+    }
+}
+
+/// All ranges that both sides have, by run and metric.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn compare() -> Result<Vec<Range>, ValidationError> {
+    let recorded = recorded()?;
+    let range = |theirs: Spread| {
+        let ours = recorded.iter().filter(|one| one.run == theirs.run && one.metric == theirs.metric);
+        let ours: Vec<f64> = ours.map(|one| one.value).collect();
+        let (min, max) = (ours.iter().copied().reduce(f64::min)?, ours.iter().copied().reduce(f64::max)?);
+        Some(Range { theirs, runs: ours.len(), min, max })
+    };
+    Ok(spreads()?.into_iter().filter_map(range).collect())
+}
+
+/// Pairs of policies that the artifact separates in a metric, and how many of them are in its order here: first these, then all. Separated: ranges of one
+/// setting that have no value in common, and medians more than 5 % apart. Ours are ordered by the middle of their range.
+#[must_use]
+pub fn orders(ranges: &[Range]) -> (usize, usize) {
+    let setting = |range: &Range| {
+        let is_policy = |part: &&str| ["ABM", "DT", "REVERIE"].contains(part);
+        range.theirs.run.split('_').filter(|part| !is_policy(part)).collect::<Vec<_>>().join("_")
+    };
+    let middle = |range: &Range| range.min + range.max;
+    let (mut right, mut pairs) = (0, 0);
+    for (index, one) in ranges.iter().enumerate() {
+        for other in &ranges[index + 1..] {
+            let apart = one.theirs.max < other.theirs.min || other.theirs.max < one.theirs.min;
+            let ratio = one.theirs.median / other.theirs.median;
+            let same = one.theirs.metric == other.theirs.metric && setting(one) == setting(other);
+            if same && apart && !(0.95..=1.05).contains(&ratio) {
+                pairs += 1;
+                right +=
+                    usize::from((middle(one) < middle(other)) == (one.theirs.median < other.theirs.median));
+            }
+        }
+    }
+    (right, pairs)
+}
