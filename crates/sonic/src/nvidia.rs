@@ -4,9 +4,11 @@
 //! lossless traffic) is not in the file. The inputs below are those that reproduce published rows; how many, and why the
 //! others differ, is in `docs/silicon.md`.
 
-use crate::config::{Config, LookupRow};
-use crate::place::printable;
-use crate::silicon::PredictError;
+use crate::config::{self, Config, LookupRow, Threshold};
+use crate::keys::Port as PortName;
+use crate::place::{Placed, printable};
+use crate::resolve::LOSSLESS_POOL;
+use crate::silicon::{Chip, PredictError, Rule};
 use bufferlab_theory::forms::sonic_headroom::{Generation, Port, Profile, tabulated_quanta};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -37,6 +39,8 @@ pub struct Inputs {
     pub quanta_800g: Option<u32>,
 }
 
+/// 19 KiB: `xon` of every published row of one pipeline.
+const PIPELINE: f64 = 19.0 * 1024.0;
 /// 0.8 KiB, which the script's tables have for all generations.
 const MAC_PHY: f64 = 0.8 * 1024.0;
 
@@ -147,7 +151,7 @@ impl Inputs {
             lossless_mtu_bytes: f64::from(self.lossless_mtu),
             small_packet_percent: f64::from(self.small_percent),
             cell_bytes: f64::from(self.cell),
-            pipeline_latency_bytes: 19.0 * 1024.0,
+            pipeline_latency_bytes: PIPELINE,
             mac_phy_delay_bytes: self.mac_phy_bytes,
             gearbox_delay: 0.0,
             lanes: 4,
@@ -201,6 +205,58 @@ impl Inputs {
         let bytes = -off as f64 / profile.cell_occupancy;
         format!("{bytes:+.0} B on the wire: another response of the peer, or other inputs")
     }
+}
+
+/// The profile that the switch makes for a port in the dynamic model, with an exponent of alpha: from the port's speed, cable,
+/// MTU and lanes, and from the lossless traffic pattern of the configuration, by the script for the family of `chip`.
+/// Nothing for other makers, and where speed or cable are not known.
+#[must_use]
+pub fn computed_profile(
+    config: &Config,
+    port: &PortName,
+    exponent: i8,
+    chip: &Chip,
+) -> Option<config::Profile> {
+    let tile = match chip.rule {
+        Rule::OneLevel => false,
+        Rule::TwoLevels => true,
+        Rule::Cells | Rule::Bytes(_) => return None,
+    };
+    let info = config.ports.get(port)?;
+    let (speed, cable) = (info.speed_mbps.as_ref()?, config.cables.get(port)?);
+    let or = |value: &Option<Placed<u64>>, default: u64| {
+        value.as_ref().map_or(default, |value| value.value) as f64
+    };
+    let profile = Port {
+        speed_mbps: speed.value as f64,
+        cable_metres: cable.value,
+        port_mtu_bytes: or(&info.mtu, 9_100),
+        lossless_mtu_bytes: or(&config.lossless_mtu, 1_024),
+        small_packet_percent: or(&config.small_packet_percent, 50),
+        cell_bytes: chip.cell as f64,
+        pipeline_latency_bytes: PIPELINE,
+        mac_phy_delay_bytes: MAC_PHY,
+        gearbox_delay: 0.0,
+        lanes: info.lanes.as_ref().map_or(4, |lanes| lanes.value).max(1),
+        generation: if tile { Generation::Spectrum4 } else { Generation::Spectrum1To3 },
+        shared_headroom_pool: config.shared_headroom(),
+        peer_response_quanta: None,
+    };
+    let profile = profile.profile().ok()?;
+    let place = cable.place.clone();
+    let placed = |value: f64| Some(Placed { value: value as u64, place: place.clone() });
+    Some(config::Profile {
+        name: format!("pg_lossless_{}_{}m_profile (computed)", speed.value, cable.value),
+        pool: Some(Placed { value: LOSSLESS_POOL.to_owned(), place: place.clone() }),
+        size: placed(profile.size_bytes),
+        threshold: Some(Placed { value: Threshold::Dynamic(exponent), place: place.clone() }),
+        xon: placed(profile.xon_bytes),
+        xon_offset: None,
+        xoff: placed(profile.xoff_bytes),
+        dynamic_headroom: true,
+        discard_action: None,
+        place,
+    })
 }
 
 /// The table as text.

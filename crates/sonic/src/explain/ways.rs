@@ -158,7 +158,7 @@ fn way(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>, po
         resume_below: None,
         wred: None,
     };
-    if let Some(Resolved::Profile(profile)) = group.map(|group| config.group(port, group)) {
+    if let Some(profile) = group.and_then(|group| group_profile(config, chip, port, group)) {
         let then = if profile.is_lossless() { "pause" } else { "drop" };
         way.limits.push(limit(config, memory, "priority group", &profile, then));
         for name in config.ingress_lists.get(port).map_or(&[][..], |list| &list.value) {
@@ -184,6 +184,22 @@ fn way(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>, po
     }
     way.wred = queue.and_then(|queue| marking(config, port, queue));
     way
+}
+
+/// The profile of a group: as assigned, or as the switch computes it.
+fn group_profile(
+    config: &Config,
+    chip: Option<&'static Chip>,
+    port: &Port,
+    group: u8,
+) -> Option<Box<Profile>> {
+    match config.group(port, group) {
+        Resolved::Profile(profile) => Some(profile),
+        Resolved::Computed(exponent) => {
+            crate::nvidia::computed_profile(config, port, exponent, chip?).map(Box::new)
+        }
+        _ => None,
+    }
 }
 
 fn marking(config: &Config, port: &Port, queue: u8) -> Option<Wred> {

@@ -6,29 +6,53 @@ use crate::config::{Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
 use crate::silicon::Rule;
 
-/// Everything that the lossless pool may hold with its headroom (bytes).
-fn admitted(context: &Context<'_>) -> Option<u64> {
+/// Slices of a chip that is not known: as many as any has, so that nothing is claimed in error.
+const MOST_SLICES: u64 = 4;
+
+/// What the lossless pool admits with its headroom (bytes).
+struct Admitted {
+    /// By its size.
+    nominal: u64,
+    /// Less the reserves of egress queues, which come off a gross pool: so much in any case.
+    sure: u64,
+}
+
+fn slices(context: &Context<'_>) -> u64 {
+    context.options.chip.map_or(MOST_SLICES, |chip| chip.slices)
+}
+
+fn admitted(context: &Context<'_>) -> Option<Admitted> {
     let pool = context.config.pools.get(LOSSLESS_POOL)?;
     let (size, xoff) = (pool.size.as_ref()?.value, pool.xoff.as_ref().map_or(0, |xoff| xoff.value));
     let memory = context.memory.as_ref()?;
-    Some(if memory.net { size + xoff } else { size })
+    let nominal = if memory.net { size + xoff } else { size };
+    let reserves = memory.queue_reserves * memory.chip.cell * slices(context);
+    let sure = if memory.net { nominal } else { nominal.saturating_sub(reserves) };
+    Some(Admitted { nominal, sure })
 }
 
 pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Findings) {
     let Some(egress) = context.config.pools.get(LOSSLESS_QUEUES) else { return };
-    let (Some(size), Some(admitted)) = (&egress.size, admitted(context)) else { return };
-    if size.value < admitted {
-        let missing = admitted - size.value;
-        findings.add(
-            &size.place,
-            format!(
-                "{LOSSLESS_QUEUES} holds {} B, and {LOSSLESS_POOL} with its headroom admits {admitted} B: {missing} B \
-                 of lossless packets find no place at egress",
-                size.value
-            ),
-            format!("\"size\": \"{admitted}\""),
-        );
-    }
+    let (Some(size), Some(Admitted { nominal, sure })) = (&egress.size, admitted(context)) else { return };
+    let (severity, admits, unless) = if size.value < sure {
+        (Severity::Error, sure, "")
+    } else if size.value < nominal {
+        // Whether reserves of queues come off the ingress pool differs between chips, and between their configurations.
+        (Severity::Warning, nominal, ", unless the chip takes the reserves of queues off it")
+    } else {
+        return;
+    };
+    findings.add_as(
+        severity,
+        &size.place,
+        format!(
+            "{LOSSLESS_QUEUES} holds {} B, and {LOSSLESS_POOL} with its headroom admits {admits} B{unless}: {} B of lossless \
+             packets find no place at egress",
+            size.value,
+            admits - size.value
+        ),
+        format!("\"size\": \"{nominal}\""),
+    );
 }
 
 pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Findings) {
@@ -149,15 +173,13 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
 
 /// A limit that one egress queue can reach before the lossless groups of a slice are full with their headroom.
 pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findings) {
-    // Slices of a chip that is not known: as many as any has, so that nothing is claimed in error.
-    const MOST_SLICES: u64 = 4;
     let config = context.config;
     let Some(memory) = &context.memory else { return };
-    let slices = context.options.chip.map_or(MOST_SLICES, |chip| chip.slices);
+    let slices = slices(context);
     if matches!(memory.chip.rule, Rule::Bytes(_)) {
         return;
     }
-    let Some(admitted) = admitted(context) else { return };
+    let Some(Admitted { sure: admitted, .. }) = admitted(context) else { return };
     let per_slice = admitted / slices;
     for profile in config.profiles.values().filter(|profile| used_by_queues(context, &profile.name)) {
         if profile.is_zero() || !config.is_lossless_queue_profile(&profile.name) {

@@ -170,7 +170,18 @@ fn figures_stand_in_the_message() {
     });
     let found = findings(&config);
     assert_eq!(found[0].rule.code, "SB001");
-    assert!(found[0].message.contains("400000 B of lossless packets"), "{}", found[0].message);
+    // 4,000,000 B less 20 reserves of 6 cells, and 3,600,000 B.
+    assert!(found[0].message.contains("369280 B of lossless packets"), "{}", found[0].message);
+    let close = switch(|_, text| {
+        text.replace(
+            "\"mode\": \"static\", \"size\": \"4000000\"",
+            "\"mode\": \"static\", \"size\": \"3980000\"",
+        )
+    });
+    assert!(
+        codes(&close, Severity::Warning).contains(&"SB001")
+            && !codes(&close, Severity::Error).contains(&"SB001")
+    );
     assert_eq!(found[0].suggestion, "\"size\": \"4000000\"");
     assert_eq!(found[0].place.to_string(), "buffers.json:7: BUFFER_POOL|egress_lossless_pool.size");
 }

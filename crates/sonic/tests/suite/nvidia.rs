@@ -1,8 +1,10 @@
 //! Headroom of NVIDIA switches: published rows come out of the calculation, and those that do not have a reason.
 
 use crate::support::{corpus, files};
+use bufferlab_sonic::explain::explain;
 use bufferlab_sonic::nvidia::{table, text};
 use bufferlab_sonic::read;
+use bufferlab_sonic::silicon::chip_for;
 
 #[test]
 fn a_row_is_calculated_term_by_term() {
@@ -52,4 +54,23 @@ fn published_rows_are_compared_file_by_file() {
     }
     eprintln!("{rows} rows: {exact} exact, {near} within a KiB");
     assert!(unexplained == 0 && 100 * exact >= 60 * rows, "{exact} of {rows}");
+}
+
+#[test]
+fn the_dynamic_model_is_explained_with_the_profile_that_the_switch_computes() {
+    let text = r#"{
+        "DEVICE_METADATA": {"localhost": {"hwsku": "Mellanox-SN4600C-C64", "buffer_model": "dynamic"}},
+        "PORT": {"Ethernet0": {"speed": "100000", "lanes": "1,2,3,4", "mtu": "9100"}},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}},
+        "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic"}},
+        "BUFFER_PG": {"Ethernet0|3-4": {"profile": "NULL"}},
+        "LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}
+    }"#;
+    let config = read("config_db.json", text.as_bytes()).expect("JSON");
+    let explanation = explain(&config, chip_for(&config, None).ok());
+    let way = &explanation.kinds[0].ways[0];
+    let headroom = way.headroom.as_ref().expect("a lossless class");
+    // The script's example: 45,206 B are 45 KiB, and 2 KiB more below the worst case without a shared headroom pool.
+    assert_eq!((headroom.bytes, way.limits[0].alpha.as_str()), (47 * 1_024, "1"));
+    assert!(way.limits[0].profile.ends_with("(computed)"));
 }
