@@ -40,7 +40,8 @@ pub(crate) enum SonicCommand {
         #[command(flatten)]
         files: SonicFiles,
         /// Size of the packets (bytes)
-        #[arg(long, default_value = "64", value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=16_384))]
+        #[arg(long, default_value = "64", value_name = "BYTES")]
+        #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
         packet: u64,
         /// Print it as JSON
         #[arg(long)]
@@ -60,8 +61,8 @@ pub(crate) enum SonicCommand {
 /// Files of a switch.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SonicFiles {
-    /// Files of one switch (config_db.json, rendered buffers and QoS, pg_profile_lookup.ini, port_config.ini, output of
-    /// `show buffer configuration`), or folders of them. Names that end in asicN belong to that chip
+    /// Files of one switch (config_db.json, rendered buffers and QoS, pg_profile_lookup.ini, port_config.ini, output
+    /// of `show buffer configuration`), or folders of them. Names that end in asicN belong to that chip
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The chip, where the configuration does not tell it

@@ -310,8 +310,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Who computes lossless profiles: as written; otherwise dynamic where a group asks for it, or where there are its
-    /// parameters and no rows.
+    /// Who computes lossless profiles: as written; otherwise dynamic where a group asks for it, or where there are
+    /// its parameters and no rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {

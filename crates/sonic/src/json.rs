@@ -1,7 +1,7 @@
 //! JSON files: `config_db.json`, rendered parts, and dumps with flat keys `TABLE|key`.
 //!
-//! Each level is read by itself from raw values, which point into the text: so every key has its line, nothing is read
-//! deeper than a configuration goes, and repeated keys are seen.
+//! Each level is read by itself from raw values, which point into the text: so every key has its line, nothing is
+//! read deeper than a configuration goes, and repeated keys are seen.
 
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use crate::raw::{KEYS_MAX, RawField, RawTables, too_many};

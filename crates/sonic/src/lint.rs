@@ -152,7 +152,8 @@ pub static RULES: &[Rule] = &[
         code: "SB002",
         name: "lossy-group-below-queue",
         severity: Severity::Warning,
-        reason: "a lossy priority group fills before its queue does: ingress acts (drops, on some chips pauses) where egress should drop",
+        reason: "a lossy priority group fills before its queue does: ingress acts (drops, on some chips pauses) \
+            where egress should drop",
         source: "sonic-buildimage#19653",
         check: pools::lossy_group_below_queue,
     },
@@ -168,7 +169,8 @@ pub static RULES: &[Rule] = &[
         code: "SB004",
         name: "promised-above-pool",
         severity: Severity::Error,
-        reason: "headroom and reserves together are more than the pool: guarantees are not kept, or the switch refuses the pool",
+        reason: "headroom and reserves together are more than the pool: guarantees are not kept, or the switch \
+            refuses the pool",
         source: "sonic-buildimage#19640",
         check: pools::promised_above_pool,
     },
@@ -176,7 +178,8 @@ pub static RULES: &[Rule] = &[
         code: "SB005",
         name: "no-row",
         severity: Severity::Error,
-        reason: "without a row for speed and cable the switch makes no lossless profile: PFC is on, and there is no headroom",
+        reason: "without a row for speed and cable the switch makes no lossless profile: PFC is on, and there is no \
+            headroom",
         source: "sonic-swss#465",
         check: lossless::no_row,
     },
@@ -296,7 +299,8 @@ pub static RULES: &[Rule] = &[
         code: "SB022",
         name: "lossless-yields",
         severity: Severity::Info,
-        reason: "pause points fall when lossy queues fill; drop points of lossy queues do not move for lossless traffic",
+        reason: "pause points fall when lossy queues fill; drop points of lossy queues do not move for lossless \
+            traffic",
         source: "Reverie (NSDI 2024), issue 2, section 2.3",
         check: reverie::lossless_yields,
     },
@@ -304,7 +308,8 @@ pub static RULES: &[Rule] = &[
         code: "SB023",
         name: "bursts-favour-lossy",
         severity: Severity::Info,
-        reason: "a lossy queue absorbs a larger burst than a lossless group, and a pause stops bursts and the rest alike",
+        reason: "a lossy queue absorbs a larger burst than a lossless group, and a pause stops bursts and the rest \
+            alike",
         source: "Reverie (NSDI 2024), issue 3, Figure 13",
         check: reverie::bursts_favour_lossy,
     },
@@ -316,8 +321,8 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name || rule.code.eq_ignore_ascii_case(name))
 }
 
-/// Checks a configuration: findings by severity, then by rule and place. Those of rules that are switched off come along,
-/// marked.
+/// Checks a configuration: findings by severity, then by rule and place. Those of rules that are switched off come
+/// along, marked.
 ///
 /// # Errors
 /// An allowance for a rule that does not exist, or without a reason.

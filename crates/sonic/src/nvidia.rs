@@ -1,8 +1,8 @@
 //! Headroom of NVIDIA switches: every row of `pg_profile_lookup.ini` beside the calculation of SONiC's dynamic model.
 //!
-//! What that calculation reads from the state of a running switch (cell, MAC and PHY delay, MTU and share of small packets of
-//! lossless traffic) is not in the file. The inputs below are those that reproduce published rows; how many, and why the
-//! others differ, is in `docs/silicon.md`.
+//! What that calculation reads from the state of a running switch (cell, MAC and PHY delay, MTU and share of small
+//! packets of lossless traffic) is not in the file. The inputs below are those that reproduce published rows; how
+//! many, and why the others differ, is in `docs/silicon.md`.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::Port as PortName;
@@ -45,18 +45,97 @@ const PIPELINE: f64 = 19.0 * 1024.0;
 const MAC_PHY: f64 = 0.8 * 1024.0;
 
 /// A longer name of a model stands before its beginning.
-#[rustfmt::skip]
 static INPUTS: &[Inputs] = &[
-    Inputs { name: "spectrum3-old", models: &["SN4700-C128", "SN3800"], lossless_mtu: 1_500, port_mtu: 9_100, small_percent: 90, cell: 144, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
-    Inputs { name: "spectrum3-jumbo", models: &["SN4700", "SN4280"], lossless_mtu: 9_216, port_mtu: 1_024, small_percent: 20, cell: 144, mac_phy_bytes: 1_024.0, tile: false, quanta_800g: None },
-    Inputs { name: "spectrum3", models: &["SN4600"], lossless_mtu: 1_024, port_mtu: 9_216, small_percent: 16, cell: 144, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
+    Inputs {
+        name: "spectrum3-old",
+        models: &["SN4700-C128", "SN3800"],
+        lossless_mtu: 1_500,
+        port_mtu: 9_100,
+        small_percent: 90,
+        cell: 144,
+        mac_phy_bytes: MAC_PHY,
+        tile: false,
+        quanta_800g: None,
+    },
+    Inputs {
+        name: "spectrum3-jumbo",
+        models: &["SN4700", "SN4280"],
+        lossless_mtu: 9_216,
+        port_mtu: 1_024,
+        small_percent: 20,
+        cell: 144,
+        mac_phy_bytes: 1_024.0,
+        tile: false,
+        quanta_800g: None,
+    },
+    Inputs {
+        name: "spectrum3",
+        models: &["SN4600"],
+        lossless_mtu: 1_024,
+        port_mtu: 9_216,
+        small_percent: 16,
+        cell: 144,
+        mac_phy_bytes: MAC_PHY,
+        tile: false,
+        quanta_800g: None,
+    },
     // Packets of 64 B only, in two cells each: the script's factor for cells of up to 128 B.
-    Inputs { name: "spectrum4-small", models: &["SN5600-V256"], lossless_mtu: 4_096, port_mtu: 9_216, small_percent: 100, cell: 96, mac_phy_bytes: MAC_PHY, tile: true, quanta_800g: None },
-    Inputs { name: "spectrum4", models: &["SN5"], lossless_mtu: 4_096, port_mtu: 9_216, small_percent: 50, cell: 192, mac_phy_bytes: MAC_PHY, tile: true, quanta_800g: None },
-    Inputs { name: "spectrum6", models: &["SN6"], lossless_mtu: 4_096, port_mtu: 9_216, small_percent: 50, cell: 256, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: Some(1_810) },
+    Inputs {
+        name: "spectrum4-small",
+        models: &["SN5600-V256"],
+        lossless_mtu: 4_096,
+        port_mtu: 9_216,
+        small_percent: 100,
+        cell: 96,
+        mac_phy_bytes: MAC_PHY,
+        tile: true,
+        quanta_800g: None,
+    },
+    Inputs {
+        name: "spectrum4",
+        models: &["SN5"],
+        lossless_mtu: 4_096,
+        port_mtu: 9_216,
+        small_percent: 50,
+        cell: 192,
+        mac_phy_bytes: MAC_PHY,
+        tile: true,
+        quanta_800g: None,
+    },
+    Inputs {
+        name: "spectrum6",
+        models: &["SN6"],
+        lossless_mtu: 4_096,
+        port_mtu: 9_216,
+        small_percent: 50,
+        cell: 256,
+        mac_phy_bytes: MAC_PHY,
+        tile: false,
+        quanta_800g: Some(1_810),
+    },
     // Values that SONiC writes today, where nothing was compared.
-    Inputs { name: "spectrum1", models: &["SN2"], lossless_mtu: 1_024, port_mtu: 9_100, small_percent: 50, cell: 96, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
-    Inputs { name: "spectrum2", models: &["SN3"], lossless_mtu: 1_024, port_mtu: 9_100, small_percent: 50, cell: 144, mac_phy_bytes: MAC_PHY, tile: false, quanta_800g: None },
+    Inputs {
+        name: "spectrum1",
+        models: &["SN2"],
+        lossless_mtu: 1_024,
+        port_mtu: 9_100,
+        small_percent: 50,
+        cell: 96,
+        mac_phy_bytes: MAC_PHY,
+        tile: false,
+        quanta_800g: None,
+    },
+    Inputs {
+        name: "spectrum2",
+        models: &["SN3"],
+        lossless_mtu: 1_024,
+        port_mtu: 9_100,
+        small_percent: 50,
+        cell: 144,
+        mac_phy_bytes: MAC_PHY,
+        tile: false,
+        quanta_800g: None,
+    },
 ];
 
 /// A row and what the calculation makes of it.
@@ -92,8 +171,8 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// Compares the rows of a configuration. The inputs follow from `device` (a hardware model, or a file's name that contains
-/// one), unless `name` chooses them.
+/// Compares the rows of a configuration. The inputs follow from `device` (a hardware model, or a file's name that
+/// contains one), unless `name` chooses them.
 ///
 /// # Errors
 /// No row; a device without inputs; an input or speed that the calculation refuses.
@@ -207,9 +286,9 @@ impl Inputs {
     }
 }
 
-/// The profile that the switch makes for a port in the dynamic model, with an exponent of alpha: from the port's speed, cable,
-/// MTU and lanes, and from the lossless traffic pattern of the configuration, by the script for the family of `chip`.
-/// Nothing for other makers, and where speed or cable are not known.
+/// The profile that the switch makes for a port in the dynamic model, with an exponent of alpha: from the port's
+/// speed, cable, MTU and lanes, and from the lossless traffic pattern of the configuration, by the script for the
+/// family of `chip`. Nothing for other makers, and where speed or cable are not known.
 #[must_use]
 pub fn computed_profile(
     config: &Config,
@@ -267,7 +346,8 @@ pub fn text(table: &Table) -> String {
     // Writing into a string cannot fail.
     let _ = writeln!(
         text,
-        "{name}: lossless MTU {lossless_mtu} B, port MTU {port_mtu} B, {small_percent} % small packets, cells of {cell} B, \
+        "{name}: lossless MTU {lossless_mtu} B, port MTU {port_mtu} B, {small_percent} % small packets, cells \
+         of {cell} B, \
          MAC and PHY {mac_phy_bytes:.0} B{}",
         if *tile { ", tile" } else { "" }
     );

@@ -46,7 +46,8 @@ impl RawTables {
         Ok(())
     }
 
-    /// Adds an entry. Fields of an entry that another file has, too, are joined; where two files differ, both are named.
+    /// Adds an entry. Fields of an entry that another file has, too, are joined; where two files differ, both are
+    /// named.
     pub(crate) fn add(&mut self, table: &str, key: &str, place: Place, fields: BTreeMap<String, RawField>) {
         let entries = self.tables.entry(table.to_owned()).or_default();
         let entry = entries

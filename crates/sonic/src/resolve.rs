@@ -58,8 +58,8 @@ impl Profile {
         self.size.as_ref().map_or(0, |size| size.value)
     }
 
-    /// Bytes of the reserve that are minimum guarantee and not headroom: without a shared headroom pool a profile's size
-    /// holds its headroom, too (`size` = xon + xoff on NVIDIA switches).
+    /// Bytes of the reserve that are minimum guarantee and not headroom: without a shared headroom pool a profile's
+    /// size holds its headroom, too (`size` = xon + xoff on NVIDIA switches).
     #[must_use]
     pub fn minimum(&self, shared_headroom: bool) -> u64 {
         let headroom = self.xoff.as_ref().map_or(0, |xoff| xoff.value);
@@ -124,8 +124,8 @@ impl Config {
         }
     }
 
-    /// Lossless priorities of a port: those with PFC; where no file says anything about PFC, the queues of the lossless
-    /// egress pool.
+    /// Lossless priorities of a port: those with PFC; where no file says anything about PFC, the queues of the
+    /// lossless egress pool.
     #[must_use]
     pub fn lossless_priorities(&self, port: &Port) -> BTreeSet<u8> {
         if !self.port_qos.is_empty() {
@@ -139,8 +139,8 @@ impl Config {
         queues.filter(|(_, assigned)| is_lossless(&assigned.value)).map(|((_, index), _)| *index).collect()
     }
 
-    /// Whether queues with this profile are lossless: of the lossless egress pool, or, where one pool is all there is, by
-    /// the name that every device gives it.
+    /// Whether queues with this profile are lossless: of the lossless egress pool, or, where one pool is all there
+    /// is, by the name that every device gives it.
     #[must_use]
     pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
         let pool = self.profiles.get(name).and_then(|profile| profile.pool.as_ref());

@@ -1,6 +1,7 @@
 //! What `show buffer configuration`, `show buffer information` and `mmuconfig -l` print.
 //!
-//! A title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a rule of hyphens, rows of two columns, a rule.
+//! A title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a rule of hyphens, rows of two columns, a
+//! rule.
 
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use crate::raw::{RawEntry, RawField, RawTables};

@@ -110,7 +110,8 @@ fn one_way(text: &mut String, kind: &PortKind, way: &Way, classes: &[u8]) {
     if let Some(headroom) = &way.headroom {
         let _ = writeln!(
             text,
-            "    headroom {} B: {} B arrive at {} Mb/s over {} m with packets of {} B ({} B if the peer stops at once); \
+            "    headroom {} B: {} B arrive at {} Mb/s over {} m with packets of {} B ({} B if the peer stops \
+             at once); \
              margin {:+} B, {:+.0} m of cable",
             headroom.bytes,
             headroom.standard,
@@ -139,7 +140,8 @@ fn limit_line(limit: &Limit) -> String {
     let reserve = if limit.reserve > 0 { format!(", reserve {} B", limit.reserve) } else { String::new() };
     match (limit.thresholds, limit.alone) {
         (Some([empty, half, full]), Some(alone)) => format!(
-            "{name}: {alpha}{reserve}; {alone} B alone; threshold {empty} B (pool empty), {half} B (half full), {full} B (full)"
+            "{name}: {alpha}{reserve}; {alone} B alone; threshold {empty} B (pool empty), {half} B (half full), \
+             {full} B (full)"
         ),
         _ => format!("{name}: {alpha}{reserve}; the pool has no size"),
     }

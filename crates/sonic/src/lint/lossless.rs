@@ -25,7 +25,8 @@ const ORDINARY: u32 = 1_500;
 /// What must fit after a pause was decided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// Ordinary packets, nothing in the way of the pause frame, a peer that stops at once (bytes): less is never enough.
+    /// Ordinary packets, nothing in the way of the pause frame, a peer that stops at once (bytes): less is never
+    /// enough.
     pub(crate) least: u64,
     /// Packets and frames of full size, and the response that the standard allows (bytes).
     pub(crate) standard: u64,

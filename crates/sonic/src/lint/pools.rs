@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::{Findings, Severity};
-use crate::config::{Profile, Side, Threshold};
+use crate::config::{Assigned, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
 use crate::silicon::Rule;
 
@@ -37,7 +37,8 @@ pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Finding
     let (severity, admits, unless) = if size.value < sure {
         (Severity::Error, sure, "")
     } else if size.value < nominal {
-        // Whether reserves of queues come off the ingress pool differs between chips, and between their configurations.
+        // Whether reserves of queues come off the ingress pool differs between chips, and between their
+        // configurations.
         (Severity::Warning, nominal, ", unless the chip takes the reserves of queues off it")
     } else {
         return;
@@ -46,7 +47,8 @@ pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Finding
         severity,
         &size.place,
         format!(
-            "{LOSSLESS_QUEUES} holds {} B, and {LOSSLESS_POOL} with its headroom admits {admits} B{unless}: {} B of lossless \
+            "{LOSSLESS_QUEUES} holds {} B, and {LOSSLESS_POOL} with its headroom admits {admits} B{unless}: {} \
+             B of lossless \
              packets find no place at egress",
             size.value,
             admits - size.value
@@ -70,7 +72,8 @@ pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Find
                 findings.add(
                     profile.threshold.as_ref().map_or(&profile.place, |limit| &limit.place),
                     format!(
-                        "a lossy group with {} holds {limit} B of {pool}, its queue with {} {reach} B of {queue_pool}{}",
+                        "a lossy group with {} holds {limit} B of {pool}, its queue with {} {reach} B of \
+                         {queue_pool}{}",
                         profile.name,
                         queue.name,
                         if both { " (one pool for both)" } else { "" }
@@ -97,8 +100,8 @@ fn lossy_group_profiles<'c>(context: &Context<'c>) -> Vec<&'c Profile> {
         .groups
         .values()
         .filter_map(|assigned| match &assigned.value {
-            crate::config::Assigned::Profile(name) => Some(name),
-            crate::config::Assigned::Computed => None,
+            Assigned::Profile(name) => Some(name),
+            Assigned::Computed => None,
         })
         .collect();
     names.sort_unstable();
@@ -138,7 +141,8 @@ pub(super) fn promised_above_pool(context: &Context<'_>, findings: &mut Findings
         findings.add(
             &size.place,
             format!(
-                "{LOSSLESS_POOL} has {} B; headroom pool {headroom} B, groups {own} B and queues {queues} B are promised: \
+                "{LOSSLESS_POOL} has {} B; headroom pool {headroom} B, groups {own} B and queues {queues} B are \
+                 promised: \
                  {} B too much, and nothing is left to share",
                 size.value,
                 promised - size.value
@@ -216,7 +220,7 @@ pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findin
 }
 
 fn used_by_queues(context: &Context<'_>, name: &str) -> bool {
-    let named = |assigned: &crate::config::Assigned| matches!(assigned, crate::config::Assigned::Profile(profile) if profile == name);
+    let named = |assigned: &Assigned| matches!(assigned, Assigned::Profile(profile) if profile == name);
     context.config.queues.values().any(|assigned| named(&assigned.value))
 }
 
@@ -234,7 +238,8 @@ pub(super) fn headroom_oversubscribed(context: &Context<'_>, findings: &mut Find
         findings.add(
             &xoff.place,
             format!(
-                "{groups} lossless groups may need {all} B of headroom at once, and {} B are shared: {ratio:.1} times as \
+                "{groups} lossless groups may need {all} B of headroom at once, and {} B are shared: {ratio:.1} \
+                 times as \
                  much as there is",
                 xoff.value
             ),

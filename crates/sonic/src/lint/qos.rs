@@ -91,7 +91,11 @@ pub(super) fn wred_drops_lossless(context: &Context<'_>, findings: &mut Findings
                 findings.add_as(
                     Severity::Info,
                     &min.place,
-                    format!("{name}: packets that cannot be marked (not ECN-capable) are dropped from {} B on{before}", min.value),
+                    format!(
+                        "{name}: packets that cannot be marked (not ECN-capable) are dropped from {} B \
+                     on{before}",
+                        min.value
+                    ),
                     "see that all lossless traffic is ECN-capable",
                 );
             }
@@ -129,7 +133,8 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
         findings.add(
             &place,
             format!(
-                "{}: a switch like this one may pause for {needs} ms while it drains its memory at {speed} Mb/s; a storm is \
+                "{}: a switch like this one may pause for {needs} ms while it drains its memory at {speed} \
+                 Mb/s; a storm is \
                  {detection} ms",
                 some(&ports)
             ),
@@ -205,7 +210,8 @@ fn one_priority(context: &Context<'_>, port: &Port, priority: u8, place: &Place,
             Some(paused) if !queues.is_empty() && !queues.contains(&paused) => tell(
                 Severity::Error,
                 format!(
-                    "a pause of priority {priority} stops queue {paused} ({pfc_name}), but its classes {classes:?} leave by \
+                    "a pause of priority {priority} stops queue {paused} ({pfc_name}), but its classes \
+                     {classes:?} leave by \
                      queues {queues:?} ({queue_name})"
                 ),
                 "let both maps name the same queue".to_owned(),
@@ -252,7 +258,8 @@ fn lossy_classes(context: &Context<'_>, port: &Port, enabled: &BTreeSet<u8>, pla
         let (Some(group), Some(queue)) = (to_group.get(class), to_queue.get(class)) else { continue };
         if !enabled.contains(&group) && !enabled.is_empty() && lossless(queue) {
             let message = format!(
-                "class {class} of {dscp_name} enters group {group} without PFC and leaves by queue {queue}, which is lossless"
+                "class {class} of {dscp_name} enters group {group} without PFC and leaves by queue {queue}, \
+                 which is lossless"
             );
             let suggestion = format!("add {group} to pfc_enable, or assign a lossy profile to queue {queue}");
             told.entry((message, suggestion))

@@ -1,7 +1,7 @@
 //! Reverie's three issues of this buffer model, with the figures of a configuration.
 //!
-//! Symbols of the paper: b ingress pool, b° egress lossy pool, n and n° busy lossless groups and lossy queues, α and α° their
-//! alphas. q° = n°α°/(1 + n°α°) b° (Eq. 10); q = nα/(1 + nα) (b - q°) (Eq. 11).
+//! Symbols of the paper: b ingress pool, b° egress lossy pool, n and n° busy lossless groups and lossy queues, α and
+//! α° their alphas. q° = n°α°/(1 + n°α°) b° (Eq. 10); q = nα/(1 + nα) (b - q°) (Eq. 11).
 
 use super::Findings;
 use super::context::Context;
@@ -72,7 +72,8 @@ pub(super) fn lossy_outgrows_lossless(context: &Context<'_>, findings: &mut Find
     findings.add(
         &pool.place,
         format!(
-            "with {busy} busy queues on each side lossy traffic holds {} and lossless traffic {}: the shared pool ({} of a \
+            "with {busy} busy queues on each side lossy traffic holds {} and lossless traffic {}: the shared \
+             pool ({} of a \
              slice) is not twice the lossy pool ({})",
             megabytes(lossy),
             megabytes(lossless),
@@ -94,7 +95,8 @@ pub(super) fn lossless_yields(context: &Context<'_>, findings: &mut Findings) {
     findings.add(
         place,
         format!(
-            "a group with {} pauses at {} alone and at {} when {busy} lossy queues are busy; those drop at the same point \
+            "a group with {} pauses at {} alone and at {} when {busy} lossy queues are busy; those drop at the \
+             same point \
              whatever lossless traffic does",
             sides.lossless.name,
             megabytes(alone),

@@ -28,7 +28,8 @@ pub struct Chip {
     pub slices: u64,
     /// Accounting.
     pub rule: Rule,
-    /// Memory for packets (bytes), where it is known: the largest limits of SONiC's device files (Broadcom), data sheets.
+    /// Memory for packets (bytes), where it is known: the largest limits of SONiC's device files (Broadcom), data
+    /// sheets.
     pub memory: Option<u64>,
     /// Parts of hardware models that tell the family.
     pub models: &'static [&'static str],

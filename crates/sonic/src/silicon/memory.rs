@@ -63,7 +63,8 @@ impl Memory {
         let size = pool.size.as_ref().ok_or_else(|| {
             PredictError::new(
                 format!("{}: the pool has no size: the switch computes it", pool.place),
-                "give a dump of APPL_DB (BUFFER_POOL_TABLE, BUFFER_PROFILE_TABLE, BUFFER_PG_TABLE) of the running switch, too",
+                "give a dump of APPL_DB (BUFFER_POOL_TABLE, BUFFER_PROFILE_TABLE, BUFFER_PG_TABLE) of the \
+                 running switch, too",
             )
         })?;
         let headroom = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);
@@ -131,8 +132,8 @@ fn signed(cells: u64) -> i64 {
     i64::try_from(cells).unwrap_or(i64::MAX)
 }
 
-/// Whether the file's pools are net. A static limit of a pool spans the whole of what the pool and its headroom take; where
-/// size and headroom together fit into the largest static limit of the file, the size is without the headroom.
+/// Whether the file's pools are net. A static limit of a pool spans the whole of what the pool and its headroom take;
+/// where size and headroom together fit into the largest static limit of the file, the size is without the headroom.
 fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, String) {
     match chip.rule {
         Rule::OneLevel | Rule::TwoLevels => {

@@ -1,4 +1,5 @@
-//! Where a lone priority group pauses, drops and resumes; where a lone queue drops; how groups fill one after the other.
+//! Where a lone priority group pauses, drops and resumes; where a lone queue drops; how groups fill one after the
+//! other.
 
 use super::PredictError;
 use super::chips::{Chip, Rule};

@@ -59,8 +59,10 @@ fn headroom_is_judged_in_three_steps() {
 
 #[test]
 fn a_profile_is_judged_by_the_speed_and_cable_in_its_name_where_ports_are_not_given() {
-    let text = r#"{"BUFFER_PROFILE": {"pg_lossless_400000_50m_profile": {"pool": "ingress_lossless_pool", "xoff": "9000",
-        "size": "0", "dynamic_th": "0"}}, "BUFFER_PG": {"Ethernet0|3-4": {"profile": "pg_lossless_400000_50m_profile"}}}"#;
+    let text = r#"{"BUFFER_PROFILE": {"pg_lossless_400000_50m_profile": {
+        "pool": "ingress_lossless_pool", "xoff": "9000",
+        "size": "0", "dynamic_th": "0"}},
+        "BUFFER_PG": {"Ethernet0|3-4": {"profile": "pg_lossless_400000_50m_profile"}}}"#;
     let config = read("c.json", text.as_bytes()).expect("JSON");
     assert!(codes(&config, Severity::Error).contains(&"SB003"));
 }
@@ -98,8 +100,10 @@ const MISTAKES: &[Mistake] = &[
     (
         "maps",
         "SB012",
-        "\"3\": \"3\",\n            \"4\": \"4\",\n            \"5\": \"5\",\n            \"6\": \"6\",\n            \"7\": \"7\"\n        }\n    },\n    \"PORT_QOS_MAP\"",
-        "\"3\": \"2\",\n            \"4\": \"4\",\n            \"5\": \"5\",\n            \"6\": \"6\",\n            \"7\": \"7\"\n        }\n    },\n    \"PORT_QOS_MAP\"",
+        "\"3\": \"3\",\n            \"4\": \"4\",\n            \"5\": \"5\",\n            \"6\": \"6\",\n\
+         \x20           \"7\": \"7\"\n        }\n    },\n    \"PORT_QOS_MAP\"",
+        "\"3\": \"2\",\n            \"4\": \"4\",\n            \"5\": \"5\",\n            \"6\": \"6\",\n\
+         \x20           \"7\": \"7\"\n        }\n    },\n    \"PORT_QOS_MAP\"",
     ),
     (
         "unused",

@@ -4,6 +4,7 @@ mod corpus;
 mod hostile;
 mod lint;
 mod meaning;
+mod measured;
 mod nvidia;
 mod reading;
 mod silicon;

@@ -54,7 +54,8 @@ fn values_keep_their_lines() {
 
 #[test]
 fn a_dump_with_flat_keys_is_the_same_configuration() {
-    let flat = r#"{"BUFFER_PROFILE|p": {"pool": "x", "dynamic_th": "-3"}, "BUFFER_PG|Ethernet0|3-4": {"profile": "NULL"},
+    let flat = r#"{"BUFFER_PROFILE|p": {"pool": "x", "dynamic_th": "-3"},
+        "BUFFER_PG|Ethernet0|3-4": {"profile": "NULL"},
         "ACL_RULE|a": {}}"#;
     let config = read("dump.json", flat.as_bytes()).expect("a dump");
     assert_eq!(
@@ -129,8 +130,10 @@ fn what_runs_completes_what_was_configured() {
     let configured = r#"{"BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic"}},
         "BUFFER_PG": {"Ethernet0|3-4": {"profile": "NULL"}}}"#;
     let running = r#"{"BUFFER_POOL_TABLE:ingress_lossless_pool": {"size": "1000000", "type": "ingress"},
-        "BUFFER_PROFILE_TABLE:computed": {"pool": "ingress_lossless_pool", "size": "19456", "xoff": "40960", "dynamic_th": "0"},
-        "BUFFER_PG_TABLE:Ethernet0:3-4": {"profile": "computed"}, "BUFFER_PG_TABLE:Ethernet0:0": {"NULL": "NULL", "profile": "x"},
+        "BUFFER_PROFILE_TABLE:computed": {"pool": "ingress_lossless_pool",
+            "size": "19456", "xoff": "40960", "dynamic_th": "0"},
+        "BUFFER_PG_TABLE:Ethernet0:3-4": {"profile": "computed"},
+        "BUFFER_PG_TABLE:Ethernet0:0": {"NULL": "NULL", "profile": "x"},
         "COUNTERS:oid:0x1": {}}"#;
     reader.add("config_db.json", configured.as_bytes()).expect("JSON");
     reader.add("appl_db.json", running.as_bytes()).expect("JSON");
