@@ -67,14 +67,20 @@ pub(crate) fn lookup(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result
         };
         match row_of(&words, &place) {
             Ok(row) => {
-                let same = |old: &&LookupRow| {
+                let same = |old: &&mut LookupRow| {
                     (old.speed_mbps, old.cable_metres) == (row.speed_mbps, row.cable_metres)
                 };
-                match found.iter().find(same) {
-                    Some(old) => raw.problems.push(problem(
-                        format!("a second row of this speed and cable, after line {}", old.place.line),
-                        "keep one: the switch takes the last one, this program the first",
-                    )),
+                match found.iter_mut().find(same) {
+                    Some(old) => {
+                        // The switch reads rows into a map, so the last one holds.
+                        let equal = LookupRow { place: old.place.clone(), ..row.clone() } == *old;
+                        let message =
+                            format!("a second row of this speed and cable, after line {}", old.place.line);
+                        let help = "keep one of them; the last one holds";
+                        let weight = if equal { Weight::Note } else { Weight::Refused };
+                        raw.problems.push(Problem { weight, ..problem(message, help) });
+                        *old = row;
+                    }
                     None => found.push(row),
                 }
             }
@@ -188,7 +194,8 @@ mod tests {
             assert_eq!((rows.len(), problems.len()), (1, 1), "{row}");
             assert!(problems[0].starts_with("p.ini:2: pg_profile_lookup|10000 5"), "{problems:?}");
         }
-        assert!(read("40000 5m 1 2 3 0\n40000 5m 1 2 4 0\n").1[0].contains("after line 1"));
+        let (rows, problems) = read("40000 5m 1 2 3 0\n40000 5m 1 2 4 0\n");
+        assert!(rows.len() == 1 && rows[0].xoff == 4 && problems[0].contains("after line 1"), "{problems:?}");
     }
 
     #[test]
