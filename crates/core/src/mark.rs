@@ -471,6 +471,9 @@ mod tests {
         };
         let bytes = ParamValue::Bytes;
         assert_eq!(refusal("step", &[]), "threshold: the threshold is missing");
+        let nothing = [("thresholds", ParamValue::List(Vec::new().into()))];
+        let empty = "kind: thresholds: expected at least one value, found an empty list";
+        assert_eq!(refusal("step", &nothing), empty);
         assert_eq!(refusal("red", &[("kmax", bytes(1))]), "kmin: `kmin` is missing");
         let swapped = [("kmin", bytes(5_000)), ("kmax", bytes(3_000))];
         assert_eq!(refusal("red", &swapped), "kmin: kmin (5 KB) is above kmax (3 KB)");

@@ -36,12 +36,7 @@ pub(super) static INFO: MarkerInfo = MarkerInfo {
 
 fn check(params: &Params) -> Result<(), Faults> {
     let fault = match (params.has("threshold"), params.has("thresholds")) {
-        (true, false) => return Ok(()),
-        (false, true) if !params.sizes("thresholds").is_empty() => return Ok(()),
-        (false, true) => {
-            Fault::new("thresholds", "the list is empty", "expected a size for queue 0 at least")
-                .help("for example thresholds = [\"30 KB\", \"300 KB\"]")
-        }
+        (true, false) | (false, true) => return Ok(()),
         (true, true) => Fault::new("threshold", "the threshold is given twice", "so is it here")
             .also("thresholds", "and here")
             .help("remove `threshold` or `thresholds`"),

@@ -26,6 +26,12 @@ fn every_default_lies_in_its_domain() {
 }
 
 #[test]
+fn an_entry_is_debugged_by_its_name() {
+    let entry = find_policy("dynamic-thresholds").or(find_policy("dt")).expect("registered");
+    assert!(format!("{entry:?}").contains(entry.name));
+}
+
+#[test]
 fn names_and_aliases_of_policies_and_parameters_are_unique() {
     let names = POLICIES.iter().flat_map(|info| std::iter::once(&info.name).chain(info.aliases));
     let mut names: Vec<_> = names.collect();
