@@ -63,12 +63,22 @@ pub struct Options {
     pub timeout: u64,
 }
 
+/// Seconds that the quick tests may take: ten times what they need.
+const TIMEOUT: u64 = 150;
+
 /// The sample of a run without options.
 const SAMPLE: usize = 20;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { sample: Some(SAMPLE), seed: 1, packages: Vec::new(), resume: false, list: false, timeout: 300 }
+        Self {
+            sample: Some(SAMPLE),
+            seed: 1,
+            packages: Vec::new(),
+            resume: false,
+            list: false,
+            timeout: TIMEOUT,
+        }
     }
 }
 

@@ -12,8 +12,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-/// A case that has said nothing for so long hangs.
+/// A case that has computed for so long and said nothing hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(20);
+/// One that has said nothing for so long, too, whatever else the machine does.
+const LOST_AFTER: Duration = Duration::from_secs(300);
+/// The unit of times in /proc, by Linux's interface to programs.
+const TICKS_PER_SECOND: u64 = 100;
 /// Address space of a process (KiB): a case that wants more dies.
 const MEMORY_KIB: u64 = 4 << 20;
 /// How often the search says how far it is.
@@ -82,12 +86,37 @@ struct Worker {
     /// The case that it announced, and when it last said something.
     number: Option<u64>,
     heard: Instant,
+    /// What it had computed by then.
+    computed: Duration,
     /// Where it goes on when it has to be started anew.
     next: u64,
 }
 
 /// A line of a worker, or `None`: it has ended.
 type Message = (usize, Option<String>);
+
+impl Worker {
+    /// It has said something.
+    fn note_sign_of_life(&mut self) {
+        (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
+    }
+
+    /// Whether its case has gone on for too long. A busy machine is no hang, where the time of a process is known.
+    fn hangs(&self) -> bool {
+        let silent = self.heard.elapsed();
+        let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));
+        computed > HANGS_AFTER || silent > LOST_AFTER
+    }
+}
+
+/// What a process has computed so far; `None` where the system does not say.
+fn cpu_time(child: &Child) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    // The second field is a name in parentheses, which may contain anything.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let tick = |index: usize| fields.split(' ').nth(index)?.parse::<u64>().ok();
+    Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
+}
 
 /// Searches until the time or the cases are used up.
 ///
@@ -146,7 +175,7 @@ fn start(options: &Search, at: usize, from: u64, sender: &Sender<Message>) -> io
         }
         let _ = sender.send((at, None));
     });
-    Ok(Worker { child, number: None, heard: Instant::now(), next: from })
+    Ok(Worker { child, number: None, heard: Instant::now(), computed: Duration::ZERO, next: from })
 }
 
 fn listen(
@@ -159,7 +188,7 @@ fn listen(
     match receiver.recv_timeout(Duration::from_millis(500)) {
         Ok((at, Some(line))) => {
             let worker = &mut workers[at];
-            worker.heard = Instant::now();
+            worker.note_sign_of_life();
             let mut words = line.splitn(3, ' ');
             let (verb, number) = (words.next(), words.next().and_then(|word| word.parse::<u64>().ok()));
             let rest = words.next().unwrap_or_default();
@@ -188,8 +217,7 @@ fn listen(
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
     }
     for worker in workers.iter_mut() {
-        let hangs =
-            worker.number.filter(|number| *number >= worker.next && worker.heard.elapsed() > HANGS_AFTER);
+        let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
         if let Some(number) = hangs {
             give_up(options, number, &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
             // Its end is heard next, and must not count twice.

@@ -9,7 +9,7 @@ pub(crate) mod single_switch;
 use bufferlab_params::ParamKind;
 
 /// More hosts or switches than this do not fit a machine's memory.
-const MAX_NODES: u64 = 1 << 20;
+const MAX_NODES: u64 = 1 << 17;
 
 /// Ports of a switch: each is a queue at least, and queues are numbered by 16 bits.
 const MAX_PORTS: u64 = 65_535;
