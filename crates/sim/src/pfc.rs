@@ -291,7 +291,9 @@ impl Pfc {
         let state = self.state(target);
         let key = target.key(state.generation);
         let paused = state.demanded.is_some();
-        if state.told == paused && !state.repeat {
+        // The time of a repetition may have come while nothing was demanded.
+        let is_due = paused && state.refresh <= now;
+        if state.told == paused && !state.repeat && !is_due {
             // What was demanded while the frame waited has been taken back.
             return;
         }

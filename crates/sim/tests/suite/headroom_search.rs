@@ -34,9 +34,11 @@ struct Findings {
     pub(crate) attacks: u64,
     /// Attacks that lost a packet with one packet of headroom less.
     pub(crate) witnesses: u64,
+    /// Those that needed two less: a packet ends exactly when the pause is obeyed, and the model counts the next one.
+    pub(crate) ties: u64,
     /// Networks that lost a lossless packet with the model's headroom, in words.
     pub(crate) lost: Vec<String>,
-    /// Networks whose attack lost nothing with a packet less, in words.
+    /// Networks whose attack lost nothing with two packets less, in words.
     pub(crate) unwitnessed: Vec<String>,
     /// The first witness, in words.
     pub(crate) first_witness: Option<String>,
@@ -44,10 +46,10 @@ struct Findings {
 
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { networks, paused, attacks, witnesses, lost, unwitnessed, first_witness, .. } = self;
+        let Self { networks, paused, attacks, witnesses, ties, lost, unwitnessed, first_witness } = self;
         writeln!(f, "{networks} networks, {paused} runs with pauses")?;
         writeln!(f, "with the model's headroom: {} networks lost a lossless packet", lost.len())?;
-        writeln!(f, "with a packet less: {witnesses} of {attacks} attacks lost one")?;
+        writeln!(f, "with a packet less: {witnesses} of {attacks} attacks lost one, {ties} with two less")?;
         if let Some(witness) = first_witness {
             writeln!(f, "the first of them: {witness}")?;
         }
@@ -102,11 +104,15 @@ impl Findings {
             Time::ZERO => 0,
             wait => cable.packets.most_occupied(cable.arrivals.bytes_in(wait) + 1),
         };
-        let less = cable.packets.occupied(cable.packets.worst()) + frame;
+        let packet = cable.packets.occupied(cable.packets.worst());
+        let less = packet + frame;
         let outcome = run(&calm.scenario(less, &packets)?, &calm)?;
         self.attacks += 1;
         if outcome.lost == 0 {
-            self.unwitnessed.push(format!("network {number}, {less} B less: {calm:?}"));
+            match run(&calm.scenario(less + packet, &packets)?, &calm)?.lost {
+                0 => self.unwitnessed.push(format!("network {number}, {less} B and a packet less: {calm:?}")),
+                _ => self.ties += 1,
+            }
             return Ok(());
         }
         self.witnesses += 1;
@@ -167,4 +173,14 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
     println!("{findings}");
     assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");
     assert!(findings.paused > networks && findings.witnesses > networks / 4, "{findings}");
+    assert!(100 * findings.ties <= findings.attacks, "{findings}");
+}
+
+#[test]
+fn what_the_search_once_found_is_in_order() {
+    // Repetitions that became due between a resume and a pause were left out; packets that end when the pause is obeyed.
+    for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {
+        let findings = search(1, number, 1).expect("the network can be built");
+        assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");
+    }
 }
