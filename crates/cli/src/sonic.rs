@@ -2,9 +2,10 @@
 
 use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
 use crate::{print, say};
+use bufferlab_document::files;
 use bufferlab_sonic::lint::{self, Options, RULES};
 use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
-use bufferlab_sonic::{Config, Namespaces, Refusal, diff, explain, nvidia};
+use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, nvidia};
 use miette::{Report, miette};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,11 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Report {
     )
 }
 
+/// What a file holds. Nothing is read of one that is no configuration by its size or kind.
+fn content(path: &Path) -> miette::Result<Vec<u8>> {
+    files::read_at_most(path, BYTES_MAX as u64).map_err(|error| unreadable(path, &error))
+}
+
 fn refused(refusal: Refusal) -> Report {
     let help = refusal.help.clone();
     miette!(help = help, "{refusal}")
@@ -65,7 +71,7 @@ fn refused(refusal: Refusal) -> Report {
 fn load(paths: &[PathBuf]) -> miette::Result<Vec<(String, Config)>> {
     let mut namespaces = Namespaces::default();
     for path in expand(paths)? {
-        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        let bytes = content(&path)?;
         namespaces.add(&path.display().to_string(), &bytes).map_err(refused)?;
     }
     namespaces.finish().map_err(refused)
@@ -204,7 +210,7 @@ fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()>
 
 fn headroom(files: &[PathBuf], name: Option<&str>) -> miette::Result<()> {
     for path in expand(files)? {
-        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        let bytes = content(&path)?;
         let shown = path.display().to_string();
         let config = bufferlab_sonic::read(&shown, &bytes).map_err(refused)?;
         warn(&config);

@@ -50,15 +50,20 @@ pub const FILE_BYTES_MAX: u64 = 4_000_000_000;
 /// # Errors
 /// If it is not a regular file, has more than [`FILE_BYTES_MAX`], or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_at_most(path, FILE_BYTES_MAX)
+}
+
+/// The same with a limit of the caller's own (bytes).
+///
+/// # Errors
+/// If it is not a regular file, has more bytes than `most`, or cannot be read.
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() && !found.is_dir() {
         return Err(io::Error::other("it is not a regular file: a FIFO, a socket or a device"));
     }
-    if found.len() > FILE_BYTES_MAX {
-        return Err(io::Error::other(format!(
-            "it has {} bytes, expected at most {FILE_BYTES_MAX}",
-            found.len()
-        )));
+    if found.len() > most {
+        return Err(io::Error::other(format!("it has {} bytes, expected at most {most}", found.len())));
     }
     fs::read(path)
 }

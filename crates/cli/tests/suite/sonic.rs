@@ -88,3 +88,10 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_what_to_do() {
     shows!(desk, "sonic_unknown_chip", ["explain", "switch", "--chip", "tomahawk9"]);
     shows!(desk, "sonic_allow_without_reason", ["lint", "switch", "--allow", "SB001="]);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_and_not_read() {
+    let desk = Desk::new();
+    shows!(desk, "sonic_device", ["lint", "/dev/zero"]);
+}

@@ -161,22 +161,22 @@ impl SonicAbm {
         weight.of(self.pools.ingress_free(buffer))
     }
 
-    /// By what an ingress queue counts as congested: what it holds of the pool; in the artifact its headroom, too.
-    fn counted_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
-        if self.at_once { buffer.ingress_bytes(ingress) } else { self.pools.ingress_length(ingress, buffer) }
-    }
-
     fn drop_threshold(&self, queue: QueueId, tags: Tags) -> u64 {
         let weight = self.egress.weight(queue, tags.contains(Tags::UNSCHEDULED));
         weight.of(self.pools.lossy_free())
     }
 }
 
+/// By what an ingress queue counts as congested (bytes): what it holds of the pool; in the artifact its headroom, too.
+fn counted_length(pools: &Pools, at_once: bool, ingress: IngressId, buffer: &Buffer) -> u64 {
+    if at_once { buffer.ingress_bytes(ingress) } else { pools.ingress_length(ingress, buffer) }
+}
+
 impl Policy for SonicAbm {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if self.pools.lossless.is_lossless(arrival.ingress) {
-            let mut length = self.counted_length(arrival.ingress, buffer);
+            let mut length = counted_length(&self.pools, self.at_once, arrival.ingress, buffer);
             if self.at_once {
                 // The artifact asks when the packet has been counted.
                 length += u64::from(arrival.size);
@@ -224,7 +224,7 @@ impl Policy for SonicAbm {
         let at_ingress = |queue: usize| {
             let id = IngressId(queue as u16);
             let holds_packets = buffer.ingress_bytes(id) > 0;
-            let bytes = if *at_once { buffer.ingress_bytes(id) } else { pools.ingress_length(id, buffer) };
+            let bytes = counted_length(pools, *at_once, id, buffer);
             if pools.lossless.is_lossless(id) { Length { bytes, holds_packets } } else { absent }
         };
         ingress.update_from(now, pools.ingress_free(buffer), &at_ingress);
@@ -242,7 +242,8 @@ impl Policy for SonicAbm {
             return PauseDemand::Keep;
         }
         if self.at_once && self.pools.lossless.may_resume(ingress, buffer) {
-            self.ingress.arrived(QueueId(ingress.0), self.counted_length(ingress, buffer));
+            let length = counted_length(&self.pools, self.at_once, ingress, buffer);
+            self.ingress.arrived(QueueId(ingress.0), length);
         }
         // Of a packet that is not favoured: which one comes next is not known.
         let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
