@@ -6,7 +6,7 @@ use xtask::{ci, generate, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, doc, smoke, python
+cargo xtask STEP                 one of its steps: fmt, clippy, test, fuzz, doc, smoke, python
 cargo xtask smoke --release      the same with the program as people use it
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
@@ -17,17 +17,19 @@ cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure cr
 cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
 cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
-                                 scenarios that nobody would write, with every check on; `fuzz play FILE` repeats one
+                                 scenarios that nobody would write, with every check on; `fuzz play FILE` repeats one;
+                                 without options a minute of it in the build of the tests
 cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
 cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
 ";
 
-/// The engine's test of headroom at length, in a release build.
+/// The engine's test of headroom at length, in the build of searches.
 fn headroom_search(networks: &str, seed: &str) -> Result<(), String> {
     let test = [
         "test",
-        "--release",
+        "--profile",
+        "search",
         "-p",
         "bufferlab-sim",
         "--test",
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
         ["headroom-search"] => headroom_search("1000", "1"),
         ["headroom-search", networks] => headroom_search(networks, "1"),
         ["headroom-search", networks, seed] => headroom_search(networks, seed),
-        ["fuzz", ref options @ ..] => ci::fuzz(options),
+        ["fuzz", _, ..] => ci::fuzz("search", &arguments[1..]),
         ["tidy"] => tidy::check(),
         ["smoke", "--release"] => ci::smoke(python::Build::Release),
         ["python", "--release"] => python::check(python::Build::Release),

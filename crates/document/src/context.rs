@@ -6,6 +6,7 @@ use crate::tree::Origin;
 pub use bufferlab_params::{first_names, quoted_list, suggestion};
 use miette::{LabeledSpan, NamedSource, Severity};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,7 +45,28 @@ pub struct Context {
     document: &'static str,
     moved: &'static [MovedKey],
     sources: Vec<Source>,
-    problems: RefCell<Vec<(Origin, Problem)>>,
+    found: RefCell<Found>,
+}
+
+/// Errors, and as many warnings, that are kept; whoever has mended these asks again.
+const MOST_KEPT: usize = 200;
+
+/// What has been found wrong.
+#[derive(Debug)]
+struct Found {
+    problems: Vec<(Origin, Problem)>,
+    /// What has been said where: a switch's table is read once for every set of overrides, and each thing is said once.
+    said: BTreeSet<(Origin, String)>,
+    errors: usize,
+    warnings: usize,
+}
+
+/// How much had been found wrong at some time.
+#[must_use]
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    problems: usize,
+    errors: usize,
 }
 
 /// A problem in the making.
@@ -90,7 +112,7 @@ impl Context {
     /// Of a kind of document, as messages call it: "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
-        Self { document, moved: &[], sources: Vec::new(), problems: RefCell::new(Vec::new()) }
+        Self { document, moved: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
     }
 
     /// With keys that are written in another way now: an unknown key that is one of them is answered with the new way.
@@ -163,8 +185,9 @@ impl Context {
             help,
             source,
             labels,
+            stands_for: 1,
         };
-        self.problems.borrow_mut().push((origin, problem));
+        self.found.borrow_mut().push(origin, problem);
     }
 
     /// Records an error at `origin`.
@@ -191,7 +214,15 @@ impl Context {
             let source = Some(NamedSource::new(&source.name, text.into()));
             self.keep(
                 origin,
-                Problem { severity, key: printable(key).into_owned(), message, help, source, labels },
+                Problem {
+                    severity,
+                    key: printable(key).into_owned(),
+                    message,
+                    help,
+                    source,
+                    labels,
+                    stands_for: 1,
+                },
             );
             return;
         }
@@ -205,46 +236,54 @@ impl Context {
         let source = source.map(|source| NamedSource::new(&source.name, Arc::clone(&source.text)));
         self.keep(
             origin,
-            Problem { severity, key: printable(key).into_owned(), message, help, source, labels },
+            Problem {
+                severity,
+                key: printable(key).into_owned(),
+                message,
+                help,
+                source,
+                labels,
+                stands_for: 1,
+            },
         );
     }
 
     fn keep(&self, origin: Origin, problem: Problem) {
-        let mut problems = self.problems.borrow_mut();
-        // A switch's table is read once for every set of overrides: say each thing once.
-        let said = |other: &(Origin, Problem)| other.0 == origin && other.1.message == problem.message;
-        if !problems.iter().any(said) {
-            problems.push((origin, problem));
-        }
+        self.found.borrow_mut().keep(origin, problem);
     }
 
-    /// How many problems there are so far.
-    #[must_use]
-    pub fn mark(&self) -> usize {
-        self.problems.borrow().len()
+    /// What has been found so far.
+    pub fn mark(&self) -> Mark {
+        let found = self.found.borrow();
+        Mark { problems: found.problems.len(), errors: found.errors }
     }
 
     /// Whether an error has been recorded since `mark`.
     #[must_use]
-    pub fn failed_since(&self, mark: usize) -> bool {
-        self.problems.borrow()[mark..].iter().any(|(_, problem)| !problem.is_warning())
+    pub fn failed_since(&self, mark: Mark) -> bool {
+        self.found.borrow().errors > mark.errors
     }
 
     /// Renames the keys of the problems since `mark`.
-    pub fn rename_since(&self, mark: usize, rename: impl Fn(&str, Origin) -> Option<String>) {
-        for (origin, problem) in &mut self.problems.borrow_mut()[mark..] {
+    pub fn rename_since(&self, mark: Mark, rename: impl Fn(&str, Origin) -> Option<String>) {
+        for (origin, problem) in &mut self.found.borrow_mut().problems[mark.problems..] {
             if let Some(key) = rename(&problem.key, *origin) {
                 problem.key = key;
             }
         }
     }
 
-    /// All problems, errors and warnings apart, each ordered by source and place.
+    /// All problems, errors and warnings apart, each ordered by source and place. Of very many the first are there, and how many more there are.
     #[must_use]
     pub fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
-        let mut problems = self.problems.into_inner();
+        let Found { mut problems, errors, warnings, .. } = self.found.into_inner();
         problems.sort_by_key(|(origin, _)| (origin.source, origin.start));
-        problems.into_iter().map(|(_, problem)| problem).partition(|problem| !problem.is_warning())
+        let kept = problems.into_iter().map(|(_, problem)| problem);
+        let (mut kept_errors, mut kept_warnings): (Vec<_>, Vec<_>) =
+            kept.partition(|problem| !problem.is_warning());
+        kept_errors.extend(more(Severity::Error, errors, "errors"));
+        kept_warnings.extend(more(Severity::Warning, warnings, "warnings"));
+        (kept_errors, kept_warnings)
     }
 
     /// The errors as the reason why the document called `name` does not load.
@@ -252,6 +291,40 @@ impl Context {
     pub fn into_error(self, name: &str) -> LoadError {
         LoadError::new(name, self.into_problems().0)
     }
+}
+
+impl Found {
+    const fn new() -> Self {
+        Self { problems: Vec::new(), said: BTreeSet::new(), errors: 0, warnings: 0 }
+    }
+
+    fn keep(&mut self, origin: Origin, problem: Problem) {
+        if self.said.insert((origin, problem.message.clone())) {
+            self.push(origin, problem);
+        }
+    }
+
+    fn push(&mut self, origin: Origin, problem: Problem) {
+        let count = if problem.is_warning() { &mut self.warnings } else { &mut self.errors };
+        *count += 1;
+        if *count <= MOST_KEPT {
+            self.problems.push((origin, problem));
+        }
+    }
+}
+
+/// What is said of those that are not kept.
+fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
+    let left_out = count.checked_sub(MOST_KEPT).filter(|&left_out| left_out > 0)?;
+    Some(Problem {
+        severity,
+        key: String::new(),
+        message: format!("{left_out} {what} more are not shown"),
+        help: Some("mend those above first: many of the others may have the same cause".to_owned()),
+        source: None,
+        labels: Vec::new(),
+        stands_for: left_out,
+    })
 }
 
 /// Bytes of a line that are drawn with a mistake; longer ones are cut to this length around it.

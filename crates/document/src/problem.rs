@@ -15,6 +15,8 @@ pub struct Problem {
     pub(crate) help: Option<String>,
     pub(crate) source: Option<NamedSource<Arc<str>>>,
     pub(crate) labels: Vec<LabeledSpan>,
+    /// How many problems it is: one, or all that are not told one by one.
+    pub(crate) stands_for: usize,
 }
 
 impl Problem {
@@ -132,6 +134,11 @@ impl LoadError {
         self.problems.iter().map(Problem::in_one_line).collect::<Vec<_>>().join("\n")
     }
 
+    /// Errors in all, with those that are not told one by one.
+    fn count(&self) -> usize {
+        self.problems.iter().map(|problem| problem.stands_for).sum()
+    }
+
     fn only(&self) -> Option<&Problem> {
         match self.problems.as_slice() {
             [problem] => Some(problem),
@@ -144,7 +151,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.only() {
             Some(problem) => problem.fmt(f),
-            None => write!(f, "{} has {} errors", self.document, self.problems.len()),
+            None => write!(f, "{} has {} errors", self.document, self.count()),
         }
     }
 }

@@ -1,17 +1,58 @@
 //! Small scenarios that work: what cases begin with.
 
-/// A base: its name, and the scenario.
+/// A base: its name, the scenario, and the file that the scenario reads, if it reads one.
 pub(crate) struct Base {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
+    pub(crate) file: Option<File>,
+}
+
+/// A file beside a scenario.
+#[derive(Clone, Copy)]
+pub(crate) struct File {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: &'static [u8],
+}
+
+const fn alone(name: &'static str, text: &'static str) -> Base {
+    Base { name, text, file: None }
+}
+
+const fn with_file(base: Base, name: &'static str, bytes: &'static [u8]) -> Base {
+    Base { file: Some(File { name, bytes }), ..base }
 }
 
 pub(crate) const BASES: &[Base] = &[
-    Base { name: "star", text: include_str!("bases/star.toml") },
-    Base { name: "leaf-spine", text: include_str!("bases/leaf-spine.toml") },
-    Base { name: "lossless", text: include_str!("bases/lossless.toml") },
-    Base { name: "open-loop", text: include_str!("bases/open-loop.toml") },
-    Base { name: "graph", text: include_str!("bases/graph.toml") },
+    alone("star", include_str!("bases/star.toml")),
+    alone("leaf-spine", include_str!("bases/leaf-spine.toml")),
+    alone("lossless", include_str!("bases/lossless.toml")),
+    alone("open-loop", include_str!("bases/open-loop.toml")),
+    alone("graph", include_str!("bases/graph.toml")),
+    with_file(
+        alone("flow-list", include_str!("bases/flow-list.toml")),
+        "flow-list.csv",
+        include_bytes!("bases/flow-list.csv"),
+    ),
+    with_file(
+        alone("sizes", include_str!("bases/sizes.toml")),
+        "sizes.csv",
+        include_bytes!("bases/sizes.csv"),
+    ),
+    with_file(
+        alone("packets", include_str!("bases/packets.toml")),
+        "packets.csv",
+        include_bytes!("bases/packets.csv"),
+    ),
+    with_file(
+        alone("pcap", include_str!("bases/pcap.toml")),
+        "tcpdump.pcap",
+        include_bytes!("../../../testdata/traces/tcpdump-nano-snap80.pcap"),
+    ),
+    with_file(
+        alone("pcapng", include_str!("bases/pcapng.toml")),
+        "editcap.pcapng",
+        include_bytes!("../../../testdata/traces/editcap.pcapng"),
+    ),
 ];
 
 /// The base of that name.

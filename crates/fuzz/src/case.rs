@@ -1,10 +1,13 @@
 //! A case: a base and changes of it, as data that can be written down and read again.
 
-use crate::bases;
+use crate::bases::{self, Base, File};
 use bufferlab_scenario::{LoadError, Loaded, load_text};
 use serde::Deserialize;
-use std::fmt;
 use std::path::Path;
+use std::{fmt, fs, io};
+
+/// A change of a file: at this byte, so many are replaced by these characters (each a byte, up to U+00FF). What lies behind the end begins again at the start.
+pub type Splice = (u64, u64, String);
 
 /// A scenario: a base, and what is changed of it, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -14,6 +17,9 @@ pub struct Case {
     pub base: String,
     /// Dotted keys with their values as TOML.
     pub set: Vec<(String, String)>,
+    /// Changes of the file that the base reads, in order.
+    #[serde(default)]
+    pub splices: Vec<Splice>,
 }
 
 /// Why a file holds no case.
@@ -57,19 +63,46 @@ impl Case {
             .iter()
             .map(|(key, value)| format!("  [{}, {}],\n", quoted(key), quoted(value)))
             .collect();
-        format!("base = {}\nset = [\n{changes}]\n", quoted(&self.base))
+        let mut text = format!("base = {}\nset = [\n{changes}]\n", quoted(&self.base));
+        if !self.splices.is_empty() {
+            let splices: String = self
+                .splices
+                .iter()
+                .map(|(at, remove, insert)| format!("  [{at}, {remove}, {}],\n", quoted(insert)))
+                .collect();
+            text.push_str(&format!("splices = [\n{splices}]\n"));
+        }
+        text
     }
 
-    /// The scenario.
+    fn base(&self) -> &'static Base {
+        bases::find(&self.base).expect("bases were looked up when the case was made")
+    }
+
+    /// Loads the scenario; the file that it reads is written into `folder` before.
     ///
     /// # Errors
     /// If the loader refuses it.
     ///
     /// # Panics
-    /// If the base does not exist, which [`Self::from_toml`] excludes.
-    pub fn load(&self) -> Result<Loaded, LoadError> {
-        let base = bases::find(&self.base).expect("bases were looked up when the case was made");
-        load_text(Path::new(&format!("{}.toml", self.base)), base.text, &self.set)
+    /// If the base does not exist, which [`Self::from_toml`] excludes, or the file cannot be written.
+    pub fn load(&self, folder: &Path) -> Result<Loaded, LoadError> {
+        let base = self.base();
+        if let Some(file) = base.file {
+            self.lay(folder, file).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        }
+        load_text(&folder.join(format!("{}.toml", self.base)), base.text, &self.set)
+    }
+
+    fn lay(&self, folder: &Path, file: File) -> io::Result<()> {
+        let mut bytes = file.bytes.to_vec();
+        for (at, remove, insert) in &self.splices {
+            let at = (at % (bytes.len() as u64 + 1)) as usize;
+            let end = bytes.len().min(at.saturating_add(*remove as usize));
+            // Characters beyond U+00FF are not generated; of one that somebody wrote the last byte counts.
+            bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
+        }
+        fs::write(folder.join(file.name), bytes)
     }
 }
 

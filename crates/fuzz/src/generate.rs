@@ -1,13 +1,52 @@
 //! Cases by number: the same seed and number give the same case.
 
 use crate::bases::BASES;
-use crate::case::Case;
+use crate::case::{Case, Splice};
 use crate::values::{Dice, parameters, value};
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec};
 use bufferlab_units::RandomStream;
 
 /// Most changes of a case.
 const MOST_CHANGES: u64 = 8;
+/// Most changes of the file that it reads.
+const MOST_SPLICES: u64 = 4;
+/// What is put into files: numbers at and beyond borders, signs with a meaning, bytes that are no text.
+const PIECES: &[&str] = &[
+    "0",
+    "-1",
+    "9",
+    "1.5",
+    "1e400",
+    "nan",
+    "inf",
+    "65535",
+    "4294967296",
+    "18446744073709551615",
+    "18446744073709551616",
+    "99999999999999999999999999999999999999999",
+    ",",
+    ",,",
+    "\n",
+    "\r\n",
+    "\n\n",
+    "\"",
+    "#",
+    " ",
+    "\t",
+    "h0",
+    "h9",
+    "s0",
+    "10.0.2.1",
+    "::",
+    "src,dst",
+    "\u{0}",
+    "\u{ff}",
+    "\u{ff}\u{ff}\u{ff}\u{ff}",
+    "\u{0}\u{0}\u{0}\u{0}",
+    "\u{1f}\u{8b}",
+    "\u{ef}\u{bb}\u{bf}",
+    "\u{80}",
+];
 
 /// Case `number` of a seed.
 #[must_use]
@@ -18,7 +57,23 @@ pub fn generate(seed: u64, number: u64) -> Case {
     let changes = 1 + dice.0.below(MOST_CHANGES);
     let root = bufferlab_scenario::format();
     let set = (0..changes).flat_map(|_| change(&mut dice, root, "")).collect();
-    Case { base: base.name.to_owned(), set }
+    let splices = if base.file.is_some() { dice.0.below(MOST_SPLICES + 1) } else { 0 };
+    let splices = (0..splices).map(|_| splice(&mut dice)).collect();
+    Case { base: base.name.to_owned(), set, splices }
+}
+
+/// A change somewhere in a file: mostly of a few bytes, now and then the end is cut off.
+fn splice(dice: &mut Dice<'_>) -> Splice {
+    let at = dice.0.below(1 << 20);
+    match dice.0.below(8) {
+        0 => (at, 1 << 20, String::new()),
+        1 | 2 => {
+            let count = 1 + dice.0.below(4);
+            (at, count, (0..count).map(|_| char::from(dice.0.below(256) as u8)).collect())
+        }
+        3 => (at, dice.0.below(4), dice.pick(PIECES).repeat(1 + dice.0.below(200) as usize)),
+        _ => (at, dice.0.below(8), (*dice.pick(PIECES)).to_owned()),
+    }
 }
 
 /// Changes one key somewhere in the table at `path`; of an entry's table its parameters may be several.

@@ -11,6 +11,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::cell::RefCell;
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::{self, Debug};
+use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -18,7 +19,7 @@ use std::path::Path;
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-/// How long a case may run; then it is stopped, which is no fault.
+/// How long a case may run; then it is stopped, which is no fault. What breaks is verified from its first event on.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Wall time.
@@ -29,7 +30,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { time: Duration::from_secs(4), reports: 4 }
+        Self { time: Duration::from_secs(4), reports: 1 }
     }
 }
 
@@ -122,7 +123,8 @@ impl Extra {
 pub fn judge(case: &Case, number: u64, budget: Budget) -> (Case, Result<Outcome, Fault>) {
     let mut fitting = case.clone();
     let result = guarded(|| {
-        let loaded = repaired(&mut fitting);
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let loaded = repaired(&mut fitting, folder.path());
         let more = Extra::of(number);
         let explain = more == Extra::Explained;
         let (outcome, rows) = run(&loaded, explain, budget)?;
@@ -133,7 +135,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> (Case, Result<Outcome,
             }
         }
         if more == Extra::Resolved && outcome == Outcome::Ran {
-            from_resolved(&loaded, rows, budget)?;
+            from_resolved(&loaded, folder.path(), rows, budget)?;
         }
         Ok(outcome)
     });
@@ -141,24 +143,32 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> (Case, Result<Outcome,
 }
 
 /// The case without what the loader refuses; every refusal is drawn, as the command line would.
-fn repaired(case: &mut Case) -> Loaded {
+fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     loop {
-        match case.load() {
+        match case.load(folder) {
             Ok(loaded) => return loaded,
             Err(error) => {
                 draw(&error);
-                let wrong = error.problems().iter().filter_map(|problem| {
-                    let key = problem.key();
-                    case.set
-                        .iter()
-                        .rposition(|(set, _)| key.starts_with(set.as_str()) || set.starts_with(key))
-                });
-                let wrong =
-                    wrong.max().unwrap_or_else(|| case.set.len().checked_sub(1).expect("a base loads"));
-                case.set.remove(wrong);
+                match refused_change(case, &error) {
+                    Some(index) => drop(case.set.remove(index)),
+                    None => drop(case.splices.pop().expect("a base loads")),
+                }
             }
         }
     }
+}
+
+/// The change of the scenario that is to be taken out; `None`: one of the file that it reads.
+fn refused_change(case: &Case, error: &LoadError) -> Option<usize> {
+    let in_file = |key: &str| key.ends_with(".file") || key.ends_with(".sizes");
+    if !case.splices.is_empty() && error.problems().iter().any(|problem| in_file(problem.key())) {
+        return None;
+    }
+    let wrong = error.problems().iter().filter_map(|problem| {
+        let key = problem.key();
+        case.set.iter().rposition(|(set, _)| key.starts_with(set.as_str()) || set.starts_with(key))
+    });
+    wrong.max().or_else(|| case.set.len().checked_sub(1))
 }
 
 fn draw(error: &LoadError) {
@@ -209,9 +219,13 @@ fn refused(error: &SimError) -> Result<(Outcome, u64), Fault> {
     }
 }
 
-fn from_resolved(loaded: &Loaded, rows: u64, budget: Budget) -> Result<(), Fault> {
-    let path = Path::new("resolved.toml");
-    let again = load_text(path, &loaded.resolved, &[])
+fn from_resolved(loaded: &Loaded, folder: &Path, rows: u64, budget: Budget) -> Result<(), Fault> {
+    let path = folder.join("resolved.toml");
+    for input in &loaded.inputs {
+        fs::write(folder.join(&input.name), &input.content)
+            .expect("the folder for temporary files takes them");
+    }
+    let again = load_text(&path, &loaded.resolved, &[])
         .map_err(|error| Fault::Resolved(format!("is refused: {error}\n{}", loaded.resolved)))?;
     if let Some((first, second)) =
         loaded.resolved.lines().zip(again.resolved.lines()).find(|(first, second)| first != second)

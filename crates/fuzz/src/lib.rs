@@ -15,7 +15,7 @@ mod minimise;
 pub mod search;
 mod values;
 
-pub use case::{Case, CaseError};
+pub use case::{Case, CaseError, Splice};
 pub use generate::generate;
 pub use judge::{Budget, Fault, Outcome, judge};
 pub use minimise::minimise;

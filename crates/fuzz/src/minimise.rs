@@ -8,9 +8,13 @@ use crate::judge::{Budget, Fault, judge};
 pub fn minimise(case: &Case, number: u64, fault: &Fault, budget: Budget) -> Case {
     let mut smallest = case.clone();
     loop {
-        let smaller = (0..smallest.set.len()).find_map(|at| {
+        let changes = smallest.set.len();
+        let smaller = (0..changes + smallest.splices.len()).find_map(|at| {
             let mut without = smallest.clone();
-            without.set.remove(at);
+            match at.checked_sub(changes) {
+                None => drop(without.set.remove(at)),
+                Some(at) => drop(without.splices.remove(at)),
+            }
             let (_, result) = judge(&without, number, budget);
             result.is_err_and(|found| found.is_like(fault)).then_some(without)
         });

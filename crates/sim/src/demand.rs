@@ -42,6 +42,11 @@ impl Demand {
         }
     }
 
+    /// Whether more flows would wait for their jittered start than may be in memory.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.jitter.as_ref().is_some_and(Jitter::is_overfull)
+    }
+
     /// When the next flow of an open workload starts; [`Time::MAX`] if there is none.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {

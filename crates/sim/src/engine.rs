@@ -148,6 +148,7 @@ impl Simulation {
                 next_report = self.events + EVENTS_PER_REPORT;
                 self.check_controls()?;
                 self.check_cards()?;
+                self.check_demand()?;
                 self.check_marking()?;
                 if !go_on(&self.progress()) {
                     return Err(SimError::Interrupted);

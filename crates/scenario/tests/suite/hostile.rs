@@ -70,6 +70,20 @@ fn said(outcome: Result<(), LoadError>) -> String {
     render(&outcome.expect_err("it was to be refused")).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Every host without a cable is an error of its own.
+#[test]
+fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
+    let one = "kind = \"single_switch\"\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";
+    let cable = "{ a = \"h0\", b = \"s0\", rate = \"1 Gb/s\", delay = \"1 us\" }";
+    let many = format!("kind = \"graph\"\nhosts = 65535\nswitches = 1\nlinks = [{cable}]\n");
+    let text = BASE.replace(one, &many);
+    let error = refusal(&text);
+    assert_eq!(error.to_string(), "given.toml has 65534 errors");
+    assert_eq!(error.problems().len(), 201);
+    let last = error.problems().last().expect("there are some").in_one_line();
+    assert!(last.starts_with("65334 errors more are not shown (mend those above first"), "{last}");
+}
+
 #[test]
 fn a_chain_of_extends_has_an_end() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,6 +5,9 @@ use bufferlab_workload::{FlowSource, FlowSpec};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+/// Flows that may have drawn and not started: they are in memory.
+pub(crate) const WAITING_MAX: usize = 1 << 20;
+
 /// Moves the start of every flow by a draw from [0, bound], and hands flows out by their new start.
 #[derive(Debug)]
 pub(crate) struct Jitter {
@@ -15,6 +18,8 @@ pub(crate) struct Jitter {
     /// Flows that have drawn.
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
+    /// More than [`WAITING_MAX`] would have had to wait: nothing is handed out any more.
+    is_overfull: bool,
 }
 
 /// A flow with its new start, and how many drew before it.
@@ -51,7 +56,14 @@ impl Jitter {
     /// Draws up to `bound`, from a stream of its own.
     pub(crate) fn new(seed: u64, bound: Time, source: &mut impl FlowSource) -> Self {
         let draws = RandomStream::new(seed, "start jitter", 0);
-        Self { bound, draws, head: source.next_flow(), waiting: BinaryHeap::new(), drawn: 0 }
+        Self {
+            bound,
+            draws,
+            head: source.next_flow(),
+            waiting: BinaryHeap::new(),
+            drawn: 0,
+            is_overfull: false,
+        }
     }
 
     /// The next flow by its new start. `note` is told of every flow of `source` before a flow that is handed out at the same time or earlier, so that
@@ -65,6 +77,10 @@ impl Jitter {
         while let Some(head) = &self.head
             && self.waiting.peek().is_none_or(|Reverse(first)| head.start <= first.0.start)
         {
+            self.is_overfull |= self.waiting.len() >= WAITING_MAX;
+            if self.is_overfull {
+                return None;
+            }
             let mut flow = std::mem::replace(&mut self.head, source.next_flow()).expect("it was just seen");
             note(&flow);
             flow.start += Time(self.draws.below(self.bound.0 + 1));
@@ -72,6 +88,11 @@ impl Jitter {
             self.drawn += 1;
         }
         self.waiting.pop().map(|Reverse(Waiting(flow, _))| flow)
+    }
+
+    /// Whether flows are missing, because more than [`WAITING_MAX`] would have had to wait.
+    pub(crate) const fn is_overfull(&self) -> bool {
+        self.is_overfull
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use crate::SimError;
+use crate::demand::jitter::WAITING_MAX;
 use crate::error::{FailedControl, FullCard};
 use crate::host::{FailedFlow, Hosts};
 use crate::ids::Id;
@@ -40,6 +41,7 @@ impl Simulation {
         self.flush_rows(sink)?;
         self.check_controls()?;
         self.check_cards()?;
+        self.check_demand()?;
         self.check_marking()?;
         for switch in self.switches.ids() {
             self.check_policy(switch)?;
@@ -96,6 +98,16 @@ impl Simulation {
         let Some((host, time, packets)) = self.hosts.overfull() else { return Ok(()) };
         let host = self.plan.topology.hosts[host.index()].clone();
         Err(SimError::CardFull(Box::new(FullCard { host, packets, time })))
+    }
+
+    /// Flows that wait in too great a number for their jittered start end the run.
+    pub(super) fn check_demand(&self) -> Result<(), SimError> {
+        if !self.demand.is_overfull() {
+            return Ok(());
+        }
+        let limit = WAITING_MAX as u64;
+        let what = "flows that wait for their jittered start (shorten `start_jitter`, or offer fewer flows)";
+        Err(SimError::TooLarge { what, found: limit + 1, limit })
     }
 
     /// Every packet that is alive is in a queue, on a link or at a network card.

@@ -1,6 +1,6 @@
 //! Is a run a function of its scenario and seed, and of nothing else?
 
-use crate::support::{Lab, Rows, run, run_fast};
+use crate::support::{Lab, Rows, run, run_fast, try_run};
 use bufferlab_metrics::FlowRow;
 use bufferlab_scenario::{Scenario, TieOrder};
 use bufferlab_sim::Simulation;
@@ -117,6 +117,21 @@ fn noise_in_starts_moves_every_flow_a_little_and_nothing_at_zero() {
     // Answers of a query start apart, and are one query.
     assert_eq!(calm.queries.len(), noisy.queries.len());
     assert!(noisy.queries.iter().all(|query| query.fan_in == 6), "{:?}", noisy.queries.first());
+}
+
+/// They are in memory from their draw to their start.
+#[test]
+fn a_jitter_that_would_fill_the_memory_with_flows_ends_the_run() {
+    let endless = Scenario {
+        start_jitter: Time::from_ns(100_000_000_000_000),
+        duration: Time::from_ns(100_000_000_000_000),
+        ..scenario("dt", 7, 0.6)
+    };
+    let error = try_run(&endless, false).expect_err("it is given up").to_string();
+    assert!(
+        error.starts_with("flows that wait for their jittered start") && error.ends_with("at most 1048576"),
+        "{error}"
+    );
 }
 
 #[test]

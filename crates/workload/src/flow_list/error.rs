@@ -124,6 +124,22 @@ pub enum FlowListError {
     },
 }
 
+impl FlowListError {
+    /// The line at fault (after decompression), from 1, where there is one.
+    #[must_use]
+    pub const fn line(&self) -> Option<u64> {
+        match self {
+            Self::NotUtf8 { line, .. }
+            | Self::LineTooLong { line, .. }
+            | Self::TooManyFlows { line, .. }
+            | Self::FieldCount { line, .. }
+            | Self::Cell { line, .. } => Some(*line),
+            Self::MissingColumn { .. } | Self::DuplicateColumn { .. } => Some(1),
+            Self::Io { .. } | Self::Empty { .. } | Self::NotWritable { .. } => None,
+        }
+    }
+}
+
 /// What is wrong with one field of a flow list, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -66,26 +66,16 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
 
 /// What is wrong, at its line.
 fn fault(error: &FlowListError) -> Fault {
-    let FlowListError::Cell { line, column, value, problem, .. } = error else {
-        let line = match error {
-            FlowListError::LineTooLong { line, .. } | FlowListError::TooManyFlows { line, .. } => {
-                *line as usize
-            }
-            _ => 1,
-        };
-        return Fault::new("file", error.to_string(), "here").at_line(line);
+    let text = match error {
+        FlowListError::Cell { line, column, value, problem, .. } => {
+            format!("line {line}, column `{column}`: \"{value}\" {problem}")
+        }
+        other => other.to_string(),
     };
-    let problem = problem.to_string();
-    let (what, help) = match problem.split_once("; ") {
-        Some((what, help)) => (what, Some(help)),
-        None => (problem.as_str(), None),
-    };
-    let message = format!("line {line}, column `{column}`: \"{value}\" {what}");
-    let fault = Fault::new("file", message, "here").at_line(*line as usize);
-    match help {
-        Some(help) => fault.help(help),
-        None => fault,
-    }
+    let (message, help) = text
+        .split_once("; ")
+        .unwrap_or((&text, "see \"Flow lists\" in docs/scenarios.md for what a list holds"));
+    Fault::new("file", message, "here").help(help).at_line(error.line().unwrap_or(1) as usize)
 }
 
 impl Workload for FlowListWorkload {
