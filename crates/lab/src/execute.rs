@@ -173,17 +173,31 @@ pub fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
 mod tests {
     use super::*;
 
+    fn job(folder: &Path, seed: u64, buffer: &str) -> Job {
+        let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml");
+        let overrides = [("duration", "1 ms"), ("seed", &seed.to_string()), ("switch.buffer", buffer)];
+        let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let loaded = bufferlab_scenario::load(&scenario, &overrides).expect("it loads");
+        Job { loaded, dir: folder.join(seed.to_string()), caveats: Vec::new() }
+    }
+
+    #[test]
+    fn there_are_never_more_threads_than_runs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let jobs = [job(folder.path(), 1, "1 MB"), job(folder.path(), 2, "1 MB")];
+        for (asked, given) in [(1, 1), (2, 2), (1_000_000, 2)] {
+            let how = Execution { threads: NonZero::new(asked), verify: false };
+            let threads = execute_then(&jobs, &how, &Unwatched, |_, _| rayon::current_num_threads());
+            assert_eq!(threads.expect("threads start"), [given; 2]);
+            jobs.iter().for_each(|job| fs::remove_dir_all(&job.dir).expect("removable"));
+        }
+    }
+
     #[test]
     fn what_is_done_with_a_run_is_done_while_its_tables_are_there_and_answered_in_its_place() {
         let folder = tempfile::tempdir().expect("a folder");
-        let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml");
-        let job = |seed: u64, buffer: &str| {
-            let overrides = [("duration", "1 ms"), ("seed", &seed.to_string()), ("switch.buffer", buffer)];
-            let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
-            let loaded = bufferlab_scenario::load(&scenario, &overrides).expect("it loads");
-            Job { loaded, dir: folder.path().join(seed.to_string()), caveats: Vec::new() }
-        };
-        let jobs = [job(1, "1 MB"), job(2, "2 MB"), job(3, "3 MB")];
+        let jobs =
+            [(1, "1 MB"), (2, "2 MB"), (3, "3 MB")].map(|(seed, buffer)| job(folder.path(), seed, buffer));
         // A file where a folder should be: the second run has no result.
         fs::write(&jobs[1].dir, "in the way").expect("writable");
         let how = Execution { threads: NonZero::new(2), verify: false };

@@ -419,7 +419,10 @@ mod tests {
             assert_eq!(error.param, name);
             error.message
         };
+        let built = |name, value| build(&params(&[(name, value)]), &shape(1_000_000, 16)).map(drop);
         assert!(refused("nec", ParamValue::Count(667)).contains("choose at most 666"));
+        assert_eq!(built("nec", ParamValue::Count(666)), Ok(()));
         assert!(refused("lb", ParamValue::Bytes(62_501)).contains("choose at most 62500 B"));
+        assert_eq!(built("lb", ParamValue::Bytes(62_500)), Ok(()));
     }
 }
