@@ -12,6 +12,9 @@ use crate::switch::Observer;
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
+/// Queues of a switch beyond which policies with timers are not asked: each of them looks at every queue every few microseconds, needed or not.
+const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
+
 /// One policy's opinion of one arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opinion {
@@ -51,6 +54,13 @@ impl Panel {
                 Params::resolve(info.params, shape.profile, given).map_err(|error| error.to_string())?;
             let params = hardware.apply(info.params, params);
             let policy = info.construct(&params, shape).map_err(|error| error.to_string())?;
+            let queues = shape.queues();
+            if queues > QUEUES_WITH_TIMERS_MAX && info.name != own.0 && policy.next_timeout().is_some() {
+                return Err(format!(
+                    "its timer would look at {queues} queues again and again; it is asked about switches with at most \
+                     {QUEUES_WITH_TIMERS_MAX}"
+                ));
+            }
             Ok(Member { name: info.name, hooks: policy.hooks(), policy })
         };
         let mut panel = Self { members: Vec::new(), absent: Vec::new(), opinions: Vec::new() };
@@ -160,6 +170,19 @@ mod tests {
         assert_eq!(opinion("cs").verdict, Verdict::Admit(Account::Shared));
         assert_eq!(opinion("es").verdict, Verdict::Drop(DropReason::OverPortLimit));
         assert_eq!(panel.opinions().len(), POLICIES.len());
+    }
+
+    #[test]
+    fn policies_with_timers_are_not_asked_about_very_large_switches() {
+        let absent = |queues| {
+            let config = SwitchConfig::new(60_000_000, vec![BitRate::gbps(10); 512]).with_queues(queues);
+            let panel = Panel::new(&config.shape(), &config.hardware, ("plasticine", &[]));
+            panel.absent().iter().map(|(name, _)| *name).collect::<Vec<_>>()
+        };
+        assert_eq!(absent(8), Vec::<&str>::new());
+        let of_large = absent(9);
+        assert!(of_large.contains(&"abm") && !of_large.contains(&"dt"), "{of_large:?}");
+        assert!(!of_large.contains(&"plasticine"), "the switch's own policy is always asked");
     }
 
     #[test]

@@ -3,14 +3,12 @@
 
 use crate::model::{PfcSpec, Scenario, SwitchSpec, TransportSpec};
 use bufferlab_core::{BufferProfile, Direction, ParamValue};
-use bufferlab_topology::Topology;
+use bufferlab_topology::{Port, Topology};
 use bufferlab_units::headroom::{PacketMemory, PausedCable};
 
 /// A switch with lossless priorities, as far as its headroom depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PausingSwitch<'a> {
-    /// Index into the topology.
-    pub(crate) index: u32,
     pub(crate) pfc: &'a PfcSpec,
     /// Bytes of a cell of its memory; 1: none.
     pub(crate) cell_bytes: u32,
@@ -55,20 +53,19 @@ fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     })
 }
 
-/// The cable behind `port` of a switch, as the headroom of `priority` depends on it; `None` where the priority is lossy
-/// or nothing is ever sent.
+/// The cable behind `port` of a switch, whose end is `end`, as the headroom of `priority` depends on it; `None` where the
+/// priority is lossy or nothing is ever sent.
 pub(crate) fn paused_cable(
     topology: &Topology,
     transports: &[&TransportSpec],
     switch: PausingSwitch<'_>,
-    port: u16,
+    (port, end): (u16, Port),
     priority: u8,
 ) -> Option<PausedCable> {
     let mask = switch.pfc.mask_at(port);
     if mask >> priority & 1 == 0 {
         return None;
     }
-    let end = *topology.ports_of(switch.index).get(usize::from(port))?;
     let (_, arrivals) = topology.links[end.link as usize].from(end.peer)?;
     let (smallest, largest) = packets(transports, priority)?;
     let back = transports.iter().map(|transport| {
@@ -113,14 +110,14 @@ impl Scenario {
     #[must_use]
     pub fn paused_cable(&self, switch: u32, port: u16, priority: u8) -> Option<PausedCable> {
         let spec: &SwitchSpec = self.switches.get(switch as usize)?;
+        let end = *self.topology.ports_of(switch).get(usize::from(port))?;
         let switch = PausingSwitch {
-            index: switch,
             pfc: spec.pfc.as_ref()?,
             cell_bytes: spec.hardware.switch.cell_bytes,
             uncharged_bytes: spec.uncharged_bytes,
         };
         let transports: Vec<&TransportSpec> = self.transports.iter().collect();
-        paused_cable(&self.topology, &transports, switch, port, priority)
+        paused_cable(&self.topology, &transports, switch, (port, end), priority)
     }
 
     /// What `switch` sets aside for the ingress queue of `port` and `priority` (bytes); `None`: its policy knows no

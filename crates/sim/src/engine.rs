@@ -111,7 +111,7 @@ impl Simulation {
         })
     }
 
-    /// [`Self::run`], given up when `go_on`, which is asked from time to time (every 262,144 events), says no.
+    /// [`Self::run`], given up when `go_on`, which is asked from time to time (every 262,144 events; more often where an event is more work), says no.
     ///
     /// # Errors
     /// As [`Self::run`]; [`SimError::Interrupted`] if it was given up.
@@ -120,8 +120,8 @@ impl Simulation {
         sink: &mut dyn RunSink,
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<RunTotals, SimError> {
-        const EVENTS_PER_REPORT: u64 = 1 << 18;
-        let mut next_report = EVENTS_PER_REPORT;
+        let events_per_report = self.events_per_report();
+        let mut next_report = events_per_report;
         loop {
             let link_event = self.world.next_link_event();
             let rare_event = self.demand.next_start().min(self.world.timers().next_time());
@@ -145,7 +145,7 @@ impl Simulation {
                 break;
             }
             if self.events >= next_report {
-                next_report = self.events + EVENTS_PER_REPORT;
+                next_report = self.events + events_per_report;
                 self.check_controls()?;
                 self.check_cards()?;
                 self.check_demand()?;
@@ -156,6 +156,15 @@ impl Simulation {
             }
         }
         self.finish(sink)
+    }
+
+    /// Events between two reports, so that they come several times in a second: some events look at every queue of a switch, and with verification all do.
+    fn events_per_report(&self) -> u64 {
+        const OF_SMALL_SWITCHES: u64 = 1 << 18;
+        let most_queues =
+            self.switches.iter().map(|switch| switch.queues().count() as u64).max().unwrap_or(0);
+        let work = most_queues / 1_024 + if self.verify { most_queues / 32 } else { 0 };
+        OF_SMALL_SWITCHES / (1 + work)
     }
 
     fn progress(&self) -> Progress {

@@ -139,19 +139,25 @@ impl Topology {
         self.ports_of(switch).iter().map(|port| port.rate).collect()
     }
 
+    /// [`Self::ports_of`] every switch, in one pass over the cables.
+    #[must_use]
+    pub fn all_ports(&self) -> Vec<Vec<Port>> {
+        let mut ports = vec![Vec::new(); self.switches.len()];
+        for (link, spec) in (0..).zip(&self.links) {
+            for end in [spec.a, spec.b] {
+                if let (Node::Switch(switch), Some((peer, rate))) = (end, spec.from(end)) {
+                    ports[switch as usize].push(Port { link, peer, rate, delay: spec.delay });
+                }
+            }
+        }
+        ports
+    }
+
     /// [`Self::switch_port_rates`] of every switch, in one pass over the cables.
     #[must_use]
     pub fn all_port_rates(&self) -> Vec<Vec<BitRate>> {
-        let mut rates = vec![Vec::new(); self.switches.len()];
-        for link in &self.links {
-            if let Node::Switch(switch) = link.a {
-                rates[switch as usize].push(link.rate_ab);
-            }
-            if let Node::Switch(switch) = link.b {
-                rates[switch as usize].push(link.rate_ba);
-            }
-        }
-        rates
+        let rates = |ports: Vec<Port>| ports.into_iter().map(|port| port.rate).collect();
+        self.all_ports().into_iter().map(rates).collect()
     }
 
     /// The cable of `host`: index into [`Topology::links`].
@@ -273,6 +279,8 @@ pub(crate) mod tests {
         assert_eq!(topology.racks().iter().map(Vec::len).sum::<usize>(), hosts);
         let rates = (0..switches as u32).map(|switch| topology.switch_port_rates(switch));
         assert_eq!(topology.all_port_rates(), rates.collect::<Vec<_>>());
+        let ports = (0..topology.switches.len() as u32).map(|switch| topology.ports_of(switch));
+        assert_eq!(topology.all_ports(), ports.collect::<Vec<_>>());
     }
 
     #[test]

@@ -135,3 +135,23 @@ pub enum SourceError {
         expected: f64,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_errors_are_the_same_by_their_words_whatever_their_cause() {
+        let error = |workload: &str, what: &str, cause: Option<Arc<dyn Error + Send + Sync>>| OwnError {
+            workload: workload.to_owned(),
+            what: what.to_owned(),
+            cause,
+        };
+        let first = error("bursts", "no hosts", Some(Arc::new(fmt::Error)));
+        assert_eq!(first, error("bursts", "no hosts", None));
+        assert_ne!(first, error("bursts", "no size", Some(Arc::new(fmt::Error))));
+        assert_ne!(first, error("queries", "no hosts", Some(Arc::new(fmt::Error))));
+        assert_eq!(first.to_string(), "workload bursts failed: no hosts");
+        assert!(first.source().is_some_and(|cause| cause.is::<fmt::Error>()));
+    }
+}

@@ -26,12 +26,12 @@ pub(super) struct Cables<'a> {
 impl Cables<'_> {
     fn at(&self, port: u16, priority: u8) -> Option<PausedCable> {
         let switch = PausingSwitch {
-            index: self.switch as u32,
             pfc: self.pfc.said().0,
             cell_bytes: self.hardware.switch.cell_bytes,
             uncharged_bytes: self.uncharged,
         };
-        paused_cable(self.site.topology, &self.site.transports, switch, port, priority)
+        let end = *self.site.ports[self.switch].get(usize::from(port))?;
+        paused_cable(self.site.topology, &self.site.transports, switch, (port, end), priority)
     }
 
     /// Every lossless ingress queue: port, priority and its cable.

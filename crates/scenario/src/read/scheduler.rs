@@ -161,6 +161,6 @@ fn check_shares(
             format!("{} values for {queues} queues", values.len()),
             "expected one for each of `queues`",
         );
-        reader.error(key, complaint);
+        reader.error(key, complaint.help(format!("write {queues} values in the order of `queues`")));
     }
 }

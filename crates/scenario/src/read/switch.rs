@@ -25,6 +25,7 @@ use bufferlab_core::{
     CLASSIFIERS, ClassifierInfo, Hooks, ParamValue, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape,
     schedule,
 };
+use bufferlab_topology::Port;
 use bufferlab_units::BitRate;
 
 /// Queues of a switch: the core numbers them by 16 bits.
@@ -161,8 +162,8 @@ pub(super) struct Site<'a> {
     names: &'a [String],
     /// By switch, of every port: as built, which sizes buffers follow.
     built_rates: Vec<Vec<BitRate>>,
-    /// The same as the network runs.
-    running_rates: Vec<Vec<BitRate>>,
+    /// By switch, all ports as the network runs.
+    pub(super) ports: Vec<Vec<Port>>,
     largest_packet: Option<u64>,
     /// As it runs.
     pub(super) topology: &'a Topology,
@@ -185,7 +186,7 @@ pub(crate) fn finish(
         context,
         names: &networks.as_built.switches,
         built_rates: networks.as_built.all_port_rates(),
-        running_rates: networks.as_it_runs.all_port_rates(),
+        ports: networks.as_it_runs.all_ports(),
         largest_packet: transports.largest_packet_bytes(),
         topology: &networks.as_it_runs,
         transports: transports.packets().collect(),
@@ -220,7 +221,8 @@ impl Group {
         switch: usize,
         (may_warn, may_warn_of_headroom): (&mut bool, &mut bool),
     ) -> Option<SwitchSpec> {
-        let (context, name, rates) = (site.context, &site.names[switch], &site.running_rates[switch]);
+        let (context, name) = (site.context, &site.names[switch]);
+        let rates: Vec<_> = site.ports[switch].iter().map(|port| port.rate).collect();
         let uncharged = self.uncharged.map_or(0, |(bytes, _)| bytes);
         let packet = site.largest_packet.map(|packet| packet.saturating_sub(u64::from(uncharged)));
         let buffer_bytes = self.buffer_bytes(&site.built_rates[switch])?;
@@ -235,7 +237,7 @@ impl Group {
         let cables =
             pfc.as_ref().map(|pfc| Cables { site, switch, hardware: &hardware.spec, uncharged, pfc });
         let policy = &headroom::computed(policy, cables.as_ref(), ports);
-        let shape = self.shape(site, hardware, pfc.as_ref(), chip, rates);
+        let shape = self.shape(site, hardware, pfc.as_ref(), chip, &rates);
         if let Some(ecn) = &self.ecn {
             match ecn.check(context, name, &shape, buffer_bytes, *may_warn) {
                 Checked::Unfit => return None,

@@ -1,20 +1,32 @@
 //! Shortest paths, and what the scenario puts in their place: for every switch and destination host, the ports that
 //! lead there.
+//!
+//! Hosts of one switch are reached over the same ports from everywhere else: the table has an entry for every switch and *destination*, which is all hosts
+//! of a switch that the same prescribed routes concern. A table by host would have forty times as many entries in a network of 10,000 hosts, and be the
+//! memory that forwarding waits for.
 
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
 use bufferlab_scenario::{Node, Topology};
 use bufferlab_units::{RandomStream, Time};
+use std::collections::BTreeMap;
 
 const GROUP: u32 = 1 << 31;
 /// No path.
 const NONE: u32 = GROUP - 1;
+/// The host's own switch: its port is in `own_port`.
+const OWN: u32 = GROUP - 2;
 
 /// Next hops of all switches.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    hosts: usize,
-    /// By switch × host: a port, or `GROUP | index into groups`, or `NONE`.
+    /// Of all hosts.
+    destinations: usize,
+    /// By host: its destination.
+    destination: Vec<u32>,
+    /// By host: the port of its switch that it is attached to.
+    own_port: Vec<u16>,
+    /// By switch × destination: a port, or `GROUP | index into groups`, or `OWN`, or `NONE`.
     table: Vec<u32>,
     /// (first in `ports`, count).
     groups: Vec<(u32, u32)>,
@@ -23,8 +35,11 @@ pub(crate) struct Routes {
     salt: Vec<u64>,
     /// For base round-trip times, by host: its switch and the delay of its cable.
     attachment: Vec<Option<(u32, Time)>>,
-    /// For base round-trip times, by target switch × switch: propagation delay of the shortest path (least delay
-    /// among those with fewest hops).
+    /// By switch: which of those with hosts it is.
+    rack: Vec<Option<u32>>,
+    racks: usize,
+    /// For base round-trip times, by target rack × rack: propagation delay of the shortest path (least delay among
+    /// those with fewest hops).
     delay: Vec<Time>,
 }
 
@@ -45,8 +60,8 @@ impl Routes {
         if (0..topology.links.len()).all(is_up) {
             return now;
         }
-        let Self { attachment, delay, .. } = Self::search(topology, seed, &|_| true);
-        Self { attachment, delay, ..now }
+        let Self { attachment, rack, racks, delay, .. } = Self::search(topology, seed, &|_| true);
+        Self { attachment, rack, racks, delay, ..now }
     }
 
     /// Breadth-first search from every switch with hosts.
@@ -71,24 +86,35 @@ impl Routes {
             }
         }
         let mut stream = RandomStream::new(seed, "sim/multipath", 0);
+        let own_switch: Vec<_> = attachment.iter().map(|at| at.map(|(switch, ..)| switch)).collect();
+        let (destination, switch_of) = group_hosts(topology, &own_switch);
         let mut routes = Self {
-            hosts,
-            table: vec![NONE; switches * hosts],
+            destinations: switch_of.len(),
+            destination,
+            own_port: attachment.iter().map(|at| at.map_or(0, |(_, port, _)| port)).collect(),
+            table: vec![NONE; switches * switch_of.len()],
             groups: Vec::new(),
             ports: Vec::new(),
             salt: (0..switches).map(|_| stream.next_u64()).collect(),
             attachment: attachment.iter().map(|at| at.map(|(switch, _, delay)| (switch, delay))).collect(),
-            delay: vec![Time::MAX; switches * switches],
+            rack: vec![None; switches],
+            racks: 0,
+            delay: Vec::new(),
         };
-        for target in 0..switches {
-            let here: Vec<_> = (0..hosts)
-                .filter_map(|host| {
-                    attachment[host].filter(|at| at.0 as usize == target).map(|at| (host, at.1))
-                })
-                .collect();
-            if !here.is_empty() {
-                routes.lead_to(target, &here, &neighbours);
+        let mut destinations_of = vec![Vec::new(); switches];
+        for (destination, switch) in switch_of.iter().enumerate() {
+            if let Some(switch) = *switch {
+                destinations_of[switch as usize].push(destination);
             }
+        }
+        let racks: Vec<_> = (0..switches).filter(|&switch| !destinations_of[switch].is_empty()).collect();
+        routes.racks = racks.len();
+        for (index, &switch) in (0..).zip(&racks) {
+            routes.rack[switch] = Some(index);
+        }
+        for &target in &racks {
+            let delay = routes.lead_to(target, &destinations_of[target], &neighbours);
+            routes.delay.extend(racks.iter().map(|&switch| delay[switch]));
         }
         routes.divert(topology, &neighbours);
         routes
@@ -107,7 +133,8 @@ impl Routes {
                     _ => self.group(&ports),
                 };
                 for &host in &route.to {
-                    self.table[switch as usize * self.hosts + host as usize] = entry;
+                    let destination = self.destination[host as usize] as usize;
+                    self.table[switch as usize * self.destinations + destination] = entry;
                 }
             }
         }
@@ -131,9 +158,9 @@ impl Routes {
             .map(|switch| topology.ports_of(switch).iter().map(|port| port.peer).collect())
             .collect();
         let next = |switch: u32, host: u32| -> Vec<u32> {
-            let entry = self.table[switch as usize * self.hosts + host as usize];
+            let entry = self.entry(switch as usize, host as usize);
             let ports = match entry {
-                NONE => Vec::new(),
+                NONE | OWN => Vec::new(),
                 entry if entry & GROUP == 0 => vec![entry as u16],
                 entry => {
                     let (first, count) = self.groups[(entry & !GROUP) as usize];
@@ -177,8 +204,8 @@ impl Routes {
         None
     }
 
-    /// Enters the next hops towards the hosts of switch `target`.
-    fn lead_to(&mut self, target: usize, here: &[(usize, u16)], neighbours: &[Vec<Neighbour>]) {
+    /// Enters the next hops towards switch `target`, which has the destinations `here`. Answers the delay from every switch.
+    fn lead_to(&mut self, target: usize, here: &[usize], neighbours: &[Vec<Neighbour>]) -> Vec<Time> {
         let mut distance = vec![u32::MAX; neighbours.len()];
         distance[target] = 0;
         let mut order = vec![target];
@@ -194,30 +221,33 @@ impl Routes {
                 }
             }
         }
-        for &(host, port) in here {
-            self.table[target * self.hosts + host] = u32::from(port);
+        for &destination in here {
+            self.table[target * self.destinations + destination] = OWN;
         }
-        let switches = neighbours.len();
-        self.delay[target * switches + target] = Time::ZERO;
+        let mut delay = vec![Time::MAX; neighbours.len()];
+        delay[target] = Time::ZERO;
+        let mut ports = Vec::new();
         for &switch in &order[1..] {
-            let closer = |n: &&Neighbour| {
-                n.up && matches!(n.node, Node::Switch(o) if distance[o as usize] + 1 == distance[switch])
-            };
-            let ports: Vec<u16> = neighbours[switch].iter().filter(closer).map(|n| n.port).collect();
-            let through = |n: &Neighbour| match n.node {
-                Node::Switch(other) => self.delay[target * switches + other as usize].saturating_add(n.delay),
-                Node::Host(_) => Time::MAX,
-            };
-            let least = neighbours[switch].iter().filter(closer).map(through).min();
-            self.delay[target * switches + switch] = least.unwrap_or(Time::MAX);
+            ports.clear();
+            let mut least = Time::MAX;
+            for neighbour in neighbours[switch].iter().filter(|neighbour| neighbour.up) {
+                if let Node::Switch(other) = neighbour.node
+                    && distance[other as usize] + 1 == distance[switch]
+                {
+                    ports.push(neighbour.port);
+                    least = least.min(delay[other as usize].saturating_add(neighbour.delay));
+                }
+            }
+            delay[switch] = least;
             let entry = match ports[..] {
                 [port] => u32::from(port),
                 _ => self.group(&ports),
             };
-            for &(host, _) in here {
-                self.table[switch * self.hosts + host] = entry;
+            for &destination in here {
+                self.table[switch * self.destinations + destination] = entry;
             }
         }
+        delay
     }
 
     fn group(&mut self, ports: &[u16]) -> u32 {
@@ -233,13 +263,19 @@ impl Routes {
         GROUP | index as u32
     }
 
+    #[inline]
+    fn entry(&self, switch: usize, host: usize) -> u32 {
+        self.table[switch * self.destinations + self.destination[host] as usize]
+    }
+
     /// Twice the propagation delay between two hosts; zero if there is no path.
     pub(crate) fn base_rtt(&self, src: HostId, dst: HostId) -> Time {
         let (Some((a, up)), Some((b, down))) = (self.attachment[src.index()], self.attachment[dst.index()])
         else {
             return Time::ZERO;
         };
-        match self.delay[b as usize * self.salt.len() + a as usize] {
+        let rack = |switch: u32| self.rack[switch as usize].expect("a switch with a host") as usize;
+        match self.delay[rack(b) * self.racks + rack(a)] {
             Time::MAX => Time::ZERO,
             between => (up + between + down) * 2,
         }
@@ -257,9 +293,13 @@ impl Routes {
     /// byte is consumed here.
     #[inline]
     pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
-        let entry = self.table[switch.index() * self.hosts + dst.index()];
+        let entry = self.entry(switch.index(), dst.index());
         if entry & GROUP == 0 {
-            return (entry != NONE).then_some(entry as u16);
+            return match entry {
+                OWN => Some(self.own_port[dst.index()]),
+                NONE => None,
+                port => Some(port as u16),
+            };
         }
         let (first, count) = self.groups[(entry & !GROUP) as usize];
         let choice = if explicit {
@@ -274,4 +314,24 @@ impl Routes {
         };
         Some(self.ports[(first + choice) as usize])
     }
+}
+
+/// The destination of every host, and of every destination the switch that its hosts are attached to (`own_switch`, by host; none while their cable
+/// is down).
+fn group_hosts(topology: &Topology, own_switch: &[Option<u32>]) -> (Vec<u32>, Vec<Option<u32>>) {
+    let mut concerned: Vec<Vec<u32>> = vec![Vec::new(); own_switch.len()];
+    for (index, route) in (0..).zip(&topology.routes) {
+        for &host in &route.to {
+            concerned[host as usize].push(index);
+        }
+    }
+    let mut known = BTreeMap::new();
+    let mut switch_of = Vec::new();
+    let destination = own_switch.iter().zip(concerned).map(|(&switch, routes)| {
+        *known.entry((switch, routes)).or_insert_with(|| {
+            switch_of.push(switch);
+            switch_of.len() as u32 - 1
+        })
+    });
+    (destination.collect(), switch_of)
 }
