@@ -125,3 +125,14 @@ pub(super) fn warn_about_uplinks(
             .help(help),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_things_is_in_words() {
+        let flows = |number| counted(number, "flow", "flows");
+        assert_eq!([flows(0), flows(1), flows(2)], ["0 flows", "1 flow", "2 flows"]);
+    }
+}
