@@ -6,29 +6,33 @@ use crate::ids::{Id, LinkId, SwitchId};
 use crate::world::link::{End, Link};
 use bufferlab_metrics::{LinkRow, RunSink};
 use bufferlab_scenario::Topology;
+use std::collections::BTreeMap;
 
 impl Records {
     pub(crate) fn write_links(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
-        for link in view.world.links().ids() {
-            sink.link(&self.link_row(view, link))?;
+        // Links between the same nodes are numbered in their order.
+        let mut between: BTreeMap<((bool, usize), (bool, usize)), u16> = BTreeMap::new();
+        for id in view.world.links().ids() {
+            let link = &view.world.links()[id];
+            let next = between.entry((node(link.from), node(link.to))).or_default();
+            sink.link(&self.link_row(view, id, *next))?;
+            *next += 1;
         }
         Ok(())
     }
 
-    fn link_row(&self, view: View<'_>, id: LinkId) -> LinkRow {
+    fn link_row(&self, view: View<'_>, id: LinkId, parallel: u16) -> LinkRow {
         let (links, topology) = (view.world.links(), view.topology);
         let link = &links[id];
         let name = |end: End| match end {
             End::Host(host) => topology.hosts[host.index()].clone(),
             End::Switch(switch, _) => topology.switches[switch.index()].clone(),
         };
-        let same_ends = |other: &&Link| same_node(other.from, link.from) && same_node(other.to, link.to);
-        let parallel = links.as_slice()[..id.index()].iter().filter(same_ends).count();
         let capacity_bits = link.rate.0 as f64 * self.duration.as_secs_f64();
         LinkRow {
             from: name(link.from),
             to: name(link.to),
-            parallel: u16::try_from(parallel).expect("a switch has at most 65,535 ports"),
+            parallel,
             role: role(topology, link),
             rate_bps: link.rate.0,
             tx_packets: link.tx_packets,
@@ -52,10 +56,10 @@ fn role(topology: &Topology, link: &Link) -> &'static str {
     }
 }
 
-fn same_node(one: End, other: End) -> bool {
-    match (one, other) {
-        (End::Host(a), End::Host(b)) => a == b,
-        (End::Switch(a, _), End::Switch(b, _)) => a == b,
-        _ => false,
+/// A host or a switch, without its port.
+fn node(end: End) -> (bool, usize) {
+    match end {
+        End::Host(host) => (false, host.index()),
+        End::Switch(switch, _) => (true, switch.index()),
     }
 }
