@@ -24,13 +24,13 @@ use std::time::{Duration, Instant};
 pub struct Budget {
     /// Wall time.
     pub time: Duration,
-    /// Calls of the engine's progress, each after some 262,144 events.
+    /// Calls of the engine's progress, each after some 50,000 verified events.
     pub reports: u64,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { time: Duration::from_secs(4), reports: 1 }
+        Self { time: Duration::from_secs(4), reports: 2 }
     }
 }
 

@@ -163,7 +163,7 @@ impl Simulation {
         const OF_SMALL_SWITCHES: u64 = 1 << 18;
         let most_queues =
             self.switches.iter().map(|switch| switch.queues().count() as u64).max().unwrap_or(0);
-        let work = most_queues / 1_024 + if self.verify { most_queues / 32 } else { 0 };
+        let work = most_queues / 1_024 + if self.verify { 4 + most_queues / 32 } else { 0 };
         OF_SMALL_SWITCHES / (1 + work)
     }
 
