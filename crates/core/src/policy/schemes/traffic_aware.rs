@@ -424,5 +424,7 @@ mod tests {
         assert_eq!(built("nec", ParamValue::Count(666)), Ok(()));
         assert!(refused("lb", ParamValue::Bytes(62_501)).contains("choose at most 62500 B"));
         assert_eq!(built("lb", ParamValue::Bytes(62_500)), Ok(()));
+        assert!(refused("packet_bytes", ParamValue::Bytes(1_000_001)).contains("choose at most that"));
+        assert_eq!(built("packet_bytes", ParamValue::Bytes(1_000_000)), Ok(()));
     }
 }
