@@ -173,14 +173,20 @@ impl Reverie {
         self.weights[usize::from(priority)].of(self.free(buffer))
     }
 
-    /// Γ of a packet of a priority, which differs for lossy ones that are favoured.
-    fn limit_of(&self, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
+    /// α/n of a packet of a priority, which differs for lossy ones that are favoured.
+    #[inline]
+    fn weight_of(&self, priority: u8, is_lossless: bool, tags: Tags) -> Weight {
         match &self.unscheduled {
             Some((_, weights)) if tags.contains(Tags::UNSCHEDULED) && !is_lossless => {
-                weights[usize::from(priority)].of(self.free(buffer))
+                weights[usize::from(priority)]
             }
-            _ => self.limit(priority, buffer),
+            _ => self.weights[usize::from(priority)],
         }
+    }
+
+    /// Γ of a packet of a priority (bytes).
+    fn limit_of(&self, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
+        self.weight_of(priority, is_lossless, tags).of(self.free(buffer))
     }
 
     /// b* − q*.
@@ -249,11 +255,20 @@ impl Reverie {
         }
     }
 
-    /// Eq. 4. In the artifact the size of a lossy packet counts, that of a lossless one does not.
+    /// q̂ less what Γ has beyond whole bytes, rounded up: it exceeds ⌊Γ⌋ by a number of bytes exactly if q̂ exceeds Γ by
+    /// more than one less. The artifact counts whole bytes.
     #[inline]
-    fn is_within(&self, place: usize, size: u64, is_lossless: bool, limit: u64) -> bool {
-        let bytes = self.filters[place].length.div_ceil(1 << 32);
-        bytes + if self.departures_only && !is_lossless { size } else { 0 } <= limit
+    fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
+        let beyond = if self.departures_only { 0 } else { weight.0.wrapping_mul(free) & u64::from(u32::MAX) };
+        self.filters[place].length.saturating_sub(beyond).div_ceil(1 << 32)
+    }
+
+    /// Eq. 4, exact to the filter's 2⁻³² bytes. In the artifact the size of a lossy packet counts, that of a lossless one
+    /// does not.
+    #[inline]
+    fn is_within(&self, place: usize, size: u64, is_lossless: bool, (weight, free): (Weight, u64)) -> bool {
+        let bytes = self.comparable(place, weight, free);
+        bytes + if self.departures_only && !is_lossless { size } else { 0 } <= weight.of(free)
     }
 }
 
@@ -263,8 +278,8 @@ impl Policy for Reverie {
         let size = u64::from(arrival.size);
         let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
         let is_lossless = self.lossless.is_lossless(arrival.ingress);
-        let limit = self.limit_of(arrival.priority, is_lossless, arrival.tags, buffer);
-        let within = self.is_within(place, size, is_lossless, limit);
+        let weight = self.weight_of(arrival.priority, is_lossless, arrival.tags);
+        let within = self.is_within(place, size, is_lossless, (weight, self.free(buffer)));
         // The artifact has no test of the pool for lossless packets.
         let has_pool = is_lossless && self.departures_only;
         let has_pool = has_pool || lossless::pool_held(buffer) + size <= self.pool;
@@ -308,9 +323,9 @@ impl Policy for Reverie {
         if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
-        let limit = self.limit(priority, buffer);
-        let filtered = self.filters[self.filters.len() / 2 + usize::from(ingress.0)].length.div_ceil(1 << 32);
-        self.lossless.demand(ingress, filtered, limit, buffer)
+        let (weight, free) = (self.weights[usize::from(priority)], self.free(buffer));
+        let filtered = self.comparable(self.filters.len() / 2 + usize::from(ingress.0), weight, free);
+        self.lossless.demand(ingress, filtered, weight.of(free), buffer)
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
