@@ -2,7 +2,7 @@
 
 use crate::print;
 use crate::theory_args::TheoryCommand;
-use bufferlab_params::ParamKind;
+use bufferlab_params::{ParamKind, ParamValue};
 use bufferlab_theory::calculators::{
     CALCULATORS, CalculatorError, CalculatorInfo, bytes, number, rate, seconds,
 };
@@ -12,13 +12,31 @@ use miette::{Report, miette};
 /// Runs a calculator and prints what it derives.
 pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
     match command {
-        TheoryCommand::Calculate(info, values) => {
+        TheoryCommand::Calculate { info, values, verify } => {
             let derivation = info.calculate(values).map_err(|error| refused(info, &error))?;
-            print(&derivation.to_string())
+            print(&derivation.to_string())?;
+            if *verify { self::verify(info, values) } else { Ok(()) }
         }
         TheoryCommand::List => list(),
         TheoryCommand::Figure(args) => crate::figure::figure(args),
     }
+}
+
+/// `--verify`: what packets say about the answer.
+fn verify(info: &'static CalculatorInfo, values: &[(String, ParamValue)]) -> miette::Result<()> {
+    let found = bufferlab_replay::verify(info, values).map_err(|error| refused(info, &error))?;
+    print(&format!("\n{found}"))?;
+    if found.holds() {
+        return Ok(());
+    }
+    let differing: Vec<_> =
+        found.checks().filter(|check| !check.holds()).map(|check| &*check.quantity).collect();
+    Err(miette!(
+        help = "the bound below the table says what discretisation explains; what is beyond it is a mistake of the calculator, of its replay or of \
+                the policy",
+        "stated and measured differ: {}",
+        differing.join(", ")
+    ))
 }
 
 /// `theory list`.

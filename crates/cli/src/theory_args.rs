@@ -13,7 +13,14 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMa
 #[derive(Debug)]
 pub(crate) enum TheoryCommand {
     /// A calculator with the values that were typed.
-    Calculate(&'static CalculatorInfo, Vec<(String, ParamValue)>),
+    Calculate {
+        /// The calculator.
+        info: &'static CalculatorInfo,
+        /// The values.
+        values: Vec<(String, ParamValue)>,
+        /// Its answer is replayed by packets, too.
+        verify: bool,
+    },
     /// `list`.
     List,
     /// `figure`.
@@ -23,6 +30,8 @@ pub(crate) enum TheoryCommand {
 /// The commands beside the calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
+/// The option that every calculator has beside its parameters.
+const VERIFY: &str = "verify";
 
 impl FromArgMatches for TheoryCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
@@ -38,7 +47,7 @@ impl FromArgMatches for TheoryCommand {
                     .params
                     .iter()
                     .filter_map(|param| Some((param.name.to_owned(), typed(param, matches)?)));
-                Self::Calculate(info, values.collect())
+                Self::Calculate { info, values: values.collect(), verify: matches.get_flag(VERIFY) }
             }
         })
     }
@@ -77,7 +86,13 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
     let command = Command::new(info.name)
         .aliases(info.aliases.iter().copied())
         .about(info.summary.trim_end_matches('.'))
-        .args(info.params.iter().map(|param| option(param, info.rules)));
+        .args(info.params.iter().map(|param| option(param, info.rules)))
+        .arg(
+            Arg::new(VERIFY)
+                .long(VERIFY)
+                .action(ArgAction::SetTrue)
+                .help("Replay the answer packet by packet and fail where it differs"),
+        );
     info.rules.iter().fold(command, |command, rule| match rule {
         Rule::OneOf(names) => {
             command.group(ArgGroup::new(rule.to_string()).args(names.iter().copied()).required(true))
@@ -260,7 +275,9 @@ mod tests {
     #[test]
     fn an_own_calculator_is_a_command_with_its_parameters_as_options() {
         let typed = ["toy-parts", "--parts", "8", "--buffer", "16 KB"];
-        let Ok(TheoryCommand::Calculate(info, values)) = parse(&typed) else { panic!("it is registered") };
+        let Ok(TheoryCommand::Calculate { info, values, verify: false }) = parse(&typed) else {
+            panic!("it is registered")
+        };
         let found = info.calculate(&values).expect("in the domain");
         assert_eq!(found.to_string(), "Equal parts\n\npart  2 KB\n");
         assert_eq!(parse(&["parts"]).expect_err("parts").kind(), ErrorKind::MissingRequiredArgument);
@@ -288,7 +305,7 @@ mod tests {
         for typed in
             [&["guarantees", "--alphas", "0.5,20"][..], &["guarantees", "--alphas", "0.5", "--alphas", "20"]]
         {
-            let Ok(TheoryCommand::Calculate(_, values)) = parse(typed) else { panic!("{typed:?}") };
+            let Ok(TheoryCommand::Calculate { values, .. }) = parse(typed) else { panic!("{typed:?}") };
             let list = vec![ParamValue::Ratio(0.5), ParamValue::Ratio(20.0)];
             assert_eq!(values, [("alphas".to_owned(), ParamValue::List(list.into()))]);
         }

@@ -84,3 +84,14 @@ fn every_figure_has_points_and_a_page() {
         assert!(page.contains("<svg") && page.ends_with("</html>"), "{name}");
     }
 }
+
+#[test]
+fn an_answer_is_replayed_by_packets() {
+    let desk = Desk::new();
+    let text = desk.succeed(&["theory", "drain-time", "--alphas", "0.5,2", "--verify"]);
+    let (answer, replay) = text.split_once("packets: ").expect("both");
+    assert!(answer.contains("drain time 1") && replay.contains("drain time 1, beside all others"), "{text}");
+    assert!(replay.contains("holds") && !replay.contains("DIFFERS") && replay.contains("bound: "), "{text}");
+    let chips = desk.succeed(&["theory", "chips", "--verify"]);
+    assert!(chips.contains("not replayed: published figures"), "{chips}");
+}

@@ -144,7 +144,7 @@ struct Tolerance {
 /// What one policy absorbs, derived.
 ///
 /// # Errors
-/// A state out of range ([`BurstState::check`]); for `tdt` congested queues beside the burst, as it has one queue per port.
+/// A state out of range ([`BurstState::check`]); for `tdt` and `edt` congested queues beside the burst, as they limit ports.
 fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     state.check()?;
     let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.word()));
@@ -162,10 +162,19 @@ fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,
         Policy::LossPass => losspass_port(state, &mut derivation)?,
         Policy::Ideal => (ideal(state, &mut derivation), 0.0),
-        Policy::DynamicThreshold
-        | Policy::ActiveBufferManagement
-        | Policy::Plasticine
-        | Policy::EnhancedDynamicThreshold => thresholds(state, policy, &mut derivation)?,
+        Policy::DynamicThreshold | Policy::ActiveBufferManagement | Policy::Plasticine => {
+            thresholds(state, policy, &mut derivation)?
+        }
+        Policy::EnhancedDynamicThreshold => {
+            check_alone(
+                state,
+                "edt limits ports: its uncontrolled port frees the queues beside the burst, too",
+            )?;
+            if state.congested_queues() > state.congested_ports {
+                derivation.note("edt limits ports: the queues of a congested port have alpha together");
+            }
+            thresholds(&state.by_port(), policy, &mut derivation)?
+        }
     };
     let stored_bytes = state.port_bytes((ratio - gamma) * lossless_seconds);
     let arrived_bytes = state.port_bytes(ratio * lossless_seconds);
@@ -226,9 +235,14 @@ fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-fn traffic_aware(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64, f64)> {
+/// Refuses congested queues beside the burst where a policy limits ports.
+fn check_alone(state: &BurstState, why: &str) -> Domain<()> {
     let beside = f64::from(state.queues_beside_burst);
-    check(beside == 0.0, "queues_beside_burst", beside, "0 (tdt has one queue per port)")?;
+    check(beside == 0.0, "queues_beside_burst", beside, format_args!("0 ({why})")).map(drop)
+}
+
+fn traffic_aware(state: &BurstState, derivation: &mut Derivation) -> Domain<(f64, f64)> {
+    check_alone(state, "tdt has one queue per port")?;
     let bursts = Bursts {
         buffer: state.buffer_seconds(),
         ports: state.ports,
@@ -406,6 +420,17 @@ mod tests {
         let found = burst_tolerance(&beside, Policy::LossPass)?;
         assert_eq!(found.lossless_seconds, alone.lossless_seconds);
         assert_eq!(found.stored_bytes, alone.stored_bytes);
+        Ok(())
+    }
+
+    #[test]
+    fn edt_limits_ports_whatever_their_queues() -> Domain<()> {
+        let one = burst_tolerance(&figure_5(4, 1, 8.0).state()?, Policy::EnhancedDynamicThreshold)?;
+        let many = burst_tolerance(&figure_5(4, 5, 8.0).state()?, Policy::EnhancedDynamicThreshold)?;
+        assert_eq!(many.lossless_seconds, one.lossless_seconds);
+        let beside = EvenSwitch { queues_beside_burst: 1, ..figure_5(4, 1, 8.0) }.state()?;
+        let refused = burst_tolerance(&beside, Policy::EnhancedDynamicThreshold).expect_err("beside");
+        assert_eq!(refused.input, "queues_beside_burst");
         Ok(())
     }
 

@@ -37,6 +37,14 @@ impl CalculatorInfo {
     /// A value that names no parameter, has another kind or lies outside its domain; one that is missing; a broken [`Rule`];
     /// an input for which the theory has no answer.
     pub fn calculate(&self, given: &[(String, ParamValue)]) -> Result<Derivation, CalculatorError> {
+        Ok((self.run)(&self.resolve(given)?)?)
+    }
+
+    /// All parameters: `given`, and defaults for the others.
+    ///
+    /// # Errors
+    /// As [`Self::calculate`], but for inputs for which the theory has no answer.
+    pub fn resolve(&self, given: &[(String, ParamValue)]) -> Result<Params, CalculatorError> {
         for (name, value) in given {
             if let Some(info) = self.param(name) {
                 in_domain(info, value)?;
@@ -46,7 +54,7 @@ impl CalculatorInfo {
         if let Some(rule) = self.rules.iter().find(|rule| !rule.holds(&params)) {
             return Err(CalculatorError::Rule(*rule));
         }
-        Ok((self.run)(&params)?)
+        Ok(params)
     }
 
     /// The parameter called `name`.

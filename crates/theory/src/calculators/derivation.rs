@@ -106,7 +106,7 @@ impl Table {
         Self { columns: columns.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
     }
 
-    fn write(&self, text: &mut String) -> fmt::Result {
+    fn write(&self, text: &mut dyn Write) -> fmt::Result {
         let lines = || std::iter::once(&self.columns).chain(&self.rows);
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| width(lines().filter_map(|line| line.get(column))))
@@ -124,6 +124,13 @@ impl Table {
             writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }
         Ok(())
+    }
+}
+
+impl Display for Table {
+    /// Plain text: the cells of a column stand below each other, numbers to the right.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
     }
 }
 

@@ -33,34 +33,34 @@ fn run(params: &Params) -> Domain<Derivation> {
     let (ports, burst_ratio) = (params.small_count("ports"), params.ratio("burst_ratio"));
     check(packet <= buffer, "packet", packet, format_args!("at most {} (the buffer)", bytes(buffer)))?;
     above("burst_ratio", burst_ratio, 1.0, "the port rate")?;
-    let size = buffer / packet;
+    // As the paper counts, and the policy: 1 MB are 667 packets, a sixteenth of them 42, and OC1 follows from those 42. The
+    // lower bound is a length in bytes, which nothing rounds.
+    let size = (buffer / packet).round();
     let found = traffic_aware::parameters(size, ports, burst_ratio)?;
+    let net_enqueues = found.net_enqueues.round().max(1.0);
+    let lower_bound = traffic_aware::parameters(buffer / packet, ports, burst_ratio)?.lower_bound;
     let mut derivation =
         Derivation::new(format!("TDT's parameters for {} and {} ports", bytes(buffer), ports));
     let numbers = format!("{} / {}", bytes(buffer), bytes(packet));
-    derivation.step("B", "buffer / packet", numbers, format!("{} packets", number(size)), "");
+    derivation.step("B", "buffer / packet, to nearest", numbers, format!("{} packets", number(size)), "");
     let (b, n) = (number(size), ports);
     let source = "TDT section V-C";
     derivation.step("NEC", "B / n", format!("{b} / {n}"), number(found.net_enqueues), source);
-    let numbers = format!("{} / ({} - 1)", number(found.net_enqueues), number(burst_ratio));
-    derivation.step("OC1", "NEC / (k - 1)", numbers, number(found.output_1), source);
+    let output_1 = net_enqueues / (burst_ratio - 1.0);
+    let numbers = format!("{} / ({} - 1)", number(net_enqueues), number(burst_ratio));
+    derivation.step("OC1", "NEC / (k - 1)", numbers, number(output_1), source);
     derivation.step("DC", "B / 2", format!("{b} / 2"), number(found.drops), source);
     derivation.step("DEC", "3 to 5", "", number(found.dequeues), source);
     derivation.step("OC2", "2 B", format!("2 * {b}"), number(found.output_2), source);
-    derivation.step(
-        "lower bound",
-        "B / (2 n)",
-        format!("{b} / (2 * {n})"),
-        number(found.lower_bound),
-        source,
-    );
+    let numbers = format!("{} / {} / (2 * {n})", bytes(buffer), bytes(packet));
+    derivation.step("lower bound", "buffer / packet / (2 n)", numbers, number(lower_bound), source);
     for (name, value) in [
-        ("NEC", found.net_enqueues.round()),
-        ("OC1", found.output_1.round()),
-        ("DC", found.drops.floor()),
+        ("NEC", net_enqueues),
+        ("OC1", output_1.round().max(1.0)),
+        ("DC", found.drops.floor().max(1.0)),
         ("DEC", found.dequeues),
-        ("OC2", found.output_2.round()),
-        ("lower bound", found.lower_bound),
+        ("OC2", found.output_2),
+        ("lower bound", lower_bound),
     ] {
         derivation.answer(name, value, format!("{} packets", number(value)));
     }
@@ -80,7 +80,7 @@ mod tests {
     fn the_papers_switch_has_the_papers_parameters() -> Result<(), CalculatorError> {
         let switch = [("buffer", ParamValue::Bytes(1_000_000)), ("ports", ParamValue::Count(16))];
         let found = INFO.calculate(&given(&switch))?;
-        for (name, value) in [("NEC", 42.0), ("OC1", 42.0), ("DC", 333.0), ("DEC", 3.0), ("OC2", 1333.0)] {
+        for (name, value) in [("NEC", 42.0), ("OC1", 42.0), ("DC", 333.0), ("DEC", 3.0), ("OC2", 1334.0)] {
             assert_eq!(found.value(name), Some(value), "{name}");
         }
         assert!(found.to_string().contains("here 1344"));

@@ -2,12 +2,12 @@
 
 use crate::support::{assert_ratio, between, some_alpha, some_count, some_queues};
 use bufferlab_params::{ParamKind, ParamValue, Params, Profile};
-use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo};
+use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo, Derivation};
 use bufferlab_theory::forms::DomainError;
 use bufferlab_theory::forms::transient::{
     NewQueues, OldQueues, Touch, case_1_limit, first_touch, t1_case_1, t1_case_2,
 };
-use bufferlab_units::RandomStream;
+use bufferlab_units::{BitRate, RandomStream};
 
 const STATES: u32 = 20_000;
 
@@ -79,25 +79,122 @@ fn the_transient_depends_on_the_queues_and_not_on_how_they_are_grouped() -> Resu
     Ok(())
 }
 
-/// A value within the domain of a parameter; `None`: its default.
+/// A list within the domain of a parameter; `None`: it is no list.
 fn some_list(kind: &ParamKind, stream: &mut RandomStream) -> Option<Vec<ParamValue>> {
-    let ParamKind::List(_) = kind else { return None };
+    let ParamKind::List(element) = kind else { return None };
+    let some = |stream: &mut RandomStream| match element {
+        ParamKind::Count { .. } => ParamValue::Count(some_count(stream, 1, 40).into()),
+        ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } => ParamValue::Ratio(some_alpha(stream)),
+        other => panic!("lists of {other:?} need a value here"),
+    };
     let count = some_count(stream, 2, 6);
-    Some((0..count).map(|_| ParamValue::Ratio(some_alpha(stream))).collect())
+    Some((0..count).map(|_| some(stream)).collect())
+}
+
+/// What a calculator needs beside a list.
+fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
+    match info.name {
+        "alpha" => vec![
+            ("rate".to_owned(), ParamValue::Rate(BitRate::gbps(50))),
+            ("burst".to_owned(), ParamValue::Bytes(1_000_000)),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// How a list can be written as more groups that mean the same, and what must then stay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Grouping {
+    /// An element is a sum: cut in two, all answers stay.
+    Sum,
+    /// The first element's answers know the others by their sum: another one cut in two changes none of them.
+    SumOfOthers,
+    /// The first element's answers know the others by the smallest: another one repeated changes none of them.
+    SmallestOfOthers,
+    /// Elements know nothing of each other: one repeated is a column repeated.
+    Columns,
+}
+
+/// Every list of a calculator.
+const GROUPINGS: [(&str, &str, Grouping); 4] = [
+    ("alpha", "others", Grouping::Sum),
+    ("shares", "queues", Grouping::Columns),
+    ("guarantees", "alphas", Grouping::SumOfOthers),
+    ("drain-time", "alphas", Grouping::SmallestOfOthers),
+];
+
+/// The list in more groups.
+fn regrouped(list: &[ParamValue], grouping: Grouping) -> Vec<ParamValue> {
+    let (last, rest) = list.split_last().expect("not empty");
+    let mut other = rest.to_vec();
+    match (grouping, last) {
+        (Grouping::Sum | Grouping::SumOfOthers, ParamValue::Ratio(whole)) => {
+            other.extend([0.25, 0.75].map(|part| ParamValue::Ratio(part * whole)));
+        }
+        _ => other.extend([last.clone(), last.clone()]),
+    }
+    other
+}
+
+fn derive(info: &CalculatorInfo, name: &str, list: &[ParamValue]) -> Derivation {
+    let mut given = beside(info);
+    given.push((name.to_owned(), ParamValue::List(list.to_vec().into())));
+    info.calculate(&given).unwrap_or_else(|error| panic!("{} {given:?}: {error}", info.name))
+}
+
+/// What must be the same in any number of groups.
+fn kept(found: &Derivation, grouping: Grouping) -> Vec<f64> {
+    let first = |name: &str| grouping == Grouping::Sum || name.ends_with(" 0");
+    found.answers.iter().filter(|answer| first(&answer.name)).map(|answer| answer.value).collect()
+}
+
+#[test]
+fn every_list_of_a_calculator_has_a_grouping() {
+    let mut lists = Vec::new();
+    for info in CALCULATORS.built_in() {
+        let of = info.params.iter().filter(|param| matches!(param.kind, ParamKind::List(_)));
+        lists.extend(of.map(|param| (info.name, param.name)));
+    }
+    assert_eq!(lists, GROUPINGS.map(|(calculator, param, _)| (calculator, param)));
+}
+
+#[test]
+fn no_calculator_depends_on_how_many_groups_its_lists_are_written_in() {
+    let mut stream = RandomStream::new(3, "merging", 0);
+    for (calculator, param, grouping) in GROUPINGS {
+        let info = CALCULATORS.find(calculator).expect("it is built in");
+        let kind = info.param(param).expect("it has the list").kind;
+        for _ in 0..200 {
+            let list = some_list(&kind, &mut stream).expect("a list");
+            let other = regrouped(&list, grouping);
+            let (one, two) = (derive(info, param, &list), derive(info, param, &other));
+            if grouping == Grouping::Columns {
+                let (one, two) = (one.table.expect("a table"), two.table.expect("a table"));
+                let columns = list.len() + 2;
+                for (one, two) in one.rows.iter().zip(&two.rows) {
+                    assert_eq!((&one[..], &one[columns - 1]), (&two[..columns], &two[columns]), "{list:?}");
+                }
+                continue;
+            }
+            let (one, two) = (kept(&one, grouping), kept(&two, grouping));
+            assert!(!one.is_empty() && one.len() == two.len(), "{calculator}");
+            for (one, two) in one.into_iter().zip(two) {
+                assert_same(two, one);
+            }
+        }
+    }
 }
 
 /// The answers and the cells of the table, sorted: a row per priority may change its place with it.
 fn answers(info: &CalculatorInfo, name: &str, list: &[ParamValue]) -> Vec<String> {
-    let given = [(name.to_owned(), ParamValue::List(list.to_vec().into()))];
-    let derivation = match info.calculate(&given) {
-        Ok(derivation) => derivation,
-        Err(error) => return vec![error.to_string()],
-    };
+    let derivation = derive(info, name, list);
     let mut found: Vec<String> =
         derivation.answers.iter().map(|answer| format!("{:.9e}", answer.value)).collect();
     for row in derivation.table.iter().flat_map(|table| &table.rows) {
-        // The first column numbers the rows.
-        found.push(row[1..].join(" "));
+        // The first column numbers the rows; lists of columns change places with them.
+        let mut cells = row[1..].to_vec();
+        cells.sort_unstable();
+        found.push(cells.join(" "));
     }
     found.sort_unstable();
     found

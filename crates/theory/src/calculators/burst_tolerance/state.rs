@@ -221,6 +221,18 @@ impl BurstState {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
 
+    /// The same for a policy that limits ports: a congested port is one queue that sends at the port's rate.
+    pub(super) fn by_port(&self) -> Self {
+        let group = self.groups.first().filter(|_| self.congested_ports > 0);
+        let port = |group: &CongestedGroup| CongestedGroup {
+            count: self.congested_ports,
+            gamma_before: 1.0,
+            gamma: 1.0,
+            ..*group
+        };
+        Self { groups: group.map(port).into_iter().collect(), ..self.clone() }
+    }
+
     /// `seconds` of a port's sending, in bytes.
     pub(super) fn port_bytes(&self, seconds: f64) -> f64 {
         seconds * self.port_rate_bps / 8.0

@@ -1,0 +1,310 @@
+//! The core's switch under the two kinds of traffic that closed forms know: queues that are always kept as long as they
+//! may be, and bursts of a constant rate.
+
+use bufferlab_core::{
+    Admission, DropReason, Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags,
+};
+use bufferlab_units::{BitRate, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Rounds of offers in which every queue refuses before a state counts as settled: counters of drops, as TDT has them,
+/// reach their limits in fewer.
+const IDLE_ROUNDS: u32 = 24;
+
+/// A queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Port that it leaves through.
+    pub(crate) port: u16,
+    /// Queue of the port.
+    pub(crate) priority: u8,
+}
+
+/// A burst to some queues at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Burst {
+    /// Its queues, each on a port of its own.
+    pub(crate) queues: Vec<Place>,
+    /// Arrival rate at each.
+    pub(crate) rate: BitRate,
+    /// Marks of its packets.
+    pub(crate) tags: Tags,
+}
+
+/// The first loss of a burst.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FirstLoss {
+    /// After its start (s).
+    pub(crate) seconds: f64,
+    /// What had arrived at the queue by then (bytes).
+    pub(crate) arrived: f64,
+    /// What the queue held (bytes).
+    pub(crate) stored: f64,
+}
+
+/// A switch that is driven: arrivals as its queues accept them, departures at line rate.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    switch: Switch<Box<dyn Policy>>,
+    rates: Vec<BitRate>,
+    packet: u32,
+    greedy: Vec<Place>,
+    now: Time,
+    /// Time between two packets while a state settles.
+    pace: Time,
+    /// When transmissions end, and on which port.
+    busy: BinaryHeap<Reverse<(Time, u16)>>,
+    is_busy: Vec<bool>,
+}
+
+impl Bench {
+    /// An idle switch with the policy `name`; all packets have `packet` bytes.
+    ///
+    /// # Errors
+    /// As [`SwitchConfig::build`], in words.
+    pub(crate) fn new(
+        config: &SwitchConfig,
+        name: &str,
+        params: &[(&str, ParamValue)],
+        packet: u32,
+    ) -> Result<Self, String> {
+        let params: Vec<_> = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let config = SwitchConfig { max_packet: u64::from(packet), ..config.clone() };
+        Ok(Self {
+            switch: config.build(name, &params).map_err(|error| error.to_string())?,
+            rates: config.port_rates.clone(),
+            packet,
+            greedy: Vec::new(),
+            now: Time::ZERO,
+            pace: Time::ZERO,
+            busy: BinaryHeap::new(),
+            is_busy: vec![false; config.port_rates.len()],
+        })
+    }
+
+    /// Lets so much time pass between two packets while a state settles: what looks at growth in a window sees none.
+    pub(crate) fn settle_slowly(&mut self, pace: Time) {
+        self.pace = pace;
+    }
+
+    /// Keeps this queue as long as it may be, from now on.
+    pub(crate) fn keep_full(&mut self, place: Place) {
+        self.greedy.push(place);
+    }
+
+    /// Nothing more arrives at this queue.
+    pub(crate) fn stop(&mut self, place: Place) {
+        self.greedy.retain(|other| *other != place);
+    }
+
+    /// What a queue holds (bytes).
+    pub(crate) fn held(&self, place: Place) -> u64 {
+        self.switch.buffer().queue_bytes(self.queue(place))
+    }
+
+    /// What is free (bytes).
+    pub(crate) fn free(&self) -> u64 {
+        self.switch.buffer().capacity() - self.switch.buffer().occupancy()
+    }
+
+    /// The limit of a queue as a multiple of what is free; infinite without a limit or without space.
+    pub(crate) fn weight(&self, place: Place, tags: Tags) -> f64 {
+        let free = self.free();
+        match self.switch.threshold(self.queue(place), tags) {
+            Some(limit) if free > 0 => limit as f64 / free as f64,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// A number of the policy's own, such as the state of a port.
+    pub(crate) fn probe(&self, place: Place, name: &str) -> Option<f64> {
+        let mut found = None;
+        self.switch.policy().probe(self.queue(place), self.switch.buffer(), &mut |known, value| {
+            if known == name {
+                found = Some(value);
+            }
+        });
+        found
+    }
+
+    fn queue(&self, place: Place) -> QueueId {
+        self.switch.buffer().queue_of(place.port, place.priority)
+    }
+
+    /// One packet for a queue, at this instant. Whether it was stored.
+    pub(crate) fn offer(&mut self, place: Place, tags: Tags) -> Result<(), DropReason> {
+        let Place { port, priority } = place;
+        let packet = Packet { size: self.packet, egress_port: port, priority, tags, ..Packet::default() };
+        match self.switch.handle_arrival(self.now, &packet, &mut ()) {
+            Admission::Stored { .. } => Ok(()),
+            Admission::Dropped(reason) => Err(reason),
+        }
+    }
+
+    /// The next packet of a port leaves, whatever the time. Whether there was one.
+    pub(crate) fn send(&mut self, port: u16) -> bool {
+        self.switch.poll_transmit(self.now, port, &mut ()).is_some()
+    }
+
+    /// Packets for all queues that are kept full until each refuses one.
+    fn refill(&mut self) {
+        for index in 0..self.greedy.len() {
+            while self.offer(self.greedy[index], Tags::NONE).is_ok() {}
+        }
+    }
+
+    /// The same with packets in turn, one for each: queues grow together.
+    fn fill(&mut self) {
+        let mut open = self.greedy.clone();
+        while !open.is_empty() {
+            open.retain(|&place| {
+                self.now += self.pace;
+                self.offer(place, Tags::NONE).is_ok()
+            });
+        }
+    }
+
+    /// Ports of queues that are longer than their limit by more than a packet, also if a packet more were free: where
+    /// a limit is a large multiple of what is free, no state of whole packets is nearer to the steady one.
+    fn ports_in_excess(&self) -> Vec<u16> {
+        let (free, packet) = (self.free(), u64::from(self.packet));
+        let longer = |place: &&Place| {
+            let queue = self.queue(**place);
+            let Some(limit) = self.switch.threshold(queue, Tags::NONE) else { return false };
+            let jump = (u128::from(limit) * u128::from(packet)).checked_div(free.into()).unwrap_or(0);
+            u128::from(self.switch.buffer().queue_bytes(queue))
+                > u128::from(limit) + jump + u128::from(packet)
+        };
+        let mut ports: Vec<u16> = self.greedy.iter().filter(longer).map(|place| place.port).collect();
+        ports.dedup();
+        ports
+    }
+
+    /// The steady state of the queues that are kept full: each as long as its limit allows and no longer.
+    ///
+    /// # Errors
+    /// If there is none: limits follow every packet by more than queues can.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
+        // Every packet of the buffer leaves a few times.
+        let mut left = 16 * self.switch.buffer().capacity() / u64::from(self.packet) + 1_000;
+        let mut idle = 0;
+        while idle < IDLE_ROUNDS {
+            self.fill();
+            idle += 1;
+            loop {
+                let ports = self.ports_in_excess();
+                if ports.is_empty() {
+                    break;
+                }
+                idle = 0;
+                for port in ports {
+                    self.send(port);
+                }
+                self.fill();
+                left = left.checked_sub(1).ok_or("the queues find no steady state of whole packets")?;
+            }
+            if let Some(due) = self.switch.poll_timeout() {
+                self.now = self.now.max(due);
+                self.switch.handle_timeout(self.now, &mut ());
+            }
+        }
+        Ok(())
+    }
+
+    /// Timers that are due by `until`.
+    fn catch_up(&mut self, until: Time) {
+        while let Some(due) = self.switch.poll_timeout().filter(|&due| due <= until) {
+            self.now = due.max(self.now);
+            self.switch.handle_timeout(self.now, &mut ());
+        }
+        self.now = until;
+    }
+
+    /// Idle ports begin to send.
+    fn transmit(&mut self, port: u16) {
+        if self.is_busy[usize::from(port)] {
+            return;
+        }
+        if let Some(sent) = self.switch.poll_transmit(self.now, port, &mut ()) {
+            let end = self.now + self.rates[usize::from(port)].serialization(u64::from(sent.size));
+            self.busy.push(Reverse((end, port)));
+            self.is_busy[usize::from(port)] = true;
+        }
+    }
+
+    /// The end of the next transmission, if it is due by `until`: its port goes on, and queues are kept full.
+    fn depart(&mut self, until: Time) -> bool {
+        match self.busy.peek() {
+            Some(&Reverse((at, port))) if at <= until => {
+                self.busy.pop();
+                self.catch_up(at);
+                self.is_busy[usize::from(port)] = false;
+                self.transmit(port);
+                self.refill();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// All ports begin to send, at this instant.
+    fn start(&mut self) {
+        for port in 0..self.rates.len() as u16 {
+            self.transmit(port);
+        }
+        self.refill();
+    }
+
+    /// Sends a burst until it loses a packet, or for `most_packets` at each queue: then `None`.
+    pub(crate) fn first_loss(&mut self, burst: &Burst, most_packets: u64) -> Option<FirstLoss> {
+        self.start();
+        let (begin, count, size) = (self.now, burst.queues.len() as u64, u64::from(self.packet));
+        let between = burst.rate.serialization(size);
+        // The bursts' packets come one after the other: simultaneous ones would be bursts of their own.
+        let at = |packet: u64, queue: u64| {
+            begin + burst.rate.serialization((packet + 1) * size) + Time(between.0 * queue / count)
+        };
+        for packet in 0..most_packets {
+            for (number, &place) in burst.queues.iter().enumerate() {
+                let arrival = at(packet, number as u64);
+                while self.depart(arrival) {}
+                self.catch_up(arrival);
+                if self.offer(place, burst.tags).is_err() {
+                    return Some(FirstLoss {
+                        seconds: burst.rate.serialization((packet + 1) * size).as_secs_f64(),
+                        arrived: (packet * size) as f64,
+                        stored: self.held(place) as f64,
+                    });
+                }
+                self.transmit(place.port);
+                self.refill();
+            }
+        }
+        None
+    }
+
+    /// How long it takes until a queue to which nothing more arrives is empty and its last packet sent (s); the others
+    /// are kept full.
+    pub(crate) fn drain(&mut self, place: Place) -> f64 {
+        self.stop(place);
+        let begin = self.now;
+        self.start();
+        while self.held(place) > 0 {
+            if !self.depart(Time(u64::MAX)) {
+                break;
+            }
+        }
+        // The last one is on its way.
+        let last = self.rates[usize::from(place.port)].serialization(u64::from(self.packet));
+        (self.now + last).as_secs_f64() - begin.as_secs_f64()
+    }
+
+    /// Checks the switch's accounts.
+    ///
+    /// # Panics
+    /// If they do not hold: a defect of the core.
+    pub(crate) fn verify(&self) {
+        self.switch.verify().expect("the ledger equals the content of the queues");
+    }
+}

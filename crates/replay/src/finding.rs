@@ -1,0 +1,217 @@
+//! What a replay found: stated beside measured, and how far apart discretisation lets them be.
+
+use bufferlab_theory::calculators::{Table, bytes, number, seconds};
+use std::fmt::{self, Display, Write};
+
+/// How a measured value is compared with the stated one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The same, up to the bound.
+    Equal,
+    /// Not less, up to the bound.
+    AtLeast,
+    /// Not more, up to the bound.
+    AtMost,
+}
+
+/// The unit of a compared quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+    /// Packets.
+    Packets,
+    /// A plain number.
+    Number,
+}
+
+impl Unit {
+    fn text(self, value: f64) -> String {
+        match self {
+            Self::Bytes => bytes(value),
+            Self::Seconds => seconds(value),
+            Self::Packets => format!("{} packets", number(value)),
+            Self::Number => number(value),
+        }
+    }
+}
+
+/// One quantity, as the calculator states it and as packets show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What it is.
+    pub quantity: String,
+    /// The calculator's answer (unit as in `unit`).
+    pub stated: f64,
+    /// What packets showed.
+    pub measured: f64,
+    /// How the two are compared.
+    pub relation: Relation,
+    /// The difference that discretisation explains.
+    pub bound: f64,
+    /// The unit of the three numbers.
+    pub unit: Unit,
+}
+
+impl Check {
+    /// Stated and measured must be equal up to `bound`.
+    #[must_use]
+    pub fn equal(
+        quantity: impl Into<String>,
+        (stated, measured): (f64, f64),
+        bound: f64,
+        unit: Unit,
+    ) -> Self {
+        Self { quantity: quantity.into(), stated, measured, relation: Relation::Equal, bound, unit }
+    }
+
+    /// The same with another relation.
+    #[must_use]
+    pub fn with(self, relation: Relation) -> Self {
+        Self { relation, ..self }
+    }
+
+    /// Measured less stated.
+    #[must_use]
+    pub fn difference(&self) -> f64 {
+        // Both unbounded: there is no difference.
+        if self.measured == self.stated { 0.0 } else { self.measured - self.stated }
+    }
+
+    /// Measured less stated, relative to stated; 0 where an inequality holds.
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        let difference = self.difference();
+        let counts = match self.relation {
+            Relation::Equal => true,
+            Relation::AtLeast => difference < 0.0,
+            Relation::AtMost => difference > 0.0,
+        };
+        if counts && self.stated != 0.0 { difference / self.stated } else { 0.0 }
+    }
+
+    /// Whether they agree. Numbers as close as rounding of floating point are the same.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let bound = self.bound + 1e-9 * self.stated.abs().min(f64::MAX);
+        match self.relation {
+            Relation::Equal => self.difference().abs() <= bound,
+            Relation::AtLeast => self.difference() >= -bound,
+            Relation::AtMost => self.difference() <= bound,
+        }
+    }
+}
+
+/// One run, or several of a kind, and what they showed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// What ran.
+    pub what: String,
+    /// Why measured values may differ by as much as the bounds say.
+    pub bound: String,
+    /// What was compared.
+    pub checks: Vec<Check>,
+}
+
+/// What packets say about a calculator's answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verification {
+    /// What was replayed.
+    pub replays: Vec<Replay>,
+    /// Which answers were not, and why.
+    pub left_out: Vec<String>,
+}
+
+impl Verification {
+    /// One replay.
+    #[must_use]
+    pub fn of(what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) -> Self {
+        let mut verification = Self::default();
+        verification.add(what, bound, checks);
+        verification
+    }
+
+    /// Nothing could be replayed.
+    #[must_use]
+    pub fn nothing(reason: impl Into<String>) -> Self {
+        Self { replays: Vec::new(), left_out: vec![reason.into()] }
+    }
+
+    /// One more replay.
+    pub fn add(&mut self, what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) {
+        self.replays.push(Replay { what: what.into(), bound: bound.into(), checks });
+    }
+
+    /// Everything that was compared.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> {
+        self.replays.iter().flat_map(|replay| &replay.checks)
+    }
+
+    /// Whether every quantity that was replayed is what the calculator states.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.checks().all(Check::holds)
+    }
+}
+
+impl Display for Verification {
+    /// A table for each replay, its bound, and what was left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        for replay in &self.replays {
+            writeln!(text, "packets: {}", replay.what)?;
+            let mut table = Table::new(&["quantity", "stated", "measured", "difference", "bound", ""]);
+            for check in &replay.checks {
+                let stated = check.unit.text(check.stated);
+                let stated = match check.relation {
+                    Relation::Equal => stated,
+                    Relation::AtLeast => format!("at least {stated}"),
+                    Relation::AtMost => format!("at most {stated}"),
+                };
+                table.rows.push(vec![
+                    check.quantity.clone(),
+                    stated,
+                    check.unit.text(check.measured),
+                    check.unit.text(check.difference()),
+                    check.unit.text(check.bound),
+                    if check.holds() { "holds" } else { "DIFFERS" }.to_owned(),
+                ]);
+            }
+            writeln!(text, "\n{table}\nbound: {}\n", replay.bound)?;
+        }
+        for reason in &self.left_out {
+            writeln!(text, "not replayed: {reason}")?;
+        }
+        f.write_str(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_beyond_the_bound_is_one_and_an_inequality_has_one_side() {
+        let check = |measured| Check::equal("size", (100.0, measured), 5.0, Unit::Bytes);
+        assert!(check(105.0).holds() && check(95.0).holds() && !check(105.1).holds() && !check(94.9).holds());
+        let least = |measured| check(measured).with(Relation::AtLeast);
+        assert!(least(1e9).holds() && least(95.0).holds() && !least(94.9).holds());
+        let most = |measured| check(measured).with(Relation::AtMost);
+        assert!(most(0.0).holds() && most(105.0).holds() && !most(105.1).holds());
+        assert_eq!((most(0.0).relative(), check(90.0).relative()), (0.0, -0.1));
+        let endless = Check::equal("size", (f64::INFINITY, f64::INFINITY), 0.0, Unit::Bytes);
+        assert!(endless.holds() && !check(f64::INFINITY).holds());
+    }
+
+    #[test]
+    fn what_differs_is_said_in_words() {
+        let checks = vec![Check::equal("size", (100.0, 106.0), 5.0, Unit::Bytes)];
+        let mut found = Verification::of("a run", "a packet", checks);
+        found.left_out.push("the rest".to_owned());
+        let text = found.to_string();
+        assert!(!found.holds() && text.contains("DIFFERS") && text.contains("6 B"), "{text}");
+        assert!(text.contains("bound: a packet") && text.contains("not replayed: the rest"), "{text}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Switches whose priorities have queues at ABM's thresholds, as `guarantees` and `drain-time` describe them.
+
+use crate::bench::{Bench, Place};
+use crate::schemes::{abm, packet_size, settled, switch};
+use bufferlab_params::Params;
+use bufferlab_units::{BitRate, Time};
+
+/// Rate of the fastest port.
+pub(crate) const RATE: BitRate = BitRate::gbps(100);
+/// Refreshes of factors: no queue changes while a state settles.
+const INTERVAL: Time = Time::from_us(10);
+
+/// The buffer and the alphas of its priorities.
+#[derive(Clone, Debug)]
+pub(crate) struct Priorities {
+    pub(crate) buffer: u64,
+    pub(crate) alphas: Vec<f64>,
+    pub(crate) packet: u32,
+}
+
+/// A congested queue on a port of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Congested {
+    /// Its priority.
+    pub(crate) priority: usize,
+    /// Rate of its port, as a part of the fastest port's.
+    pub(crate) gamma: f64,
+}
+
+impl Priorities {
+    /// Those of the parameters; `queues`: how many there will be at most.
+    ///
+    /// # Errors
+    /// Why they cannot be replayed.
+    pub(crate) fn new(params: &Params, queues: usize) -> Result<Self, String> {
+        let (buffer, alphas) = (params.bytes("buffer"), params.ratios("alphas"));
+        if alphas.len() > 32 {
+            return Err(format!(
+                "{} priorities: a port of the core's switch has at most 32 queues",
+                alphas.len()
+            ));
+        }
+        if queues > 2_000 {
+            return Err("more queues than can be replayed in a second".to_owned());
+        }
+        let packet = packet_size(buffer, queues as f64 * 4.0)?;
+        Ok(Self { buffer, alphas, packet })
+    }
+
+    /// A switch with these ports (bits/s), in which ABM limits every queue.
+    pub(crate) fn bench(&self, rates: Vec<BitRate>) -> Result<Bench, String> {
+        let config = switch(self.buffer, rates, self.alphas.len());
+        abm(&config, &self.alphas, 64.0, INTERVAL, self.packet)
+    }
+
+    /// How far what `priority` holds may be from the steady state of so many queues (bytes). A queue ends from a packet
+    /// below omega times what is free to omega + 1 packets above it (see [`Bench::settle`]); the sum of that over all
+    /// queues is missing from what is free.
+    pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {
+        let count = |priority| queues.iter().filter(|queue| queue.priority == priority).count() as f64;
+        let omega = |queue: &Congested| self.alphas[queue.priority] * queue.gamma / count(queue.priority);
+        let all: f64 = queues.iter().map(omega).sum();
+        let own: f64 = queues.iter().filter(|queue| queue.priority == priority).map(omega).sum();
+        let missing = all + queues.len() as f64;
+        f64::from(self.packet) * (count(priority) + own + own * missing / (1.0 + all))
+    }
+
+    /// The steady state of congested queues, each on a port of its own beside an idle port of the fastest rate: what
+    /// each priority holds (bytes).
+    pub(crate) fn held(&self, queues: &[Congested]) -> Result<Vec<f64>, String> {
+        let rate = |queue: &Congested| BitRate((queue.gamma * RATE.0 as f64).round().max(1.0) as u64);
+        let rates: Vec<_> = queues.iter().map(rate).chain([RATE]).collect();
+        let places: Vec<_> = (0_u16..)
+            .zip(queues)
+            .map(|(port, queue)| Place { port, priority: queue.priority as u8 })
+            .collect();
+        let bench = settled(self.bench(rates)?, &places)?;
+        bench.verify();
+        let mut held = vec![0.0; self.alphas.len()];
+        for &place in &places {
+            held[usize::from(place.priority)] += bench.held(place) as f64;
+        }
+        Ok(held)
+    }
+}

@@ -1,0 +1,97 @@
+//! The switches in which thresholds of the closed forms show: policies set such that control takes no time.
+
+use crate::bench::{Bench, Place};
+use bufferlab_core::{ParamValue, Scheduler, SwitchConfig};
+use bufferlab_units::{BitRate, Time};
+
+/// The fewest packets of which a buffer consists: with fewer, a packet is a large part of every quantity.
+pub(crate) const FEWEST_PACKETS: u64 = 500;
+/// The most, which keeps runs short.
+const MOST_PACKETS: u64 = 20_000;
+/// Largest buffer that is replayed (bytes): its packets are as large as any.
+const LARGEST_BUFFER: u64 = 1 << 44;
+/// The longest time in which a port may send the buffer: time has picoseconds, and an end.
+const LONGEST_SECONDS: f64 = 1e4;
+
+/// The size of a packet (bytes) that divides `buffer` bytes into as many as a run of about a second can afford, where
+/// each costs `cost_each` arrivals and offers.
+///
+/// # Errors
+/// Why the buffer cannot be replayed.
+pub(crate) fn packet_size(buffer: u64, cost_each: f64) -> Result<u32, String> {
+    const COST: f64 = 4e6;
+    let affordable = (COST / cost_each.max(1.0)) as u64;
+    let packets = affordable.min(MOST_PACKETS);
+    if packets < FEWEST_PACKETS {
+        return Err(
+            "more queues than can be replayed in a second: a smaller switch shows the same".to_owned()
+        );
+    }
+    if !(FEWEST_PACKETS..=LARGEST_BUFFER).contains(&buffer) {
+        return Err(format!("a buffer of {buffer} B: expected {FEWEST_PACKETS} B to {LARGEST_BUFFER} B"));
+    }
+    Ok(u32::try_from((buffer / packets).max(1)).expect("below the largest packet"))
+}
+
+/// Refuses rates so low that time has no end.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn check_rate(buffer: u64, rate: BitRate) -> Result<(), String> {
+    let seconds = buffer as f64 * 8.0 / rate.0 as f64;
+    if seconds > LONGEST_SECONDS {
+        return Err(format!("sending the buffer takes {seconds:.0} s: expected at most {LONGEST_SECONDS} s"));
+    }
+    Ok(())
+}
+
+/// A ratio per priority.
+pub(crate) fn ratios(alphas: &[f64]) -> ParamValue {
+    ParamValue::RatioPerPriority(alphas.to_vec().into())
+}
+
+/// A word.
+pub(crate) fn word(word: &'static str) -> ParamValue {
+    ParamValue::Choice(word.into())
+}
+
+/// A switch that is served in round robin.
+pub(crate) fn switch(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
+    SwitchConfig::new(buffer, rates).with_queues(queues)
+}
+
+/// The same with strict priorities, the first queue first.
+pub(crate) fn strict(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
+    SwitchConfig { scheduler: Scheduler::strict_priority(queues), ..switch(buffer, rates, queues) }
+}
+
+/// ABM in which a queue that holds anything is congested, and drain rates follow from rates: the model of the paper.
+/// Packets tagged `unscheduled` have `unscheduled_alpha`.
+pub(crate) fn abm(
+    config: &SwitchConfig,
+    alphas: &[f64],
+    unscheduled_alpha: f64,
+    interval: Time,
+    packet: u32,
+) -> Result<Bench, String> {
+    let params = [
+        ("alpha", ratios(alphas)),
+        ("unscheduled_alpha", ParamValue::Ratio(unscheduled_alpha)),
+        ("update_interval", ParamValue::Time(interval)),
+        ("congestion", word("fraction")),
+        ("congested_bytes", ParamValue::Bytes(1)),
+        ("congested_share", ParamValue::Ratio(1e-3)),
+        ("drain_rate", word("computed")),
+    ];
+    Bench::new(config, "abm", &params, packet)
+}
+
+/// Keeps queues full and waits until they are steady.
+///
+/// # Errors
+/// If they never are.
+pub(crate) fn settled(mut bench: Bench, full: &[Place]) -> Result<Bench, String> {
+    full.iter().for_each(|&place| bench.keep_full(place));
+    bench.settle()?;
+    Ok(bench)
+}

@@ -1,0 +1,3 @@
+//! What calculators state is what packets show.
+
+mod agreement;
