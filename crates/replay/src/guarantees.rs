@@ -19,7 +19,7 @@ const QUEUES: u64 = 4;
 fn run(asked: &Asked<'_>) -> Verification {
     let count = asked.params.ratios("alphas").len();
     match Priorities::new(&asked.params, count * QUEUES as usize) {
-        Ok(priorities) => replay(asked, &priorities).unwrap_or_else(|reason| Verification::nothing(reason)),
+        Ok(priorities) => replay(asked, &priorities).unwrap_or_else(Verification::nothing),
         Err(reason) => Verification::nothing(reason),
     }
 }

@@ -94,7 +94,7 @@ fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option
     let Some((interface, response)) = given.or(tabulated) else { return (name, cable, None, 0.0) };
     let seconds = (2.0 * interface + response) / cable.rate.0 as f64;
     let reaction = Time((seconds * 1e12).round() as u64);
-    let more = f64::from(PAUSE_FRAME_BITS) / 8.0 - f64::from(PAUSE_FRAME_BYTES);
+    let more = PAUSE_FRAME_BITS / 8.0 - f64::from(PAUSE_FRAME_BYTES);
     (name, Cable { reaction, ..cable }, asked.answer.value(name), more)
 }
 

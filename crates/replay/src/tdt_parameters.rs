@@ -25,7 +25,7 @@ const LARGE: f64 = 65_536.0;
 const PACKETS_MAX: u64 = 200_000;
 
 fn run(asked: &Asked<'_>) -> Verification {
-    replay(asked).unwrap_or_else(|reason| Verification::nothing(reason))
+    replay(asked).unwrap_or_else(Verification::nothing)
 }
 
 /// A switch with the calculator's parameters from which TDT derives its counters, and these more.
