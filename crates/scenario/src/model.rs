@@ -279,6 +279,8 @@ pub struct TransportSpec {
     /// Whether a flow opens with SYN and SYN-ACK (one round-trip time) unless its flow list says that the
     /// connection exists.
     pub handshake: bool,
+    /// Whether a flow also sends the ACK that ends its handshake, and at its end FIN and FIN's ACK.
+    pub full_connection: bool,
     /// Whether messages between two hosts use connections that stay open; `None`: every flow has one of its own.
     pub persistent: Option<PersistentSpec>,
     /// The card sends a flow's new segments in bursts of at most this many bytes of payload; 0: segment by segment.
@@ -289,6 +291,8 @@ pub struct TransportSpec {
     pub base_rtt: Option<Time>,
     /// What switches report to congestion controls that use telemetry.
     pub telemetry: TelemetryScope,
+    /// Which packets collect the reports.
+    pub telemetry_path: TelemetryPath,
     /// The first this many bytes of a flow carry the `unscheduled` tag; 0: none.
     pub unscheduled_bytes: u64,
     /// Priorities of data packets: a flow draws one of them.
@@ -432,6 +436,16 @@ choices! {
         #[default]
         Port = "port": "all queues of the packet's egress port together (HPCC, section 3.1)",
         Queue = "queue": "the packet's own queue",
+    }
+}
+
+choices! {
+    /// Which packets collect what switches report.
+    #[derive(Default)]
+    pub enum TelemetryPath {
+        #[default]
+        Data = "data": "data on its way to the receiver (HPCC, PowerTCP)",
+        RoundTrip = "round_trip": "data, then its ACK on the way back, so that queues of that way count too",
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod card;
 pub(crate) mod connections;
+mod ends;
 pub(crate) mod flow;
 mod flow_queues;
 mod message;

@@ -12,9 +12,10 @@ pub(crate) use slice::{QueuePlace, Slice};
 
 use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
-use crate::world::packet::{self, Flags};
+use crate::world::packet::Flags;
 use crate::{FailedMarking, FailedPolicy};
 use bufferlab_core::{Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Transmission};
+use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
 use record::{Listener, Place, SwitchRecord};
@@ -244,14 +245,11 @@ impl SwitchNode {
     #[cold]
     fn report_hop(&mut self, ports: &mut Ports<'_>, port: u16, sent: &Transmission) {
         let id = PacketId(sent.packet);
-        let packet = ports.packet_mut(id);
-        if !packet.has_note(packet::Packet::WANTS_TELEMETRY) {
-            return;
-        }
+        let Some(scope) = ports.wanted_report(id) else { return };
         let (slice, queue) = self.at(sent.queue);
-        let left_behind = match packet.has_note(packet::Packet::OF_ITS_QUEUE) {
-            true => slice.core.buffer().queue_bytes(queue),
-            false => slice.core.buffer().port_bytes(port - slice.first_port),
+        let left_behind = match scope {
+            TelemetryScope::Queue => slice.core.buffer().queue_bytes(queue),
+            TelemetryScope::Port => slice.core.buffer().port_bytes(port - slice.first_port),
         };
         let (link, rate, sent_bytes) = ports.sent_through(port);
         let queue_bytes = u32::try_from(left_behind).unwrap_or(u32::MAX);

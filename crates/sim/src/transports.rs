@@ -5,7 +5,7 @@ use crate::build::check_size;
 use crate::host::transport::{Control, Transport};
 use crate::world::base_rtt::Paths;
 use bufferlab_core::Profile;
-use bufferlab_scenario::{InitialWindow, Scenario, TransportSpec};
+use bufferlab_scenario::{InitialWindow, Scenario, TelemetryPath, TransportSpec};
 use bufferlab_transport::rdma::RdmaConfig;
 use bufferlab_transport::{
     CongestionControlInfo, CongestionStates, LastResort, Spacing, TcpConfig, find_congestion_control,
@@ -68,6 +68,7 @@ fn replaying(
         segment: spec.segment_bytes + spec.header_bytes,
         header: 0,
         wants_telemetry: false,
+        reports_to_acks: false,
         data_priorities: replay.priority.map_or(transport.data_priorities, |priority| vec![priority]),
         control_max_payload: 0,
         ..transport
@@ -109,6 +110,8 @@ fn build_transport(
         persistent: spec.persistent,
         wants_telemetry: control.wants_telemetry(),
         telemetry: spec.telemetry,
+        reports_to_acks: control.wants_telemetry() && spec.telemetry_path == TelemetryPath::RoundTrip,
+        full_connection: spec.full_connection,
         control,
         segment: spec.segment_bytes,
         header: spec.header_bytes as u16,

@@ -20,6 +20,7 @@ use crate::world::packet::{Flags, Packet, Slab};
 use crate::world::routing::Routes;
 use crate::world::telemetry::Telemetry;
 use crate::world::timers::{Timer, Timers};
+use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::{BitRate, Time};
 
@@ -280,6 +281,12 @@ impl Uplink<'_> {
         self.world.telemetry.of(id)
     }
 
+    /// A packet is an ACK now, to which switches shall report as they did to its data.
+    #[cold]
+    pub(crate) fn go_on_reporting(&mut self, id: PacketId, scope: TelemetryScope) {
+        self.world.telemetry.go_on(id, scope);
+    }
+
     /// Something waits at the card: true if it may send now; otherwise the host is asked when its link is idle.
     #[inline]
     pub(crate) fn claim(&mut self) -> bool {
@@ -362,6 +369,16 @@ impl Ports<'_> {
         let id = self.first.at_port(port);
         let link = &self.world.links[id];
         (id, link.rate, link.tx_bytes)
+    }
+
+    /// What a packet asks for: reports of its queue or of its port. `None`: of nothing.
+    pub(crate) fn wanted_report(&self, id: PacketId) -> Option<TelemetryScope> {
+        let packet = &self.world.packets[id];
+        match (packet.has_note(Packet::WANTS_TELEMETRY), packet.has_note(Packet::OF_ITS_QUEUE)) {
+            (true, true) => Some(TelemetryScope::Queue),
+            (true, false) => Some(TelemetryScope::Port),
+            (false, _) => self.world.telemetry.scope_of_ack(id),
+        }
     }
 
     /// Adds a report to a packet.

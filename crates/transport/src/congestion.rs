@@ -27,7 +27,7 @@ pub use dctcp::Dctcp;
 pub use hpcc::Hpcc;
 pub use hystart::HyStart;
 pub use new_reno::NewReno;
-pub use power_tcp::PowerTcp;
+pub use power_tcp::{FirstAck, PowerTcp};
 pub use swift::Swift;
 pub use theta_power_tcp::ThetaPowerTcp;
 pub use timely::Timely;

@@ -53,8 +53,8 @@ pub use congestion::{
     find_congestion_control, register_congestion_control, replace_congestion_control,
 };
 pub use congestion::{
-    Cubic, Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet, Dctcp, Hpcc, HyStart, NewReno, PowerTcp, Swift,
-    ThetaPowerTcp, Timely,
+    Cubic, Dcqcn, DcqcnParameters, DcqcnReaction, DcqcnSet, Dctcp, FirstAck, Hpcc, HyStart, NewReno,
+    PowerTcp, Swift, ThetaPowerTcp, Timely,
 };
 pub use paced::{PacedSender, Spacing};
 pub use receiver::Receiver;

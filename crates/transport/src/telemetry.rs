@@ -20,14 +20,44 @@ pub struct HopReport {
     pub rate: BitRate,
 }
 
+/// HPCC's header counts nanoseconds in so many values before it begins again with 0 (24 bits).
+const HEADER_NS: u64 = 1 << 24;
+/// It counts bytes in units of 128 B, in 20 bits.
+const HEADER_UNIT_BYTES: u64 = 128;
+const HEADER_BYTES: u64 = HEADER_UNIT_BYTES << 20;
+
 /// The reports of the previous ACK, to compare the next ones with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
+    /// No ACK has come yet, and the first one is compared with zeros.
+    from_zeros: bool,
 }
 
 impl LastReports {
+    /// The first ACK is compared with reports of zeros, as in the public code of Reverie, which reads reports that nobody has set (on a heap
+    /// of zeros): no queue and nothing received at time 0. What a zero means depends on the header there, which is HPCC's: time and bytes
+    /// begin again with 0, so that the difference to zero is what the header says.
+    pub(crate) fn of_zeros() -> Self {
+        Self { from_zeros: true, ..Self::default() }
+    }
+
+    /// Calls `compare` with what the header of each hop says and zeros. There, a header has the bytes *received* for the port.
+    fn compare_with_zeros(reports: &[HopReport], compare: &mut impl FnMut(&HopReport, &HopReport, Time)) {
+        for report in reports {
+            let at = Time::from_ns(report.at.as_ns() % HEADER_NS);
+            let received = (report.sent_bytes + u64::from(report.queue_bytes)) % HEADER_BYTES;
+            let now =
+                HopReport { sent_bytes: received / HEADER_UNIT_BYTES * HEADER_UNIT_BYTES, at, ..*report };
+            // Received bytes have the queue's growth in them already.
+            let zeros = HopReport { sent_bytes: 0, at: Time::ZERO, ..*report };
+            if at > Time::ZERO {
+                compare(&now, &zeros, at);
+            }
+        }
+    }
+
     /// Calls `compare` with every hop's rate of change since the last ACK and remembers `reports`. Hops that were not on the
     /// path then, and those without a departure in between, are left out.
     pub(crate) fn update(
@@ -36,6 +66,9 @@ impl LastReports {
         mut compare: impl FnMut(&HopReport, &HopReport, Time),
     ) {
         let reports = &reports[..reports.len().min(MAX_HOPS)];
+        if std::mem::take(&mut self.from_zeros) {
+            Self::compare_with_zeros(reports, &mut compare);
+        }
         for (now, before) in reports.iter().zip(&self.hops[..usize::from(self.count)]) {
             if now.port == before.port && now.at > before.at {
                 compare(now, before, now.at - before.at);
@@ -74,6 +107,21 @@ mod tests {
         // An ACK that was overtaken: nothing to compare, and nothing forgotten.
         assert_eq!(compared(&mut last, &[report(1, 11), report(3, 22)]), []);
         assert_eq!(compared(&mut last, &[report(1, 14)]), [(1, Time::from_us(1))]);
+    }
+
+    #[test]
+    fn the_first_reports_are_compared_with_zeros_in_the_widths_of_the_header_if_that_is_asked_for() {
+        let mut last = LastReports::of_zeros();
+        // 2^24 ns are 16.777 ms, and 2^20 x 128 B 134 MB: both have begun again once.
+        let first = HopReport { sent_bytes: (1 << 27) + 1_000, queue_bytes: 300, ..report(1, 17_777) };
+        let mut found = Vec::new();
+        last.update(&[first], |now, before, gap| {
+            let growth = now.queue_bytes - before.queue_bytes;
+            found.push((now.sent_bytes - before.sent_bytes, growth, now.queue_bytes, gap));
+        });
+        // 1,300 B received, in whole units of 128 B.
+        assert_eq!(found, [(1_280, 0, 300, Time::from_ns(17_777_000 - (1 << 24)))]);
+        assert_eq!(compared(&mut last, &[report(1, 17_780)]), [(1, Time::from_us(3))], "only the first");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, MARKER_CAT
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, Presence, TableSpec};
 use crate::model::{
-    Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryScope, TieOrder, WindowLimit,
+    Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryPath, TelemetryScope, TieOrder,
+    WindowLimit,
 };
 use bufferlab_core::schedule::{DisciplineName, MAX_QUEUES_PER_PORT, SchedulerName};
 use bufferlab_params::{Choice, Profile};
@@ -519,6 +520,14 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
             "true",
             "Whether a flow opens with SYN and SYN-ACK, unless its connection exists already. Default: ABM's artifact.",
         ),
+        computed(
+            "full_connection",
+            Kind::Flag,
+            "false; true for TCP without `persistent` in profile `artifact`",
+            "true",
+            "Whether a flow also sends the segments of its connection that carry nothing and that nobody waits for: the ACK that ends the handshake, the \
+             receiver's FIN after the last byte (the sender's rides on its last segment), and the ACK of it. One that is lost is not sent again.",
+        ),
         default(
             "persistent",
             Kind::Flag,
@@ -571,6 +580,13 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
              `artifact`",
             "\"port\"",
             "Whose length switches report to it. The bytes sent that go with it are those of the port (HPCC and PowerTCP).",
+        ),
+        computed(
+            "telemetry_path",
+            Kind::Words(TelemetryPath::WORDS),
+            "`data` for congestion controls that use telemetry, which alone have it; `round_trip` for their TCP in profile `artifact`",
+            "\"data\"",
+            "Which packets collect the reports, of at most 8 switches.",
         ),
         computed(
             "recovery",

@@ -2,7 +2,7 @@
 
 use super::named::{self, Chosen, Named};
 use crate::context::Complaint;
-use crate::model::{InitialWindow, TelemetryScope};
+use crate::model::{InitialWindow, TelemetryPath, TelemetryScope};
 use crate::reader::Reader;
 use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{CONTROLS, CongestionControlInfo, TcpConfig, UNRESPONSIVE};
@@ -90,29 +90,33 @@ pub(crate) fn read_base_rtt(
     base_rtt
 }
 
-/// What switches report to it. Left out of the resolved scenario, with a warning where written, if nothing asks for reports.
+/// What switches report to it, and to which packets. Left out of the resolved scenario, with a warning where written, if nothing asks for reports.
 pub(crate) fn read_telemetry(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
     is_rdma: bool,
     profile: Profile,
-) -> TelemetryScope {
-    let default = match profile {
-        // The switches of ABM's public code report the queue of the packet's class, those of Reverie's the port.
-        Profile::Artifact if !is_rdma => TelemetryScope::Queue,
-        _ => TelemetryScope::Port,
+) -> (TelemetryScope, TelemetryPath) {
+    let (scope, path) = match profile {
+        // The switches of ABM's public code report the queue of the packet's class, those of Reverie's the port. ABM's report to ACKs, too: these
+        // carry on what their data has collected.
+        Profile::Artifact if !is_rdma => (TelemetryScope::Queue, TelemetryPath::RoundTrip),
+        _ => (TelemetryScope::Port, TelemetryPath::Data),
     };
-    let scope = reader.choice_or("telemetry", default);
+    let scope = reader.choice_or("telemetry", scope);
+    let path = reader.choice_or("telemetry_path", path);
     let asks = control.and_then(ControlChoice::info).is_some_and(|info| info.wants_telemetry);
     if !asks {
-        if let Some(control) = control.filter(|_| reader.has("telemetry")) {
-            let complaint = Complaint::new(
-                format!("`telemetry` has no effect with congestion_control = \"{}\"", control.name()),
-                "it does not ask switches for reports",
-            );
-            reader.warn("telemetry", complaint.help("remove `telemetry`"));
+        for key in ["telemetry", "telemetry_path"] {
+            if let Some(control) = control.filter(|_| reader.has(key)) {
+                let complaint = Complaint::new(
+                    format!("`{key}` has no effect with congestion_control = \"{}\"", control.name()),
+                    "it does not ask switches for reports",
+                );
+                reader.warn(key, complaint.help(format!("remove `{key}`")));
+            }
+            reader.out.remove(key);
         }
-        reader.out.remove("telemetry");
     }
-    scope
+    (scope, path)
 }

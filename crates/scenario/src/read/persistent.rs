@@ -3,6 +3,7 @@
 use crate::context::Complaint;
 use crate::model::PersistentSpec;
 use crate::reader::Reader;
+use bufferlab_core::Profile;
 
 /// `Some(None)`: every flow has a connection of its own.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<Option<PersistentSpec>> {
@@ -29,4 +30,27 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Option<PersistentSpec>> {
         }
     }
     (!reader.has("connections_per_pair") && !reader.has("idle_restart")).then_some(None)
+}
+
+/// `full_connection`: a connection that stays open has no end of its own.
+pub(super) fn read_full_connection(
+    reader: &mut Reader<'_>,
+    is_persistent: bool,
+    profile: Profile,
+) -> Option<bool> {
+    let written = reader.flag("full_connection");
+    if reader.has("full_connection") && written.is_none() {
+        return None;
+    }
+    if is_persistent && written == Some(true) {
+        let complaint = Complaint::new(
+            "connections that stay open do not end with their messages",
+            "`persistent` keeps them open",
+        );
+        reader.error("full_connection", complaint.help("remove `full_connection`, or `persistent`"));
+        return None;
+    }
+    let is_full = written.unwrap_or(profile == Profile::Artifact && !is_persistent);
+    reader.out.set("full_connection", is_full.to_string());
+    Some(is_full)
 }

@@ -23,8 +23,16 @@ const KEYS: [&str; 9] = [
     "ideal_header_bytes",
 ];
 /// Keys of TCP that queue pairs have not.
-const TCP_KEYS: [&str; 7] =
-    ["min_rto", "initial_rto", "handshake", "persistent", "connections_per_pair", "idle_restart", "lso"];
+const TCP_KEYS: [&str; 8] = [
+    "min_rto",
+    "initial_rto",
+    "handshake",
+    "full_connection",
+    "persistent",
+    "connections_per_pair",
+    "idle_restart",
+    "lso",
+];
 
 /// What a message waits for before it is sent again (our choice: far above a queueing delay, as on network cards).
 const DEFAULT_TIMEOUT: Time = Time::from_ms(1);

@@ -173,11 +173,14 @@ fn transport(
     let delayed_ack_timeout = reader.time("delayed_ack_timeout");
     let handshake = reader.flag("handshake");
     let persistent = persistent::read(reader);
+    let is_persistent = persistent.is_some_and(|persistent| persistent.is_some());
+    let full_connection = persistent::read_full_connection(reader, is_persistent, profile);
     let lso_bytes = reader.small_size("lso");
     let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
     let base_rtt = congestion::read_base_rtt(reader, control, initial_window);
-    let telemetry = congestion::read_telemetry(reader, control, matches!(rdma, Some(Some(_))), profile);
+    let (telemetry, telemetry_path) =
+        congestion::read_telemetry(reader, control, matches!(rdma, Some(Some(_))), profile);
     let unscheduled_bytes = reader.size("unscheduled_bytes");
     let small_bytes = reader.size("small_bytes");
     let priorities = priority::read(reader, queues_per_port);
@@ -206,11 +209,13 @@ fn transport(
             ack_every: ack_every?,
             delayed_ack_timeout: delayed_ack_timeout?,
             handshake: handshake?,
+            full_connection: full_connection? && !is_rdma,
             persistent: persistent?.filter(|_| !is_rdma),
             lso_bytes: if is_rdma { 0 } else { lso_bytes? },
             ecn_capable,
             base_rtt,
             telemetry,
+            telemetry_path,
             unscheduled_bytes: unscheduled_bytes?,
             data_priorities: priorities.data,
             pias_thresholds_bytes: priorities.thresholds_bytes,
@@ -255,7 +260,7 @@ fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Op
 
 /// Open-loop packets are not acknowledged: keys of TCP are left out of the resolved scenario, with a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 13] = [
         "kind",
         "ack_bytes",
         "initial_window",
@@ -264,6 +269,7 @@ fn leave_out_tcp(reader: &mut Reader<'_>) {
         "ack_every",
         "delayed_ack_timeout",
         "handshake",
+        "full_connection",
         "persistent",
         "connections_per_pair",
         "idle_restart",

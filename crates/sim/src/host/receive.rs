@@ -6,8 +6,8 @@ use super::{Effect, Hosts};
 use crate::ids::{FlowSlot, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
+use bufferlab_transport::Ack;
 use bufferlab_transport::rdma::RdmaAck;
-use bufferlab_transport::{Ack, Sender};
 use bufferlab_units::Time;
 
 /// A SACK option with one block: 2 bytes of padding, kind, length, two edges.
@@ -28,16 +28,8 @@ impl Hosts {
         match packet.flags.kind() {
             Kind::Data => self.receive_data(uplink, id, &packet),
             Kind::Ack => self.receive_ack(uplink, id, &packet),
-            Kind::Syn => self.answer_syn(uplink, id),
-            Kind::SynAck => {
-                let slot = packet.flow.slot();
-                uplink.remove(id);
-                let flow = &mut self.flows.senders[slot];
-                flow.in_network -= 1;
-                tcp(&mut flow.sender).handle_syn_ack(uplink.now(), packet.sent);
-                self.offer(uplink, slot);
-                self.retire_if_done(uplink, slot);
-            }
+            Kind::Syn => self.receive_syn(uplink, id, &packet),
+            Kind::SynAck => self.receive_syn_ack(uplink, id, &packet),
         }
     }
 
@@ -62,12 +54,19 @@ impl Hosts {
         };
         let ack = receiver.handle_data(&transport.tcp, now, packet.seq, packet.sent, marked);
         let waits = receiver.deadline() != Time::MAX;
+        let mut ends = false;
         if receiver.is_complete() && flow.completed == Time::MAX {
             flow.completed = now;
+            ends = transport.full_connection;
             self.note_answer(slot);
         }
         match ack {
-            Some(ack) => self.send_ack(uplink, slot, id, &ack),
+            Some(ack) => {
+                self.send_ack(uplink, slot, id, &ack);
+                if ends {
+                    self.send_fin(uplink, slot, &ack);
+                }
+            }
             None => {
                 uplink.remove(id);
                 self.leave_network(uplink, slot);
@@ -128,17 +127,9 @@ impl Hosts {
         packet.path = flow.path;
         packet.dst = flow.src;
         let handle = packet.flow;
-        self.enqueue(uplink.host(), handle, true, id);
-        self.kick(uplink);
-    }
-
-    fn answer_syn(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
-        let packet = uplink.packet_mut(id);
-        let flow = &self.flows.receivers[packet.flow.slot()];
-        packet.flags = control_flags(Kind::SynAck, &self.transports[flow.transport], flow.explicit_path);
-        packet.path = flow.path;
-        packet.dst = flow.src;
-        let handle = packet.flow;
+        if transport.reports_to_acks {
+            uplink.go_on_reporting(id, transport.telemetry);
+        }
         self.enqueue(uplink.host(), handle, true, id);
         self.kick(uplink);
     }
@@ -187,14 +178,5 @@ impl Hosts {
             flow.armed = deadline;
             uplink.set_delayed_ack_timer(deadline, slot);
         }
-    }
-}
-
-/// The sender of a TCP flow.
-#[inline]
-fn tcp(sender: &mut FlowSender) -> &mut Sender {
-    match sender {
-        FlowSender::Tcp(sender) => sender,
-        FlowSender::Rdma(_) | FlowSender::Paced(_) => unreachable!("only TCP hears of this kind of packet"),
     }
 }

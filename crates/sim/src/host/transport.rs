@@ -44,6 +44,10 @@ pub(crate) struct Transport {
     pub(crate) wants_telemetry: bool,
     /// What they report.
     pub(crate) telemetry: TelemetryScope,
+    /// They report to its ACKs, too.
+    pub(crate) reports_to_acks: bool,
+    /// Its flows send what opens and ends a connection beside SYN and SYN-ACK.
+    pub(crate) full_connection: bool,
     pub(crate) segment: u32,
     pub(crate) header: u16,
     pub(crate) ack: u16,

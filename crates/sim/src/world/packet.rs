@@ -117,6 +117,9 @@ impl Packet {
     /// The longest SACK block of a queue pair (segments).
     pub(crate) const MOST_SACKED: u16 = (1 << 14) - 1;
 
+    /// A SYN that is none, but a bare ACK of the connection that nobody answers; a SYN-ACK that is none, but a FIN.
+    pub(crate) const ENDS: u16 = 1;
+
     /// Whether this is data with a note.
     #[inline]
     pub(crate) const fn has_note(&self, note: u16) -> bool {

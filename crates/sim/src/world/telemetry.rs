@@ -1,9 +1,11 @@
 //! What do switches report to packets of transports that ask (in-band network telemetry)?
 //!
 //! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet stays small and
-//! runs without telemetry have no table at all. Data turns into its ACK in place, and so do the reports.
+//! runs without telemetry have no table at all. Data turns into its ACK in place, and so do the reports; the ACK of a
+//! transport that wants it goes on to collect them.
 
 use crate::ids::{Id, PacketId};
+use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::{HopReport, MAX_HOPS};
 
 /// The reports that live packets carry.
@@ -17,6 +19,8 @@ pub(crate) struct Telemetry {
 struct Row {
     hops: [HopReport; MAX_HOPS],
     count: u8,
+    /// An ACK that collects reports of this. (Data says so itself.)
+    of_ack: Option<TelemetryScope>,
 }
 
 impl Telemetry {
@@ -42,7 +46,18 @@ impl Telemetry {
         if index >= self.rows.len() {
             self.rows.resize(index + 1, Row::default());
         }
-        self.rows[index].count = 0;
+        let row = &mut self.rows[index];
+        (row.count, row.of_ack) = (0, None);
+    }
+
+    /// The data that this packet was has become an ACK that collects reports, too.
+    pub(crate) fn go_on(&mut self, packet: PacketId, scope: TelemetryScope) {
+        self.rows[packet.index()].of_ack = Some(scope);
+    }
+
+    /// What an ACK wants reports of; `None`: it wants none.
+    pub(crate) fn scope_of_ack(&self, packet: PacketId) -> Option<TelemetryScope> {
+        self.rows[packet.index()].of_ack
     }
 
     /// Adds a report; beyond the limit of a packet's header, nothing.

@@ -91,3 +91,64 @@ fn flow_queues_lose_and_forget_nothing() {
         assert!(rows.all_finished(), "{kind}");
     }
 }
+
+/// A message over PowerTCP whose ACKs come back through a port with twice the traffic that it can send, in a queue that is served after them; what
+/// the message takes (ns).
+fn message_with_traffic_on_the_way_back(path: &str) -> u64 {
+    let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"";
+    let keys = format!("congestion_control = \"powertcp\"\ntelemetry_path = \"{path}\"");
+    let lab = Lab::new(&star(4, "10 Gb/s", "2 us"), switch, &keys)
+        .transport("congestion_control = \"none\"\nrate = \"10 Gb/s\"\ndata_priority = 1");
+    let clocked = vec![flow(1, 0, 8_000_000, Time::ZERO), flow(2, 0, 8_000_000, Time::ZERO)];
+    let message = vec![flow(0, 3, 2_000_000, Time::from_ms(1))];
+    finished(&run(&lab.lists(vec![(0, "message", message), (1, "clock", clocked)])), "message")
+}
+
+#[test]
+fn telemetry_of_the_round_trip_sees_what_acks_pass() {
+    let (data, round_trip) =
+        (message_with_traffic_on_the_way_back("data"), message_with_traffic_on_the_way_back("round_trip"));
+    // Alone, 2 MB take 1.7 ms.
+    assert!(data < 2_000_000, "data {data} ns");
+    assert!(round_trip > 2 * data, "round trip {round_trip} ns, data {data} ns");
+}
+
+/// Packets that cross links for a flow of one segment, and what it takes (ns).
+fn one_segment(keys: &str) -> (u64, u64) {
+    let transport = format!("congestion_control = \"newreno\"\n{keys}");
+    let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), "buffer = \"1 MB\"\npolicy = \"dt\"", &transport);
+    let rows = run(&lab.flows(vec![flow(0, 1, 1_000, Time::ZERO)]));
+    assert!(rows.all_finished(), "{keys}");
+    (rows.totals.packet_hops, rows.flows[0].fct_ns.expect("finished"))
+}
+
+#[test]
+fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
+    let (short, full) = (one_segment(""), one_segment("full_connection = true"));
+    // SYN, SYN-ACK, data and ACK over two links each; the ACK of the handshake, FIN and its ACK.
+    assert_eq!((short.0, full.0), (8, 14));
+    // The ACK of 54 B leaves before the data.
+    assert_eq!(full.1 - short.1, 43);
+    // Without a handshake only FIN and its ACK are left, which delay nothing.
+    let (bare, closed) =
+        (one_segment("handshake = false"), one_segment("handshake = false\nfull_connection = true"));
+    assert_eq!((bare.0, closed.0, bare.1), (4, 8, closed.1));
+}
+
+#[test]
+fn segments_that_end_connections_are_accounted_for_where_packets_are_lost() {
+    let lab = Lab::new(
+        &star(9, "10 Gb/s", "1 us"),
+        "buffer = \"20 KB\"\npolicy = { name = \"dt\", alpha = [0.01, 1.0] }",
+        "congestion_control = \"newreno\"\nfull_connection = true\ninitial_window = 20",
+    );
+    let flows = (0..160).map(|n| {
+        // Data towards host 8 and away from it, so that ACKs and FINs are lost among data.
+        let (src, dst) = if n % 2 == 0 { (n / 2 % 8, 8) } else { (8, n / 2 % 8) };
+        flow(src, dst, 2_000 + 997 * u64::from(n), Time::from_us(u64::from(n) * 9))
+    });
+    let rows = run(&lab.flows(flows.collect()));
+    assert!(rows.all_finished());
+    let refused = (0..9).map(|port| rows.queue(0, port, 0).dropped_packets).sum::<u64>();
+    assert!(refused > 0, "no ACK was lost");
+}

@@ -3,7 +3,7 @@
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window, rate};
 use crate::telemetry::LastReports;
 use crate::{CongestionStates, TcpConfig};
-use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
+use bufferlab_params::{BuildError, Choice, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
 /// Registry entry.
@@ -22,27 +22,52 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     build: &build,
 };
 
-/// Of PowerTCP and θ-PowerTCP.
-pub(super) const PARAMS: &[ParamInfo] = &[
-    ParamInfo {
-        name: "gamma",
-        kind: ParamKind::RatioAbove { min: 0.0, max: 1.0 },
-        default: ParamValue::Ratio(0.9),
-        artifact_default: None,
-        doc: "Gamma, the weight of a new window. Default: section 3.3.",
-    },
-    ParamInfo {
-        name: "flows",
-        kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
-        default: ParamValue::Count(10),
-        artifact_default: Some(ParamValue::Count(100)),
-        doc: "N: the additive increase is one bandwidth-delay product by N (section 3.3). Default: our choice; the artifact's.",
-    },
-];
+const GAMMA: ParamInfo = ParamInfo {
+    name: "gamma",
+    kind: ParamKind::RatioAbove { min: 0.0, max: 1.0 },
+    default: ParamValue::Ratio(0.9),
+    artifact_default: None,
+    doc: "Gamma, the weight of a new window. Default: section 3.3.",
+};
+const FLOWS: ParamInfo = ParamInfo {
+    name: "flows",
+    kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
+    default: ParamValue::Count(10),
+    artifact_default: Some(ParamValue::Count(100)),
+    doc: "N: the additive increase is one bandwidth-delay product by N (section 3.3). Default: our choice; the artifact's.",
+};
+const FIRST_ACK: ParamInfo = ParamInfo::computed(
+    "first_ack",
+    ParamKind::Choice(FirstAck::WORDS),
+    "`kept`; `zeros` for queue pairs in profile `artifact`",
+    "\"kept\"",
+    "What the reports of a flow's first ACK are compared with.",
+);
 
-fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
+const PARAMS: &[ParamInfo] = &[GAMMA, FLOWS, FIRST_ACK];
+/// Of θ-PowerTCP.
+pub(super) const PARAMS_WITHOUT_REPORTS: &[ParamInfo] = &[GAMMA, FLOWS];
+
+bufferlab_params::choices! {
+    /// What PowerTCP compares the reports of a flow's first ACK with.
+    #[derive(Default)]
+    pub enum FirstAck {
+        #[default]
+        Kept = "kept": "with nothing; they are kept for the next ACK",
+        Zeros = "zeros": "with zeros, as in Reverie's public code, which reads reports there that nobody has set",
+    }
+}
+
+fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
     let weights = Weights::from_params(params);
-    Ok(Box::new(move |config, window| CongestionControl::boxed(PowerTcp::new(weights, config, window))))
+    let of_profile = match config.states {
+        CongestionStates::Ns3 if !config.whole_segments => FirstAck::Zeros,
+        _ => FirstAck::Kept,
+    };
+    let first_ack = params.given_choice("first_ack").unwrap_or(of_profile);
+    Ok(Box::new(move |config, window| {
+        CongestionControl::boxed(PowerTcp::new(weights, first_ack, config, window))
+    }))
 }
 
 /// The parameters.
@@ -132,8 +157,12 @@ impl PowerLaw {
 }
 
 impl PowerTcp {
-    fn new(weights: Weights, config: &TcpConfig, window: &mut Window) -> Self {
-        Self { power: 1.0, law: PowerLaw::new(weights, config, window), last: LastReports::default() }
+    fn new(weights: Weights, first_ack: FirstAck, config: &TcpConfig, window: &mut Window) -> Self {
+        let last = match first_ack {
+            FirstAck::Kept => LastReports::default(),
+            FirstAck::Zeros => LastReports::of_zeros(),
+        };
+        Self { power: 1.0, law: PowerLaw::new(weights, config, window), last }
     }
 
     /// Algorithm 1, NormPower; false if nothing could be compared.

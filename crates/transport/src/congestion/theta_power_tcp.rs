@@ -1,6 +1,6 @@
 //! θ-PowerTCP: PowerTCP without help of switches, by the round trip and its gradient (Addanki et al., NSDI 2022).
 
-use super::power_tcp::{PARAMS, PowerLaw, Weights};
+use super::power_tcp::{PARAMS_WITHOUT_REPORTS, PowerLaw, Weights};
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::{CongestionStates, TcpConfig};
 use bufferlab_params::{BuildError, Params};
@@ -18,7 +18,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     governs_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
-    params: PARAMS,
+    params: PARAMS_WITHOUT_REPORTS,
     build: &build,
 };
 

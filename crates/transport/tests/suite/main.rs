@@ -2,6 +2,7 @@
 
 mod bursts;
 mod dcqcn;
+mod first_ack;
 mod laws;
 mod ns3_states;
 mod rdma;

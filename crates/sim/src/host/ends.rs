@@ -1,0 +1,99 @@
+//! What opens and ends a connection: SYN and SYN-ACK; and, where flows have full connections, the ACK that ends the
+//! handshake, the receiver's FIN and the ACK of it.
+//!
+//! The sender's FIN rides on its last segment, as in ns-3, so the receiver sends its own right after the ACK of that
+//! segment. A FIN acknowledges the whole flow once more. Nobody waits for it: one that is lost is not repeated.
+
+use super::Hosts;
+use super::flow::FlowSender;
+use super::send::control_flags;
+use crate::ids::{FlowSlot, PacketId};
+use crate::world::Uplink;
+use crate::world::packet::{Kind, Packet};
+use bufferlab_transport::Ack;
+
+impl Hosts {
+    /// A SYN, or a bare ACK of the connection, has reached the receiver.
+    pub(super) fn receive_syn(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
+        if packet.sack_count & Packet::ENDS != 0 {
+            uplink.remove(id);
+            return self.leave_network(uplink, packet.flow.slot());
+        }
+        let flow = &self.flows.receivers[packet.flow.slot()];
+        let answer = uplink.packet_mut(id);
+        answer.flags = control_flags(Kind::SynAck, &self.transports[flow.transport], flow.explicit_path);
+        answer.path = flow.path;
+        answer.dst = flow.src;
+        self.enqueue(uplink.host(), packet.flow, true, id);
+        self.kick(uplink);
+    }
+
+    /// A SYN-ACK or a FIN has reached the sender.
+    pub(super) fn receive_syn_ack(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
+        let slot = packet.flow.slot();
+        if packet.sack_count & Packet::ENDS != 0 {
+            return self.receive_fin(uplink, slot, id, packet);
+        }
+        if self.transports[self.flows.senders[slot].transport].full_connection {
+            self.send_bare_ack(uplink, slot, id);
+        } else {
+            uplink.remove(id);
+            self.flows.senders[slot].in_network -= 1;
+        }
+        let sender = self.flows.senders[slot].sender.tcp().expect("only TCP has a handshake");
+        sender.handle_syn_ack(uplink.now(), packet.sent);
+        self.offer(uplink, slot);
+        self.retire_if_done(uplink, slot);
+    }
+
+    /// Sends the receiver's FIN behind `ack`, the last one of the flow.
+    #[cold]
+    pub(super) fn send_fin(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, ack: &Ack) {
+        let flow = &self.flows.receivers[slot];
+        let transport = &self.transports[flow.transport];
+        let fin = Packet {
+            sent: ack.echo,
+            flow: self.flows.senders[slot].handle,
+            seq: ack.cumulative,
+            sack_first: 0,
+            path: flow.path,
+            wire: transport.ack,
+            sack_count: Packet::ENDS,
+            dst: flow.src,
+            flags: control_flags(Kind::SynAck, transport, flow.explicit_path),
+            priority: transport.control_priority,
+        };
+        let id = uplink.create(fin);
+        self.flows.senders[slot].in_network += 1;
+        self.enqueue(uplink.host(), fin.flow, true, id);
+        self.kick(uplink);
+    }
+
+    /// The FIN may be the first to say that everything has arrived.
+    fn receive_fin(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId, packet: &Packet) {
+        let flow = &mut self.flows.senders[slot];
+        if let FlowSender::Tcp(sender) = &mut flow.sender
+            && !sender.is_done()
+        {
+            let ack = Ack { cumulative: packet.seq, sack: (0, 0), echo: packet.sent, marked: false };
+            sender.handle_ack(&self.transports[flow.transport].tcp, uplink.now(), &ack);
+        }
+        self.send_bare_ack(uplink, slot, id);
+    }
+
+    /// Turns packet `id` into an ACK of the sender that nobody answers.
+    fn send_bare_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId) {
+        let flow = &self.flows.senders[slot];
+        let transport = &self.transports[flow.transport];
+        let packet = uplink.packet_mut(id);
+        packet.sack_count = Packet::ENDS;
+        packet.wire = transport.ack;
+        packet.flags = control_flags(Kind::Syn, transport, flow.explicit_path);
+        packet.priority = transport.control_priority;
+        packet.path = flow.path;
+        packet.dst = flow.dst;
+        let handle = packet.flow;
+        self.enqueue(uplink.host(), handle, false, id);
+        self.kick(uplink);
+    }
+}
