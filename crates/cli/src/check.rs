@@ -170,7 +170,7 @@ fn lossless(spec: &SwitchSpec) -> String {
 
 /// What the switch does otherwise than the ideal one.
 fn hardware(spec: &HardwareSpec) -> String {
-    let HardwareSpec { slices, cut_through_bytes, switch } = spec;
+    let HardwareSpec { slices, cut_through_bytes, device_queue, switch } = spec;
     let given = |is: bool, text: String| is.then_some(text);
     let options = [
         given(switch.cell_bytes > 1, format!("cells of {}", format_size(switch.cell_bytes.into()))),
@@ -184,6 +184,7 @@ fn hardware(spec: &HardwareSpec) -> String {
         switch.threshold_refresh.map(|interval| format!("thresholds every {}", format_time(interval))),
         given(switch.quantised_alpha, "alphas powers of two".to_owned()),
         cut_through_bytes.map(|bytes| format!("cut-through after {}", format_size(bytes.into()))),
+        given(*device_queue > 0, format!("{device_queue} packets behind the buffer at each port")),
     ];
     options.into_iter().flatten().map(|option| format!(", {option}")).collect()
 }

@@ -153,13 +153,15 @@ pub struct HardwareSpec {
     /// A packet is forwarded once so many of its bytes have arrived (bytes), on links that are as fast as the switch's fastest port; `None`:
     /// when it has arrived as a whole.
     pub cut_through_bytes: Option<u32>,
+    /// Packets that each port may hand over to a queue of its device, behind the buffer; 0: it has none.
+    pub device_queue: u32,
     /// What holds for each memory.
     pub switch: Hardware,
 }
 
 impl Default for HardwareSpec {
     fn default() -> Self {
-        Self { slices: 1, cut_through_bytes: None, switch: Hardware::IDEAL }
+        Self { slices: 1, cut_through_bytes: None, device_queue: 0, switch: Hardware::IDEAL }
     }
 }
 
@@ -331,6 +333,8 @@ pub struct Pacing {
 pub struct HostSpec {
     /// Order of a host's flows at its NIC.
     pub nic: NicQueueing,
+    /// Packets that a NIC hands over to a queue of its device, whose order is settled; 0: it has none.
+    pub device_queue: u32,
 }
 
 choices! {

@@ -95,7 +95,8 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
         _ => None,
     };
     switch::write_resolved(&mut reader, networks.as_ref(), groups.as_deref(), switches.as_deref());
-    let host = output::host(&mut reader);
+    let lossless = groups.as_ref().is_some_and(|groups| groups.iter().any(switch::Group::is_lossless));
+    let host = output::host(&mut reader, lossless);
     let facts = workload::Facts {
         networks: networks.as_ref(),
         switches: switches.as_deref(),

@@ -6,6 +6,7 @@
 
 pub(crate) mod base_rtt;
 pub(crate) mod calendar;
+pub(crate) mod device;
 pub(crate) mod link;
 pub(crate) mod packet;
 pub(crate) mod routing;
@@ -15,7 +16,7 @@ pub(crate) mod timers;
 
 use crate::ids::{FlowSlot, HostId, LinkId, PacketId, SwitchId, Table};
 use crate::world::calendar::{Calendar, Kind};
-use crate::world::link::{End, Link};
+use crate::world::link::{End, Link, Started};
 use crate::world::packet::{Flags, Packet, Slab};
 use crate::world::routing::Routes;
 use crate::world::telemetry::Telemetry;
@@ -109,21 +110,24 @@ impl World {
         Ok((to, packet))
     }
 
-    /// A link has finished a transmission: tells who may send now, if anybody.
+    /// A link has finished a transmission, or its device has room: tells who may send now, if anybody.
     #[inline]
     pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
         let link = &mut self.links[id];
         if link.busy_until > self.now {
-            // A pause frame went first.
-            self.calendar.push(link.busy_until, Kind::TransmissionComplete, id);
-            return None;
+            // Its device may have room, or a pause frame went first.
+            let at = link.next_place(self.now);
+            if at > self.now {
+                self.calendar.push(at, Kind::TransmissionComplete, id);
+                return None;
+            }
         }
         link.waiting = false;
         (!link.down).then_some(link.from)
     }
 
-    /// Something waits for link `id`: true if it is idle and may send now; otherwise its sender will be asked when
-    /// its transmission is complete.
+    /// Something waits for link `id`: true if it is idle, or its device has room, so that it may be sent now; otherwise
+    /// its sender will be asked when its transmission is complete.
     #[inline]
     pub(crate) fn claim(&mut self, id: LinkId) -> bool {
         let link = &mut self.links[id];
@@ -133,20 +137,22 @@ impl World {
         if link.busy_until <= self.now {
             return true;
         }
+        let at = link.next_place(self.now);
+        if at <= self.now {
+            return true;
+        }
         link.waiting = true;
-        let at = link.busy_until;
         self.calendar.push(at, Kind::TransmissionComplete, id);
         false
     }
 
-    /// Puts a packet on link `id`, which is idle. `more`: something waits behind it.
+    /// Puts a packet on link `id`, which is idle or whose device has room. `more`: something waits behind it.
     #[inline]
     fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let meta = &self.packets[packet];
         let marked = meta.flags.has(Flags::MARKED);
         let link = &mut self.links[id];
-        let (arrival, alone) = link.transmit(self.now, packet, meta.wire, marked);
-        let done = link.busy_until;
+        let Started { arrival, alone, next } = link.transmit(self.now, packet, meta.wire, marked);
         link.waiting = more;
         self.calendar.ties().note_transmission(id);
         self.packet_hops += 1;
@@ -154,7 +160,7 @@ impl World {
             self.calendar.push(arrival, Kind::Delivery, id);
         }
         if more {
-            self.calendar.push(done, Kind::TransmissionComplete, id);
+            self.calendar.push(next, Kind::TransmissionComplete, id);
         }
     }
 
@@ -195,12 +201,13 @@ impl World {
 
     /// The last packet on link `id`, which leaves it, unless it is the first one.
     pub(crate) fn take_back(&mut self, id: LinkId) -> Option<PacketId> {
-        let pipe = &mut self.links[id].pipe;
-        if pipe.len() < 2 {
+        let link = &mut self.links[id];
+        if link.pipe.len() < 2 {
+            link.empty_device(self.now);
             self.calendar.ties().keep_first(id);
             return None;
         }
-        pipe.pop_back().map(|(_, packet)| packet)
+        link.pipe.pop_back().map(|(_, packet)| packet)
     }
 
     /// From now on packets take these ways.

@@ -389,6 +389,14 @@ pub(crate) static HARDWARE: TableSpec = TableSpec {
             "Forward a packet once so much of it has arrived, on links that are as fast as the fastest port; without it, when it has arrived \
              as a whole. The buffer is charged with the whole packet from then on.",
         ),
+        default(
+            "device_queue",
+            count(0, 65_535),
+            "0",
+            "Packets that each port may hand over to a queue of its device, behind the buffer and in front of the one that it sends: first come, first \
+             served, whatever their priority; charged to nobody, and unseen by policies, marking and telemetry. 0: none. ns-3's point-to-point \
+             devices: 100. Not where packets are lossless.",
+        ),
     ],
     variants: &[],
 };
@@ -706,12 +714,20 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
 pub(crate) static HOST: TableSpec = TableSpec {
     title: "[host]",
     doc: "How hosts send.",
-    keys: &[default(
-        "nic",
-        Kind::Words(NicQueueing::WORDS),
-        "\"fair\"",
-        "Order of a host's flows at its NIC. Default: our choice: no flow waits for another one's window.",
-    )],
+    keys: &[
+        default(
+            "nic",
+            Kind::Words(NicQueueing::WORDS),
+            "\"fair\"",
+            "Order of a host's flows at its NIC. Default: our choice: no flow waits for another one's window.",
+        ),
+        default(
+            "device_queue",
+            count(0, 65_535),
+            "0",
+            "As `switch.hardware.device_queue`: packets whose order at the NIC is settled.",
+        ),
+    ],
     variants: &[],
 };
 

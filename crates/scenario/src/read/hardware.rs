@@ -12,7 +12,7 @@ use bufferlab_core::{Hardware, Reserves};
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
     /// By key: where complaints about it point.
-    places: [(&'static str, Origin); 4],
+    places: [(&'static str, Origin); 5],
 }
 
 /// The switch that the options are to fit.
@@ -29,7 +29,7 @@ pub(crate) struct Chip<'a> {
 /// Reads the table below a switch; without one the switch is ideal.
 pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     switch.spec_of("hardware");
-    let keys = ["slices", "queue_reserve", "port_limit", "uncharged_priorities"];
+    let keys = ["slices", "queue_reserve", "port_limit", "uncharged_priorities", "device_queue"];
     if !switch.has("hardware") {
         let places = keys.map(|key| (key, switch.place("hardware")));
         return Some(HardwareChoice { spec: HardwareSpec::default(), places });
@@ -44,6 +44,7 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     let quantised_alpha = reader.flag("quantised_alpha");
     let uncharged = reader.counts("uncharged_priorities").unwrap_or_default();
     let cut_through_bytes = reader.small_size("cut_through");
+    let device_queue = reader.small_count("device_queue");
     let written = |key: &'static str| if reader.has(key) { reader.place(key) } else { reader.origin };
     let places = keys.map(|key| (key, written(key)));
     let resolved = reader.finish();
@@ -56,19 +57,32 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
         quantised_alpha: quantised_alpha?,
         uncharged_priorities: uncharged.iter().fold(0, |mask, priority| mask | 1 << priority),
     };
-    Some(HardwareChoice { spec: HardwareSpec { slices: slices?, cut_through_bytes, switch }, places })
+    let spec = HardwareSpec { slices: slices?, cut_through_bytes, device_queue: device_queue?, switch };
+    Some(HardwareChoice { spec, places })
 }
 
 impl HardwareChoice {
+    /// Where a complaint about `key` points.
+    fn place(&self, key: &str) -> Origin {
+        self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1)
+    }
+
+    /// A pause stops what a switch stores, and not what its devices have: where packets are lossless, ports have no
+    /// queues behind the buffer. `path`: of the switch's table.
+    pub(crate) fn check_device_queue(&self, context: &Context, path: &str) {
+        if self.spec.device_queue > 0 {
+            let complaint = device_queue_unpaused().help("remove hardware.device_queue, or [switch.pfc]");
+            context.error(&format!("{path}.hardware.device_queue"), self.place("device_queue"), complaint);
+        }
+    }
+
     /// Whether the options fit `chip`; records what does not.
     pub(crate) fn check(&self, context: &Context, path: &str, chip: Chip<'_>) -> bool {
         let Chip { name, buffer_bytes, ports, queues_per_port, packet } = chip;
         let HardwareSpec { slices, switch, .. } = &self.spec;
         let complain = |key: &str, message: String, expected: String, help: &str| {
             let complaint = Complaint::new(message, expected).help(help);
-            let place =
-                self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1);
-            context.error(&format!("{path}.hardware.{key}"), place, complaint);
+            context.error(&format!("{path}.hardware.{key}"), self.place(key), complaint);
             false
         };
         let highest = u32::BITS - switch.uncharged_priorities.leading_zeros();
@@ -117,4 +131,10 @@ impl HardwareChoice {
         }
         true
     }
+}
+
+/// What is wrong with a device's queue in a network with lossless priorities.
+pub(crate) fn device_queue_unpaused() -> Complaint {
+    let message = "a pause does not stop what is in a queue of a device, and headroom does not count with it";
+    Complaint::new(message, "packets are lossless in this network")
 }

@@ -1,5 +1,6 @@
 //! `[host]` and `[output]`.
 
+use super::hardware::device_queue_unpaused;
 use super::topology::Networks;
 use crate::context::{Complaint, first_names, suggestion};
 use crate::model::{HostSpec, NicQueueing, OutputSpec};
@@ -7,12 +8,18 @@ use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::quote;
 
-pub(crate) fn host(root: &mut Reader<'_>) -> Option<HostSpec> {
+/// `lossless`: some switch has lossless priorities.
+pub(crate) fn host(root: &mut Reader<'_>, lossless: bool) -> Option<HostSpec> {
     let mut reader = root.table("host")?;
-    let nic: NicQueueing = reader.choice("nic")?;
+    let nic: Option<NicQueueing> = reader.choice("nic");
+    let device_queue = reader.small_count("device_queue");
+    if lossless && device_queue.is_some_and(|packets| packets > 0) {
+        let complaint = device_queue_unpaused().help("remove `device_queue`, or [switch.pfc]");
+        reader.error("device_queue", complaint);
+    }
     let resolved = reader.finish();
     root.put("host", resolved);
-    Some(HostSpec { nic })
+    Some(HostSpec { nic: nic?, device_queue: device_queue? })
 }
 
 /// `open_loop`: some traffic has no congestion control.

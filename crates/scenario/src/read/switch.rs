@@ -206,6 +206,13 @@ pub(crate) fn finish(
             specs[switch as usize] = Some(spec);
         }
     }
+    if groups.iter().any(Group::is_lossless) {
+        for group in groups {
+            if let Some(hardware) = &group.hardware {
+                hardware.check_device_queue(context, &group.path);
+            }
+        }
+    }
     if context.failed_since(mark) {
         return None;
     }
@@ -213,6 +220,11 @@ pub(crate) fn finish(
 }
 
 impl Group {
+    /// Whether its switches pause their neighbours.
+    pub(crate) fn is_lossless(&self) -> bool {
+        self.pfc.as_ref().is_some_and(Option::is_some)
+    }
+
     /// What one of its switches is; `None` if something is wrong. Warnings come once for a group: of a rule that never
     /// marks, and of too little headroom.
     fn spec(

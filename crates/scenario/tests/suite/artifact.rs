@@ -1,6 +1,7 @@
 //! Which keys have another default in the profile `artifact`?
 
-use bufferlab_scenario::{Loaded, TelemetryPath, TelemetryScope, load_text};
+use bufferlab_params::ParamValue;
+use bufferlab_scenario::{Loaded, TelemetryPath, TelemetryScope, load, load_text};
 use std::path::Path;
 
 /// A scenario with one transport.
@@ -86,4 +87,53 @@ fn a_connection_that_stays_open_cannot_be_full() {
     let error = load_text(Path::new("profile.toml"), &text("paper", keys), &[]).expect_err("refused");
     let said = format!("{error:?}");
     assert!(said.contains("remove `full_connection`, or `persistent`"), "{said}");
+}
+
+/// A number of a policy's parameter (bytes).
+fn bytes_of(params: &[(String, ParamValue)], name: &str) -> Vec<u64> {
+    let value = params.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    match value.unwrap_or_else(|| panic!("{name} is set")) {
+        ParamValue::Bytes(bytes) => vec![*bytes],
+        ParamValue::BytesPerPort(bytes) => bytes.to_vec(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn reverie_sets_headroom_aside_for_two_priorities_of_every_port() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/artifact-reverie.toml");
+    let scenario = load(&path, &[]).expect("it loads").scenario;
+    // Two packets, 3860 B of reaction, and what 25 Gb/s send in two times 2 us.
+    let of_queue = 2 * (1_000 + 48) + 3_860 + 2 * 25_000 * 2 / 8;
+    assert_eq!(of_queue, 18_456);
+    for (spec, name) in scenario.switches.iter().zip(&scenario.topology.switches) {
+        let ports = if name.starts_with("spine") { 4 } else { 20 };
+        assert_eq!(bytes_of(&spec.policy_params, "headroom"), [of_queue], "{name}");
+        assert_eq!(bytes_of(&spec.policy_params, "headroom_pool"), [2 * ports * of_queue], "{name}");
+        assert_eq!(spec.lossless(), 1 << 3, "{name}: priority 0 has headroom and no pauses");
+        assert_eq!(spec.hardware.switch.uncharged_priorities, 1 << 0, "{name}");
+    }
+}
+
+#[test]
+fn queues_of_devices_and_lossless_priorities_exclude_each_other() {
+    let with = |pfc: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n\
+             topology = {{ kind = \"single_switch\", hosts = 2, rate = \"1 Gb/s\", delay = \"0 s\" }}\n\
+             transport = [{{ congestion_control = \"newreno\" }}]\n\
+             workload = [{{ kind = \"poisson\", sizes = \"1 KB\", load = 0.1 }}]\n\
+             host = {{ device_queue = 100 }}\n\
+             [switch]\nbuffer = \"1 MB\"\nqueues_per_port = 2\npolicy = {{ name = \"reverie\", headroom = \"40 KB\" }}\n\
+             hardware = {{ device_queue = 100 }}\n{pfc}"
+        );
+        load_text(Path::new("device.toml"), &text, &[])
+    };
+    let refused = with("pfc = { priorities = [1] }").expect_err("refused");
+    let keys: Vec<_> = refused.problems().iter().map(|problem| problem.key()).collect();
+    assert_eq!(keys, ["host.device_queue", "switch.hardware.device_queue"]);
+    assert!(refused.problems().iter().all(|problem| problem.line().is_some()));
+    let loaded = with("").expect("nothing is lossless");
+    assert_eq!(loaded.scenario.switches[0].hardware.device_queue, 100);
+    assert_eq!(loaded.scenario.host.device_queue, 100);
 }

@@ -39,8 +39,12 @@ pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     let fastest: Vec<BitRate> = topology.all_port_rates().into_iter().map(fastest).collect();
     for link in cabling.links.iter_mut() {
         if let End::Switch(switch, _) = link.to {
-            link.header_bytes = cut_through(scenario, switch, link.rate, fastest[switch.index()]);
+            link.set_header_bytes(cut_through(scenario, switch, link.rate, fastest[switch.index()]));
         }
+        link.set_device_queue(match link.from {
+            End::Host(_) => scenario.host.device_queue,
+            End::Switch(switch, _) => scenario.switches[switch.index()].hardware.device_queue,
+        });
     }
     let longest = |link: &Link| link.delay + link.rate.serialization(u64::from(u16::MAX));
     let reach = cabling.links.iter().map(longest).max().unwrap_or_default();

@@ -14,9 +14,10 @@ impl Simulation {
     /// Flows no longer start: notes what every link has carried and what asked for it, and ends flows that have no
     /// size of their own.
     pub(super) fn close_arrival_phase(&mut self) {
+        let now = self.world.now();
         let links = self.world.links_mut();
         for link in links.iter_mut() {
-            link.phase_bytes = link.tx_bytes;
+            link.phase_bytes = link.tx_bytes - link.pending(now).bytes;
         }
         for node in self.switches.iter() {
             for QueuePlace { slice, local, port, .. } in node.queues() {

@@ -24,6 +24,7 @@ impl Records {
     fn link_row(&self, view: View<'_>, id: LinkId, parallel: u16) -> LinkRow {
         let (links, topology) = (view.world.links(), view.topology);
         let link = &links[id];
+        let pending = link.pending(view.world.now());
         let name = |end: End| match end {
             End::Host(host) => topology.hosts[host.index()].clone(),
             End::Switch(switch, _) => topology.switches[switch.index()].clone(),
@@ -35,9 +36,9 @@ impl Records {
             parallel,
             role: role(topology, link),
             rate_bps: link.rate.0,
-            tx_packets: link.tx_packets,
-            tx_bytes: link.tx_bytes,
-            marked_packets: link.marked_packets,
+            tx_packets: link.tx_packets - pending.packets,
+            tx_bytes: link.tx_bytes - pending.bytes,
+            marked_packets: link.marked_packets - pending.marked,
             utilisation: link.phase_bytes as f64 * 8.0 / capacity_bits,
             offered_bytes: link.phase_offered,
             lost_packets: link.lost_packets,

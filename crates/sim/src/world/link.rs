@@ -1,5 +1,6 @@
 //! Links: one direction of a cable, with exact serialization and a pipe of packets on their way.
 
+use super::device::{DeviceQueue, Pending};
 use crate::ids::{HostId, PacketId, SwitchId};
 use bufferlab_units::{BitRate, Serializer, Time};
 use std::collections::VecDeque;
@@ -18,8 +19,9 @@ pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
     pub(crate) delay: Time,
-    /// Where the switch at the end forwards a packet once it has so many bytes of it (cut-through).
-    pub(crate) header_bytes: Option<u32>,
+    /// What most links do not have, so that they ask once.
+    special: Option<Box<Special>>,
+    /// Packets on their way, and those that the device at its near end holds, with the times at which they arrive.
     pub(crate) pipe: VecDeque<(Time, PacketId)>,
     pub(crate) to: End,
     /// A transmission-complete event is scheduled: packets wait for this link.
@@ -40,13 +42,33 @@ pub(crate) struct Link {
     pub(crate) lost_packets: u64,
 }
 
+/// What most links do not have.
+#[derive(Debug, Default)]
+struct Special {
+    /// Where the switch at the end forwards a packet once it has so many bytes of it (cut-through).
+    header_bytes: Option<u32>,
+    /// At the near end.
+    device: Option<DeviceQueue>,
+}
+
+/// A packet that was handed to a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Started {
+    /// At the far end.
+    pub(crate) arrival: Time,
+    /// It is the only one on its way: its delivery must be scheduled.
+    pub(crate) alone: bool,
+    /// When the next one may be handed over.
+    pub(crate) next: Time,
+}
+
 impl Link {
     pub(crate) fn new(from: End, to: End, rate: BitRate, delay: Time) -> Self {
         Self {
             busy_until: Time::ZERO,
             serializer: Serializer::new(rate),
             delay,
-            header_bytes: None,
+            special: None,
             pipe: VecDeque::new(),
             to,
             waiting: false,
@@ -63,21 +85,82 @@ impl Link {
         }
     }
 
-    /// Puts a packet of `wire` bytes on the idle link; returns when it arrives, and whether it is the only one on its
-    /// way (its delivery must then be scheduled).
+    /// The switch at the end forwards a packet once it has so many bytes of it (cut-through); `None`: all of them.
+    pub(crate) fn set_header_bytes(&mut self, bytes: Option<u32>) {
+        if bytes.is_some() {
+            self.special.get_or_insert_default().header_bytes = bytes;
+        }
+    }
+
+    /// The device at the near end queues so many packets; 0: none.
+    pub(crate) fn set_device_queue(&mut self, packets: u32) {
+        if packets > 0 {
+            self.special.get_or_insert_default().device = Some(DeviceQueue::new(packets));
+        }
+    }
+
+    /// The device at the near end, if it has a queue.
+    fn device(&mut self) -> Option<&mut DeviceQueue> {
+        self.special.as_mut()?.device.as_mut()
+    }
+
+    /// When a packet may be handed over to the busy link: now where its device has room.
     #[inline]
-    pub(crate) fn transmit(&mut self, now: Time, packet: PacketId, wire: u16, marked: bool) -> (Time, bool) {
-        debug_assert!(now >= self.busy_until, "a link sends one packet at a time");
-        self.busy_until = now + self.serializer.time(u32::from(wire));
-        let arrived = match self.header_bytes {
+    pub(crate) fn next_place(&mut self, now: Time) -> Time {
+        if self.special.is_none() { self.busy_until } else { self.next_place_at_device(now) }
+    }
+
+    #[cold]
+    fn next_place_at_device(&mut self, now: Time) -> Time {
+        let busy_until = self.busy_until;
+        self.device().map_or(busy_until, |device| device.next_place(now))
+    }
+
+    /// What its device holds that has not begun to leave.
+    pub(crate) fn pending(&self, now: Time) -> Pending {
+        let device = self.special.as_ref().and_then(|special| special.device.as_ref());
+        device.map_or(Pending::default(), |device| device.pending(now))
+    }
+
+    /// The link has gone down, and what its device holds is lost: it is busy with what it is sending, no longer.
+    pub(crate) fn empty_device(&mut self, now: Time) {
+        if let Some(end) = self.device().and_then(|device| device.empty(now)) {
+            self.busy_until = end;
+        }
+    }
+
+    /// [`Self::transmit`] on a link with something special; returns when the packet counts as arrived but for the delay, and
+    /// when the next one may be handed over.
+    #[cold]
+    #[inline(never)]
+    fn transmit_specially(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
+        let start = now.max(self.busy_until);
+        self.busy_until = start + self.serializer.time(u32::from(wire));
+        let special = self.special.as_mut().expect("it was asked for");
+        let arrived = match special.header_bytes {
             None => self.busy_until,
-            Some(header) => now + self.serializer.time(u32::from(wire).min(header)),
+            Some(header) => start + self.serializer.time(u32::from(wire).min(header)),
+        };
+        let Some(device) = &mut special.device else { return (arrived, self.busy_until) };
+        device.push(now, start, Pending::of(wire, marked));
+        (arrived, device.next_place(now))
+    }
+
+    /// Puts a packet of `wire` bytes on the link, which is idle or whose device has room.
+    #[inline]
+    pub(crate) fn transmit(&mut self, now: Time, packet: PacketId, wire: u16, marked: bool) -> Started {
+        let (arrived, next) = if self.special.is_some() {
+            self.transmit_specially(now, wire, marked)
+        } else {
+            debug_assert!(now >= self.busy_until, "a link sends one packet at a time");
+            self.busy_until = now + self.serializer.time(u32::from(wire));
+            (self.busy_until, self.busy_until)
         };
         let arrival = arrived + self.delay;
         self.tx_packets += 1;
         self.tx_bytes += u64::from(wire);
         self.marked_packets += u64::from(marked);
         self.pipe.push_back((arrival, packet));
-        (arrival, self.pipe.len() == 1)
+        Started { arrival, alone: self.pipe.len() == 1, next }
     }
 }

@@ -139,7 +139,7 @@ fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
 fn segments_that_end_connections_are_accounted_for_where_packets_are_lost() {
     let lab = Lab::new(
         &star(9, "10 Gb/s", "1 us"),
-        "buffer = \"20 KB\"\npolicy = { name = \"dt\", alpha = [0.01, 1.0] }",
+        "buffer = \"20 KB\"\npolicy = { name = \"dt\", alpha = [0.01, 1.0] }\nqueues_per_port = 2",
         "congestion_control = \"newreno\"\nfull_connection = true\ninitial_window = 20",
     );
     let flows = (0..160).map(|n| {

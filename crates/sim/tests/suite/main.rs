@@ -9,6 +9,7 @@ mod closed_loops;
 mod connections;
 mod conservation;
 mod determinism;
+mod device_queue;
 mod expulsion;
 mod failures;
 mod fairness;

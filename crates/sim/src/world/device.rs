@@ -1,0 +1,103 @@
+//! The queue of a port's device: packets that have left the buffer, or a host's queues, and not begun to leave.
+//!
+//! Its order is settled and its link sends at one rate, so every packet's start is known when it comes. The packets
+//! themselves stand in the link's pipe with their arrivals; here are the starts of those that wait.
+
+use bufferlab_units::Time;
+use std::collections::VecDeque;
+
+/// Packets that wait in a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pending {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) marked: u64,
+}
+
+impl Pending {
+    /// One packet of `wire` bytes.
+    pub(super) fn of(wire: u16, marked: bool) -> Self {
+        Self { packets: 1, bytes: u64::from(wire), marked: u64::from(marked) }
+    }
+}
+
+/// First come, first served, up to a number of packets beside the one that is being sent.
+#[derive(Debug)]
+pub(super) struct DeviceQueue {
+    limit: usize,
+    /// When each begins to leave, in this order, and what it is.
+    waiting: VecDeque<(Time, Pending)>,
+}
+
+impl DeviceQueue {
+    /// Holds so many packets, at least one.
+    pub(super) fn new(packets: u32) -> Self {
+        debug_assert!(packets > 0, "a device without a queue has none");
+        Self { limit: packets as usize, waiting: VecDeque::new() }
+    }
+
+    /// Forgets what has begun to leave.
+    fn settle(&mut self, now: Time) {
+        while self.waiting.front().is_some_and(|&(start, _)| start <= now) {
+            self.waiting.pop_front();
+        }
+    }
+
+    /// When it has room for a packet: now or later.
+    pub(super) fn next_place(&mut self, now: Time) -> Time {
+        self.settle(now);
+        match self.waiting.front() {
+            Some(&(first, _)) if self.waiting.len() >= self.limit => first,
+            _ => now,
+        }
+    }
+
+    /// Takes a packet that begins to leave at `start`.
+    pub(super) fn push(&mut self, now: Time, start: Time, packet: Pending) {
+        self.settle(now);
+        debug_assert!(self.waiting.len() < self.limit, "a device takes no more than fits");
+        if start > now {
+            self.waiting.push_back((start, packet));
+        }
+    }
+
+    /// What waits.
+    pub(super) fn pending(&self, now: Time) -> Pending {
+        let waiting = self.waiting.iter().filter(|(start, _)| *start > now);
+        waiting.fold(Pending::default(), |sum, (_, one)| Pending {
+            packets: sum.packets + one.packets,
+            bytes: sum.bytes + one.bytes,
+            marked: sum.marked + one.marked,
+        })
+    }
+
+    /// All that waits is lost. When the packet that is being sent has left, if something waited behind it.
+    pub(super) fn empty(&mut self, now: Time) -> Option<Time> {
+        self.settle(now);
+        let end = self.waiting.front().map(|&(start, _)| start);
+        self.waiting.clear();
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_again_when_the_first_one_begins_to_leave() {
+        let mut device = DeviceQueue::new(2);
+        let (packet, at) = (Pending::of(1_500, false), Time::from_us);
+        device.push(at(0), at(0), packet);
+        assert_eq!((device.next_place(at(0)), device.pending(at(0)).packets), (at(0), 0), "it is being sent");
+        device.push(at(0), at(1), packet);
+        device.push(at(0), at(2), Pending::of(100, true));
+        assert_eq!(device.next_place(at(0)), at(1));
+        assert_eq!(device.pending(at(0)), Pending { packets: 2, bytes: 1_600, marked: 1 });
+        assert_eq!(device.pending(at(1)), Pending { packets: 1, bytes: 100, marked: 1 });
+        assert_eq!(device.next_place(at(1)), at(1));
+        device.push(at(1), at(3), packet);
+        assert_eq!(device.empty(at(1)), Some(at(2)));
+        assert_eq!((device.empty(at(1)), device.pending(at(1))), (None, Pending::default()));
+    }
+}
