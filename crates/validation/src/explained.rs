@@ -74,6 +74,9 @@ const MORE_HELD: &str = "A full buffer under load";
 /// Open.
 const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than there, TCP less";
 
+/// Open.
+const TCP_LOSSES: &str = "open: TCP loses more than there since its connections are full";
+
 const fn apart(run: &'static str, metric: &'static str, why: &'static str) -> RangeApart {
     RangeApart { run, metric, why }
 }
@@ -83,6 +86,6 @@ pub const RANGES: &[RangeApart] = &[
     apart("abm_clean_ABM_cubic_L0.8_R0.5_Q15_W0.06", "drop_up", MORE_HELD),
     apart("rev_S1_ABM_dcqcn_cubic", "lossy_drops", LOSSLESS_SHARE),
     apart("rev_S1_ABM_dcqcn_cubic", "occ_prio3_p99", LOSSLESS_SHARE),
+    apart("rev_S1_REVERIE_dcqcn_cubic", "lossy_drops", TCP_LOSSES),
     apart("rev_S4_ABM_dcqcn_cubic", "lossy_drops", LOSSLESS_SHARE),
-    apart("rev_S4_ABM_dcqcn_cubic", "occ_prio3_p99", LOSSLESS_SHARE),
 ];
