@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 impl Records {
     pub(crate) fn write_links(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
         // Links between the same nodes are numbered in their order.
-        let mut between: BTreeMap<((bool, usize), (bool, usize)), u16> = BTreeMap::new();
+        let mut between = BTreeMap::<_, u16>::new();
         for id in view.world.links().ids() {
             let link = &view.world.links()[id];
             let next = between.entry((node(link.from), node(link.to))).or_default();
