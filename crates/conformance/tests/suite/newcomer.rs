@@ -430,7 +430,10 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
             let is_said = walk.promise.contains(&words);
             assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
         }
-        assert!(tally.sources <= 1 && tally.lines <= 2, "{}: {tally:?} is too much work", walk.subject);
+        // The theory knows nothing of packets: how an answer is replayed stands in another crate, beside the answer's own file.
+        let files = if walk.subject == "a calculator" { 2 } else { 1 };
+        let is_little = tally.sources <= files && tally.lines <= 2 * files;
+        assert!(is_little, "{}: {tally:?} is too much work", walk.subject);
     }
 }
 
