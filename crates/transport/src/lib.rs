@@ -145,8 +145,6 @@ pub enum CongestionStates {
     ///   a SACK and acknowledges something.
     /// * Speculative retransmissions count as two segments in flight.
     /// * DCTCP answers losses and timeouts as marks, without a floor of two segments.
-    /// * A timeout sets the slow-start threshold by what is in flight, not by FlightSize (RFC 5681 Eq. 4): what was SACKed or
-    ///   counts as lost is left out.
     /// * The retransmission timer runs until the whole flow is acknowledged: a window below one segment ends by a timeout.
     /// * A receiver echoes a mark only on a segment beyond all marked ones before: not on retransmissions.
     Ns3,

@@ -180,13 +180,6 @@ impl Sender {
         pipe
     }
 
-    /// FlightSize of RFC 5681: segments sent and not acknowledged cumulatively, and those of a burst that the card has yet to
-    /// send. Unlike [`Self::in_flight`] it counts what was SACKed or lost.
-    #[inline]
-    fn flight_size(&self) -> u32 {
-        self.next + u32::from(self.burst_left) - self.una
-    }
-
     /// Whether [`Self::poll_transmit`] would return a segment.
     #[inline]
     #[must_use]
@@ -473,7 +466,7 @@ impl Sender {
         if self.pending_loss > 0 && self.phase == Phase::Open {
             self.phase = Phase::Recovery;
             self.recovery_point = self.next;
-            let flight = self.flight_size();
+            let flight = self.next + u32::from(self.burst_left) - self.una;
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Loss, flight, now);
             self.set_window(self.window.slow_start_threshold);
             self.reduction =
@@ -530,13 +523,8 @@ impl Sender {
             return true;
         }
         if self.phase != Phase::Loss || self.backoff == 0 || config.states == CongestionStates::Ns3 {
-            // RFC 5681: the threshold is set at the first timeout for a segment, not at its repetitions, and by what is
-            // sent and not acknowledged, FlightSize, whatever SACKs say of it (Eq. 4). ns-3.39 takes its bytes in flight.
-            let flight = match config.states {
-                CongestionStates::Rfc => self.flight_size(),
-                CongestionStates::Ns3 => self.in_flight(),
-            };
-            let flight = flight.max(1);
+            // RFC 5681: the threshold is set at the first timeout for a segment, not at its repetitions.
+            let flight = self.in_flight().max(1);
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight, now);
         }
         self.backoff = (self.backoff + 1).min(30);

@@ -102,7 +102,7 @@ impl Sender {
         self.reduction = Reduction {
             delivered: 0,
             sent: 0,
-            flight_at_start: self.flight_size(),
+            flight_at_start: self.next + u32::from(self.burst_left) - self.una,
             committed: self.burst_left,
         };
         self.reduce_ns3(delivered, false);

@@ -174,27 +174,3 @@ fn controls_that_set_the_window_once_per_round_trip_repair_one_hole_at_a_time_in
         assert_eq!(resent[..2], [0, 1], "{name}");
     }
 }
-
-/// The first of all segments is lost twice, the others arrive: the threshold after the timeout.
-fn threshold_after_a_lost_retransmission(states: CongestionStates) -> f64 {
-    let config = config(states);
-    // DCTCP answers timeouts as marks in ns-3, whatever is in flight.
-    let mut sender = Sender::new(&config, &control("newreno", &[], &config), TOTAL);
-    while sender.poll_transmit(&config, Time::ZERO).is_some() {}
-    sender.handle_ack(&config, Time::from_us(100), &ack(0, (1, TOTAL), false));
-    while sender.poll_transmit(&config, Time::from_us(100)).is_some() {}
-    assert!(sender.handle_timeout(&config, sender.deadline()));
-    sender.window().slow_start_threshold
-}
-
-#[test]
-fn a_timeout_halves_what_is_sent_and_not_acknowledged_as_rfc_5681_says() {
-    let found = threshold_after_a_lost_retransmission(CongestionStates::Rfc);
-    assert!((found - f64::from(TOTAL) / 2.0).abs() < 1e-9, "{found}");
-}
-
-#[test]
-fn a_timeout_in_ns3_halves_what_is_in_flight() {
-    let found = threshold_after_a_lost_retransmission(CongestionStates::Ns3);
-    assert!(found < 3.0, "{found}");
-}
