@@ -163,6 +163,7 @@ fn transport(
     let name = reader.text_or("name", control.map_or("", ControlChoice::name));
     let pacing = pacing(reader, control);
     let rdma = rdma::read(reader, control, profile);
+    let is_rdma = matches!(rdma, Some(Some(_)));
     let segment_bytes = reader.small_size("segment_bytes");
     let header_bytes = reader.small_size("header_bytes");
     let ack_bytes = reader.small_size("ack_bytes");
@@ -179,19 +180,12 @@ fn transport(
     let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
     let base_rtt = congestion::read_base_rtt(reader, control, initial_window);
-    let (telemetry, telemetry_path) =
-        congestion::read_telemetry(reader, control, matches!(rdma, Some(Some(_))), profile);
+    let (telemetry, telemetry_path) = congestion::read_telemetry(reader, control, is_rdma, profile);
     let unscheduled_bytes = reader.size("unscheduled_bytes");
     let small_bytes = reader.size("small_bytes");
     let priorities = priority::read(reader, queues_per_port);
     let control_max_payload_bytes = reader.small_size("control_max_payload_bytes");
-    if control.is_some_and(ControlChoice::is_open_loop) {
-        leave_out_tcp(reader);
-    }
-    let is_rdma = matches!(rdma, Some(Some(_)));
-    if is_rdma {
-        rdma::leave_out_tcp(reader);
-    }
+    leave_out(reader, control, is_rdma);
     let spec = || {
         let (control, priorities) = (control?, priorities?);
         Some(TransportSpec {
@@ -226,6 +220,16 @@ fn transport(
     };
     let spec = spec();
     (name, spec)
+}
+
+/// Keys that have no meaning for a transport of this kind.
+fn leave_out(reader: &mut Reader<'_>, control: Option<&ControlChoice>, is_rdma: bool) {
+    if control.is_some_and(ControlChoice::is_open_loop) {
+        leave_out_tcp(reader);
+    }
+    if is_rdma {
+        rdma::leave_out_tcp(reader);
+    }
 }
 
 /// The rate of a transport without congestion control, which nothing else has: `Some(None)` for the others.
