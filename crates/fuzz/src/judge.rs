@@ -24,13 +24,13 @@ use std::time::{Duration, Instant};
 pub struct Budget {
     /// Wall time.
     pub time: Duration,
-    /// Calls of the engine's progress, each after some 50,000 verified events.
-    pub reports: u64,
+    /// Packets on links.
+    pub hops: u64,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { time: Duration::from_secs(4), reports: 2 }
+        Self { time: Duration::from_secs(4), hops: 50_000 }
     }
 }
 
@@ -193,11 +193,9 @@ fn run(loaded: &Loaded, explain: bool, budget: Budget) -> Result<(Outcome, u64),
         simulation.explain(ExplainRequest::losses(20));
     }
     let mut rows = Rows(DefaultHasher::new());
-    let (start, mut reports) = (Instant::now(), 0);
-    let ended = simulation.run_while(&mut rows, &mut |_| {
-        reports += 1;
-        reports < budget.reports && start.elapsed() < budget.time
-    });
+    let start = Instant::now();
+    let ended = simulation
+        .run_while(&mut rows, &mut |at| at.packet_hops < budget.hops && start.elapsed() < budget.time);
     match ended {
         Ok(totals) => {
             format!("{totals:?}").hash(&mut rows.0);

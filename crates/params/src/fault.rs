@@ -73,6 +73,14 @@ impl Fault {
         Self { place, message, label, help: None, also: Vec::new(), line: None }
     }
 
+    /// Of an error whose words end with advice: what stands behind "; " becomes the help.
+    pub fn of_error(place: impl Into<Place>, error: &str, label: impl Into<String>) -> Self {
+        match error.split_once("; ") {
+            Some((message, help)) => Self::new(place, message, label).help(help),
+            None => Self::new(place, error, label),
+        }
+    }
+
     /// With advice.
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }

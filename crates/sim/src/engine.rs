@@ -158,13 +158,15 @@ impl Simulation {
         self.finish(sink)
     }
 
-    /// Events between two reports, so that they come several times in a second: some events look at every queue of a switch, and with verification all do.
+    /// Events between two reports, so that they come several times in a second: some events look at every queue of a switch, with verification all do,
+    /// and where losses are explained an event may be preceded by thousands of timers of the policies that look on.
     fn events_per_report(&self) -> u64 {
         const OF_SMALL_SWITCHES: u64 = 1 << 18;
         let most_queues =
             self.switches.iter().map(|switch| switch.queues().count() as u64).max().unwrap_or(0);
         let work = most_queues / 1_024 + if self.verify { 4 + most_queues / 32 } else { 0 };
-        OF_SMALL_SWITCHES / (1 + work)
+        let work = work + if self.records.explainer.is_some() { 4_095 } else { 0 };
+        (OF_SMALL_SWITCHES / (1 + work)).max(1)
     }
 
     fn progress(&self) -> Progress {

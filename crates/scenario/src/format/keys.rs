@@ -56,6 +56,12 @@ pub(super) const SPAN: Kind = Kind::Time { zero: false };
 pub(super) const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
 const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
 pub(super) const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
+/// Frames are counted by 16 bits.
+pub(crate) const FRAME_MAX: u64 = u16::MAX as u64;
+const FRAME: Kind = Kind::Size { min: 1, max: FRAME_MAX };
+const FRAME_OR_ZERO: Kind = Kind::Size { min: 0, max: FRAME_MAX - 1 };
+/// Room for options and what a notification adds.
+const ACK: Kind = Kind::Size { min: 1, max: FRAME_MAX - 100 };
 const SMALL_SIZE: Kind = Kind::Size { min: 1, max: u32::MAX as u64 };
 const SMALL_SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u32::MAX as u64 };
 const PRIORITY: Kind = Kind::Count { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 };
@@ -479,17 +485,17 @@ pub(crate) static TRANSPORT: TableSpec = TableSpec {
         ),
         default(
             "segment_bytes",
-            SMALL_SIZE,
+            FRAME,
             "\"1400 B\"",
-            "Payload of a full segment. Default: ABM's artifact.",
+            "Payload of a full segment; with its headers at most 65,535 B. Default: ABM's artifact.",
         ),
         default(
             "header_bytes",
-            SMALL_SIZE_OR_ZERO,
+            FRAME_OR_ZERO,
             "\"54 B\"",
             "Headers of a data segment on the wire. Default: Ethernet 14 + IPv4 20 + TCP 20, no options.",
         ),
-        default("ack_bytes", SMALL_SIZE, "\"54 B\"", "A pure ACK on the wire. Default: as `header_bytes`."),
+        default("ack_bytes", ACK, "\"54 B\"", "A pure ACK on the wire. Default: as `header_bytes`."),
         computed(
             "initial_window",
             Kind::CountOrWord { of: "segments", words: &["bdp", "whole"] },

@@ -5,6 +5,7 @@ use super::switch::Group;
 use super::{persistent, priority, rdma};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
+use crate::format::FRAME_MAX;
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
 use crate::reader::Reader;
 use crate::resolved::quote;
@@ -164,8 +165,7 @@ fn transport(
     let pacing = pacing(reader, control);
     let rdma = rdma::read(reader, control, profile);
     let is_rdma = matches!(rdma, Some(Some(_)));
-    let segment_bytes = reader.small_size("segment_bytes");
-    let header_bytes = reader.small_size("header_bytes");
+    let (segment_bytes, header_bytes) = frame(reader);
     let ack_bytes = reader.small_size("ack_bytes");
     let initial_window = window(reader, control);
     let min_rto = reader.time("min_rto");
@@ -220,6 +220,21 @@ fn transport(
     };
     let spec = spec();
     (name, spec)
+}
+
+/// Payload and headers of a full segment, which are a frame together.
+fn frame(reader: &mut Reader<'_>) -> (Option<u32>, Option<u32>) {
+    let (segment, header) = (reader.small_size("segment_bytes"), reader.small_size("header_bytes"));
+    if let (Some(payload), Some(headers)) = (segment, header)
+        && u64::from(payload) + u64::from(headers) > FRAME_MAX
+    {
+        let message = format!("a full segment has {payload} B and {headers} B of headers");
+        let complaint = Complaint::new(message, format!("expected at most {FRAME_MAX} B together"));
+        let most = FRAME_MAX - u64::from(headers);
+        reader.error("segment_bytes", complaint.help(format!("choose at most \"{most} B\"")));
+        return (None, header);
+    }
+    (segment, header)
 }
 
 /// Keys that have no meaning for a transport of this kind.

@@ -208,11 +208,11 @@ pub(super) fn refused(error: &SourceError, rate: &'static str) -> Fault {
             Fault::new("fan_in", message, format!("expected at most {available}")).help(help)
         }
         SourceError::TooFewHosts { .. } | SourceError::TooFewRacks { .. } => {
-            Fault::new("pattern", error.to_string(), "nobody to talk to")
+            Fault::of_error("pattern", &error.to_string(), "nobody to talk to")
         }
         SourceError::TooManyQueries { .. } | SourceError::Rate { .. } => {
-            Fault::new(rate, error.to_string(), "too many")
+            Fault::of_error(rate, &error.to_string(), "too many")
         }
-        _ => Fault::new("kind", error.to_string(), "this workload"),
+        _ => Fault::of_error("kind", &error.to_string(), "this workload"),
     }
 }

@@ -159,7 +159,7 @@ impl MultiGets {
                 let fault = Fault::new("fan_in", message, format!("expected at most {available}"));
                 Err(fault.help("a client does not ask itself; name more `servers`, or lower `fan_in`").into())
             }
-            Err(other) => Err(Fault::new("kind", other.to_string(), "this workload").into()),
+            Err(other) => Err(Fault::of_error("kind", &other.to_string(), "this workload").into()),
         }
     }
 
