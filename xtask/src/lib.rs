@@ -2,6 +2,7 @@
 //!
 //! * [`ci`]: what must pass before a change lands, as a whole or step by step;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
+//! * [`hardware`]: whether the circuits answer as the policies do, and what they cost;
 //! * [`mutants`]: whether the tests notice when the code is wrong;
 //! * [`python`]: whether the Python package builds, installs and passes;
 //! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
@@ -11,6 +12,7 @@
 
 pub mod ci;
 pub mod generate;
+pub mod hardware;
 pub mod mutants;
 pub mod python;
 pub mod same_tables;

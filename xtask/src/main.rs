@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use xtask::{ci, generate, mutants, python, same_tables, tidy};
+use xtask::{ci, generate, hardware, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
@@ -21,6 +21,8 @@ cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
                                  without options a minute of it in the build of the tests
 cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
+cargo xtask hardware [STEP] [--quick] [CIRCUIT...]
+                                 circuits against the policies: lint, cosim, prove, mutants, cost (docs/circuits.md)
 cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
 ";
 
@@ -54,7 +56,8 @@ fn main() -> ExitCode {
         ["headroom-search"] => headroom_search("1000", "1"),
         ["headroom-search", networks] => headroom_search(networks, "1"),
         ["headroom-search", networks, seed] => headroom_search(networks, seed),
-        ["fuzz", _, ..] => ci::fuzz("search", &arguments[1..]),
+["fuzz", _, ..] => ci::fuzz("search", &arguments[1..]),
+        ["hardware", ref arguments @ ..] => hardware::run(arguments),
         ["tidy"] => tidy::check(),
         ["smoke", "--release"] => ci::smoke(python::Build::Release),
         ["python", "--release"] => python::check(python::Build::Release),

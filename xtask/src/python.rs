@@ -43,7 +43,7 @@ impl Build {
 pub fn check(build: Build) -> Result<(), String> {
     let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
     let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
-    let environment = Environment::prepare(&target.join("python"))?;
+    let environment = Environment::prepare(&target.join("python"), REQUIREMENTS)?;
     environment.install_package(build)?;
     environment.check_source_distribution(&target)?;
     // The same scenario gives the same bytes from either front end: a test asks both.
@@ -59,28 +59,33 @@ pub fn check(build: Build) -> Result<(), String> {
 }
 
 /// A virtual environment.
-struct Environment {
+pub(crate) struct Environment {
     folder: PathBuf,
     python: PathBuf,
 }
 
 impl Environment {
-    /// Makes it, or takes the one that is there, with exactly the versions of [`REQUIREMENTS`].
-    fn prepare(folder: &Path) -> Result<Self, String> {
+    /// Makes it, or takes the one that is there, with exactly the versions of `requirements`.
+    ///
+    /// # Errors
+    /// If Python is missing, or a package.
+    pub(crate) fn prepare(folder: &Path, requirements: &str) -> Result<Self, String> {
         let venv = folder.join("venv");
         let bin = if cfg!(windows) { "Scripts" } else { "bin" };
         let python = venv.join(bin).join(format!("python{}", std::env::consts::EXE_SUFFIX));
         if !python.is_file() {
             let system = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
             spawn(Command::new(&system).args(["-m", "venv"]).arg(&venv)).map_err(|why| {
-                format!("{why}\nhint: the checks of the Python package need Python 3.11 or newer, with venv; PYTHON names another one")
+                format!(
+                    "{why}\nhint: these checks need Python 3.11 or newer, with venv; PYTHON names another one"
+                )
             })?;
         }
         let this = Self { folder: folder.to_owned(), python };
-        let wanted = crate::read(REQUIREMENTS)?;
-        let stamp = venv.join("requirements-dev.txt");
+        let wanted = crate::read(requirements)?;
+        let stamp = venv.join("requirements.txt");
         if std::fs::read_to_string(&stamp).ok().as_ref() != Some(&wanted) {
-            this.run("pip", &["install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS])?;
+            this.run("pip", &["install", "--quiet", "--disable-pip-version-check", "-r", requirements])?;
             std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
         }
         Ok(this)
@@ -125,8 +130,15 @@ impl Environment {
 
     /// `python -m module` at the root of the repository.
     fn python(&self, module: &str) -> Command {
+        let mut command = self.interpreter();
+        command.args(["-m", module]);
+        command
+    }
+
+    /// The environment's own Python, at the root of the repository.
+    pub(crate) fn interpreter(&self) -> Command {
         let mut command = Command::new(&self.python);
-        command.args(["-m", module]).current_dir(root());
+        command.current_dir(root());
         // Neither packages of the user's nor a window.
         command.env("PYTHONNOUSERSITE", "1").env("MPLBACKEND", "agg").env_remove("PYTHONPATH");
         command

@@ -240,6 +240,13 @@ impl TrafficAware {
         }
     }
 
+    /// The limits in force, given or derived: NEC, OC1, OC2, DEC and DC (packets), then the lower bound (bytes).
+    #[must_use]
+    pub fn limits(&self) -> [u64; 6] {
+        let Limits { nec, oc1, oc2, dec, dc, lb } = self.limits;
+        [nec, oc1, oc2, dec, dc, lb]
+    }
+
     /// The limit of all queues of `port` together.
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
@@ -391,8 +398,7 @@ mod tests {
     }
 
     fn limits(given: &[(&str, ParamValue)], capacity: u64, ports: usize) -> [u64; 6] {
-        let Limits { nec, oc1, oc2, dec, dc, lb } = Limits::new(&params(given), &shape(capacity, ports));
-        [nec, oc1, oc2, dec, dc, lb]
+        TrafficAware::new(&params(given), &shape(capacity, ports)).limits()
     }
 
     #[test]

@@ -1,0 +1,194 @@
+//! Which policies have circuits, and what the circuits are told of a switch.
+
+use bufferlab_core::policy::shift;
+use bufferlab_core::{Params, SwitchShape, Weight};
+
+/// Where a policy has no limit for a queue.
+pub const NO_LIMIT: u64 = u64::MAX;
+
+/// Most ports of a circuit, as it is built for the comparison.
+const MOST_PORTS: usize = 64;
+
+/// Most queues per port.
+const MOST_QUEUES: usize = 8;
+
+/// Bits of a byte count.
+const WIDTH: u32 = 26;
+
+/// Why the circuit cannot follow a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit(pub String);
+
+/// A policy that has a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Dynamic Thresholds, alpha as shifts.
+    Dt,
+    /// Active Buffer Management.
+    Abm,
+    /// Traffic-aware Dynamic Thresholds.
+    Tdt,
+    /// LossPass.
+    LossPass,
+    /// Plasticine on a programmable switch.
+    PlasticinePisa,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Dt, Self::Abm, Self::Tdt, Self::LossPass, Self::PlasticinePisa];
+
+    /// The registry name of the policy.
+    #[must_use]
+    pub fn policy(self) -> &'static str {
+        match self {
+            Self::Dt => "dt",
+            Self::Abm => "abm",
+            Self::Tdt => "tdt",
+            Self::LossPass => "losspass",
+            Self::PlasticinePisa => "plasticine-pisa",
+        }
+    }
+
+    /// Whether the circuit multiplies by alpha with a shift, so that alphas must be powers of two.
+    #[must_use]
+    pub fn shifts_alpha(self) -> bool {
+        matches!(self, Self::Dt | Self::Tdt | Self::LossPass)
+    }
+
+    /// What the circuit is configured with, after ports, queues and capacity:
+    ///
+    /// * `dt`: exponent of alpha by priority (two's complement);
+    /// * `abm`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
+    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop ends absorption, 4 keep the count of drops;
+    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1 hard reserve, 2 by tag, 4 printed line 4,
+    ///   8 ports have classes; small and large priority;
+    /// * `plasticine-pisa`: most congested queues that the table knows; flags: 1 length met, 2 zero when empty; limits of congested and active; first
+    ///   priority of the low group; the shift table by priority, congested, active (two's complement).
+    ///
+    /// # Errors
+    /// What the circuit has no means for.
+    pub fn configuration(self, params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
+        let (ports, queues) = (shape.ports(), shape.queues_per_port);
+        if ports > MOST_PORTS || queues > MOST_QUEUES || shape.capacity >> WIDTH != 0 {
+            let capacity = shape.capacity;
+            return Err(Unfit(format!(
+                "{ports} ports of {queues} queues and {capacity} B exceed the circuit"
+            )));
+        }
+        let mut fields = vec![ports as u64, queues as u64, shape.capacity];
+        match self {
+            Self::Dt => {
+                for alpha in params.ratio_per_priority("alpha", queues) {
+                    fields.push(exponent(alpha)?);
+                }
+            }
+            Self::Abm => fields.extend(abm(params, queues)?),
+            Self::Tdt => fields.extend(tdt(params, shape)?),
+            Self::LossPass => fields.extend(losspass(params, shape)?),
+            Self::PlasticinePisa => fields.extend(plasticine(params, shape)?),
+        }
+        Ok(fields)
+    }
+
+    /// The probes of the policy that the circuit shows as well, in the order of the sheet.
+    pub(crate) fn probes(self) -> &'static [&'static str] {
+        match self {
+            Self::Dt | Self::Abm => &[],
+            Self::Tdt => &["state", "absorbing_ports", "nec", "oc1", "oc2", "dec", "dc"],
+            Self::LossPass => &["evictions", "missed_chances", "kept_reserves"],
+            Self::PlasticinePisa => {
+                &["remaining_register", "length_register", "congested_queues", "active_queues"]
+            }
+        }
+    }
+}
+
+/// e of alpha = 2^e as two's complement.
+fn exponent(alpha: f64) -> Result<u64, Unfit> {
+    let weight = Weight::from_f64(alpha);
+    if weight.0.is_power_of_two() {
+        Ok((i64::from(weight.0.ilog2()) - 32).cast_unsigned())
+    } else {
+        Err(Unfit(format!("alpha {alpha} is no power of two: set [switch.hardware] quantised_alpha = true")))
+    }
+}
+
+fn abm(params: &Params, queues: usize) -> Result<Vec<u64>, Unfit> {
+    if params.bytes("headroom_per_port") > 0 {
+        return Err(Unfit("the circuit of abm has no headroom per port".to_owned()));
+    }
+    let alphas = params.ratio_per_priority("alpha", queues);
+    let alphas = alphas.into_iter().chain([params.ratio("unscheduled_alpha")]);
+    Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
+}
+
+fn tdt(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
+    let mut fields = vec![exponent(params.ratio("alpha"))?];
+    fields.extend(bufferlab_core::policy::TrafficAware::new(params, shape).limits());
+    let flags = ["literal_dec", "any_drop_ends_absorption", "keep_drop_count"];
+    fields.push(flags.iter().enumerate().map(|(bit, flag)| u64::from(params.flag(flag)) << bit).sum());
+    Ok(fields)
+}
+
+fn losspass(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
+    if says(params, "victim", "head") {
+        return Err(Unfit("the circuit of losspass evicts from the tail".to_owned()));
+    }
+    let is_static = says(params, "port_limit", "static");
+    let limit = match params.bytes("port_buffer") {
+        0 => shape.capacity / shape.ports() as u64,
+        bytes => bytes,
+    };
+    let flags = [
+        says(params, "reserve", "always"),
+        says(params, "classes", "tag"),
+        params.flag("printed_line_4"),
+        shape.queues_per_port > 1,
+    ];
+    Ok(vec![
+        if is_static { 0 } else { exponent(params.ratio("alpha"))? },
+        if is_static { limit } else { 0 },
+        params.bytes("large_reserve"),
+        flags.iter().enumerate().map(|(bit, &flag)| u64::from(flag) << bit).sum(),
+        params.count("small_priority"),
+        params.count("large_priority"),
+    ])
+}
+
+/// Whether the parameter `name` has the value `word`: the choices themselves are private to the policies.
+fn says(params: &Params, name: &str, word: &str) -> bool {
+    params.iter().any(|(known, value)| known == name && value.to_string().trim_matches('"') == word)
+}
+
+fn plasticine(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
+    let queues = shape.queues_per_port;
+    let fair = (shape.capacity / (2 * shape.queues() as u64)).max(2 * shape.max_packet);
+    let given = |name: &str, otherwise: u64| match params.bytes(name) {
+        0 => otherwise,
+        bytes => bytes,
+    };
+    let congested_above = given("congested_above", fair);
+    let counted = (params.count("counted_queues") as usize).min(shape.queues());
+    if counted > MOST_COUNTED {
+        return Err(Unfit(format!("the shift table knows {MOST_COUNTED} congested queues, not {counted}")));
+    }
+    let by_enqueue = says(params, "egress_length", "enqueue");
+    let mut fields = vec![
+        counted as u64,
+        u64::from(by_enqueue) | u64::from(params.flag("zero_when_empty")) << 1,
+        congested_above,
+        given("active_above", congested_above),
+        params.count("high_priorities"),
+    ];
+    for alpha in params.ratio_per_priority("alpha", queues) {
+        for congested in 0..=counted {
+            let row = (0..=queues).map(|active| shift(alpha, congested as u64, active as u64));
+            fields.extend(row.map(|shift| i64::from(shift).cast_unsigned()));
+        }
+    }
+    Ok(fields)
+}
+
+/// Most congested queues that the circuit's shift table has entries for; the policy's default.
+const MOST_COUNTED: usize = 64;

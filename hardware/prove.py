@@ -1,0 +1,77 @@
+"""Proofs of the circuits: SymbiYosys by induction, with z3.
+
+The properties are in ``hardware/formal``, included by the circuits. Sizes are small: what is proved does not depend on the number of ports,
+and widths only make the solver slower.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import flow
+
+# name, top, files, parameters, depth of the induction, depth of the search for the traces that are to exist
+PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
+    ("dt", "dt_unit", ["dt_unit", "ledger", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 4, 20),
+    ("abm-shift", "nearest_power", ["nearest_power"], {}, 1, 0),
+    ("tdt-state", "tdt_state", ["tdt_state"], {"CNT_W": 4}, 3, 20),
+    ("losspass", "losspass_arbiter", ["losspass_arbiter", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 8, 40),
+    ("plasticine", "plasticine_pisa", ["plasticine_pisa"], {"PORTS": 2, "QUEUES": 2, "W": 6, "SIZE_W": 4, "COUNTED": 2}, 10, 0),
+]
+
+
+def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, depth: int) -> str:
+    """The file that SymbiYosys reads. The properties lie beside the sources when it runs."""
+    names = " ".join(file.name for file in files)
+    sets = "".join(f"chparam -set {name} {value} {top}\n" for name, value in parameters.items())
+    listed = "\n".join(str(file) for file in [*files, *sorted((flow.HARDWARE / "formal").glob("*.properties"))])
+    return (
+        f"[options]\nmode {mode}\ndepth {depth}\n\n[engines]\nsmtbmc z3\n\n"
+        f"[script]\nread_verilog -sv -formal {names}\n{sets}prep -top {top}\n\n[files]\n{listed}\n"
+    )
+
+
+def prove(wanted: list[str]) -> None:
+    """Runs every proof; a property that does not hold ends it with the trace that shows so."""
+    tools = toolbox()
+    rows: list[list[Any]] = []
+    for name, top, files, parameters, depth, reach in PROOFS:
+        if wanted and name not in wanted:
+            continue
+        paths = [flow.HARDWARE / "rtl" / f"{file}.sv" for file in files]
+        for mode, length in [("prove", depth), ("cover", reach)]:
+            if length == 0:
+                continue
+            folder = flow.WORK / "proofs"
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / f"{name}-{mode}.sby"
+            file.write_text(script(top, paths, parameters, mode, length))
+            begun = time.monotonic()
+            # The tools see nothing above the folder in which they run.
+            flow.run([tools / "sby", "-f", file.name], cwd=folder)
+            seconds = round(time.monotonic() - begun, 1)
+            rows.append([name, top, mode, length, "holds" if mode == "prove" else "reached", seconds])
+            print(f"{mode} {name}: {rows[-1][4]} ({seconds} s)")
+    if not wanted:
+        flow.write("proofs", ["circuit", "top", "mode", "depth", "result", "seconds"], rows)
+
+
+def toolbox() -> Path:
+    """A folder with the tools under the names by which they call each other."""
+    import os
+    import sys
+
+    folder = flow.WORK / "bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    scripts = Path(sys.executable).parent
+    for name in ["yosys", "yosys-smtbmc", "yosys-witness", "sby"]:
+        link = folder / name
+        if not link.exists():
+            link.symlink_to(scripts / f"yowasp-{name}")
+    os.environ["PATH"] = f"{folder}{os.pathsep}{scripts}{os.pathsep}{os.environ['PATH']}"
+    if shutil.which("z3") is None:
+        raise flow.Failed("z3 is missing\nhint: apt-get install z3")
+    return folder
