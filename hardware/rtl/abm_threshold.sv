@@ -1,9 +1,9 @@
 // ABM's thresholds, alpha gamma / n (B - Q), with factors that are refreshed queue by queue.
 //
-// SHIFTS = 0: a multiplier; exact. SHIFTS = 1: the factor is rounded to the nearest power of two when it is refreshed, so that the
-// threshold is a shift; it is then within a factor of the square root of two (proved in hardware/formal). Between updates the factor of a
-// queue is frozen, as in the policy. Before the first update of a queue its factor is undefined: a control plane writes every queue once.
-// Source: ABM, SIGCOMM 2022, Eq. 9, 12, section 4.4.
+// SHIFTS = 0: a multiplier; exact. SHIFTS = 1: the factor is rounded to the nearest power of two when it is refreshed,
+// so that the threshold is a shift; it is then within a factor of the square root of two (proved in hardware/formal).
+// Between updates the factor of a queue is frozen, as in the policy. Before the first update of a queue its factor is
+// undefined: a control plane writes every queue once. Source: ABM, SIGCOMM 2022, Eq. 9, 12, section 4.4.
 //
 // Latency: combinational for a threshold; 36 clocks for an update, one at a time.
 module abm_threshold #(

@@ -1,10 +1,11 @@
 // Active Buffer Management: Dynamic Thresholds divided by the number of congested queues and scaled by the drain rate.
 //
-// Stores a packet iff Q + size <= B and q + size <= alpha gamma / n (B - Q). The factors come from abm_threshold, one port and priority at
-// a time, while packets go on. Reference: the policy `abm` without headroom (SHIFTS = 0); with SHIFTS = 1 factors are powers of two.
-// Source: ABM, SIGCOMM 2022, Eq. 9, 12 and 13.
+// Stores a packet iff Q + size <= B and q + size <= alpha gamma / n (B - Q). The factors come from abm_threshold, one
+// port and priority at a time, while packets go on. Reference: the policy `abm` without headroom (SHIFTS = 0); with
+// SHIFTS = 1 factors are powers of two. Source: ABM, SIGCOMM 2022, Eq. 9, 12 and 13.
 //
-// Latency: 2 clocks. An operation a clock. Rounding: thresholds down to a byte; factors as in abm_weight and nearest_power.
+// Latency: 2 clocks. An operation a clock. Rounding: thresholds down to a byte; factors as in abm_weight and
+// nearest_power.
 module abm_unit #(
     parameter int SHIFTS = 0,
     parameter int PORTS  = 8,

@@ -1,8 +1,9 @@
 // ABM's factor of a queue, alpha * gamma / n, for plain and for unscheduled packets.
 //
-// One quotient bit per clock, the highest first: a restoring division, and a multiplication by Horner's rule that takes each bit as it
-// comes. So neither a divider nor a multiplier is needed where factors are refreshed, once per queue and update interval. Both round down
-// as the policy does: floor(alpha * floor(gamma 2^32 / n) / 2^32). Source: ABM, SIGCOMM 2022, Eq. 9; reference: the policy `abm`.
+// One quotient bit per clock, the highest first: a restoring division, and a multiplication by Horner's rule that takes
+// each bit as it comes. So neither a divider nor a multiplier is needed where factors are refreshed, once per queue and
+// update interval. Both round down as the policy does: floor(alpha * floor(gamma 2^32 / n) / 2^32). Source: ABM,
+// SIGCOMM 2022, Eq. 9; reference: the policy `abm`.
 //
 // Latency: 34 clocks from `start` to `done`. Widths: alpha Q17.32, gamma Q1.32 (at most 1), n QN.32 (at least 1).
 module abm_weight #(

@@ -1,10 +1,11 @@
 // Dynamic Thresholds: a queue may grow while it is shorter than alpha times the free space.
 //
-// Stores a packet iff Q + size <= B and q + size <= alpha_p (B - Q), with Q and q before the packet. Reference: the policy `dt`.
-// Source: Choudhury and Hahne, ToN 1998; ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1.
+// Stores a packet iff Q + size <= B and q + size <= alpha_p (B - Q), with Q and q before the packet. Reference: the
+// policy `dt`. Source: Choudhury and Hahne, ToN 1998; ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1.
 //
-// Latency: 2 clocks (input registers, decision with update). An operation a clock: a packet that arrives, or one that leaves.
-// Rounding: alpha is a power of two (alpha_shift); thresholds are rounded down to a byte. Widths: W bits for bytes, SIZE_W for a packet.
+// Latency: 2 clocks (input registers, decision with update). An operation a clock: a packet that arrives, or one that
+// leaves. Rounding: alpha is a power of two (alpha_shift); thresholds are rounded down to a byte. Widths: W bits for
+// bytes, SIZE_W for a packet.
 module dt_unit #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 1,

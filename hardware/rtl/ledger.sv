@@ -1,7 +1,8 @@
 // What do queues, ports and the pool hold?
 //
-// One packet is stored or removed per clock. Lengths are read in the clock in which they change, so that a decision and its change are
-// one step and no forwarding is needed. After a reset every entry is cleared, one a clock; `ready` says when that is done.
+// One packet is stored or removed per clock. Lengths are read in the clock in which they change, so that a decision and
+// its change are one step and no forwarding is needed. After a reset every entry is cleared, one a clock; `ready` says
+// when that is done.
 //
 // Latency: 0 clocks for reading, 1 for a change. Lengths are bytes; nothing is rounded.
 module ledger #(

@@ -5,11 +5,12 @@
 //   1 look up the queue and its class      3 the conditions of lines 2 to 4, side by side
 //   2 read its metadata                    4 free the victim      5 link the arriving packet
 //
-// Queue and port contents are kept here; packets are the queue manager's, which shows the tail of the port's large-flow queue in clock 2
-// (of a doubly linked list: with a singly linked one the packet before the tail would have to be searched). At most one eviction per
-// arrival. Reference: the policy `losspass` with victims from the tail.
+// Queue and port contents are kept here; packets are the queue manager's, which shows the tail of the port's large-flow
+// queue in clock 2 (of a doubly linked list: with a singly linked one the packet before the tail would have to be
+// searched). At most one eviction per arrival. Reference: the policy `losspass` with victims from the tail.
 //
-// Latency: 5 clocks; another operation may start with the fifth (`ready`). Rounding: alpha is a power of two (alpha_shift).
+// Latency: 5 clocks; another operation may start with the fifth (`ready`). Rounding: alpha is a power of two
+// (alpha_shift).
 module losspass_arbiter #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 2,
@@ -138,7 +139,8 @@ module losspass_arbiter #(
         if (stage == FREE) answered <= !rst;
     end
 
-    // Contents of ports, of their large-flow queues and of the pool: the victim leaves in clock 4, the packet joins or leaves in clock 5.
+    // Contents of ports, of their large-flow queues and of the pool: the victim leaves in clock 4, the packet joins or
+    // leaves in clock 5.
     logic [W-1:0]    ports[2**PORT_W], larges[2**PORT_W];
     logic [PORT_W:0] cleared;
     logic            writes;

@@ -1,17 +1,18 @@
 // Plasticine in a PISA pipeline: what every stage may touch, and how SYNC packets carry lengths back.
 //
-// Everything that moves is a packet in the pipeline: one that arrives, one that leaves, or a SYNC packet. A stage owns its register arrays, and
-// a packet touches one entry of each array once, when it passes. Stages:
+// Everything that moves is a packet in the pipeline: one that arrives, one that leaves, or a SYNC packet. A stage owns
+// its register arrays, and a packet touches one entry of each array once, when it passes. Stages:
 //
 //   1 N_Priority, N_Port, Remaining   3 the shift, T          5 traffic manager: the end of the memory (fixed function)
 //   2 Shift table                     4 Qlength, T > q        6 egress: lengths as leaving packets saw them
 //
-// A SYNC packet reads the egress array in stage 6, comes back to stage 1 with what it has counted in its header, and writes as it passes again.
-// So a copy costs two passes of a slot, and one entry per pass is all that can be copied. Thresholds are within a factor of the square root of
-// two of Plasticine's and old by the round of the SYNC packets. Source: Plasticine, section 5 and Figure 7; reference: the policy
-// `plasticine-pisa`.
+// A SYNC packet reads the egress array in stage 6, comes back to stage 1 with what it has counted in its header, and
+// writes as it passes again. So a copy costs two passes of a slot, and one entry per pass is all that can be copied.
+// Thresholds are within a factor of the square root of two of Plasticine's and old by the round of the SYNC packets.
+// Source: Plasticine, section 5 and Figure 7; reference: the policy `plasticine-pisa`.
 //
-// Latency: 6 clocks from `arrive` to `answered`. A packet a clock. Rounding: the entry of the Shift table, written by the control plane.
+// Latency: 6 clocks from `arrive` to `answered`. A packet a clock. Rounding: the entry of the Shift table, written by
+// the control plane.
 module plasticine_pisa #(
     parameter int PORTS   = 8,
     parameter int QUEUES  = 2,

@@ -1,10 +1,12 @@
-// TDT's state decision module of one port: normal, absorption or evacuation, from what the port stores, sends and drops.
+// TDT's state decision module of one port: normal, absorption or evacuation, from what the port stores, sends and
+// drops.
 //
-// Figure 5 of TDT (Huang, Wang, Cui, ToN 2022, section V-B): the counters NEC, OC1, OC2, DEC and DC, their triggers, and the comparator
-// with the lower bound. No timer. At most one of `enqueue`, `dequeue` and `drop` in a clock.
+// Figure 5 of TDT (Huang, Wang, Cui, ToN 2022, section V-B): the counters NEC, OC1, OC2, DEC and DC, their triggers,
+// and the comparator with the lower bound. No timer. At most one of `enqueue`, `dequeue` and `drop` in a clock.
 //
-// DEC is as erratum E-TDT-1 corrects it: a dropped arrival interrupts a row of departures, too. `literal_dec` restores what is printed.
-// Reference: the policy `tdt`. Latency: 1 clock. Counters hold CNT_W bits; DEC stops at its largest value, which no limit reaches.
+// DEC is as erratum E-TDT-1 corrects it: a dropped arrival interrupts a row of departures, too. `literal_dec` restores
+// what is printed. Reference: the policy `tdt`. Latency: 1 clock. Counters hold CNT_W bits; DEC stops at its largest
+// value, which no limit reaches.
 module tdt_state #(
     parameter int CNT_W = 16
 ) (

@@ -1,11 +1,12 @@
 // Traffic-aware Dynamic Thresholds: ports whose limit follows their state.
 //
-// Stores a packet iff Q + size <= B and the port's queues together stay within alpha (B - Q) in the normal state, B / n_A in absorption (n_A
-// ports are) and B / n in evacuation. A state decision module per port (tdt_state), one table of quotients for all. Reference: the policy
-// `tdt`. Source: Huang, Wang, Cui, ToN 2022, section V.
+// Stores a packet iff Q + size <= B and the port's queues together stay within alpha (B - Q) in the normal state, B /
+// n_A in absorption (n_A ports are) and B / n in evacuation. A state decision module per port (tdt_state), one table of
+// quotients for all. Reference: the policy `tdt`. Source: Huang, Wang, Cui, ToN 2022, section V.
 //
-// B / k is looked up in a table that the control plane writes, one entry per number of ports: a divider would be the largest part.
-// Latency: 2 clocks. An operation a clock. Rounding: alpha is a power of two; thresholds are rounded down to a byte.
+// B / k is looked up in a table that the control plane writes, one entry per number of ports: a divider would be the
+// largest part. Latency: 2 clocks. An operation a clock. Rounding: alpha is a power of two; thresholds are rounded down
+// to a byte.
 module tdt_unit #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 1,

@@ -1,4 +1,5 @@
-// ABM's thresholds by shifts: against the core's rounding of the policy's factors, and how far from the policy they are.
+// ABM's thresholds by shifts: against the core's rounding of the policy's factors, and how far from the policy they
+// are.
 //
 // The ledger is the policy's, so that the two can be compared packet by packet although they would answer differently.
 #include "Vabm_threshold.h"

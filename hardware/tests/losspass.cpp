@@ -1,4 +1,5 @@
-// LossPass's arbiter against the policy `losspass`: verdicts, evictions, missed chances, kept reserves, and the budget of five clocks.
+// LossPass's arbiter against the policy `losspass`: verdicts, evictions, missed chances, kept reserves, and the budget
+// of five clocks.
 #include "Vlosspass_arbiter.h"
 #include "replay.h"
 #include <array>

@@ -1,4 +1,5 @@
-// Plasticine's pipeline against the policy `plasticine-pisa`: verdicts, thresholds and every register that a decision reads.
+// Plasticine's pipeline against the policy `plasticine-pisa`: verdicts, thresholds and every register that a decision
+// reads.
 #include "Vplasticine_pisa.h"
 #include "replay.h"
 #include <deque>

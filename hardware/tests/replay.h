@@ -1,8 +1,8 @@
 // Replays a sheet of recorded operations on a circuit and compares every answer.
 //
-// A sheet is text, described in crates/circuits/src/lib.rs: a line per operation, numbers in hexadecimal. A bench derives from Replay and
-// says how an operation enters its circuit and what comes out. The expected values are the policy's own: nothing is computed here but
-// the configuration that a control plane would write.
+// A sheet is text, described in crates/circuits/src/lib.rs: a line per operation, numbers in hexadecimal. A bench
+// derives from Replay and says how an operation enters its circuit and what comes out. The expected values are the
+// policy's own: nothing is computed here but the configuration that a control plane would write.
 #pragma once
 #include "verilated.h"
 #include <cinttypes>
@@ -71,8 +71,8 @@ protected:
     // Compares the circuit's outputs with an operation.
     virtual void check(const Fields &, bool /* arrives */) {}
 
-    // An operation a clock: the answer that shows after this clock is that of the operation before. For circuits that answer
-    // after two clocks.
+    // An operation a clock: the answer that shows after this clock is that of the operation before. For circuits that
+    // answer after two clocks.
     void issue(const Fields &fields, bool arrives) {
         drive(&fields, arrives);
         tick();

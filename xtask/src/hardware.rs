@@ -1,7 +1,7 @@
 //! Are the circuits of `hardware/` right, and what do they cost?
 //!
-//! The steps are in `hardware/flow.py`. This module only finds what they need: a virtual environment below the target folder, Verilator and a
-//! C++ compiler.
+//! The steps are in `hardware/flow.py`. This module only finds what they need: a virtual environment below the target
+//! folder, Verilator and a C++ compiler.
 
 use crate::python::Environment;
 use crate::{metadata, run as spawn};

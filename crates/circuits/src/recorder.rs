@@ -29,7 +29,8 @@ pub struct Recorded {
     /// The line of the arrival that is being decided.
     pending: Vec<u64>,
     evicts: bool,
-    /// By queue: the lengths that its packets met when they were stored, which packets carry as metadata (`plasticine-pisa`).
+    /// By queue: the lengths that its packets met when they were stored, which packets carry as metadata
+    /// (`plasticine-pisa`).
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
@@ -42,7 +43,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Registers the policy of `scheme` under the name that is returned; the switches that are built with it write to `sheet`.
+    /// Registers the policy of `scheme` under the name that is returned; the switches that are built with it write to
+    /// `sheet`.
     ///
     /// # Panics
     /// If the policy of the scheme is not in the registry.

@@ -60,11 +60,14 @@ impl Scheme {
     ///
     /// * `dt`: exponent of alpha by priority (two's complement);
     /// * `abm`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
-    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop ends absorption, 4 keep the count of drops;
-    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1 hard reserve, 2 by tag, 4 printed line 4,
+    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop ends absorption, 4 keep
+    ///   the count of drops;
+    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1 hard reserve, 2 by
+    ///   tag, 4 printed line 4,
     ///   8 ports have classes; small and large priority;
-    /// * `plasticine-pisa`: most congested queues that the table knows; flags: 1 length met, 2 zero when empty; limits of congested and active; first
-    ///   priority of the low group; the shift table by priority, congested, active (two's complement).
+    /// * `plasticine-pisa`: most congested queues that the table knows; flags: 1 length met, 2 zero when empty; limits
+    ///   of congested and active; first priority of the low group; the shift table by priority, congested, active
+    ///   (two's complement).
     ///
     /// # Errors
     /// What the circuit has no means for.
