@@ -24,7 +24,9 @@ pub struct Recorded {
     /// What the inner policy asked for; the recorder asks for more.
     wanted: Hooks,
     sheet: SharedSheet,
-    /// Its number on the sheet; `None`: the sheet has enough switches.
+    /// Its first line, until something happens: whoever loads a scenario builds policies only to check them.
+    opening: Option<Vec<u64>>,
+    /// Its number on the sheet; `None`: the sheet has enough switches, or nothing has happened yet.
     number: Option<u64>,
     /// The line of the arrival that is being decided.
     pending: Vec<u64>,
@@ -81,14 +83,13 @@ impl Recorded {
         let fields = scheme
             .configuration(params, shape)
             .map_err(|Unfit(message)| BuildError { param: "circuit", message })?;
-        let number = sheet.lock().open_switch(&fields);
         let (queues_per_port, ports) = (shape.queues_per_port, shape.ports());
-        let mut recorded = Self {
+        Ok(Self {
             scheme,
             wanted: inner.hooks(),
             inner,
             sheet,
-            number,
+            number: None,
             pending: Vec::new(),
             evicts: false,
             met: vec![VecDeque::new(); ports * queues_per_port],
@@ -101,10 +102,16 @@ impl Recorded {
                 Vec::new()
             },
             rounded: vec![[Weight::ONE; 2]; ports * queues_per_port],
-        };
-        let empty = Buffer::new(shape.capacity, ports, queues_per_port);
-        recorded.write_weights(&empty);
-        Ok(recorded)
+            opening: Some(fields),
+        })
+    }
+
+    /// Something happens for the first time: the switch joins the sheet.
+    fn begin(&mut self, buffer: &Buffer) {
+        if let Some(fields) = self.opening.take() {
+            self.number = self.sheet.lock().open_switch(&fields);
+            self.write_weights(buffer);
+        }
     }
 
     /// Writes a line, unless another switch has the sheet.
@@ -214,6 +221,7 @@ impl Recorded {
 
 impl Policy for Recorded {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        self.begin(buffer);
         if arrival.evictions == 0 {
             self.open_arrival(arrival, buffer);
         }
@@ -275,6 +283,7 @@ impl Policy for Recorded {
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
+        self.begin(buffer);
         let due = self.inner.next_timeout().is_some_and(|due| now >= due);
         self.inner.handle_timeout(now, buffer);
         if due {
