@@ -209,7 +209,7 @@ def main() -> int:
     parser.add_argument("step", choices=["lint", "cosim", "prove", "mutants", "cost", "all"])
     parser.add_argument("circuit", nargs="*", help="these only (default: all)")
     parser.add_argument("--quick", action="store_true", help="fewer operations, no cost: what a step of CI has time for")
-    chosen = parser.parse_args()
+    chosen = parser.parse_intermixed_args()
     import cost
     import prove
 

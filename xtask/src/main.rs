@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         ["headroom-search"] => headroom_search("1000", "1"),
         ["headroom-search", networks] => headroom_search(networks, "1"),
         ["headroom-search", networks, seed] => headroom_search(networks, seed),
-["fuzz", _, ..] => ci::fuzz("search", &arguments[1..]),
+        ["fuzz", _, ..] => ci::fuzz("search", &arguments[1..]),
         ["hardware", ref arguments @ ..] => hardware::run(arguments),
         ["tidy"] => tidy::check(),
         ["smoke", "--release"] => ci::smoke(python::Build::Release),

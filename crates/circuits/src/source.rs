@@ -81,6 +81,11 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
     Ok(())
 }
 
+/// A power of two from 1/64.
+fn power(exponent: u64) -> f64 {
+    2_f64.powi(exponent as i32 - 6)
+}
+
 /// Parameters that reach every part of the circuit.
 fn random_parameters(
     scheme: Scheme,
@@ -89,7 +94,6 @@ fn random_parameters(
 ) -> Vec<(String, ParamValue)> {
     let mut draw = |bound: u64| stream.below(bound);
     let queues = script.config.queues_per_port as u64;
-    let power = |exponent: u64| 2_f64.powi(exponent as i32 - 6);
     let own = |name: &str, value: ParamValue| (name.to_owned(), value);
     let alphas = |list: Vec<f64>| ParamValue::RatioPerPriority(list.into());
     match scheme {
@@ -121,23 +125,7 @@ fn random_parameters(
             own("keep_drop_count", ParamValue::Flag(draw(3) == 0)),
         ],
         Scheme::LossPass if queues == 1 => vec![own("alpha", ParamValue::Ratio(power(draw(11))))],
-        Scheme::LossPass => {
-            let small = draw(queues);
-            let large = (small + 1 + draw(queues - 1)) % queues;
-            let ports = script.config.port_rates.len() as u64;
-            let share = (script.config.capacity / ports).max(script.config.max_packet);
-            vec![
-                own("alpha", ParamValue::Ratio(power(draw(11)))),
-                own("port_limit", ParamValue::word(["static", "dynamic"][draw(2) as usize])),
-                own("port_buffer", ParamValue::Bytes(share)),
-                own("large_reserve", ParamValue::Bytes(draw(2) * draw(share / 2))),
-                own("reserve", ParamValue::word(["when-full", "always"][draw(2) as usize])),
-                own("classes", ParamValue::word(["priority", "tag"][draw(2) as usize])),
-                own("small_priority", ParamValue::Count(small)),
-                own("large_priority", ParamValue::Count(large)),
-                own("printed_line_4", ParamValue::Flag(draw(8) == 0)),
-            ]
-        }
+        Scheme::LossPass => of_two_classes(script, &mut draw),
         Scheme::PlasticinePisa => {
             let list = (0..queues).map(|_| (1 + draw(20_000)) as f64 / 1_000.0).collect();
             vec![
@@ -152,4 +140,25 @@ fn random_parameters(
             ]
         }
     }
+}
+
+/// LossPass with a small and a large class.
+fn of_two_classes(script: &Script, draw: &mut impl FnMut(u64) -> u64) -> Vec<(String, ParamValue)> {
+    let queues = script.config.queues_per_port as u64;
+    let own = |name: &str, value: ParamValue| (name.to_owned(), value);
+    let small = draw(queues);
+    let large = (small + 1 + draw(queues - 1)) % queues;
+    let ports = script.config.port_rates.len() as u64;
+    let share = (script.config.capacity / ports).max(script.config.max_packet);
+    vec![
+        own("alpha", ParamValue::Ratio(power(draw(11)))),
+        own("port_limit", ParamValue::word(["static", "dynamic"][draw(2) as usize])),
+        own("port_buffer", ParamValue::Bytes(share)),
+        own("large_reserve", ParamValue::Bytes(draw(2) * draw(share / 2))),
+        own("reserve", ParamValue::word(["when-full", "always"][draw(2) as usize])),
+        own("classes", ParamValue::word(["priority", "tag"][draw(2) as usize])),
+        own("small_priority", ParamValue::Count(small)),
+        own("large_priority", ParamValue::Count(large)),
+        own("printed_line_4", ParamValue::Flag(draw(8) == 0)),
+    ]
 }
