@@ -206,46 +206,27 @@ impl Context {
         let help = help.map(|help| printable(&help).into_owned());
         let source = self.sources.get(origin.source as usize);
         let mut labels = Vec::new();
-        if let Some((source, text)) = source.and_then(|source| Some((source, excerpt(&source.text, origin)?)))
-        {
-            // The mistake's line is too long to be drawn: only what is near is.
-            let (text, start, length) = text;
-            labels.push(LabeledSpan::new_primary_with_span(Some(label), (start, length)));
-            let source = Some(NamedSource::new(&source.name, text.into()));
-            self.keep(
-                origin,
-                Problem {
-                    severity,
-                    key: printable(key).into_owned(),
-                    message,
-                    help,
-                    source,
-                    labels,
-                    stands_for: 1,
+        let mut drawn = None;
+        if let Some(source) = source {
+            // Of a line that is too long to be drawn only what is near the mistake is.
+            let (text, start, length) = excerpt(&source.text, origin).map_or_else(
+                || {
+                    let length = origin.end.saturating_sub(origin.start);
+                    (Arc::clone(&source.text), origin.start, length)
                 },
+                |(text, start, length)| (text.into(), start, length),
             );
-            return;
-        }
-        if source.is_some() {
-            let length = origin.end.saturating_sub(origin.start);
-            labels.push(LabeledSpan::new_primary_with_span(Some(label), (origin.start, length)));
-            for (place, text) in also.into_iter().filter(|place| place.0.source == origin.source) {
-                labels.push(LabeledSpan::new_with_span(Some(text), (place.start, place.end - place.start)));
+            labels.push(LabeledSpan::new_primary_with_span(Some(label), (start, length)));
+            if Arc::ptr_eq(&text, &source.text) {
+                for (place, text) in also.into_iter().filter(|place| place.0.source == origin.source) {
+                    labels
+                        .push(LabeledSpan::new_with_span(Some(text), (place.start, place.end - place.start)));
+                }
             }
+            drawn = Some(NamedSource::new(&source.name, text));
         }
-        let source = source.map(|source| NamedSource::new(&source.name, Arc::clone(&source.text)));
-        self.keep(
-            origin,
-            Problem {
-                severity,
-                key: printable(key).into_owned(),
-                message,
-                help,
-                source,
-                labels,
-                stands_for: 1,
-            },
-        );
+        let key = printable(key).into_owned();
+        self.keep(origin, Problem { severity, key, message, help, source: drawn, labels, stands_for: 1 });
     }
 
     fn keep(&self, origin: Origin, problem: Problem) {

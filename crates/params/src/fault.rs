@@ -86,6 +86,11 @@ impl Fault {
         Self { help: Some(help.into()), ..self }
     }
 
+    /// With this advice, if there is none yet.
+    pub fn or_help(self, help: &str) -> Self {
+        Self { help: self.help.or_else(|| Some(help.to_owned())), ..self }
+    }
+
     /// With another place.
     pub fn also(mut self, place: impl Into<Place>, label: impl Into<String>) -> Self {
         self.also.push((place.into(), label.into()));

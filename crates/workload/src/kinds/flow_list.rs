@@ -72,10 +72,9 @@ fn fault(error: &FlowListError) -> Fault {
         }
         other => other.to_string(),
     };
-    let (message, help) = text
-        .split_once("; ")
-        .unwrap_or((&text, "see \"Flow lists\" in docs/scenarios.md for what a list holds"));
-    Fault::new("file", message, "here").help(help).at_line(error.line().unwrap_or(1) as usize)
+    Fault::of_error("file", &text, "here")
+        .or_help("see \"Flow lists\" in docs/scenarios.md for what a list holds")
+        .at_line(error.line().unwrap_or(1) as usize)
 }
 
 impl Workload for FlowListWorkload {

@@ -163,13 +163,10 @@ fn fault(error: &TraceError) -> Fault {
         TraceError::Packet { place, problem, .. } => format!("{place}: {problem}"),
         other => other.to_string(),
     };
-    let (message, help) = match message.split_once("; ") {
-        Some((message, help)) => (message.to_owned(), help.to_owned()),
-        None => (message, "see kind = \"trace\" in docs/scenarios.md for what a trace holds".to_owned()),
-    };
+    let advice = "see kind = \"trace\" in docs/scenarios.md for what a trace holds";
     match error.line() {
-        Some(line) => Fault::new("file", message, "here").help(help).at_line(line as usize),
-        None => Fault::new("file", message, "this file").help(help),
+        Some(line) => Fault::of_error("file", &message, "here").or_help(advice).at_line(line as usize),
+        None => Fault::of_error("file", &message, "this file").or_help(advice),
     }
 }
 
