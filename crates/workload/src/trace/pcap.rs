@@ -58,10 +58,11 @@ impl Capture<'_> {
         while let Some(next) = reader.next_raw_packet() {
             self.packets += 1;
             let packet = next.map_err(|error| self.damaged(&error))?;
-            if packet.ts_frac >= most || packet.incl_len > packet.orig_len {
-                return Err(self.damaged(&"its header makes no sense"));
+            if packet.ts_frac >= most {
+                return Err(self.damaged(&format!("its time has a fraction of {} of {most}", packet.ts_frac)));
             }
             let at_ps = u128::from(packet.ts_sec) * SECOND + u128::from(packet.ts_frac) * fraction;
+            self.whole_length(packet.orig_len, &packet.data)?;
             self.add(at_ps, packet.orig_len, parse(&packet.data));
         }
         Ok(())
@@ -103,6 +104,7 @@ impl Capture<'_> {
             let Some(interface) = interfaces.get(number as usize) else {
                 return Err(self.damaged(&format!("it is of interface {number}, which is not described")));
             };
+            self.whole_length(length, &data)?;
             let frame = self.parser(interface.link)?(&data);
             self.add(interface.picoseconds(units), length, frame);
         }
@@ -122,6 +124,15 @@ impl Capture<'_> {
             priority: Some(frame.priority),
             place: PacketPlace::Number(self.packets),
         });
+    }
+
+    /// A packet is at least as long as what was captured of it: a header that denies it would make flows of nothing.
+    fn whole_length(&self, length: u32, data: &[u8]) -> Result<(), TraceError> {
+        let captured = data.len();
+        if (length as usize) < captured {
+            return Err(self.damaged(&format!("it claims a length of {length} B, of which {captured} B were captured")));
+        }
+        Ok(())
     }
 
     fn parser(&self, link: DataLink) -> Result<Parser, TraceError> {
