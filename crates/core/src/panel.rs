@@ -85,7 +85,9 @@ impl Panel {
         &self.opinions
     }
 
-    fn catch_up(&mut self, now: Time, buffer: &Buffer) {
+    /// Lets the members' timers go off that are due until `now`. Every hook does so; whoever drives a switch through long silence may do it in steps, to
+    /// be heard meanwhile.
+    pub fn catch_up(&mut self, now: Time, buffer: &Buffer) {
         for member in &mut self.members {
             while let Some(due) = member.policy.next_timeout().filter(|due| *due <= now) {
                 member.policy.handle_timeout(due, buffer);

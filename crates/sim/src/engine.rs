@@ -125,6 +125,7 @@ impl Simulation {
         loop {
             let link_event = self.world.next_link_event();
             let rare_event = self.demand.next_start().min(self.world.timers().next_time());
+            self.look_on_until(rare_event.min(link_event), go_on)?;
             // At one instant links go first: the events of a packet before the timers that look at them.
             if rare_event < link_event {
                 if rare_event > self.plan.end || self.is_over() {
@@ -156,6 +157,29 @@ impl Simulation {
             }
         }
         self.finish(sink)
+    }
+
+    /// Where losses are explained the policies that look on have timers of their own, which go on while nothing else happens: through long silence in steps,
+    /// each with a report.
+    fn look_on_until(
+        &mut self,
+        next_event: Time,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<(), SimError> {
+        const STEP: Time = Time::from_ms(100);
+        if self.records.explainer.is_none() {
+            return Ok(());
+        }
+        let until = next_event.min(self.plan.end);
+        let mut looked = self.world.now() + STEP;
+        while looked < until {
+            self.switches.iter_mut().for_each(|switch| switch.look_on_until(looked));
+            if !go_on(&self.progress()) {
+                return Err(SimError::Interrupted);
+            }
+            looked += STEP;
+        }
+        Ok(())
     }
 
     /// Events between two reports, so that they come several times in a second: some events look at every queue of a switch, with verification all do,

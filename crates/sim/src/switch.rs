@@ -93,6 +93,14 @@ impl SwitchNode {
         self.plain = false;
     }
 
+    /// Bystanders' timers go off that are due until `now`, before which nothing happens to the switch.
+    pub(crate) fn look_on_until(&mut self, now: Time) {
+        let slices = std::iter::once(&self.first).chain(&self.more);
+        for (panel, slice) in self.panels.iter_mut().zip(slices) {
+            panel.catch_up(now, slice.core.buffer());
+        }
+    }
+
     /// What bystanders think of the arrival that the slice of `queue` was shown last.
     pub(crate) fn opinions(&self, queue: QueueId) -> &[Opinion] {
         let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;

@@ -27,6 +27,7 @@ use bufferlab_core::{
 };
 use bufferlab_topology::Port;
 use bufferlab_units::BitRate;
+use bufferlab_units::quantity::Dimension;
 
 /// Queues of a switch: the core numbers them by 16 bits.
 const MAX_QUEUES: usize = u16::MAX as usize;
@@ -342,6 +343,15 @@ impl Group {
         buffer_bytes: u64,
         packet: Option<u64>,
     ) -> Option<()> {
+        let most = Dimension::Size.largest();
+        if buffer_bytes > most {
+            let complaint = Complaint::new(
+                format!("the buffer of \"{name}\" is larger than {}", format_size(most)),
+                "too much, with all its ports",
+            );
+            context.error(&self.buffer_place.0, self.buffer_place.1, complaint.help("write a smaller size"));
+            return None;
+        }
         let Some(packet) = packet.filter(|&packet| buffer_bytes < packet) else { return Some(()) };
         let complaint = Complaint::new(
             format!(
