@@ -144,14 +144,14 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
 
 /// The verdicts of these runs, and of the whole ledger.
 fn counted(ledger: &Ledger, results: &[Results]) -> String {
-    let mut of_these = [0_usize; Verdict::ALL.len()];
+    let mut of_these = [0_usize; Verdict::COUNT];
     for result in results {
         for claim in result.experiment().claims() {
             let verdict = judge(claim, result).verdict;
             of_these[Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or(0)] += 1;
         }
     }
-    let words = |counts: &[usize; 7]| {
+    let words = |counts: &[usize; Verdict::COUNT]| {
         let words = Verdict::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);
         words.map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
     };

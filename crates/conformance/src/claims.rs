@@ -16,6 +16,8 @@ pub enum Verdict {
     Fails,
     /// The statement as printed is wrong: there is a counterexample, and a corrected statement that holds.
     Refuted,
+    /// The criterion is met, but could not have been missed: what it compares is the same.
+    Vacuous,
 }
 
 impl Verdict {
@@ -26,6 +28,7 @@ impl Verdict {
             Self::Holds => "holds",
             Self::Fails => "**fails**",
             Self::Refuted => "**refuted**",
+            Self::Vacuous => "says nothing",
         }
     }
 }

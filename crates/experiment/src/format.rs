@@ -376,7 +376,8 @@ pub static COURSE: TableSpec = TableSpec {
 };
 
 const EFFECT_EXAMPLE: &str = "'lower(v(\"incast\", \"abm\", 0.8), v(\"incast\", \"dt\", 0.8))'";
-const EFFECT_DOC: &str = "What is measured, once for every seed: an expression (section Expressions).";
+const EFFECT_DOC: &str =
+    "What is measured: an expression (section Expressions) over the metrics' means over the seeds.";
 const AT_LEAST: KeySpec = optional(
     "at_least",
     Kind::Number,
@@ -394,7 +395,13 @@ const NEUTRAL: KeySpec = optional(
 const PAPER: KeySpec = optional("paper", Kind::Number, "0.94", "The paper's value.");
 const PERCENT: KeySpec = default("percent", Kind::Flag, "false", "Whether values are shown in percent.");
 const OVER_SEEDS: KeySpec =
-    default("over_seeds", Kind::Words(OverSeeds::WORDS), "\"mean\"", "What is taken of the seeds' effects.");
+    default("over_seeds", Kind::Words(OverSeeds::WORDS), "\"mean\"", "How the seeds become one number.");
+const GUARD: KeySpec = optional(
+    "guard",
+    Kind::Text,
+    "'v(\"lost\", \"dt\", 0.8)'",
+    "An expression that must be above 0 for the effect to say anything, such as the number of lost packets; else a PASS becomes INCONCLUSIVE.",
+);
 const MARKED: KeySpec = optional(
     "mark",
     Kind::Table(&MARK),
@@ -427,12 +434,19 @@ pub static CLAIM: TableSpec = TableSpec {
         PAPER,
         PERCENT,
         OVER_SEEDS,
+        GUARD,
         MARKED,
         optional(
             "also",
             Kind::Tables(&CONDITION),
             "[{ effect = 'v(\"incast\", \"abm\", 0.8)', at_most = 10.0 }]",
             "What must hold, too.",
+        ),
+        optional(
+            "beside",
+            Kind::Tables(&BESIDE),
+            "[{ reading = \"16 items in a query\", effect = 'v(\"qct\", \"dt\", \"16 items\")' }]",
+            "What other readings of the paper give; shown, not judged.",
         ),
     ],
     variants: &[],
@@ -450,7 +464,20 @@ pub static CONDITION: TableSpec = TableSpec {
         PAPER,
         PERCENT,
         OVER_SEEDS,
+        GUARD,
         MARKED,
+    ],
+    variants: &[],
+};
+
+/// What another reading gives.
+pub static BESIDE: TableSpec = TableSpec {
+    title: "another reading of a claim",
+    doc: "What the effect is in another reading of the paper. It is shown beside the verdict, which does not depend on it.",
+    keys: &[
+        required("reading", Kind::Text, "\"16 items in a query\"", "Which reading."),
+        required("effect", Kind::Text, EFFECT_EXAMPLE, EFFECT_DOC),
+        PERCENT,
     ],
     variants: &[],
 };

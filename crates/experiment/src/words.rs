@@ -3,12 +3,12 @@
 use bufferlab_params::choices;
 
 choices! {
-    /// What is taken of the seeds' effects.
+    /// How the seeds become one number.
     #[derive(Default)]
     pub enum OverSeeds {
         #[default]
-        Mean = "mean": "their mean, with its interval",
-        Largest = "largest": "the largest of them, which has no interval",
+        Mean = "mean": "the effect of the means, with its interval",
+        Largest = "largest": "the largest effect of a seed, which has no interval",
     }
 }
 

@@ -225,12 +225,25 @@ pub struct ClaimCheck {
     pub not_checkable: Option<String>,
     /// To be read with the verdict.
     pub note: Option<String>,
+    /// What other readings of the paper give.
+    pub beside: Vec<Beside>,
+}
+
+/// What an effect is in another reading of the paper.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// Which reading, in words.
+    pub reading: String,
+    /// What is measured: an expression.
+    pub effect: String,
+    /// Shown in percent.
+    pub percent: bool,
 }
 
 /// An effect and the band in which it must lie.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What is measured, once for every seed: an expression, see [`crate::expression`].
+    /// What is measured: an expression, see [`crate::expression`].
     pub effect: String,
     /// The least that the criterion accepts.
     pub at_least: Option<f64>,
@@ -242,8 +255,10 @@ pub struct Condition {
     pub paper: Option<f64>,
     /// Shown in percent.
     pub percent: bool,
-    /// What is taken of the seeds' effects.
+    /// How seeds become one number.
     pub over_seeds: OverSeeds,
+    /// An expression that must be above 0 for the effect to say anything.
+    pub guard: Option<String>,
     /// Where the paper's value would lie in a panel.
     pub mark: Option<PaperMark>,
 }

@@ -1,4 +1,4 @@
-//! What does a statement measure? A script over the metrics of one seed's runs; its last value counts.
+//! What does a statement measure? A script over the metrics of runs, as means over the seeds; its last value counts.
 //!
 //! The language is [Rhai](https://rhai.rs) with these functions:
 //!
@@ -11,7 +11,7 @@
 //! | `fewer(scheme, baseline)` | the same of counts, of which the baseline may have none: relative to the larger of both, so that none against some is −1 |
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
-//! | `spearman(x, y)` | rank correlation, from −1 to 1 |
+//! | `spearman(x, y)` | rank correlation, from −1 to 1; 0 of what never changes |
 //! | `slope(x, y)` | of the straight line through the points, by least squares |
 //! | `rising(list)` | the least step from one value to the next, as a part of the former: −0.1 is a fall by a tenth |
 //!
@@ -19,9 +19,10 @@
 
 use crate::RunFailure;
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Scope};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where values come from: one seed's runs.
+/// Where values come from: runs, as means over their seeds.
 pub trait Values: Send + Sync {
     /// The metric of the variant's run at these places of the axes.
     ///
@@ -30,6 +31,66 @@ pub trait Values: Send + Sync {
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError>;
     /// The places of the first axis: label and number.
     fn first_axis(&self) -> Vec<(String, f64)>;
+}
+
+/// A number of a run by its metric, its scheme and its places of the axes.
+pub type Question = (String, String, Vec<String>);
+
+/// Values that note what was asked.
+pub struct Traced {
+    values: Arc<dyn Values>,
+    asked: Mutex<BTreeSet<Question>>,
+}
+
+impl Traced {
+    /// Nothing was asked yet.
+    #[must_use]
+    pub fn new(values: Arc<dyn Values>) -> Self {
+        Self { values, asked: Mutex::default() }
+    }
+
+    /// What was asked and has an answer.
+    #[must_use]
+    pub fn asked(&self) -> BTreeSet<Question> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Values for Traced {
+    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
+        let value = self.values.value(metric, variant, places)?;
+        let question = (metric.to_owned(), variant.to_owned(), places.to_vec());
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(question);
+        Ok(value)
+    }
+
+    fn first_axis(&self) -> Vec<(String, f64)> {
+        self.values.first_axis()
+    }
+}
+
+/// Values in which every scheme is the same one: whatever an expression compares must vanish.
+pub struct OneForAll {
+    values: Arc<dyn Values>,
+    scheme: String,
+}
+
+impl OneForAll {
+    /// With `scheme` in the place of all.
+    #[must_use]
+    pub fn new(values: Arc<dyn Values>, scheme: &str) -> Self {
+        Self { values, scheme: scheme.to_owned() }
+    }
+}
+
+impl Values for OneForAll {
+    fn value(&self, metric: &str, _: &str, places: &[String]) -> Result<f64, ValueError> {
+        self.values.value(metric, &self.scheme, places)
+    }
+
+    fn first_axis(&self) -> Vec<(String, f64)> {
+        self.values.first_axis()
+    }
 }
 
 /// Why a run has no such value.
@@ -105,7 +166,7 @@ pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
     plain_engine().compile(expression).map_err(|error| ExpressionError::Syntax(error.to_string()))
 }
 
-/// Evaluates an expression for one seed.
+/// Evaluates an expression.
 ///
 /// # Errors
 /// If the grammar is wrong, a value is missing, or the result is no finite number.
@@ -122,7 +183,7 @@ pub(crate) enum Constant<'a> {
     Label(&'a str),
 }
 
-/// Evaluates an expression for one seed, with constants by their names.
+/// Evaluates an expression, with constants by their names.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -293,7 +354,9 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
     let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
     let (mx, my) = (mean(x), mean(y));
     let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(&a, &b)| of(a, b)).sum::<f64>();
-    sum(&|a, b| (a - mx) * (b - my)) / (sum(&|a, _| (a - mx).powi(2)) * sum(&|_, b| (b - my).powi(2))).sqrt()
+    let spread = (sum(&|a, _| (a - mx).powi(2)) * sum(&|_, b| (b - my).powi(2))).sqrt();
+    // What never changes has no order.
+    if spread == 0.0 { 0.0 } else { sum(&|a, b| (a - mx) * (b - my)) / spread }
 }
 
 /// The innermost reason, without the places inside the expression.
@@ -359,6 +422,7 @@ mod tests {
         // d = 0, 1, 1: 1 - 6 * 2 / (3 * 8)
         assert_eq!(of("spearman([1, 2, 3], [1, 3, 2])"), Ok(0.5));
         assert_eq!(of(r#"spearman(xs(), over("m", "one"))"#), Ok(1.0));
+        assert_eq!(of("spearman([1, 2, 3], [5, 5, 5])"), Ok(0.0));
         // Ranks 1, 2.5, 2.5 against 1, 2, 3.
         let tied = of("spearman([1, 2, 2], [1, 2, 3])").expect("ties are fine");
         assert!((tied - 0.866_025_403_784).abs() < 1e-9);

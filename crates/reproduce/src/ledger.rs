@@ -178,7 +178,7 @@ impl Ledger {
 
     /// How many statements of a paper (all, if `None`) have each verdict, in the order of [`Verdict::ALL`].
     #[must_use]
-    pub fn counts(&self, paper: Option<&str>) -> [usize; 7] {
+    pub fn counts(&self, paper: Option<&str>) -> [usize; Verdict::COUNT] {
         Verdict::ALL.map(|verdict| {
             let counts = |row: &&LedgerRow| {
                 paper.is_none_or(|paper| row.claim.paper == paper) && row.evidence().verdict() == verdict

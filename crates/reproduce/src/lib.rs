@@ -10,6 +10,7 @@ mod experiment;
 mod explorer;
 pub mod expression;
 pub mod figures;
+mod judge;
 mod ledger;
 mod mark;
 mod metric;
@@ -26,9 +27,10 @@ pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use course::{Course, CourseLine};
 pub use error::{FailureCause, ReproduceError, RunFailure};
 pub use experiment::{
-    Axis, AxisValue, ClaimCheck, Condition, Content, Experiment, Overrides, Panel, Reading, Runs, Scale,
-    ScaleName, Variant,
+    Axis, AxisValue, Beside, ClaimCheck, Condition, Content, Experiment, Overrides, Panel, Reading, Runs,
+    Scale, ScaleName, Variant,
 };
+pub use judge::{Judged, Measured, judge};
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,
 };
@@ -40,4 +42,4 @@ pub use run::{Numbers, Results, run};
 pub use table::TableError;
 pub use tally::Tally;
 pub use theory::{theory_csv, theory_panels};
-pub use verdict::{Judged, Measured, Verdict, judge};
+pub use verdict::Verdict;

@@ -14,7 +14,7 @@
 
 use crate::expression::{self, Constant};
 use crate::{Axis, Panel, Results};
-use bufferlab_report::{CurveMark, Estimate};
+use bufferlab_report::CurveMark;
 
 /// Where the paper's number of a condition would lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,8 +104,6 @@ fn value(results: &Results, axes: &[Axis], mark: &PaperMark, paper: f64, places:
     for ((name, axis), &place) in ["x", "y"].into_iter().zip(axes).zip(places) {
         constants.push((name, Constant::Label(&axis.values[place].label)));
     }
-    let values: Vec<f64> = (0..results.seeds())
-        .filter_map(|seed| expression::evaluate_with(&mark.value, &results.of_seed(seed), &constants).ok())
-        .collect();
-    Estimate::of(&values).map(|estimate| estimate.mean)
+    let seeds: Vec<u64> = (0..results.seeds()).collect();
+    expression::evaluate_with(&mark.value, &results.of_seeds(&seeds), &constants).ok()
 }

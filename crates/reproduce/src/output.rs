@@ -83,7 +83,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
     let mut tables = Vec::new();
     let header = ["paper", "rows"].into_iter().map(str::to_owned);
     let header = header.chain(Verdict::ALL.iter().map(ToString::to_string)).collect();
-    let line = |name: &str, counts: [usize; 7]| {
+    let line = |name: &str, counts: [usize; Verdict::COUNT]| {
         let total = counts.iter().sum::<usize>().to_string();
         [name.to_owned(), total].into_iter().chain(counts.iter().map(ToString::to_string)).collect()
     };

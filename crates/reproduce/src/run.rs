@@ -259,22 +259,26 @@ impl Results {
         grid
     }
 
-    /// One seed's runs, for expressions.
+    /// The runs of some seeds, as means over them, for expressions.
     #[must_use]
-    pub fn of_seed(&self, seed: u64) -> Arc<dyn Values> {
-        let runs = self.plan.points.iter().zip(&self.runs).filter(|(point, _)| point.seed == seed);
-        let runs = runs.map(|(point, run)| ((point.variant, point.places.clone()), run.clone())).collect();
-        Arc::new(OneSeed { experiment: Arc::clone(&self.plan.experiment), runs })
+    pub fn of_seeds(&self, seeds: &[u64]) -> Arc<dyn Values> {
+        let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (point, run) in self.plan.points.iter().zip(&self.runs) {
+            if seeds.contains(&point.seed) {
+                runs.entry((point.variant, point.places.clone())).or_default().push(run.clone());
+            }
+        }
+        Arc::new(Means { experiment: Arc::clone(&self.plan.experiment), runs })
     }
 }
 
-/// The runs of one seed.
-struct OneSeed {
+/// The runs of some seeds.
+struct Means {
     experiment: Arc<Experiment>,
-    runs: BTreeMap<(usize, Vec<usize>), Result<Arc<Numbers>, RunFailure>>,
+    runs: BTreeMap<(usize, Vec<usize>), Vec<Result<Arc<Numbers>, RunFailure>>>,
 }
 
-impl Values for OneSeed {
+impl Values for Means {
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
         let no_metric = || ValueError::Metric(metric.to_owned());
         let runs = self.experiment.runs().ok_or_else(no_metric)?;
@@ -291,13 +295,18 @@ impl Values for OneSeed {
             at.push(place.ok_or_else(unknown)?);
         }
         let (variant, places) = (variant.to_owned(), places.join(", "));
-        match self.runs.get(&(index, at)) {
-            None => Err(ValueError::LeftOut { variant, places }),
-            Some(Err(failure)) => Err(failure.clone().into()),
-            Some(Ok(numbers)) => {
-                numbers.metrics.get(&id).copied().ok_or(ValueError::Nothing { variant, places, metric: id })
-            }
+        let Some(of_seeds) = self.runs.get(&(index, at)) else {
+            return Err(ValueError::LeftOut { variant, places });
+        };
+        let mut sum = 0.0;
+        for run in of_seeds {
+            let numbers = run.as_ref().map_err(Clone::clone)?;
+            let Some(value) = numbers.metrics.get(&id) else {
+                return Err(ValueError::Nothing { variant, places, metric: id });
+            };
+            sum += value;
         }
+        Ok(sum / of_seeds.len() as f64)
     }
 
     fn first_axis(&self) -> Vec<(String, f64)> {

@@ -1,22 +1,26 @@
 //! Does a statement hold? The rules, in one place.
 //!
-//! An effect is measured once for every seed; its mean and the 95 % interval of the mean decide:
+//! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife ([`crate::judge`]). Estimate and interval decide:
 //!
 //! | verdict | when |
 //! |---|---|
-//! | PASS | the mean lies in the band of the criterion, and the interval excludes the opposite direction |
+//! | PASS | the effect lies in the band of the criterion, and the interval excludes no effect; without a direction: the interval lies inside the band |
 //! | STRONG | as PASS, and the effect is 0.7 to 1.3 times the paper's |
+//! | CORRECTED | refuted as printed, and a test shows the corrected statement to hold |
 //! | PARTIAL | the direction is right (the interval excludes no effect), the size is below the band |
-//! | NULL | the interval includes no effect where one was claimed |
-//! | FAIL | the direction is wrong, or a statement without direction is outside its band |
+//! | INCONCLUSIVE | the interval reaches both no effect and the band, or lies on both sides of the band's edge where there is no direction; or nothing could differ |
+//! | NULL | the interval includes no effect and does not reach the band |
+//! | FAIL | the direction is wrong, or a statement without direction is outside its band with its whole interval |
 //! | NOT-CHECKABLE | the paper does not say what decides it |
 //! | NOT-RUN | a value is missing |
 //!
-//! Of several conditions the worst verdict counts. With a single seed there is no interval: the mean alone decides, and the row says that there was
+//! Where the band begins at no effect ("better"), a tenth of the paper's effect counts as its edge for the difference between NULL and INCONCLUSIVE; without a
+//! number of the paper's there is no NULL but an effect of exactly nothing.
+//!
+//! Of several conditions the worst verdict counts. With a single seed there is no interval: the estimate alone decides, and the row says that there was
 //! one seed.
 
-use crate::expression::{self, ExpressionError};
-use crate::{ClaimCheck, Condition, OverSeeds, Results};
+use crate::Condition;
 use bufferlab_report::Estimate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -29,9 +33,13 @@ pub enum Verdict {
     Strong,
     /// Holds.
     Pass,
+    /// Does not hold as printed, but as corrected.
+    Corrected,
     /// The right direction, too small.
     Partial,
-    /// No effect can be told from none.
+    /// More seeds may tell, or nothing could differ.
+    Inconclusive,
+    /// No effect of a size that was claimed.
     Null,
     /// Does not hold.
     Fail,
@@ -43,8 +51,19 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them, the best first.
-    pub const ALL: [Self; 7] =
-        [Self::Strong, Self::Pass, Self::Partial, Self::Null, Self::Fail, Self::NotCheckable, Self::NotRun];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Strong,
+        Self::Pass,
+        Self::Corrected,
+        Self::Partial,
+        Self::Inconclusive,
+        Self::Null,
+        Self::Fail,
+        Self::NotCheckable,
+        Self::NotRun,
+    ];
+    /// How many there are.
+    pub const COUNT: usize = 9;
 
     /// As it is written.
     #[must_use]
@@ -52,12 +71,20 @@ impl Verdict {
         match self {
             Self::Strong => "STRONG",
             Self::Pass => "PASS",
+            Self::Corrected => "CORRECTED",
             Self::Partial => "PARTIAL",
+            Self::Inconclusive => "INCONCLUSIVE",
             Self::Null => "NULL",
             Self::Fail => "FAIL",
             Self::NotCheckable => "NOT-CHECKABLE",
             Self::NotRun => "NOT-RUN",
         }
+    }
+
+    /// Whether the statement holds as it is printed.
+    #[must_use]
+    pub const fn holds(self) -> bool {
+        matches!(self, Self::Strong | Self::Pass)
     }
 }
 
@@ -67,137 +94,76 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A condition, measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
-    /// Over the seeds; or why there is none.
-    pub estimate: Result<Estimate, ExpressionError>,
-    /// What it means.
-    pub verdict: Verdict,
-    /// In words: value, interval, band, the paper's value.
-    pub text: String,
-}
+/// The part of the paper's effect that counts as the edge of a band that begins at no effect.
+const NOTICEABLE: f64 = 0.1;
+/// An effect is about the paper's within these factors.
+const ABOUT: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 
-/// A statement, judged.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    /// Its number.
-    pub id: String,
-    /// Of all conditions together.
-    pub verdict: Verdict,
-    /// Each of them.
-    pub conditions: Vec<Measured>,
-    /// Why it cannot be decided, or what to know.
-    pub note: Option<String>,
-}
-
-impl Judged {
-    /// What was measured, in one line.
+impl Condition {
+    /// The verdict on an effect.
     #[must_use]
-    pub fn measured(&self) -> String {
-        let texts: Vec<_> = self.conditions.iter().map(|condition| condition.text.as_str()).collect();
-        texts.join("; ")
-    }
-}
-
-/// Judges a statement by the runs of its experiment.
-#[must_use]
-pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
-    let conditions: Vec<_> = claim.conditions.iter().map(|condition| measure(condition, results)).collect();
-    // STRONG together with PASS is PASS: the worst counts.
-    let worst = conditions.iter().map(|condition| condition.verdict).max();
-    Judged {
-        id: claim.id.clone(),
-        verdict: worst.unwrap_or(Verdict::NotCheckable),
-        conditions,
-        note: claim.not_checkable.clone().or_else(|| claim.note.clone()),
-    }
-}
-
-fn measure(condition: &Condition, results: &Results) -> Measured {
-    let effects: Result<Vec<f64>, ExpressionError> = (0..results.seeds())
-        .map(|seed| expression::evaluate(&condition.effect, &results.of_seed(seed)))
-        .collect();
-    let estimate = effects.and_then(|effects| {
-        let estimate = Estimate::of(&effects).ok_or(ExpressionError::NoSeed)?;
-        Ok(match condition.over_seeds {
-            OverSeeds::Mean => estimate,
-            OverSeeds::Largest => {
-                let mean = effects.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                Estimate { mean, half_width: None, ..estimate }
-            }
-        })
-    });
-    match estimate {
-        Ok(estimate) => {
-            let text = in_words(condition, &estimate);
-            Measured { verdict: verdict(condition, &estimate), text, estimate: Ok(estimate) }
+    pub fn verdict(&self, estimate: &Estimate) -> Verdict {
+        match self.neutral {
+            Some(neutral) => self.directed(neutral, estimate),
+            None => self.undirected(estimate),
         }
-        Err(why) => Measured { verdict: Verdict::NotRun, text: why.to_string(), estimate: Err(why) },
     }
-}
 
-/// The verdict on one condition.
-fn verdict(condition: &Condition, estimate: &Estimate) -> Verdict {
-    let mean = estimate.mean;
-    let in_band = condition.at_least.is_none_or(|least| mean >= least)
-        && condition.at_most.is_none_or(|most| mean <= most);
-    let Some(neutral) = condition.neutral else {
-        return if in_band { Verdict::Pass } else { Verdict::Fail };
-    };
-    // Upwards is good, whichever way the statement points.
-    let sign = if condition.at_least.is_some() { 1.0 } else { -1.0 };
-    let effect = (mean - neutral) * sign;
-    let half = estimate.half_width.unwrap_or(0.0);
-    if effect.abs() <= half || effect == 0.0 {
-        // In the band or not: it cannot be told from no effect.
-        return Verdict::Null;
+    fn accepts(&self, value: f64) -> bool {
+        self.at_least.is_none_or(|least| value >= least) && self.at_most.is_none_or(|most| value <= most)
     }
-    if effect < 0.0 {
-        return if in_band { Verdict::Pass } else { Verdict::Fail };
-    }
-    if !in_band {
-        return Verdict::Partial;
-    }
-    let strong = condition.paper.is_some_and(|paper| {
-        let share = (mean - neutral) / (paper - neutral);
-        (0.7..=1.3).contains(&share)
-    });
-    if strong { Verdict::Strong } else { Verdict::Pass }
-}
 
-fn in_words(condition: &Condition, estimate: &Estimate) -> String {
-    let shown = |value: f64| {
-        if condition.percent { format!("{} %", number(value * 100.0)) } else { number(value) }
-    };
-    let mut text = shown(estimate.mean);
-    if let Some(half) = estimate.half_width {
-        text.push_str(&format!(" ± {}", shown(half)));
+    /// The paper claims a direction: away from `neutral`.
+    fn directed(&self, neutral: f64, estimate: &Estimate) -> Verdict {
+        let (mean, half) = (estimate.mean, estimate.half_width.unwrap_or(0.0));
+        // Upwards is good, whichever way the statement points.
+        let sign = if self.at_least.is_some() { 1.0 } else { -1.0 };
+        let effect = (mean - neutral) * sign;
+        if effect == 0.0 && half == 0.0 {
+            return Verdict::Null;
+        }
+        if effect < -half {
+            // A band may allow for a little of the other direction.
+            return if self.accepts(mean) { Verdict::Pass } else { Verdict::Fail };
+        }
+        if effect <= half {
+            return if effect + half >= self.edge(neutral, sign) {
+                Verdict::Inconclusive
+            } else {
+                Verdict::Null
+            };
+        }
+        if !self.accepts(mean) {
+            return Verdict::Partial;
+        }
+        let strong = self.paper.is_some_and(|paper| ABOUT.contains(&((mean - neutral) / (paper - neutral))));
+        if strong { Verdict::Strong } else { Verdict::Pass }
     }
-    let band = match (condition.at_least, condition.at_most) {
-        (Some(least), Some(most)) => format!("{} to {}", shown(least), shown(most)),
-        (Some(least), None) => format!("at least {}", shown(least)),
-        (None, Some(most)) => format!("at most {}", shown(most)),
-        (None, None) => String::new(),
-    };
-    text.push_str(&format!(" (criterion: {band}"));
-    if let Some(paper) = condition.paper {
-        text.push_str(&format!("; paper: {}", shown(paper)));
-    }
-    text.push(')');
-    text
-}
 
-/// Three digits.
-fn number(value: f64) -> String {
-    let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 4) };
-    let text = format!("{value:.*}", digits as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    /// The least effect that would count as what is claimed.
+    fn edge(&self, neutral: f64, sign: f64) -> f64 {
+        let band = self.at_least.or(self.at_most).map_or(0.0, |edge| (edge - neutral) * sign);
+        let noticeable = self.paper.map_or(0.0, |paper| (paper - neutral) * sign * NOTICEABLE);
+        band.max(noticeable).max(0.0)
+    }
+
+    /// The paper claims a value, or that nothing differs: all of the interval lies on one side.
+    fn undirected(&self, estimate: &Estimate) -> Verdict {
+        let half = estimate.half_width.unwrap_or(0.0);
+        let (low, high) = (estimate.mean - half, estimate.mean + half);
+        if self.accepts(low) && self.accepts(high) {
+            return Verdict::Pass;
+        }
+        let outside =
+            self.at_least.is_some_and(|least| high < least) || self.at_most.is_some_and(|most| low > most);
+        if outside { Verdict::Fail } else { Verdict::Inconclusive }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OverSeeds;
 
     fn lower_by(at_least: f64, paper: f64) -> Condition {
         Condition {
@@ -208,12 +174,13 @@ mod tests {
             paper: Some(paper),
             percent: true,
             over_seeds: OverSeeds::Mean,
+            guard: None,
             mark: None,
         }
     }
 
     fn of(condition: &Condition, mean: f64, half: f64) -> Verdict {
-        verdict(condition, &Estimate { seeds: 5, mean, half_width: Some(half) })
+        condition.verdict(&Estimate { seeds: 5, mean, half_width: Some(half) })
     }
 
     #[test]
@@ -222,10 +189,29 @@ mod tests {
         assert_eq!(of(&claim, 0.5, 0.1), Verdict::Pass);
         assert_eq!(of(&claim, 0.64, 0.1), Verdict::Strong);
         assert_eq!(of(&claim, 0.3, 0.1), Verdict::Partial);
-        assert_eq!(of(&claim, 0.1, 0.2), Verdict::Null);
-        assert_eq!(of(&claim, 0.5, 0.6), Verdict::Null);
         assert_eq!(of(&claim, -0.3, 0.1), Verdict::Fail);
+    }
+
+    #[test]
+    fn an_interval_that_reaches_no_effect_and_the_band_is_inconclusive_and_null_below_the_band() {
+        let claim = lower_by(0.45, 0.9);
+        assert_eq!(of(&claim, 0.1, 0.2), Verdict::Null);
         assert_eq!(of(&claim, -0.05, 0.1), Verdict::Null);
+        assert_eq!(of(&claim, 0.1, 0.36), Verdict::Inconclusive);
+        assert_eq!(of(&claim, 0.5, 0.6), Verdict::Inconclusive);
+        assert_eq!(of(&claim, -0.1, 0.6), Verdict::Inconclusive);
+        assert_eq!(of(&claim, 0.0, 0.0), Verdict::Null);
+    }
+
+    #[test]
+    fn where_the_band_begins_at_no_effect_a_tenth_of_the_papers_is_its_edge() {
+        let claim = lower_by(0.0, 0.5);
+        assert_eq!(of(&claim, 0.01, 0.03), Verdict::Null);
+        assert_eq!(of(&claim, 0.01, 0.05), Verdict::Inconclusive);
+        assert_eq!(of(&claim, 0.03, 0.01), Verdict::Pass);
+        let without_number = Condition { paper: None, ..lower_by(0.0, 0.0) };
+        assert_eq!(of(&without_number, 0.001, 0.002), Verdict::Inconclusive);
+        assert_eq!(of(&without_number, 0.0, 0.0), Verdict::Null);
     }
 
     #[test]
@@ -236,29 +222,28 @@ mod tests {
         assert_eq!(of(&claim, 0.1, 0.1), Verdict::Pass);
         assert_eq!(of(&claim, 0.7, 0.1), Verdict::Partial);
         assert_eq!(of(&claim, 1.4, 0.1), Verdict::Fail);
+        assert_eq!(of(&claim, 0.9, 0.45), Verdict::Inconclusive);
+        assert_eq!(of(&claim, 0.9, 0.3), Verdict::Null);
     }
 
     #[test]
-    fn a_statement_of_no_effect_is_inside_its_band_or_fails() {
+    fn without_a_direction_the_whole_interval_lies_inside_the_band_or_outside() {
         let claim =
             Condition { at_least: Some(-0.05), at_most: Some(0.05), neutral: None, ..lower_by(0.0, 0.0) };
-        assert_eq!(of(&claim, 0.04, 0.5), Verdict::Pass);
+        assert_eq!(of(&claim, 0.04, 0.01), Verdict::Pass);
+        assert_eq!(of(&claim, 0.04, 0.02), Verdict::Inconclusive);
+        assert_eq!(of(&claim, 0.06, 0.02), Verdict::Inconclusive);
+        assert_eq!(of(&claim, 0.0, 0.5), Verdict::Inconclusive);
         assert_eq!(of(&claim, 0.06, 0.0), Verdict::Fail);
+        assert_eq!(of(&claim, -0.1, 0.04), Verdict::Fail);
     }
 
     #[test]
-    fn with_one_seed_the_mean_alone_decides() {
+    fn with_one_seed_the_estimate_alone_decides() {
         let claim = lower_by(0.45, 0.9);
-        let single = |mean| verdict(&claim, &Estimate { seeds: 1, mean, half_width: None });
+        let single = |mean| claim.verdict(&Estimate { seeds: 1, mean, half_width: None });
         assert_eq!(single(0.5), Verdict::Pass);
         assert_eq!(single(0.1), Verdict::Partial);
         assert_eq!(single(-0.1), Verdict::Fail);
-    }
-
-    #[test]
-    fn figures_have_three_digits() {
-        let claim = lower_by(0.45, 0.901_2);
-        let text = in_words(&claim, &Estimate { seeds: 2, mean: 0.883_4, half_width: Some(0.012_34) });
-        assert_eq!(text, "88.3 % ± 1.23 % (criterion: at least 45 %; paper: 90.1 %)");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::axes::label;
 use super::read::Known;
-use super::{ClaimCheck, Condition, Panel};
+use super::{Beside, ClaimCheck, Condition, Panel};
 use crate::PaperMark;
 use crate::expression::compile;
 use bufferlab_document::context::Complaint;
@@ -29,8 +29,18 @@ pub(super) fn claims(root: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel])
 
 fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<ClaimCheck> {
     let (id, note, not_checkable) = (reader.text("id"), reader.text("note"), reader.text("not_checkable"));
-    let parts =
-        ["effect", "at_least", "at_most", "neutral", "paper", "percent", "over_seeds", "mark", "also"];
+    let parts = [
+        "effect",
+        "at_least",
+        "at_most",
+        "neutral",
+        "paper",
+        "percent",
+        "over_seeds",
+        "guard",
+        "mark",
+        "also",
+    ];
     let mut conditions = Vec::new();
     if not_checkable.is_some() {
         for key in parts.into_iter().filter(|key| reader.has(key)) {
@@ -53,7 +63,18 @@ fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option
             also.finish();
         }
     }
-    Some(ClaimCheck { id: id?, conditions, not_checkable, note })
+    let beside = reader.tables("beside").into_iter().filter_map(beside).collect();
+    Some(ClaimCheck { id: id?, conditions, not_checkable, note, beside })
+}
+
+/// An entry of `beside`.
+fn beside(mut reader: Reader<'_>) -> Option<Beside> {
+    let (reading, effect, percent) = (reader.text("reading"), reader.text("effect"), reader.flag("percent"));
+    if let Some(effect) = &effect {
+        check_expression(&reader, "effect", effect);
+    }
+    reader.finish();
+    Some(Beside { reading: reading?, effect: effect?, percent: percent? })
 }
 
 /// The condition in a claim or in an entry of its `also`.
@@ -62,6 +83,10 @@ fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Op
     let (at_least, at_most) = (reader.number("at_least"), reader.number("at_most"));
     let (neutral, paper) = (reader.number("neutral"), reader.number("paper"));
     let (percent, over_seeds) = (reader.flag("percent"), reader.choice("over_seeds"));
+    let guard = reader.text("guard");
+    if let Some(guard) = &guard {
+        check_expression(reader, "guard", guard);
+    }
     let mark = mark(reader, known, panels);
     if let Some(effect) = &effect {
         check_expression(reader, "effect", effect);
@@ -79,6 +104,7 @@ fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Op
         paper,
         percent: percent?,
         over_seeds: over_seeds?,
+        guard,
         mark,
     })
 }

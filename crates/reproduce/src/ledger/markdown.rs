@@ -10,8 +10,8 @@ impl Ledger {
     pub fn summary_markdown(&self) -> String {
         let mut text = String::from("| paper | rows |");
         Verdict::ALL.iter().for_each(|verdict| text.push_str(&format!(" {verdict} |")));
-        text.push_str("\n|---|---|---|---|---|---|---|---|---|\n");
-        let mut line = |name: &str, counts: [usize; 7]| {
+        text.push_str(&format!("\n|---|---|{}\n", "---|".repeat(Verdict::COUNT)));
+        let mut line = |name: &str, counts: [usize; Verdict::COUNT]| {
             let cells: String = counts.iter().map(|count| format!(" {count} |")).collect();
             // Writing into a string cannot fail.
             let _ = writeln!(text, "| {name} | {} |{cells}", counts.iter().sum::<usize>());
@@ -62,7 +62,7 @@ fn line(row: &LedgerRow) -> String {
         evidence.push(place(run));
     }
     let shown = |verdict: &Verdict| {
-        let simulated = claim.is_on_hardware() && *verdict <= Verdict::Pass;
+        let simulated = claim.is_on_hardware() && verdict.holds();
         format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
     };
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");

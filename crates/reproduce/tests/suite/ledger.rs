@@ -69,7 +69,26 @@ fn found_on_pages() -> BTreeMap<String, String> {
     found
 }
 
-/// The tests that say which statement they check: `/// Claim: ID, ID` above a test, or an entry of `claims!`.
+/// What tests say of statements.
+#[derive(Default)]
+struct Evidence(BTreeMap<String, TestEvidence>);
+
+impl Evidence {
+    /// One more test of a statement: the worst of their verdicts counts.
+    fn add(&mut self, id: &str, verdict: Verdict, measured: String, test: String) {
+        let Some(known) = self.0.get_mut(id) else {
+            self.0.insert(id.to_owned(), TestEvidence { id: id.to_owned(), verdict, measured, test });
+            return;
+        };
+        known.verdict = known.verdict.max(verdict);
+        if known.measured.is_empty() {
+            known.measured = measured;
+        }
+        known.test = format!("{}; {test}", known.test);
+    }
+}
+
+/// The tests that say which statement they check: `/// Claim: ID, ID (REFUTED as printed)` above a test, or an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
     for entry in fs::read_dir(root.join("crates")).expect("crates are there") {
@@ -78,56 +97,62 @@ fn tests_of_statements() -> Vec<TestEvidence> {
     files.sort();
     let (found, known) = (found_on_pages(), ledger());
     let known: BTreeSet<&str> = known.rows.iter().map(|row| row.claim.id.as_str()).collect();
-    let mut evidence: BTreeMap<String, TestEvidence> = BTreeMap::new();
+    let mut evidence = Evidence::default();
     for file in files {
         let text = fs::read_to_string(&file).expect("readable");
         let place = file.strip_prefix(&root).expect("inside").display().to_string();
-        let mut named: Vec<String> = Vec::new();
+        let mut named: Vec<(String, Verdict)> = Vec::new();
+        let mut ignored = false;
         for line in text.lines().map(str::trim) {
             if let Some(ids) = line.strip_prefix("/// Claim: ").or_else(|| line.strip_prefix("/// Claims: "))
             {
-                let ids =
-                    ids.split([',', ' ']).map(|id| id.trim_end_matches('.')).filter(|id| known.contains(id));
-                named.extend(ids.map(str::to_owned));
+                for part in ids.split(',') {
+                    let verdict = if part.contains("(REFUTED") { Verdict::Corrected } else { Verdict::Pass };
+                    let ids = part.split(' ').map(|id| id.trim_end_matches('.'));
+                    named.extend(ids.filter(|id| known.contains(id)).map(|id| (id.to_owned(), verdict)));
+                }
+            } else if line.starts_with("#[ignore") {
+                ignored = true;
             } else if let Some(rest) = line.strip_prefix("fn ") {
                 let name = rest.split('(').next().unwrap_or_default();
-                for id in named.drain(..) {
-                    let test = format!("{place}::{name}");
-                    let of = TestEvidence {
-                        id: id.clone(),
-                        verdict: Verdict::Pass,
-                        measured: String::new(),
-                        test,
-                    };
-                    evidence.entry(id).or_insert(of);
+                assert!(!ignored || named.is_empty(), "{place}::{name}: an ignored test is no evidence");
+                for (id, verdict) in named.drain(..) {
+                    let measured =
+                        if verdict == Verdict::Corrected { REFUTED.to_owned() } else { String::new() };
+                    evidence.add(&id, verdict, measured, format!("{place}::{name}"));
                 }
+                ignored = false;
             } else if let Some((verdict, id, name)) = entry_of_claims(line)
                 && known.contains(id)
             {
+                assert!(
+                    !ignored,
+                    "{place}::{name}: an ignored test is no evidence; make it a statement of an experiment"
+                );
                 let figure = found.get(id).cloned().unwrap_or_default();
                 let (verdict, measured) = match verdict {
                     "Holds" => (Verdict::Pass, figure),
                     "Fails" => (Verdict::Fail, figure),
-                    _ => (
-                        Verdict::Pass,
-                        format!("refuted as printed, the corrected statement holds: {figure}"),
-                    ),
+                    "Vacuous" => (Verdict::Inconclusive, format!("nothing could differ: {figure}")),
+                    _ => (Verdict::Corrected, format!("{REFUTED}: {figure}")),
                 };
-                let test = format!("{place}::{name}");
-                evidence.insert(id.to_owned(), TestEvidence { id: id.to_owned(), verdict, measured, test });
+                evidence.add(id, verdict, measured, format!("{place}::{name}"));
             }
         }
     }
     let order: BTreeMap<&str, usize> = known.iter().enumerate().map(|(place, id)| (*id, place)).collect();
-    let mut list: Vec<_> = evidence.into_values().collect();
+    let mut list: Vec<_> = evidence.0.into_values().collect();
     list.sort_by_key(|test| order.get(test.id.as_str()).copied());
     list
 }
 
+/// What is said of a statement that is wrong as it is printed.
+const REFUTED: &str = "refuted as printed, the corrected statement holds";
+
 /// `Holds "TDT-E1-1" its_name ("paper") {`
 fn entry_of_claims(line: &str) -> Option<(&str, &str, &str)> {
     let (verdict, rest) = line.split_once(" \"")?;
-    if !["Holds", "Fails", "Refuted"].contains(&verdict) {
+    if !["Holds", "Fails", "Refuted", "Vacuous"].contains(&verdict) {
         return None;
     }
     let (id, rest) = rest.split_once("\" ")?;

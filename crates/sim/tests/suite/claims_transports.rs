@@ -1,15 +1,6 @@
-//! Claims that need transports: TDT's Figures 12 and 13, LossPass's star, ABM's isolation and its queues per port.
-//!
-//! The quick ones run with all other tests. The others take minutes, are ignored, and are run, page included, by
-//!
-//! ```text
-//! UPDATE_DOCS=1 cargo test --release -p bufferlab-sim --test suite claims_transports:: -- --include-ignored
-//! ```
+//! Claims that need transports: TDT's Figures 12 and 13, and what a port with eviction carries. Those that need many seeds are experiments (`experiments/`).
 
-mod abm;
 mod losspass;
-mod losspass_fig1;
-mod losspass_slow;
 mod run;
 mod tdt;
 

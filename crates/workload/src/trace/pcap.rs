@@ -130,7 +130,8 @@ impl Capture<'_> {
     fn whole_length(&self, length: u32, data: &[u8]) -> Result<(), TraceError> {
         let captured = data.len();
         if (length as usize) < captured {
-            return Err(self.damaged(&format!("it claims a length of {length} B, of which {captured} B were captured")));
+            return Err(self
+                .damaged(&format!("it claims a length of {length} B, of which {captured} B were captured")));
         }
         Ok(())
     }

@@ -1,0 +1,259 @@
+//! How is a statement judged by runs?
+//!
+//! *Estimate.* A condition's effect is evaluated on the metrics' means over the seeds, so that "at every load" and "up to" are of means and not of extremes of noise.
+//! Its 95 % interval comes from the jackknife: the effect is evaluated again without each seed in turn, and the pseudo-values `n t - (n - 1) t_i` are treated as
+//! independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit, for all schemes of a seed meet the same arrivals. The rules of [`crate::verdict`] decide.
+//!
+//! *Guards.* A PASS that could not have come out otherwise says nothing, so a condition that passes is INCONCLUSIVE
+//! - if the schemes that it compares have the same values everywhere: nothing differed that could have been seen,
+//! - if its `guard`, an expression such as the number of lost packets, is not above 0,
+//! - if it has a direction and would pass, too, with any one scheme in the place of all: a negative control, which costs no run.
+
+use crate::expression::{self, ExpressionError, OneForAll, Traced, Values};
+use crate::{Beside, ClaimCheck, Condition, OverSeeds, Results, Verdict};
+use bufferlab_report::Estimate;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A condition, measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Over the seeds; or why there is none.
+    pub estimate: Result<Estimate, ExpressionError>,
+    /// What it means.
+    pub verdict: Verdict,
+    /// In words: value, interval, band, the paper's value, and why a guard refused it.
+    pub text: String,
+}
+
+/// A statement, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// Its number.
+    pub id: String,
+    /// Of all conditions together.
+    pub verdict: Verdict,
+    /// Each of them.
+    pub conditions: Vec<Measured>,
+    /// What other readings give, in words.
+    pub beside: Vec<String>,
+    /// Why it cannot be decided, or what to know.
+    pub note: Option<String>,
+}
+
+impl Judged {
+    /// What was measured, in one line.
+    #[must_use]
+    pub fn measured(&self) -> String {
+        let texts = self.conditions.iter().map(|condition| condition.text.as_str());
+        texts.chain(self.beside.iter().map(String::as_str)).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Judges a statement by the runs of its experiment.
+#[must_use]
+pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
+    let conditions: Vec<_> = claim.conditions.iter().map(|condition| measure(condition, results)).collect();
+    // STRONG together with PASS is PASS: the worst counts.
+    let worst = conditions.iter().map(|condition| condition.verdict).max();
+    Judged {
+        id: claim.id.clone(),
+        verdict: worst.unwrap_or(Verdict::NotCheckable),
+        conditions,
+        beside: claim.beside.iter().map(|other| beside(other, results)).collect(),
+        note: claim.not_checkable.clone().or_else(|| claim.note.clone()),
+    }
+}
+
+fn measure(condition: &Condition, results: &Results) -> Measured {
+    let estimate = match estimate(&condition.effect, condition.over_seeds, results) {
+        Ok(estimate) => estimate,
+        Err(why) => return Measured { verdict: Verdict::NotRun, text: why.to_string(), estimate: Err(why) },
+    };
+    let (mut verdict, mut text) = (condition.verdict(&estimate), in_words(condition, &estimate));
+    if verdict.holds()
+        && let Some(why) = vacuous(condition, results)
+    {
+        verdict = Verdict::Inconclusive;
+        text.push_str(&format!("; {why}"));
+    }
+    Measured { verdict, text, estimate: Ok(estimate) }
+}
+
+/// What another reading gives.
+fn beside(other: &Beside, results: &Results) -> String {
+    match estimate(&other.effect, OverSeeds::Mean, results) {
+        Ok(estimate) => format!("{}: {}", other.reading, shown(other.percent, &estimate)),
+        Err(why) => format!("{}: {why}", other.reading),
+    }
+}
+
+/// The effect over the seeds.
+fn estimate(effect: &str, over_seeds: OverSeeds, results: &Results) -> Result<Estimate, ExpressionError> {
+    let seeds: Vec<u64> = (0..results.seeds()).collect();
+    let effect = |seeds: &[u64]| expression::evaluate(effect, &results.of_seeds(seeds));
+    match over_seeds {
+        OverSeeds::Mean => jackknife(&seeds, effect),
+        OverSeeds::Largest => {
+            let effects: Vec<f64> = seeds.iter().map(|seed| effect(&[*seed])).collect::<Result<_, _>>()?;
+            let estimate = Estimate::of(&effects).ok_or(ExpressionError::NoSeed)?;
+            let mean = effects.into_iter().fold(f64::NEG_INFINITY, f64::max);
+            Ok(Estimate { mean, half_width: None, ..estimate })
+        }
+    }
+}
+
+/// A statistic of all seeds, with the 95 % interval of its pseudo-values.
+fn jackknife<E>(seeds: &[u64], statistic: impl Fn(&[u64]) -> Result<f64, E>) -> Result<Estimate, E>
+where
+    E: From<ExpressionError>,
+{
+    let n = seeds.len() as f64;
+    if seeds.is_empty() {
+        return Err(ExpressionError::NoSeed.into());
+    }
+    let whole = statistic(seeds)?;
+    if seeds.len() == 1 {
+        return Ok(Estimate { seeds: 1, mean: whole, half_width: None });
+    }
+    let mut pseudo = Vec::with_capacity(seeds.len());
+    for left_out in seeds {
+        let others: Vec<u64> = seeds.iter().copied().filter(|seed| seed != left_out).collect();
+        pseudo.push(n * whole - (n - 1.0) * statistic(&others)?);
+    }
+    let half_width = Estimate::of(&pseudo).and_then(|estimate| estimate.half_width);
+    Ok(Estimate { seeds: seeds.len() as u64, mean: whole, half_width })
+}
+
+/// Why a condition that passes says nothing, if so.
+fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
+    let seeds: Vec<u64> = (0..results.seeds()).collect();
+    let all = results.of_seeds(&seeds);
+    if let Some(guard) = &condition.guard {
+        match expression::evaluate(guard, &all) {
+            Ok(value) if value > 0.0 => {}
+            Ok(value) => return Some(format!("nothing could differ: {guard} is {}", number(value))),
+            Err(why) => return Some(format!("its guard has no value: {why}")),
+        }
+    }
+    let traced = Arc::new(Traced::new(Arc::clone(&all)));
+    let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
+    expression::evaluate(&condition.effect, &values).ok()?;
+    let asked = traced.asked();
+    let schemes: BTreeSet<&str> = asked.iter().map(|(_, scheme, _)| scheme.as_str()).collect();
+    if schemes.len() < 2 {
+        return None;
+    }
+    let values = |seed: u64| {
+        let values = results.of_seeds(&[seed]);
+        asked.iter().map(move |(metric, scheme, places)| {
+            (metric, places, scheme, values.value(metric, scheme, places).map(f64::to_bits).ok())
+        })
+    };
+    let mut same = true;
+    for seed in seeds {
+        let mut first: BTreeMap<_, _> = BTreeMap::new();
+        for (metric, places, _, value) in values(seed) {
+            same &= *first.entry((metric, places)).or_insert(value) == value;
+        }
+    }
+    if same {
+        return Some("the schemes are the same to the last digit: nothing could differ".to_owned());
+    }
+    condition.neutral?;
+    let passes_with = |scheme: &&str| {
+        let one: Arc<dyn Values> = Arc::new(OneForAll::new(Arc::clone(&all), scheme));
+        let effect = expression::evaluate(&condition.effect, &one);
+        let control = |mean| condition.verdict(&Estimate { seeds: 1, mean, half_width: None });
+        effect.is_ok_and(|mean| control(mean).holds() && !is_neutral(condition, mean))
+    };
+    let control = schemes.iter().find(|scheme| passes_with(scheme))?;
+    Some(format!("it would pass with {control} in the place of every scheme"))
+}
+
+/// Whether an effect is none but for rounding.
+fn is_neutral(condition: &Condition, effect: f64) -> bool {
+    condition.neutral.is_some_and(|neutral| (effect - neutral).abs() < 1e-9)
+}
+
+/// A value with its interval.
+fn shown(percent: bool, estimate: &Estimate) -> String {
+    let mut text = unit(percent, estimate.mean);
+    match estimate.half_width {
+        Some(half) => text.push_str(&format!(" ± {}", unit(percent, half))),
+        None if estimate.seeds == 1 => text.push_str(", one seed"),
+        None => {}
+    }
+    text
+}
+
+fn unit(percent: bool, value: f64) -> String {
+    if percent { format!("{} %", number(value * 100.0)) } else { number(value) }
+}
+
+fn in_words(condition: &Condition, estimate: &Estimate) -> String {
+    let mut text = shown(condition.percent, estimate);
+    let shown = |value| unit(condition.percent, value);
+    let band = match (condition.at_least, condition.at_most) {
+        (Some(least), Some(most)) => format!("{} to {}", shown(least), shown(most)),
+        (Some(least), None) => format!("at least {}", shown(least)),
+        (None, Some(most)) => format!("at most {}", shown(most)),
+        (None, None) => String::new(),
+    };
+    text.push_str(&format!(" (criterion: {band}"));
+    if let Some(paper) = condition.paper {
+        text.push_str(&format!("; paper: {}", shown(paper)));
+    }
+    text.push(')');
+    text
+}
+
+/// Three digits.
+fn number(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 4) };
+    let text = format!("{value:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a mean the jackknife's interval is the ordinary one; of a ratio of means it is that of the linear part.
+    #[test]
+    fn the_interval_of_a_mean_is_students() {
+        let sample = [1.0, 2.0, 4.0, 9.0];
+        let mean = |seeds: &[u64]| {
+            Ok::<_, ExpressionError>(
+                seeds.iter().map(|seed| sample[*seed as usize]).sum::<f64>() / seeds.len() as f64,
+            )
+        };
+        let estimate = jackknife(&[0, 1, 2, 3], mean).expect("a mean");
+        let ordinary = Estimate::of(&sample).expect("four values");
+        assert!((estimate.mean - 4.0).abs() < 1e-12);
+        let (half, wanted) =
+            (estimate.half_width.expect("four seeds"), ordinary.half_width.expect("four seeds"));
+        assert!((half - wanted).abs() < 1e-9, "{half} {wanted}");
+        assert_eq!(jackknife(&[2], mean), Ok(Estimate { seeds: 1, mean: 4.0, half_width: None }));
+        assert_eq!(jackknife(&[], mean), Err(ExpressionError::NoSeed));
+    }
+
+    #[test]
+    fn figures_have_three_digits() {
+        let claim = Condition {
+            effect: String::new(),
+            at_least: Some(0.45),
+            at_most: None,
+            neutral: Some(0.0),
+            paper: Some(0.901_2),
+            percent: true,
+            over_seeds: OverSeeds::Mean,
+            guard: None,
+            mark: None,
+        };
+        let text = in_words(&claim, &Estimate { seeds: 2, mean: 0.883_4, half_width: Some(0.012_34) });
+        assert_eq!(text, "88.3 % ± 1.23 % (criterion: at least 45 %; paper: 90.1 %)");
+        let text = in_words(&claim, &Estimate { seeds: 1, mean: 0.883_4, half_width: None });
+        assert_eq!(text, "88.3 %, one seed (criterion: at least 45 %; paper: 90.1 %)");
+    }
+}
