@@ -13,6 +13,8 @@ mod message;
 mod rdma;
 mod receive;
 mod send;
+mod slots;
+mod streams;
 pub(crate) mod transport;
 
 pub(crate) use flow::FlowAccount;
@@ -21,13 +23,14 @@ use crate::ids::{FlowHandle, FlowSlot, HostId, PacketId, Table, TransportId};
 use crate::world::Uplink;
 use bufferlab_scenario::NicQueueing;
 use bufferlab_transport::ControlFailure;
-use bufferlab_units::{RandomStream, Time};
+use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use card::Card;
 use connections::Connections;
 use flow::{FlowInfo, FlowSender, Flows};
 use flow_queues::{FlowQueues, QueueKey};
 use message::Pacing;
+use streams::HostStreams;
 use transport::{Control, Transport};
 
 /// Most packets that exist at a time, where cards hold packets that are made before they are sent: some 6 GB of
@@ -50,11 +53,9 @@ pub(crate) struct Hosts {
     nic_queueing: NicQueueing,
     /// With [`NicQueueing::FlowQueues`].
     flow_queues: FlowQueues,
-    /// `Some`: every packet draws its path.
-    spray: Option<RandomStream>,
-    path_stream: RandomStream,
-    /// Draws queues for flows of transports that have several.
-    queue_stream: RandomStream,
+    streams: Table<HostId, HostStreams>,
+    /// Every packet draws its path.
+    spray: bool,
     pacing: Pacing,
     connections: Connections,
     /// A flow whose congestion control had failed has ended.
@@ -114,6 +115,7 @@ impl Hosts {
             cards.iter_mut().for_each(|card| card.turns = Some(Box::default()));
         }
         Self {
+            streams: (0..).zip(host_kinds.iter()).map(|(host, _)| HostStreams::new(seed, host)).collect(),
             cards,
             flows: Flows::default(),
             transports,
@@ -122,9 +124,7 @@ impl Hosts {
             class_transports,
             nic_queueing: config.nic_queueing,
             flow_queues: FlowQueues::default(),
-            spray: config.spray.then(|| RandomStream::new(seed, "sim/spray", 0)),
-            path_stream: RandomStream::new(seed, "sim/paths", 0),
-            queue_stream: RandomStream::new(seed, "sim/queues", 0),
+            spray: config.spray,
             pacing: Pacing::new(seed, classes),
             connections: Connections::default(),
             failed: None,
@@ -210,16 +210,25 @@ impl Hosts {
         }
     }
 
+    /// A sender of TCP has just heard that all has arrived: its connection is free for another message. What is left of the flow
+    /// in the network, repetitions, does not matter to it, and the source cannot know of it.
+    #[inline]
+    fn end_sending(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        if self.transports[self.flows.senders[slot].transport].persistent.is_some() {
+            if let Some(failed) = self.failure_of(slot) {
+                self.failed.get_or_insert(failed);
+            }
+            self.leave_connection(uplink, slot);
+        }
+    }
+
     /// Ends a flow and gives its slot back.
     fn retire(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let account = self.account(slot);
         if let Some(failed) = self.failure_of(slot) {
             self.failed.get_or_insert(failed);
         }
-        if self.transports[self.flows.senders[slot].transport].persistent.is_some() {
-            self.leave_connection(uplink, slot);
-        }
-        self.flows.remove(slot);
+        self.flows.remove(slot, uplink.now());
         self.effects.push(Effect::Ended(account));
     }
 

@@ -77,6 +77,9 @@ impl Hosts {
         {
             let ack = Ack { cumulative: packet.seq, sack: (0, 0), echo: packet.sent, marked: false };
             sender.handle_ack(&self.transports[flow.transport].tcp, uplink.now(), &ack);
+            if sender.is_done() {
+                self.end_sending(uplink, slot);
+            }
         }
         self.send_bare_ack(uplink, slot, id);
     }

@@ -1,8 +1,9 @@
 //! Live flows: senders, receivers and what is recorded about them, in three parallel slabs.
 //!
 //! A slot is reused once the sender is done, no packet of the flow is left in the network and the flow has left its
-//! host's turn order.
+//! host's turn order, and not before an interval is over; see [`FreeSlots`].
 
+use super::slots::FreeSlots;
 use super::transport::{Control, Transport};
 use crate::ids::{FlowHandle, FlowSlot, HostId, PoolId, Table, TransportId};
 use bufferlab_transport::rdma::{QueuePair, Responder};
@@ -203,9 +204,10 @@ pub(crate) struct Flows {
     pub(crate) senders: Table<FlowSlot, SenderSlot>,
     pub(crate) receivers: Table<FlowSlot, ReceiverSlot>,
     pub(crate) infos: Table<FlowSlot, Option<FlowInfo>>,
-    free: Vec<FlowSlot>,
+    free: FreeSlots,
     generations: Table<FlowSlot, u32>,
     started: u64,
+    peak: usize,
 }
 
 impl Flows {
@@ -216,7 +218,7 @@ impl Flows {
 
     /// Largest number of flows alive at once.
     pub(crate) fn peak(&self) -> usize {
-        self.senders.len()
+        self.peak
     }
 
     /// Flows started so far.
@@ -224,25 +226,27 @@ impl Flows {
         self.started
     }
 
-    /// Takes a slot for a new flow. `None` if all [`FlowSlot::COUNT`] are taken.
+    /// Takes a slot for a flow that starts now. `None` if all [`FlowSlot::COUNT`] are taken.
     pub(crate) fn insert(
         &mut self,
+        now: Time,
         spec: FlowSpec,
         pool: PoolId,
         make: impl FnOnce(FlowHandle) -> (SenderSlot, ReceiverSlot),
     ) -> Option<FlowSlot> {
-        if self.free.is_empty() && self.infos.len() == FlowSlot::COUNT {
+        let free = self.free.take(now);
+        if free.is_none() && self.infos.len() == FlowSlot::COUNT {
             return None;
         }
         let info = Some(FlowInfo { spec, number: self.started, dropped_packets: 0, pool });
         self.started += 1;
-        match self.free.pop() {
+        let slot = match free {
             Some(slot) => {
                 self.generations[slot] = self.generations[slot].wrapping_add(1);
                 let handle = FlowHandle::new(slot, self.generations[slot]);
                 (self.senders[slot], self.receivers[slot]) = make(handle);
                 self.infos[slot] = info;
-                Some(slot)
+                slot
             }
             None => {
                 let slot = self.infos.push(info);
@@ -250,9 +254,11 @@ impl Flows {
                 self.senders.push(sender);
                 self.receivers.push(receiver);
                 self.generations.push(0);
-                Some(slot)
+                slot
             }
-        }
+        };
+        self.peak = self.peak.max(self.live());
+        Some(slot)
     }
 
     /// Whether a flow is in this slot now: timers may come late.
@@ -271,8 +277,8 @@ impl Flows {
     }
 
     /// Gives a slot back.
-    pub(crate) fn remove(&mut self, slot: FlowSlot) -> FlowInfo {
-        self.free.push(slot);
+    pub(crate) fn remove(&mut self, slot: FlowSlot, now: Time) -> FlowInfo {
+        self.free.leave(now, slot);
         self.infos[slot].take().expect("a flow ends once")
     }
 

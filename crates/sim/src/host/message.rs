@@ -65,7 +65,10 @@ impl Hosts {
             transport.persistent.is_some() && matches!(transport.control, Control::Window(_));
         let priority = match transport.data_priorities[..] {
             [only] => only,
-            ref several => several[self.queue_stream.below(several.len() as u64) as usize],
+            ref several => {
+                let draws = &mut self.streams[HostId::new(spec.src)].queues;
+                several[draws.below(several.len() as u64) as usize]
+            }
         };
         let paths = self.paths(&spec);
         let (src, dst) = (HostId::new(spec.src), HostId::new(spec.dst));
@@ -101,7 +104,7 @@ impl Hosts {
             };
             (sender, receiver)
         };
-        let slot = self.flows.insert(spec, pool, make).ok_or(SimError::TooLarge {
+        let slot = self.flows.insert(uplink.now(), spec, pool, make).ok_or(SimError::TooLarge {
             what: "flows alive at once",
             found: FlowSlot::COUNT as u64 + 1,
             limit: FlowSlot::COUNT as u64,
@@ -147,7 +150,7 @@ impl Hosts {
     /// The ways of a flow's packets. Entropy is drawn for every flow, also where it is not used: the streams of two
     /// runs stay in step.
     fn paths(&mut self, spec: &FlowSpec) -> Paths {
-        let entropy = self.path_stream.next_u64();
+        let entropy = self.streams[HostId::new(spec.src)].paths.next_u64();
         Paths {
             data: spec.data_path.unwrap_or(entropy as u32),
             ack: spec.ack_path.unwrap_or((entropy >> 32) as u32),

@@ -98,6 +98,7 @@ impl Hosts {
             if !sender.is_done() {
                 return self.offer(uplink, slot);
             }
+            self.end_sending(uplink, slot);
         }
         self.retire_if_done(uplink, slot);
     }

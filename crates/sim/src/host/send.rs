@@ -118,7 +118,8 @@ impl Hosts {
             }
         };
         let Some(packet) = next else { return };
-        if let Some(stream) = &mut self.spray {
+        if self.spray {
+            let stream = &mut self.streams[uplink.host()].spray;
             let meta = uplink.packet_mut(packet);
             if !meta.flags.has(Flags::EXPLICIT_PATH) {
                 meta.path = stream.next_u64() as u32;

@@ -1,4 +1,7 @@
 //! Which of several events of one instant goes first.
+//!
+//! The fair order of two events is a function of the instant and of their links alone: who sends over a link knows it, whatever happens elsewhere. The order of
+//! insertion is a count of all transmissions of the network, because the simulators that it imitates have one event queue.
 
 use super::calendar::Kind;
 use crate::ids::LinkId;

@@ -1,7 +1,7 @@
 //! Is a run a function of its scenario and seed, and of nothing else?
 
-use crate::support::{Lab, Rows, run, run_fast, try_run};
-use bufferlab_metrics::FlowRow;
+use crate::support::{Lab, Rows, flow, run, run_fast, try_run};
+use bufferlab_metrics::{FlowRow, LinkRow};
 use bufferlab_scenario::{Scenario, TieOrder};
 use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
@@ -68,6 +68,33 @@ fn policies_meet_the_same_arrivals() {
         assert_eq!(arrivals(&base), arrivals(&other), "{policy}");
         let times = |rows: &Rows| rows.flows_by_number().iter().map(|flow| flow.fct_ns).collect::<Vec<_>>();
         assert_ne!(times(&base), times(&other), "{policy} treats them differently");
+    }
+}
+
+/// Packets on each link between leaves and spines: of flows from host 0 to the other rack, and of others within a rack if `busy`.
+fn ways_of_host_0(multipath: &str, busy: bool) -> Vec<u64> {
+    let topology = format!(
+        "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 4\nlinks_per_pair = 4\n\
+         multipath = \"{multipath}\"\nhost_rate = \"10 Gb/s\"\ndelay = \"1 us\""
+    );
+    let keys = format!("{TRANSPORT}\ndata_priorities = [0, 1]");
+    let lab = Lab::new(&topology, "buffer = \"1 MB\"\nqueues_per_port = 2\npolicy = \"dt\"", &keys);
+    let of_host_0 = (0..16).map(|number| flow(0, 4, 20_000, Time::from_us(100 * number)));
+    let elsewhere = (0..16).map(|number| flow(1, 2, 20_000, Time::from_us(100 * number + 50)));
+    let mut flows: Vec<_> = of_host_0.chain(elsewhere.filter(|_| busy)).collect();
+    flows.sort_by_key(|flow| flow.start);
+    let rows = run(&lab.times("2 ms", "100 ms").flows(flows));
+    assert!(rows.all_finished());
+    let between = |link: &&LinkRow| [&link.from, &link.to].iter().all(|name| !name.starts_with('h'));
+    rows.links.iter().filter(between).map(|link| link.tx_packets).collect()
+}
+
+#[test]
+fn what_a_host_draws_does_not_depend_on_what_others_draw() {
+    for multipath in ["ecmp", "spray"] {
+        let (alone, among_others) = (ways_of_host_0(multipath, false), ways_of_host_0(multipath, true));
+        assert!(alone.iter().filter(|&&packets| packets > 0).count() > 8, "{multipath}: {alone:?}");
+        assert_eq!(alone, among_others, "{multipath}");
     }
 }
 
