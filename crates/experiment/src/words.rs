@@ -8,6 +8,7 @@ choices! {
     pub enum OverSeeds {
         #[default]
         Mean = "mean": "the effect of the means, with its interval",
+        Each = "each": "the mean of every seed's own effect, with its interval: for shares of the repetitions",
         Largest = "largest": "the largest effect of a seed, which has no interval",
     }
 }

@@ -11,6 +11,7 @@
 //! | `fewer(scheme, baseline)` | the same of counts, of which the baseline may have none: relative to the larger of both, so that none against some is −1 |
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
+//! | `median(list)` | the middle one; of an even number the mean of the two in the middle |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1; 0 of what never changes |
 //! | `slope(x, y)` | of the straight line through the points, by least squares |
 //! | `rising(list)` | the least step from one value to the next, as a part of the former: −0.1 is a fall by a tenth |
@@ -231,6 +232,12 @@ fn plain_engine() -> Engine {
     engine.register_fn("max", |list: Array| {
         Answer::Ok(numbers(&list)?.into_iter().fold(f64::NEG_INFINITY, f64::max))
     });
+    engine.register_fn("median", |list: Array| {
+        let mut numbers = numbers(&list)?;
+        numbers.sort_by(f64::total_cmp);
+        let (low, high) = ((numbers.len() - 1) / 2, numbers.len() / 2);
+        Answer::Ok(numbers[low].midpoint(numbers[high]))
+    });
     engine.register_fn("spearman", |x: Array, y: Array| {
         Answer::Ok(pearson(&ranks(&numbers(&x)?), &ranks(&numbers(&y)?)))
     });
@@ -432,6 +439,12 @@ mod tests {
     fn the_least_step_tells_whether_a_list_rises() {
         assert_eq!(of("rising([1, 2, 3])"), Ok(0.5));
         assert_eq!(of("rising([4, 2, 3])"), Ok(-0.5));
+    }
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(of("median([5, 1, 2])"), Ok(2.0));
+        assert_eq!(of("median([5, 1, 2, 4])"), Ok(3.0));
     }
 
     #[test]

@@ -94,9 +94,12 @@ fn estimate(effect: &str, over_seeds: OverSeeds, results: &Results) -> Result<Es
     let effect = |seeds: &[u64]| expression::evaluate(effect, &results.of_seeds(seeds));
     match over_seeds {
         OverSeeds::Mean => jackknife(&seeds, effect),
-        OverSeeds::Largest => {
+        OverSeeds::Each | OverSeeds::Largest => {
             let effects: Vec<f64> = seeds.iter().map(|seed| effect(&[*seed])).collect::<Result<_, _>>()?;
             let estimate = Estimate::of(&effects).ok_or(ExpressionError::NoSeed)?;
+            if over_seeds == OverSeeds::Each {
+                return Ok(estimate);
+            }
             let mean = effects.into_iter().fold(f64::NEG_INFINITY, f64::max);
             Ok(Estimate { mean, half_width: None, ..estimate })
         }

@@ -47,6 +47,8 @@ pub(crate) struct SwitchNode {
     more: Vec<Slice>,
     /// Bystanders of each slice, where events are to be explained.
     panels: Vec<Panel>,
+    /// Whether there are bystanders, from the first packet on.
+    is_watched: bool,
     /// One memory and no bystanders: the record listens directly.
     plain: bool,
     /// Ports of each slice; the last one may have fewer.
@@ -74,6 +76,7 @@ impl SwitchNode {
             plain: more.is_empty(),
             more,
             panels: Vec::new(),
+            is_watched: false,
             ports_per_slice,
             first_link: links.first,
             uncharged: links.uncharged,
@@ -86,11 +89,18 @@ impl SwitchNode {
 
     /// From now on all registered policies watch every slice.
     pub(crate) fn watch(&mut self) {
+        self.is_watched = true;
+        self.plain = false;
+    }
+
+    /// Calls the bystanders, before the first packet comes: a switch that sees none needs none. What their timers would have done before, they do then:
+    /// all memories were empty.
+    #[cold]
+    fn call_bystanders(&mut self) {
         let panel = |slice: &Slice| {
             Panel::new(&slice.shape, slice.core.hardware(), (&slice.policy.0, &slice.policy.1))
         };
         self.panels = self.slices().map(panel).collect();
-        self.plain = false;
     }
 
     /// Bystanders' timers go off that are due until `now`, before which nothing happens to the switch.
@@ -224,6 +234,9 @@ impl SwitchNode {
     fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
         if self.plain {
             return self.first.core.handle_arrival(now, packet, &mut self.record);
+        }
+        if self.is_watched && self.panels.is_empty() {
+            self.call_bystanders();
         }
         let (slice, mut listener) =
             self.slice_with_listener(usize::from(packet.egress_port / self.ports_per_slice));

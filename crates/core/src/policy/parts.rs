@@ -2,6 +2,7 @@
 
 pub(crate) mod common_pool;
 pub(crate) mod congestion;
+pub(crate) mod decay;
 pub(crate) mod dynamic_headroom;
 pub(crate) mod longest;
 pub(crate) mod lossless;

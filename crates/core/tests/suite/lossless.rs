@@ -214,14 +214,19 @@ fn one_class_alone_holds_alpha_of_one_plus_alpha() {
     }
 }
 
-fn reverie(gamma: f64, capacity: u64) -> Switch<Reverie> {
+/// Reverie whose filter is moved by `filter`.
+fn reverie(gamma: f64, filter: &'static str, capacity: u64) -> Switch<Reverie> {
     let config = SwitchConfig {
         max_packet: MTU,
         lossless: 0b10,
         ..SwitchConfig::new(capacity, vec![BitRate::gbps(10); 2]).with_queues(2)
     };
-    let given = [("gamma", ParamValue::Ratio(gamma)), ("headroom", ParamValue::Bytes(HEADROOM))]
-        .map(|(n, v)| (n.to_owned(), v));
+    let given = [
+        ("gamma", ParamValue::Ratio(gamma)),
+        ("filter", ParamValue::word(filter)),
+        ("headroom", ParamValue::Bytes(HEADROOM)),
+    ]
+    .map(|(n, v)| (n.to_owned(), v));
     let infos = find_policy("reverie").expect("registered").params;
     let params = Params::resolve(infos, Profile::Paper, &given).expect("in domain");
     Switch::new(&config, Reverie::new(&params, &config.shape()).expect("it fits"))
@@ -231,7 +236,7 @@ fn reverie(gamma: f64, capacity: u64) -> Switch<Reverie> {
 fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
     // Factors of 2^-32 that need no rounding for eight updates: 1 - 2^-4 = 15/16.
     for (gamma, numerator) in [(0.75, 12), (0.9375, 15), (0.5, 8)] {
-        let mut switch = reverie(gamma, 1 << 20);
+        let mut switch = reverie(gamma, "events", 1 << 20);
         let mut expected = 0_u128;
         for step in 0..8_u64 {
             if step % 3 == 2 {
@@ -247,7 +252,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
         }
     }
     // The paper's factor is no binary fraction: within the resolution of 2^-32 per update.
-    let mut switch = reverie(0.999, 1 << 20);
+    let mut switch = reverie(0.999, "events", 1 << 20);
     let (mut expected, mut stream) = (0.0_f64, RandomStream::new(1, "test/filter", 0));
     for step in 0..20_000 {
         let length = switch.buffer().queue_bytes(QueueId(0));
@@ -264,13 +269,61 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
     assert!(expected > 0.0);
 }
 
+/// Claim: REV-F9-3. There is no pool of lossy traffic: a limit depends on what is held in all, not on who holds it.
+#[test]
+fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
+    let params = find_policy("reverie").expect("registered").params;
+    assert!(params.iter().all(|param| !param.name.contains("lossy")), "no size of a lossy pool can be set");
+    let mut limits = Vec::new();
+    for lossless in 0..=20_u8 {
+        let mut switch = reverie(0.999, "time", 1 << 20);
+        for sent in 0..20 {
+            let admission = switch.handle_arrival(Time(0), &packet(0, 0, u8::from(sent < lossless)), &mut ());
+            assert!(matches!(admission, Admission::Stored { .. }), "{sent}");
+        }
+        limits.extend([0, 1].map(|priority| switch.policy().limit(priority, switch.buffer())));
+    }
+    assert!(limits.iter().all(|limit| *limit == limits[0]), "{limits:?}");
+}
+
+/// Eq. 5 with the time of the largest packet as its step: whatever happens at multiples of it, and while nothing happens.
+#[test]
+fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
+    let step = BitRate::gbps(10).serialization(MTU).0;
+    for gamma in [0.5, 0.9, 0.999] {
+        let mut switch = reverie(gamma, "time", 1 << 20);
+        let (mut expected, mut length) = (0.0_f64, 0.0);
+        let mut stream = RandomStream::new(1, "test/filter-in-time", 0);
+        let mut now = 0;
+        for event in 0..5_000 {
+            let steps = stream.below(4);
+            now += steps * step;
+            for _ in 0..steps {
+                expected = gamma * expected + (1.0 - gamma) * length;
+            }
+            if stream.below(2) == 0 && length > 0.0 {
+                let _ = switch.poll_transmit(Time(now), 0, &mut ());
+            } else {
+                let _ = switch.handle_arrival(Time(now), &packet(0, 0, 0), &mut ());
+            }
+            length = switch.buffer().queue_bytes(QueueId(0)) as f64;
+            let found = switch.policy().filtered_lossy(QueueId(0));
+            assert!(
+                (found - expected).abs() <= 0.01 + 1e-6 * expected,
+                "gamma {gamma}, event {event}: {found} for {expected}"
+            );
+        }
+        assert!(expected > 0.0);
+    }
+}
+
 #[test]
 fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradient() {
     // Property 1: q^(t-dt) <= Gamma iff q(t) <= Gamma + K dq^/dt with K = dt / (1 - gamma).
     let mut checked = [0_u64; 2];
     for (run, gamma) in [0.5, 0.75, 0.9375, 0.998_046_875].into_iter().enumerate() {
         let mut stream = RandomStream::new(run as u64, "test/property-1", 0);
-        let mut switch = reverie(gamma, 100 * MTU);
+        let mut switch = reverie(gamma, "events", 100 * MTU);
         for step in 0..100_000 {
             if stream.below(5) < 2 {
                 let _ = switch.poll_transmit(Time(step), 0, &mut ());

@@ -134,6 +134,8 @@ choices! {
         Priority = "priority": "packets of the queue `small_priority`",
         Tag = "tag":
             "packets with the tag `small` for any queue but the large one, and no packet with that tag is a victim",
+        Nobody = "none":
+            "nobody: two queues below one limit by port, which are Droptail-2Q and PIAS (section 5.2.2: the only difference is the packet enqueueing decision)",
     }
 }
 
@@ -215,7 +217,7 @@ pub struct LossPass {
     by_tag: bool,
     printed_line_4: bool,
     small_priority: u8,
-    /// `None`: ports have one queue, nothing is evicted.
+    /// `None`: ports have one queue, or nobody may evict.
     large_priority: Option<u8>,
     ports: Vec<PortCounters>,
 }
@@ -228,6 +230,7 @@ impl LossPass {
             0 => shape.capacity / shape.ports() as u64,
             bytes => bytes,
         };
+        let classes: Classes = params.choice("classes");
         Self {
             limit: match params.choice("port_limit") {
                 PortBuffer::Dynamic => PortLimit::Dynamic(Weight::from_f64(params.ratio("alpha"))),
@@ -242,13 +245,11 @@ impl LossPass {
                 Victim::Tail => End::Tail,
                 Victim::Head => End::Head,
             },
-            by_tag: match params.choice("classes") {
-                Classes::Priority => false,
-                Classes::Tag => true,
-            },
+            by_tag: classes == Classes::Tag,
             printed_line_4: params.flag("printed_line_4"),
             small_priority: params.count("small_priority") as u8,
-            large_priority: (shape.queues_per_port > 1).then(|| params.count("large_priority") as u8),
+            large_priority: (shape.queues_per_port > 1 && classes != Classes::Nobody)
+                .then(|| params.count("large_priority") as u8),
             ports: vec![PortCounters::default(); shape.ports()],
         }
     }

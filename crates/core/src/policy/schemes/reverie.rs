@@ -11,6 +11,7 @@ use crate::policy::interface::{
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::congestion::CongestionRule;
+use crate::policy::parts::decay::Decay;
 use crate::policy::parts::lossless::{
     self, HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, Lossless, XON, XON_OFFSET,
 };
@@ -53,7 +54,7 @@ const PARAMS: &[ParamInfo] = &[
     ParamInfo {
         name: "filter",
         kind: ParamKind::Choice(Updates::WORDS),
-        default: ParamValue::word(Updates::Events.word()),
+        default: ParamValue::word(Updates::Time.word()),
         artifact_default: Some(ParamValue::word(Updates::Departures.word())),
         doc: "What moves the filter.",
     },
@@ -81,6 +82,9 @@ choices! {
     enum Updates {
         Events = "events":
             "every packet that is stored, leaves or is refused (the paper says no more than t - dt)",
+        Time = "time":
+            "time: its step is that of the largest packet at the rate of the queue's port, also while nothing happens. \"t - dt denotes the previous time \
+             instance\", and Property 1 compares with the gradient in time",
         Departures = "departures":
             "packets that leave only; it never lies above the length itself and counts headroom as length. A lossy packet's size counts in \
              its test (q^ + len <= Gamma), a lossless packet that passes its own may exceed the pool, not the buffer (the artifact)",
@@ -99,6 +103,17 @@ struct Filter {
     length: u64,
     /// What it contributes to the sum behind n_p.
     level: u64,
+    /// With [`Updates::Time`]: the queue's length since its last event (bytes), and up to when the filter has followed it.
+    held: u64,
+    at: Time,
+}
+
+/// The filter of [`Updates::Time`].
+#[derive(Clone, Debug)]
+struct Clock {
+    decay: Decay,
+    /// By port: one step of time.
+    steps: Vec<Time>,
 }
 
 /// Reverie.
@@ -109,6 +124,7 @@ pub struct Reverie {
     pool: u64,
     gamma: Weight,
     departures_only: bool,
+    clock: Option<Clock>,
     congested_share: Weight,
     /// With `fraction`: length that counts in full.
     full: Option<u64>,
@@ -141,15 +157,22 @@ impl Reverie {
             return Err(BuildError { param: "headroom", message: message.to_owned() });
         }
         let lossless = Lossless::new(params, shape)?;
+        let updates: Updates = params.choice("filter");
         let alphas = congestion::weights(params, "alpha", shape.queues_per_port);
         Ok(Self {
             pool: shape.capacity - lossless.pool(),
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
-            departures_only: match params.choice("filter") {
-                Updates::Events => false,
-                Updates::Departures => true,
-            },
+            departures_only: updates == Updates::Departures,
+            // Without a past there is nothing that time could fade.
+            clock: (updates == Updates::Time && params.ratio("gamma") > 0.0).then(|| Clock {
+                decay: Decay::new(params.ratio("gamma")),
+                steps: shape
+                    .port_rates
+                    .iter()
+                    .map(|rate| rate.serialization(shape.max_packet.max(1)))
+                    .collect(),
+            }),
             congested_share: Weight::from_f64(params.ratio("congested_share")),
             full: match params.choice("congestion") {
                 CongestionRule::Threshold => None,
@@ -226,15 +249,39 @@ impl Reverie {
         (self.filters.len() / 2 + usize::from(ingress.0), length)
     }
 
-    /// An update instant of the filter at `place`, whose queue of `priority` has `length` bytes now.
-    fn observe(&mut self, (place, length): (usize, u64), priority: u8, buffer: &Buffer) {
+    /// With [`Updates::Time`]: the filter at `place` follows its queue until now.
+    #[inline]
+    fn follow(&mut self, place: usize, now: Time) {
+        let Some(clock) = &self.clock else { return };
+        let ports = clock.steps.len();
+        let filter = &mut self.filters[place];
+        let step = clock.steps[place / self.queues_per_port % ports];
+        let (length, taken) = clock.decay.follow(filter.length, filter.held, now - filter.at, step);
+        (filter.length, filter.at) = (length, filter.at + taken);
+    }
+
+    /// The value of the filter at `place` after an event that leaves `length` bytes in its queue.
+    #[inline]
+    fn moved(&mut self, place: usize, length: u64, now: Time) -> u64 {
+        if self.clock.is_some() {
+            self.follow(place, now);
+            self.filters[place].held = length;
+            return self.filters[place].length;
+        }
         let filter = self.filters[place].length;
         let (past, present) = (u128::from(self.gamma.0), u128::from(Weight::ONE.0 - self.gamma.0));
         let next = (past * u128::from(filter) + present * (u128::from(length) << 32)) >> 32;
         let next = u64::try_from(next).unwrap_or(u64::MAX);
-        let next = if self.departures_only { next.min(length << 32) } else { next };
+        if self.departures_only { next.min(length << 32) } else { next }
+    }
+
+    /// An event of the queue at `place`, of `priority`, that leaves `length` bytes in it.
+    fn observe(&mut self, (place, length): (usize, u64), priority: u8, now: Time, buffer: &Buffer) {
+        let next = self.moved(place, length, now);
         let bytes = next >> 32;
         let level = match self.full {
+            // With time it fades unseen once nothing happens to the queue.
+            Some(_) if self.clock.is_some() && length == 0 => 0,
             Some(full) => bytes.min(full),
             None => {
                 let limit = self.limit(priority, buffer);
@@ -242,7 +289,8 @@ impl Reverie {
             }
         };
         let before = self.filters[place].level;
-        self.filters[place] = Filter { length: next, level };
+        let filter = &mut self.filters[place];
+        (filter.length, filter.level) = (next, level);
         if level != before {
             let priority = usize::from(priority);
             let sum = &mut self.levels[priority];
@@ -277,6 +325,7 @@ impl Policy for Reverie {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let size = u64::from(arrival.size);
         let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
+        self.follow(place, arrival.now);
         let is_lossless = self.lossless.is_lossless(arrival.ingress);
         let weight = self.weight_of(arrival.priority, is_lossless, arrival.tags);
         let within = self.is_within(place, size, is_lossless, (weight, self.free(buffer)));
@@ -303,28 +352,30 @@ impl Policy for Reverie {
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         let seen = self.place(arrival.queue, arrival.ingress, buffer);
-        self.observe(seen, arrival.priority, buffer);
+        self.observe(seen, arrival.priority, arrival.now, buffer);
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
         let seen = self.place(departure.queue, departure.ingress, buffer);
-        self.observe(seen, departure.priority, buffer);
+        self.observe(seen, departure.priority, departure.now, buffer);
     }
 
     // Else an empty queue with a large q̂ could never take another packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
         let seen = self.place(arrival.queue, arrival.ingress, buffer);
-        self.observe(seen, arrival.priority, buffer);
+        self.observe(seen, arrival.priority, arrival.now, buffer);
     }
 
-    fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+    fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
         if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
         let (weight, free) = (self.weights[usize::from(priority)], self.free(buffer));
-        let filtered = self.comparable(self.filters.len() / 2 + usize::from(ingress.0), weight, free);
+        let place = self.filters.len() / 2 + usize::from(ingress.0);
+        self.follow(place, now);
+        let filtered = self.comparable(place, weight, free);
         self.lossless.demand(ingress, filtered, weight.of(free), buffer)
     }
 
