@@ -230,8 +230,15 @@ impl From<EventKind> for ExplainedEvent {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReproduceArgs {
     /// Experiments (`abm/fig6`), papers (`tdt`), or `all`
-    #[arg(value_name = "NAMES", required_unless_present = "list")]
+    #[arg(value_name = "NAMES", required_unless_present_any = ["list", "why"])]
     pub(crate) names: Vec<String>,
+    /// Which difference between the paper's reading and the artifact's carries a statement (`REV-F7a-1`): every change alone, on the same
+    /// arrivals, then pairs
+    #[arg(long, value_name = "CLAIM", conflicts_with_all = ["list", "names", "profile", "record"])]
+    pub(crate) why: Option<String>,
+    /// With --why: a key with another value instead of the artifact's reading, several times if need be
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
+    pub(crate) against: Vec<(String, String)>,
     /// Show what can be repeated, with the time that it takes here
     #[arg(long)]
     pub(crate) list: bool,

@@ -8,12 +8,14 @@ use crate::speed::Forget;
 use crate::{interrupt, print, say};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
+use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{cost, records, write_experiment, write_ledger, write_whole};
 use bufferlab_reproduce::{
     Cost, Experiment, Ledger, Plan, Registry, Results, ScaleName, Verdict, costs_csv, judge, paper_name,
-    recorded_costs, run,
+    recorded_costs, run, why,
 };
 use bufferlab_results::Claim;
+use bufferlab_scenario::Setting;
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
 use miette::miette;
@@ -39,6 +41,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         let jobs = args.jobs.map_or(0, |jobs| jobs.get());
         let plans = Plan::all(&registry.experiments, scale, seeds, profile).map_err(error::reproduce)?;
         return print(&list(&plans, rate, jobs)?);
+    }
+    if let Some(claim) = &args.why {
+        return ablation(args, &registry, claim, scale);
     }
     let mut ledger = Ledger::recorded().map_err(error::reproduce)?;
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
@@ -84,6 +89,36 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let help =
         "the other runs are complete; mend the cause and repeat the command: only what is missing will run";
     Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
+}
+
+/// `reproduce --why CLAIM`.
+fn ablation(args: &ReproduceArgs, registry: &Registry, id: &str, scale: ScaleName) -> miette::Result<()> {
+    let known =
+        registry.experiments.iter().flat_map(|one| one.claims().iter().map(move |claim| (one, claim)));
+    let Some((experiment, claim)) = known.clone().find(|(_, claim)| claim.id.eq_ignore_ascii_case(id)) else {
+        let near = suggestion(id, known.map(|(_, claim)| claim.id.as_str()));
+        let help = match near {
+            Some(near) => format!("did you mean {near}?"),
+            None => {
+                "claims/claims.csv lists the statements; those that tests check have no readings to compare"
+                    .to_owned()
+            }
+        };
+        return Err(miette!(help = help, "no experiment judges a statement \"{id}\""));
+    };
+    let against: Vec<_> = args.against.iter().map(|(key, value)| Setting::of_text(key, value)).collect();
+    let how = Execution { threads: args.jobs, verify: false };
+    interrupt::listen();
+    let seeds = args.seeds.map(|seeds| seeds.get());
+    let found = why((experiment, claim), &against, (scale, seeds), (&args.out, &how), Board::new)
+        .map_err(error::reproduce)?;
+    let text = format!("# {}\n\n{}.\n\n{}", claim.id, found.answer(), found.markdown());
+    let path = args.out.join("why").join(format!("{}.md", claim.id));
+    write_whole(&path, text.clone()).map_err(error::reproduce)?;
+    print(&format!("{text}\n"))?;
+    clear_away(&args.out);
+    say(&format!("the table is in {}", path.display()));
+    Ok(())
 }
 
 /// The recorded costs with those of `results` in their places.

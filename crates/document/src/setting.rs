@@ -1,7 +1,7 @@
 //! Keys of one document that another one sets: an experiment changes a scenario. A mistake in such a value is shown where it was written.
 
 use crate::context::Source;
-use crate::tree::{Item, Origin, Value};
+use crate::tree::{Item, Origin, Value, parse};
 
 /// A dotted key of another document and the value that it gets.
 #[derive(Clone, Debug)]
@@ -24,6 +24,17 @@ impl Setting {
         Self { key: key.to_owned(), key_origin: Origin::BUILT_IN, item, source: None }
     }
 
+    /// A value as command lines have it: TOML, or a bare word for a string.
+    #[must_use]
+    pub fn of_text(key: &str, text: &str) -> Self {
+        let written = parse(0, &format!("value = {text}")).ok();
+        let value = written.and_then(|root| match root.value {
+            Value::Table(mut table) => table.remove("value").map(|entry| entry.item.value),
+            _ => None,
+        });
+        Self::new(key, value.unwrap_or_else(|| Value::String(text.to_owned())))
+    }
+
     /// Whether one of the two keys is the other one, or contains it.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
@@ -36,6 +47,15 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bare_word_is_a_string_and_the_rest_is_toml() {
+        let value = |text| Setting::of_text("key", text).item.value;
+        assert!(matches!(value("abm"), Value::String(text) if text == "abm"));
+        assert!(matches!(value("0.5"), Value::Float(x) if x == 0.5));
+        assert!(matches!(value("[1, 2]"), Value::Array(items) if items.len() == 2));
+        assert!(matches!(value("10 ms"), Value::String(text) if text == "10 ms"));
+    }
 
     #[test]
     fn keys_overlap_by_whole_parts() {

@@ -153,14 +153,16 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
             (metric, places, scheme, values.value(metric, scheme, places).map(f64::to_bits).ok())
         })
     };
-    let mut same = true;
+    let (mut same, mut compared) = (true, false);
     for seed in seeds {
         let mut first: BTreeMap<_, _> = BTreeMap::new();
-        for (metric, places, _, value) in values(seed) {
-            same &= *first.entry((metric, places)).or_insert(value) == value;
+        for (metric, places, scheme, value) in values(seed) {
+            let of_first = *first.entry((metric, places)).or_insert((scheme, value));
+            compared |= of_first.0 != scheme;
+            same &= of_first.1 == value;
         }
     }
-    if same {
+    if same && compared {
         return Some("the schemes are the same to the last digit: nothing could differ".to_owned());
     }
     condition.neutral?;

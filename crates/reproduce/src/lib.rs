@@ -22,6 +22,7 @@ mod table;
 mod tally;
 mod theory;
 mod verdict;
+mod why;
 
 pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use course::{Course, CourseLine};
@@ -43,3 +44,4 @@ pub use table::TableError;
 pub use tally::Tally;
 pub use theory::{theory_csv, theory_panels};
 pub use verdict::Verdict;
+pub use why::{Ablation, Change, Trial, why};

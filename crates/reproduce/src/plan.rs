@@ -5,6 +5,7 @@ use bufferlab_core::Profile;
 use bufferlab_document::tree::Value;
 use bufferlab_scenario::{Loaded, Setting};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One run of an experiment.
@@ -29,6 +30,8 @@ pub struct Plan {
     pub profile: Option<Profile>,
     /// In order: places of the axes, variants, seeds.
     pub points: Vec<Point>,
+    /// What else is set, after everything, by variant and places.
+    pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
 }
 
 impl Plan {
@@ -40,7 +43,13 @@ impl Plan {
             Some(runs) => points(runs, runs.scale(scale)?, seeds),
             None => Vec::new(),
         };
-        Some(Self { experiment: Arc::new(experiment.clone()), scale, profile: None, points })
+        Some(Self {
+            experiment: Arc::new(experiment.clone()),
+            scale,
+            profile: None,
+            points,
+            extra: BTreeMap::new(),
+        })
     }
 
     /// The plans of `experiments` at `scale`, in the reading of `profile` if given; without those that do not have that scale or that
@@ -133,6 +142,8 @@ impl Plan {
         overrides.extend(variant.set.iter().cloned());
         // Behind the variants: what the artifact does otherwise, it does for all that are compared.
         overrides.extend(reading.into_iter().flat_map(|reading| reading.set.iter().cloned()));
+        overrides
+            .extend(self.extra.get(&(point.variant, point.places.clone())).into_iter().flatten().cloned());
         let failed = |error| RunFailure::new(self.describe(point), FailureCause::Scenario(error));
         if point.seed > 0 {
             let own = match own_seed {

@@ -3,7 +3,8 @@
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{write_experiment, write_ledger};
-use bufferlab_reproduce::{Ledger, Plan, Registry, Results, ScaleName, Verdict, judge, run};
+use bufferlab_reproduce::{Ledger, Plan, Registry, Results, ScaleName, Verdict, judge, run, why};
+use bufferlab_scenario::Setting;
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
@@ -26,6 +27,10 @@ set = { "switch.policy" = "cs" }
 [[variant]]
 name = "stingy"
 set = { "switch.policy" = { name = "dt", alpha = 0.05 } }
+
+[[variant]]
+name = "twin"
+set = { "switch.policy" = "cs" }
 
 [metrics]
 absorbed = { queries = ["incast"], of = "dropped_packets", take = "zero_percent" }
@@ -52,6 +57,26 @@ mark = { metric = "absorbed", variant = "stingy", x = ["120 KB"], value = 'v("ab
 [[claim]]
 id = "wrong"
 effect = 'v("absorbed", "stingy", "120 KB") - v("absorbed", "generous", "120 KB")'
+at_least = 50.0
+neutral = 0.0
+
+[[claim]]
+id = "vacuous"
+effect = 'v("absorbed", "generous", "120 KB") - v("absorbed", "twin", "120 KB")'
+at_least = -1.0
+at_most = 1.0
+
+[[claim]]
+id = "guarded"
+effect = 'v("absorbed", "generous", "120 KB") - v("absorbed", "stingy", "120 KB")'
+at_least = 50.0
+neutral = 0.0
+guard = 'v("absorbed", "stingy", "120 KB")'
+beside = [{ reading = "of small requests", effect = 'v("absorbed", "generous", "60 KB")' }]
+
+[[claim]]
+id = "uncontrolled"
+effect = 'v("absorbed", "generous", "120 KB") + v("absorbed", "stingy", "60 KB") + 60.0'
 at_least = 50.0
 neutral = 0.0
 
@@ -124,9 +149,49 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     let of = |id: &str| verdicts.iter().find(|judged| judged.id == id).expect("judged");
     assert_eq!(of("right").verdict, Verdict::Strong, "{}", of("right").measured());
     assert_eq!(of("wrong").verdict, Verdict::Fail, "{}", of("wrong").measured());
+    for (id, why) in [
+        ("vacuous", "the schemes are the same to the last digit"),
+        ("guarded", "nothing could differ: v(\"absorbed\", \"stingy\", \"120 KB\") is 0"),
+        ("uncontrolled", "it would pass with generous in the place of every scheme"),
+    ] {
+        assert_eq!(of(id).verdict, Verdict::Inconclusive, "{}", of(id).measured());
+        assert!(of(id).measured().contains(why), "{}", of(id).measured());
+    }
+    assert!(
+        of("guarded").measured().ends_with("; of small requests: 100 ± 0"),
+        "{}",
+        of("guarded").measured()
+    );
     assert_eq!(of("missing").verdict, Verdict::NotRun);
     assert_eq!(of("missing").measured(), "there is no variant \"nobody\"");
     assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
+}
+
+#[test]
+fn what_carries_a_statement_is_found_among_changes_that_do_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let registry = registry(folder.path());
+    let experiment = &registry.experiments[0];
+    let claim = experiment.claims().iter().find(|claim| claim.id == "right").expect("it is there");
+    let how = Execution { threads: NonZero::new(2), verify: false };
+    let given = [("drain", "300 ms"), ("switch.buffer", "20 MB"), ("start_jitter", "1 ns")];
+    let given = given.map(|(key, value)| Setting::of_text(key, value));
+    let out = folder.path().join("out");
+    let found = why((experiment, claim), &given, (ScaleName::Quick, Some(2)), (&out, &how), |_| Unwatched)
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((found.base.judged.verdict, found.other.judged.verdict), (Verdict::Strong, Verdict::Null));
+    // In a buffer of 20 MB nobody loses anything; the other changes do nothing, and no pair is tried.
+    assert_eq!(
+        (found.trials.len(), &found.trials[0].changes[..], found.trials[0].share),
+        (3, &[1][..], Some(1.0))
+    );
+    assert!(found.trials[1..].iter().all(|trial| trial.share == Some(0.0)));
+    let answer = found.answer();
+    assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 %"), "{answer}");
+    assert_eq!(found.markdown().lines().count(), 2 + 1 + 3 + 1);
+    // Only what the statement looks at has run: two schemes at one place, with two seeds, in five readings.
+    let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
+    assert!(runs <= 20, "{runs}");
 }
 
 #[test]

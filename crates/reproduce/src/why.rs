@@ -1,0 +1,337 @@
+//! Which difference between two readings carries a statement? One change at a time on the same arrivals, then pairs.
+//!
+//! The paper's reading of an experiment is the base. What the other reading changes is taken apart: the keys that `profile = "artifact"` gives other values (a policy's `filter`, a
+//! transport's recovery), and the entries of the experiment's `[artifact.set]`; or a list of keys that the caller gives. Each is made alone, for all that is compared, and the
+//! statement is judged again. Where none of them does half of what all do together, the four that do most are made in pairs.
+
+use crate::expression::{Traced, ValueError, Values, evaluate};
+use crate::{ClaimCheck, Experiment, Judged, Overrides, Plan, Point, ReproduceError, ScaleName, judge, run};
+use bufferlab_core::Profile;
+use bufferlab_document::tree::{Item, Value, parse};
+use bufferlab_lab::{Execution, Watcher};
+use bufferlab_scenario::Setting;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Single changes of which pairs are made.
+const PAIRED: usize = 4;
+/// A change that does this part of the whole difference carries the statement.
+const CARRIES: f64 = 0.5;
+
+/// Something that two readings do differently.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The key: `switch.policy.filter`, also where it belongs to a part of the switches.
+    pub key: String,
+    /// Its values in either reading, as TOML; of the first point where they differ.
+    pub values: (String, String),
+    /// What it sets, by variant and places.
+    settings: BTreeMap<(usize, Vec<usize>), Overrides>,
+}
+
+/// A statement, judged with some changes made.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Indices of the changes: none for the paper's reading, all for the other one.
+    pub changes: Vec<usize>,
+    /// The verdict and what was measured.
+    pub judged: Judged,
+    /// Which part of the whole difference they make, of the condition that decides.
+    pub share: Option<f64>,
+}
+
+/// Why two readings differ in a statement.
+#[derive(Clone, Debug)]
+pub struct Ablation {
+    /// The statement.
+    pub claim: ClaimCheck,
+    /// What the readings do differently.
+    pub changes: Vec<Change>,
+    /// The paper's reading.
+    pub base: Trial,
+    /// The other one.
+    pub other: Trial,
+    /// Single changes in the order of what they do, the most first, then pairs.
+    pub trials: Vec<Trial>,
+}
+
+/// Takes the difference between the paper's reading of a statement and another one apart: the artifact's, or `given` keys with their values.
+///
+/// # Errors
+/// If the experiment has no such scale or no second reading, or the folder cannot be written.
+pub fn why<W: Watcher>(
+    (experiment, claim): (&Experiment, &ClaimCheck),
+    given: &[Setting],
+    (scale, seeds): (ScaleName, Option<u32>),
+    (folder, how): (&Path, &Execution),
+    mut board: impl FnMut(usize) -> W,
+) -> Result<Ablation, ReproduceError> {
+    let plan = Plan::new(experiment, scale, seeds).ok_or(ReproduceError::NoScale(scale.name()))?;
+    let plan = plan.under(Profile::Paper);
+    let mut trial = |plans: Vec<Plan>| -> Result<Vec<Judged>, ReproduceError> {
+        let (results, _) = run(plans, folder, how, &mut board)?;
+        Ok(results.iter().map(|result| judge(claim, result)).collect())
+    };
+    let plan = only_asked(plan, claim);
+    let changes = if given.is_empty() { of_artifact(&plan)? } else { of_settings(&plan, given) };
+    let all: Vec<usize> = (0..changes.len()).collect();
+    let other =
+        if given.is_empty() { plan.clone().under(Profile::Artifact) } else { with(&plan, &changes, &all) };
+    let mut plans = vec![plan.clone(), other];
+    plans.extend(all.iter().map(|change| with(&plan, &changes, &[*change])));
+    let mut judged = trial(plans)?.into_iter();
+    let (Some(base), Some(other)) = (judged.next(), judged.next()) else {
+        return Err(ReproduceError::NoReading);
+    };
+    let deciding = deciding(&base, &other);
+    let made = |changes: Vec<usize>, judged: Judged| {
+        let share = share(&base, &other, &judged, deciding);
+        Trial { changes, judged, share }
+    };
+    let mut trials: Vec<Trial> =
+        all.iter().zip(judged).map(|(change, judged)| made(vec![*change], judged)).collect();
+    let size = |trial: &Trial| trial.share.unwrap_or(0.0);
+    trials.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    if trials.first().is_none_or(|most| size(most) < CARRIES) {
+        let most: Vec<usize> = trials.iter().take(PAIRED).flat_map(|trial| trial.changes.clone()).collect();
+        let pairs: Vec<Vec<usize>> = (0..most.len())
+            .flat_map(|a| (a + 1..most.len()).map(move |b| (a, b)))
+            .map(|(a, b)| vec![most[a], most[b]])
+            .collect();
+        let plans = pairs.iter().map(|pair| with(&plan, &changes, pair)).collect();
+        let mut paired: Vec<Trial> =
+            pairs.into_iter().zip(trial(plans)?).map(|(pair, judged)| made(pair, judged)).collect();
+        paired.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        trials.extend(paired);
+    }
+    let none = Trial { changes: Vec::new(), judged: base.clone(), share: Some(0.0) };
+    let whole = Trial { changes: all, judged: other.clone(), share: Some(1.0) };
+    Ok(Ablation { claim: claim.clone(), changes, base: none, other: whole, trials })
+}
+
+/// The plan without the points that the statement does not look at.
+fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
+    /// Every question has the same answer: an effect is evaluated for what it asks. The first axis is what the plan has of it.
+    struct Same(Vec<(String, f64)>);
+    impl Values for Same {
+        fn value(&self, _: &str, _: &str, _: &[String]) -> Result<f64, ValueError> {
+            Ok(1.0)
+        }
+        fn first_axis(&self) -> Vec<(String, f64)> {
+            self.0.clone()
+        }
+    }
+    let Some(runs) = plan.experiment.runs() else { return plan };
+    let first: BTreeSet<usize> =
+        plan.points.iter().filter_map(|point| point.places.first().copied()).collect();
+    let of_axis = |place: usize| (runs.axes[0].values[place].label.clone(), runs.axes[0].values[place].x);
+    let traced = Arc::new(Traced::new(Arc::new(Same(first.into_iter().map(of_axis).collect()))));
+    let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
+    for condition in &claim.conditions {
+        // An effect that cannot be had from equal values (a correlation) still has asked for all of them.
+        let _ = evaluate(&condition.effect, &values);
+    }
+    let asked: BTreeSet<(String, Vec<String>)> =
+        traced.asked().into_iter().map(|(_, variant, places)| (variant, places)).collect();
+    let label = |point: &Point| -> (String, Vec<String>) {
+        let places =
+            runs.axes.iter().zip(&point.places).map(|(axis, &place)| axis.values[place].label.clone());
+        (runs.variants[point.variant].name.clone(), places.collect())
+    };
+    let points = plan.points.iter().filter(|point| asked.contains(&label(point))).cloned().collect();
+    Plan { points, ..plan }
+}
+
+/// The plan with some changes made.
+fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
+    let mut extra = plan.extra.clone();
+    for change in made {
+        for (place, settings) in &changes[*change].settings {
+            extra.entry(place.clone()).or_default().extend(settings.iter().cloned());
+        }
+    }
+    Plan { extra, ..plan.clone() }
+}
+
+/// What the caller changes, the same everywhere.
+fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
+    let places: BTreeSet<_> = plan.points.iter().map(|point| (point.variant, point.places.clone())).collect();
+    given
+        .iter()
+        .map(|setting| Change {
+            key: setting.key.clone(),
+            values: ("as it is".to_owned(), shown(&setting.item.value)),
+            settings: places.iter().map(|place| (place.clone(), vec![setting.clone()])).collect(),
+        })
+        .collect()
+}
+
+/// What the artifact's reading does otherwise.
+fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
+    let runs = plan.experiment.runs().ok_or(ReproduceError::NoReading)?;
+    let reading = runs.artifact.as_ref().ok_or(ReproduceError::NoReading)?;
+    let mut changes: BTreeMap<String, Change> = BTreeMap::new();
+    let mut places = BTreeSet::new();
+    for point in plan.points.iter().filter(|point| point.seed == 0) {
+        let place = (point.variant, point.places.clone());
+        places.insert(place.clone());
+        let profile = Setting::new("profile", Value::String(Profile::Artifact.word().to_owned()));
+        let switched = Plan { extra: BTreeMap::from([(place.clone(), vec![profile])]), ..plan.clone() };
+        let (Ok(paper), Ok(artifact)) = (plan.load(point), switched.load(point)) else { continue };
+        let (paper, artifact) = (leaves(&paper.resolved), leaves(&artifact.resolved));
+        for (key, value) in artifact.into_iter().filter(|(key, _)| key != "profile") {
+            let before = paper.get(&key).map(shown).unwrap_or_else(|| "not set".to_owned());
+            if before == shown(&value) {
+                continue;
+            }
+            let name = everywhere(&key);
+            let change = changes.entry(name.clone()).or_insert_with(|| Change {
+                key: name,
+                values: (before, shown(&value)),
+                settings: BTreeMap::new(),
+            });
+            change.settings.entry(place.clone()).or_default().push(Setting::new(&key, value));
+        }
+    }
+    let mut changes: Vec<Change> = changes.into_values().collect();
+    changes.extend(reading.set.iter().map(|setting| Change {
+        key: setting.key.clone(),
+        values: ("the paper's".to_owned(), shown(&setting.item.value)),
+        settings: places.iter().map(|place| (place.clone(), vec![setting.clone()])).collect(),
+    }));
+    Ok(changes)
+}
+
+/// A key of some switches as the key of all: `switch_override.0.policy.filter` is `switch.policy.filter`.
+fn everywhere(key: &str) -> String {
+    let rest = key.strip_prefix("switch_override.").and_then(|rest| rest.split_once('.'));
+    rest.map_or_else(|| key.to_owned(), |(_, rest)| format!("switch.{rest}"))
+}
+
+/// The values of a resolved scenario by their dotted keys; entries of a list of tables by number.
+fn leaves(resolved: &str) -> BTreeMap<String, Value> {
+    fn walk(key: &str, item: Item, into: &mut BTreeMap<String, Value>) {
+        let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+        match item.value {
+            Value::Table(table) => {
+                for entry in table.entries {
+                    walk(&below(&entry.key), entry.item, into);
+                }
+            }
+            Value::Array(items) if items.iter().any(|item| matches!(item.value, Value::Table(_))) => {
+                for (number, item) in items.into_iter().enumerate() {
+                    walk(&below(&number.to_string()), item, into);
+                }
+            }
+            value => {
+                into.insert(key.to_owned(), value);
+            }
+        }
+    }
+    let mut into = BTreeMap::new();
+    if let Ok(root) = parse(0, resolved) {
+        walk("", root, &mut into);
+    }
+    into
+}
+
+/// A value as TOML writes it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("\"{text}\""),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => bufferlab_document::resolved::float(*number),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Datetime => "a date".to_owned(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(|item| shown(&item.value)).collect::<Vec<_>>().join(", "))
+        }
+        Value::Table(table) => {
+            let entries =
+                table.entries.iter().map(|entry| format!("{} = {}", entry.key, shown(&entry.item.value)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// The condition in which the readings differ: the first with another verdict, else the first.
+fn deciding(base: &Judged, other: &Judged) -> usize {
+    let pairs = base.conditions.iter().zip(&other.conditions);
+    pairs.enumerate().find(|(_, (a, b))| a.verdict != b.verdict).map_or(0, |(place, _)| place)
+}
+
+/// Which part of the way from `base` to `other` a trial goes.
+fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Option<f64> {
+    let mean = |judged: &Judged| {
+        judged.conditions.get(condition)?.estimate.as_ref().ok().map(|estimate| estimate.mean)
+    };
+    let (from, to, here) = (mean(base)?, mean(other)?, mean(trial)?);
+    (to != from).then(|| (here - from) / (to - from))
+}
+
+impl Ablation {
+    /// The table in Markdown, the readings first.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = String::from(
+            "| what differs | from | to | verdict | measured | share |\n|---|---|---|---|---|---|\n",
+        );
+        let mut line = |what: String, from: &str, to: &str, trial: &Trial| {
+            let share = trial.share.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0));
+            let cells = [
+                what,
+                from.to_owned(),
+                to.to_owned(),
+                trial.judged.verdict.to_string(),
+                trial.judged.measured(),
+                share,
+            ];
+            text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+        };
+        line("nothing: the paper's reading".to_owned(), "", "", &self.base);
+        for trial in &self.trials {
+            let of = |part: fn(&Change) -> &str| {
+                trial
+                    .changes
+                    .iter()
+                    .map(|change| part(&self.changes[*change]).to_owned())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            let what = trial.changes.iter().map(|change| format!("`{}`", self.changes[*change].key));
+            let (from, to) = (of(|change| &change.values.0), of(|change| &change.values.1));
+            line(what.collect::<Vec<_>>().join(" and "), &from, &to, trial);
+        }
+        line("everything: the other reading".to_owned(), "", "", &self.other);
+        text
+    }
+
+    /// The answer in a sentence.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let id = &self.claim.id;
+        let (from, to) = (self.base.judged.verdict, self.other.judged.verdict);
+        let Some(most) = self.trials.iter().max_by(|a, b| {
+            let size = |trial: &Trial| trial.share.unwrap_or(0.0);
+            size(a).total_cmp(&size(b)).then(b.changes.len().cmp(&a.changes.len()))
+        }) else {
+            return format!("{id}: the readings do not differ");
+        };
+        let keys: Vec<_> = most
+            .changes
+            .iter()
+            .map(|change| {
+                let change = &self.changes[*change];
+                format!("{} ({} -> {})", change.key, change.values.0, change.values.1)
+            })
+            .collect();
+        let share = most.share.unwrap_or(0.0) * 100.0;
+        let carries =
+            if share >= CARRIES * 100.0 { "carries it" } else { "does most, and carries it not alone" };
+        format!(
+            "{id}: {from} in the paper's reading, {to} in the other; {} {carries}: {share:.0} % of the difference",
+            keys.join(" and ")
+        )
+    }
+}
