@@ -374,7 +374,7 @@ impl Buffer {
     }
 
     /// Takes the packet at `end` of `queue` of `port` and releases its accounts.
-    #[inline]
+    #[inline(always)] // As above; and the end is known wherever it is called.
     pub(crate) fn remove(&mut self, queue: QueueId, port: u16, end: End) -> Option<Stored> {
         let slot = &mut self.queues[queue.0 as usize];
         let stored = match end {

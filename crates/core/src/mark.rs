@@ -327,8 +327,20 @@ impl Marker {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether `packet` is marked.
+    /// Whether the rule may mark anything at this moment of a packet's stay. Built-in rules look once, on arrival or on departure.
     #[inline]
+    #[must_use]
+    pub(crate) fn asks_at(&self, moment: Moment) -> bool {
+        match &self.rule {
+            Marking::Step(rule) => rule.watch.at == moment,
+            Marking::Red(rule) => rule.watch.at == moment,
+            Marking::BufferAware(rule) => moment == Moment::Dequeue || rule.step.watch.at == moment,
+            Marking::Boxed(_) => true,
+        }
+    }
+
+    /// Whether `packet` is marked.
+    #[inline(always)] // Or the packet would be put together in memory for rules that look at two of its fields.
     pub fn marks(&mut self, packet: Markable, buffer: &Buffer) -> bool {
         if self.priorities & (1 << packet.priority) == 0 {
             return false;

@@ -7,11 +7,13 @@
 //! The interface imports no scheme, a scheme imports the interface and the parts that several schemes share, and only
 //! the registry imports the list of schemes.
 
+mod dispatch;
 pub mod interface;
 pub(crate) mod parts;
 mod registry;
 mod schemes;
 
+pub use dispatch::Dispatched;
 pub use interface::{
     Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy,
     PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict,

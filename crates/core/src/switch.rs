@@ -6,8 +6,8 @@ use crate::failure::{MarkingFailure, PolicyFailure};
 use crate::hardware::Hardware;
 use crate::mark::{Ecn, Markable, Marker, Moment};
 use crate::policy::{
-    Account, Arrival, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Tags,
-    Verdict,
+    Account, Arrival, BuildError, Departure, Dispatched, DropReason, Hooks, PauseDemand, Policy, SwitchShape,
+    Tags, Verdict,
 };
 use crate::policy::{find_policy, policies};
 use crate::schedule::{PortTurns, Scheduler};
@@ -202,6 +202,22 @@ impl SwitchConfig {
         name: &str,
         params: &[(String, ParamValue)],
     ) -> Result<Switch<Box<dyn Policy>>, BuildError> {
+        Ok(Switch::new(self, self.policy(name, params)?))
+    }
+
+    /// The same, which calls the most common policies without a pointer.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_dispatched(
+        &self,
+        name: &str,
+        params: &[(String, ParamValue)],
+    ) -> Result<Switch<Dispatched>, BuildError> {
+        Ok(Switch::new(self, self.policy(name, params)?.into()))
+    }
+
+    fn policy(&self, name: &str, params: &[(String, ParamValue)]) -> Result<Box<dyn Policy>, BuildError> {
         let info = find_policy(name).ok_or_else(|| {
             let known: Vec<_> = policies().iter().map(|info| info.name).collect();
             let message = format!("no policy is called \"{name}\"; known: {}", known.join(", "));
@@ -230,7 +246,7 @@ impl SwitchConfig {
             return Err(BuildError { param: "lossless", message });
         }
         let params = self.hardware.apply(info.params, params);
-        Ok(Switch::new(self, info.construct(&params, &self.shape())?))
+        info.construct(&params, &self.shape())
     }
 }
 
@@ -254,6 +270,9 @@ pub struct Switch<P> {
     classifier: Classifier,
     scheduler: Scheduler,
     marker: Option<Marker>,
+    /// Whether the marker has to be asked when a packet arrives, and when one leaves.
+    marks_arrivals: bool,
+    marks_departures: bool,
     ports: Vec<Port>,
     counters: Vec<Counters>,
     /// By ingress queue: whether its sender is paused.
@@ -300,6 +319,8 @@ impl<P: Policy> Switch<P> {
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
+            marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Enqueue)),
+            marks_departures: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Dequeue)),
             marker: config.marker.clone(),
             ports: vec![port; ports],
             counters: vec![Counters::default(); queues],
@@ -322,6 +343,12 @@ impl<P: Policy> Switch<P> {
     #[must_use]
     pub fn policy(&self) -> &P {
         &self.policy
+    }
+
+    /// The policy, of a switch that is not needed any more.
+    #[must_use]
+    pub fn into_policy(self) -> P {
+        self.policy
     }
 
     /// The queue that `packet` asked for, if it was the last arrival; else the one that it would join.
@@ -480,15 +507,12 @@ impl<P: Policy> Switch<P> {
         observer: &mut O,
     ) -> Admission {
         let Arrival { now, queue, port, priority, size, .. } = *arrival;
-        let marked = match &mut self.marker {
-            Some(marker) if packet.ecn == Ecn::Capable => {
-                let (moment, flow, waited) = (Moment::Enqueue, packet.flow, Time::ZERO);
-                let markable = Markable { now, moment, queue, port, priority, size, flow, waited };
-                marker.marks(markable, &self.buffer)
-            }
-            _ => false,
+        let is_capable = packet.ecn == Ecn::Capable;
+        let marked = is_capable && self.marks_arrivals && {
+            let (moment, flow, waited) = (Moment::Enqueue, packet.flow, Time::ZERO);
+            self.asks_marker(Markable { now, moment, queue, port, priority, size, flow, waited })
         };
-        let markable = if packet.ecn == Ecn::Capable && !marked { Tags::MARKABLE } else { Tags::NONE };
+        let markable = if is_capable && !marked { Tags::MARKABLE } else { Tags::NONE };
         let stored = Stored {
             enqueued_at: now,
             packet: packet.id,
@@ -510,6 +534,12 @@ impl<P: Policy> Switch<P> {
         observer.stored(arrival, packet.id, &self.buffer);
         self.after_change(now, arrival.ingress, observer);
         Admission::Stored { marked }
+    }
+
+    /// Whether the marker marks this packet.
+    #[inline(always)] // The packet is never put together: a step compares one length.
+    fn asks_marker(&mut self, packet: Markable) -> bool {
+        self.marker.as_mut().is_some_and(|marker| marker.marks(packet, &self.buffer))
     }
 
     #[cold]
@@ -560,7 +590,7 @@ impl<P: Policy> Switch<P> {
     /// sent. Poll again when the transmission is complete; after `None`, when a packet for `port` was stored
     /// or a pause ended.
     #[must_use]
-    #[inline]
+    #[inline(always)] // One of two instances is hot, and its caller does nothing else.
     pub fn poll_transmit<O: Observer>(
         &mut self,
         now: Time,
@@ -586,14 +616,10 @@ impl<P: Policy> Switch<P> {
         if self.buffer.queue_packets(queue) == 0 {
             state.occupied &= !(1 << priority);
         }
-        let marked = match &mut self.marker {
-            Some(marker) if stored.tags.contains(Tags::MARKABLE) => {
-                let (moment, size, flow) = (Moment::Dequeue, stored.size, stored.flow);
-                let waited = now - stored.enqueued_at;
-                let markable = Markable { now, moment, queue, port, priority, size, flow, waited };
-                marker.marks(markable, &self.buffer)
-            }
-            _ => false,
+        let marked = self.marks_departures && stored.tags.contains(Tags::MARKABLE) && {
+            let (moment, size, flow) = (Moment::Dequeue, stored.size, stored.flow);
+            let waited = now - stored.enqueued_at;
+            self.asks_marker(Markable { now, moment, queue, port, priority, size, flow, waited })
         };
         let counters = &mut self.counters[usize::from(queue.0)];
         counters.departed += 1;
@@ -631,13 +657,13 @@ impl<P: Policy> Switch<P> {
     }
 
     /// What may follow any change of the buffer: expulsions and pauses.
-    #[inline]
+    #[inline(always)] // Nearly always it is two questions.
     fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.expel(now, observer);
         self.demand_pause(now, ingress, observer);
     }
 
-    #[inline]
+    #[inline(always)] // As above.
     fn expel<O: Observer>(&mut self, now: Time, observer: &mut O) {
         if self.hooks.contains(Hooks::EXPEL) {
             while let Some((queue, end)) = self.policy.poll_expulsion(now, &self.buffer) {
@@ -651,11 +677,16 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // As above.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        if !self.hooks.contains(Hooks::PAUSE) {
-            return;
+        // Most switches have no lossless priorities: they pay for this one question.
+        if self.hooks.contains(Hooks::PAUSE) {
+            self.demand_pauses(now, ingress, observer);
         }
+    }
+
+    #[inline(never)]
+    fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         if !self.hooks.contains(Hooks::PAUSE_PORT) {
             return self.demand_pause_of(now, ingress, observer);
         }

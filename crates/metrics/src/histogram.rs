@@ -5,15 +5,60 @@ const UNIT_BITS: u32 = 6;
 /// Every octave above has 2^SUB_BITS bins: a bin is at most 1/64 wide (1.6 %).
 const SUB_BITS: u32 = 6;
 
-/// Time spent at every occupancy, plus its exact mean and maximum.
+/// Time spent at every occupancy, for whoever keeps the occupancy: the exact weights of [`OccupancyHistogram`] without its mean and
+/// maximum.
 ///
 /// Time is weighed exactly (every change is seen); the value is kept in bins of 64 bytes below 4 KiB and of at
 /// most 1/64 of their value above, so that the memory is bounded: about 1,000 bins at 1 GB.
 #[derive(Clone, Debug, Default)]
-pub struct OccupancyHistogram {
+pub struct OccupancyTimes {
     /// Picoseconds per bin; grows to the largest bin that was used.
     bins: Vec<u64>,
     since: u64,
+}
+
+impl OccupancyTimes {
+    /// The value was `held` (bytes) since the last change, until `now` (ps). `now` never goes back.
+    #[inline]
+    pub fn hold(&mut self, now: u64, held: u64) {
+        let span = now - self.since;
+        if span == 0 {
+            return;
+        }
+        self.since = now;
+        let index = index_of(held);
+        match self.bins.get_mut(index) {
+            Some(bin) => *bin += span,
+            None => self.grow(index, span),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, index: usize, span: u64) {
+        self.bins.resize((index + 1).next_power_of_two(), 0);
+        self.bins[index] = span;
+    }
+
+    /// Used bins from small to large.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.bins.iter().enumerate().filter(|(_, time)| **time != 0).map(|(index, &time)| {
+            let (from, to) = range_of(index);
+            Bin { from, to, time }
+        })
+    }
+
+    /// All time recorded so far (ps).
+    #[must_use]
+    pub fn span(&self) -> u64 {
+        self.since
+    }
+}
+
+/// Time spent at every occupancy ([`OccupancyTimes`]), plus its exact mean and maximum.
+#[derive(Clone, Debug, Default)]
+pub struct OccupancyHistogram {
+    times: OccupancyTimes,
     value: u64,
     max: u64,
     /// Σ value × time [byte · ps].
@@ -35,23 +80,10 @@ impl OccupancyHistogram {
     /// The value is `value` from `now` (ps) on. `now` never goes back.
     #[inline]
     pub fn set(&mut self, now: u64, value: u64) {
-        let span = now - self.since;
-        if span != 0 {
-            let bin = index_of(self.value);
-            if bin >= self.bins.len() {
-                self.grow(bin);
-            }
-            self.bins[bin] += span;
-            self.integral += u128::from(self.value) * u128::from(span);
-            self.since = now;
-        }
+        self.integral += u128::from(self.value) * u128::from(now - self.times.since);
+        self.times.hold(now, self.value);
         self.value = value;
         self.max = self.max.max(value);
-    }
-
-    #[cold]
-    fn grow(&mut self, bin: usize) {
-        self.bins.resize((bin + 1).next_power_of_two(), 0);
     }
 
     /// Closes the histogram at `now`: the current value counts until then.
@@ -61,10 +93,7 @@ impl OccupancyHistogram {
 
     /// Used bins from small to large.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.bins.iter().enumerate().filter(|(_, time)| **time != 0).map(|(index, &time)| {
-            let (from, to) = range_of(index);
-            Bin { from, to, time }
-        })
+        self.times.bins()
     }
 
     /// Largest value seen (bytes).
@@ -76,7 +105,7 @@ impl OccupancyHistogram {
     /// Time-weighted mean (bytes) over the time recorded so far.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        if self.since == 0 { 0.0 } else { self.integral as f64 / self.since as f64 }
+        if self.times.since == 0 { 0.0 } else { self.integral as f64 / self.times.since as f64 }
     }
 }
 

@@ -14,7 +14,7 @@ mod totals;
 
 pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{BoundText, Explanation, Holder, PolicyOpinion};
-pub use histogram::{Bin, OccupancyHistogram};
+pub use histogram::{Bin, OccupancyHistogram, OccupancyTimes};
 pub use record::{
     Cell, CellFault, CellReader, CellWriter, ClassName, Column, ColumnKind, HostName, Record, SwitchName,
     description,

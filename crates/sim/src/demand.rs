@@ -17,6 +17,8 @@ pub(crate) struct Demand {
     source: MergeSource,
     jitter: Option<Jitter>,
     next_flow: Option<FlowSpec>,
+    /// When it starts: the engine asks before every event.
+    next_start: Time,
     pub(crate) queries: Queries,
     closed_loops: ClosedLoops,
 }
@@ -30,8 +32,8 @@ impl Demand {
         (noise, seed): (Time, u64),
     ) -> Self {
         let jitter = (noise > Time::ZERO).then(|| Jitter::new(seed, noise, &mut source));
-        let mut this = Self { source, jitter, next_flow: None, queries, closed_loops };
-        this.next_flow = this.draw_flow();
+        let mut this = Self { source, jitter, next_flow: None, next_start: Time::MAX, queries, closed_loops };
+        this.advance();
         this
     }
 
@@ -50,14 +52,19 @@ impl Demand {
     /// When the next flow of an open workload starts; [`Time::MAX`] if there is none.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
-        self.next_flow.as_ref().map_or(Time::MAX, |flow| flow.start)
+        self.next_start
     }
 
     /// Takes the flow that is due.
     pub(crate) fn take_flow(&mut self) -> FlowSpec {
         let flow = self.next_flow.take().expect("a flow is due");
-        self.next_flow = self.draw_flow();
+        self.advance();
         flow
+    }
+
+    fn advance(&mut self) {
+        self.next_flow = self.draw_flow();
+        self.next_start = self.next_flow.as_ref().map_or(Time::MAX, |flow| flow.start);
     }
 
     /// Nobody will ask for anything any more.

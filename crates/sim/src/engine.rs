@@ -122,6 +122,7 @@ impl Simulation {
     ) -> Result<RunTotals, SimError> {
         let events_per_report = self.events_per_report();
         let mut next_report = events_per_report;
+        let explains = self.records.explainer.is_some();
         loop {
             let link_event = self.world.next_link_event();
             let rare_event = self.demand.next_start().min(self.world.timers().next_time());
@@ -141,7 +142,7 @@ impl Simulation {
                 self.events += 1;
                 self.handle_link_event(event)?;
             }
-            if self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied) {
+            if explains && self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied) {
                 self.plan.end = self.world.now();
                 break;
             }

@@ -181,6 +181,15 @@ impl SwitchNode {
         (slice, listener)
     }
 
+    /// The run ends: closes what is recorded.
+    pub(crate) fn close(&mut self, end: Time) {
+        for index in 0..=self.more.len() {
+            let (slice, listener) = self.slice_with_listener(index);
+            let place = listener.place;
+            listener.record.close(place, end, slice.core.buffer());
+        }
+    }
+
     /// A packet's last bit has reached `ingress_port`. The port that it is stored for, if it is.
     #[inline]
     pub(crate) fn receive(&mut self, ports: &mut Ports<'_>, ingress_port: u16, id: PacketId) -> Option<u16> {
@@ -230,11 +239,16 @@ impl SwitchNode {
     }
 
     /// Asks the core for space.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
         if self.plain {
             return self.first.core.handle_arrival(now, packet, &mut self.record);
         }
+        self.admit_to_slice(now, packet)
+    }
+
+    #[inline(never)]
+    fn admit_to_slice(&mut self, now: Time, packet: &Packet) -> Admission {
         if self.is_watched && self.panels.is_empty() {
             self.call_bystanders();
         }
@@ -279,7 +293,7 @@ impl SwitchNode {
 
     /// Takes the next packet for `port` out of its queue because nobody will ever send it.
     pub(crate) fn discard_next(&mut self, now: Time, port: u16) -> Option<PacketId> {
-        self.poll_transmit(now, port).map(|sent| PacketId(sent.packet))
+        self.poll_slice(now, port).map(|sent| PacketId(sent.packet))
     }
 
     /// Asks for the policy's timer, if it has a timeout and no timer is set.
@@ -326,11 +340,16 @@ impl SwitchNode {
     }
 
     /// What the idle `port` sends next.
-    #[inline]
+    #[inline(always)]
     fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
         if self.plain {
             return self.first.core.poll_transmit(now, port, &mut self.record);
         }
+        self.poll_slice(now, port)
+    }
+
+    #[inline(never)]
+    fn poll_slice(&mut self, now: Time, port: u16) -> Option<Transmission> {
         let (slice, mut listener) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;

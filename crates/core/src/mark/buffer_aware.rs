@@ -71,7 +71,7 @@ pub struct BufferAware {
 
 impl BufferAware {
     /// Whether `packet` is marked.
-    #[inline]
+    #[inline(never)] // Apart from the common step, which is a comparison.
     #[must_use]
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
         let lacks_buffer = packet.moment == Moment::Dequeue && {

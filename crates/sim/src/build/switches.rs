@@ -52,7 +52,7 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
             config.marker = Some(marker.map_err(|source| SimError::Marker { switch: name(), source })?);
         }
         let core = config
-            .build(&spec.policy, &spec.policy_params)
+            .build_dispatched(&spec.policy, &spec.policy_params)
             .map_err(|source| SimError::Policy { switch: name(), source })?;
         let first_port = number * ports_per_slice;
         slices.push(Slice {

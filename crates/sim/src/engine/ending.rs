@@ -50,7 +50,7 @@ impl Simulation {
         }
         self.verify_packets()?;
         self.records.write_unfinished(self.view(), &self.demand.queries, sink)?;
-        self.switches.iter_mut().for_each(|node| node.record.close(end));
+        self.switches.iter_mut().for_each(|node| node.close(end));
         for node in self.switches.iter() {
             self.records.write_switch(node, sink)?;
         }

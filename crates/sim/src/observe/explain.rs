@@ -3,7 +3,9 @@
 use super::View;
 use crate::ids::{FlowHandle, SwitchId};
 use crate::switch::{Seen, Slice};
-use bufferlab_core::{Account, Bound, BoundPlace, DropReason, IngressId, Opinion, QueueId, Tags, Verdict};
+use bufferlab_core::{
+    Account, Bound, BoundPlace, DropReason, IngressId, Opinion, Policy, QueueId, Tags, Verdict,
+};
 use bufferlab_metrics::{BoundText, Explanation, Holder, PolicyOpinion};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use crate::ids::SwitchId;
 use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_core::{DropReason, Policy, QueueId, Tags};
 use bufferlab_metrics::{
-    DelayRow, DropRow, HistogramRow, OccupancyHistogram, ProbeRow, QueueRow, RunSink, Scope, SeriesRow,
+    DelayRow, DropRow, HistogramRow, OccupancyTimes, ProbeRow, QueueRow, RunSink, Scope, SeriesRow,
 };
 use bufferlab_units::Time;
 
@@ -69,13 +69,21 @@ impl Records {
     /// Writes the tables of a switch, whose histograms are closed.
     pub(crate) fn write_switch(&self, node: &SwitchNode, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let (switch, record) = (node.id.0, &node.record);
+        // An empty queue's only bin says nothing that its absence does not say.
+        let mut was_used = vec![false; record.ports.len()];
+        for place in node.queues() {
+            was_used[usize::from(place.port)] |= record.queues[usize::from(place.queue.0)].max > 0;
+        }
         write_histogram(sink, &record.total, (Scope::Switch, node.id, None, None))?;
-        for (port, histogram) in (0..node.ports()).zip(&record.ports) {
-            write_histogram(sink, histogram, (Scope::Port, node.id, Some(port), None))?;
+        for ((port, times), _) in (0..node.ports()).zip(&record.ports).zip(was_used).filter(|(_, used)| *used)
+        {
+            write_histogram(sink, times, (Scope::Port, node.id, Some(port), None))?;
         }
         for QueuePlace { slice, local, queue, port, priority } in node.queues() {
-            let histogram = &record.queues[usize::from(queue.0)];
-            write_histogram(sink, histogram, (Scope::Queue, node.id, Some(port), Some(priority)))?;
+            let recorded = &record.queues[usize::from(queue.0)];
+            if recorded.max > 0 {
+                write_histogram(sink, &recorded.times, (Scope::Queue, node.id, Some(port), Some(priority)))?;
+            }
             let counters = slice.core.counters(local);
             sink.queue(&QueueRow {
                 switch,
@@ -87,8 +95,8 @@ impl Records {
                 dropped_packets: counters.dropped,
                 evicted_packets: counters.evicted,
                 marked_packets: counters.marked,
-                max_bytes: histogram.max(),
-                mean_bytes: histogram.mean(),
+                max_bytes: recorded.max,
+                mean_bytes: recorded.mean(),
             })?;
         }
         if self.measures_delays() {
@@ -129,15 +137,11 @@ impl Records {
 
 fn write_histogram(
     sink: &mut dyn RunSink,
-    histogram: &OccupancyHistogram,
+    times: &OccupancyTimes,
     (scope, switch, port, priority): (Scope, SwitchId, Option<u16>, Option<u8>),
 ) -> std::io::Result<()> {
-    // An empty queue's only bin says nothing that its absence does not say.
-    if histogram.max() == 0 && scope != Scope::Switch {
-        return Ok(());
-    }
     let switch = switch.0;
-    for bin in histogram.bins() {
+    for bin in times.bins() {
         let (from_bytes, to_bytes, time_ns) = (bin.from, bin.to, Time(bin.time).as_ns());
         sink.histogram(&HistogramRow { scope, switch, port, priority, from_bytes, to_bytes, time_ns })?;
     }

@@ -3,16 +3,18 @@
 use super::effects::{Effects, Evicted};
 use crate::ids::PacketId;
 use bufferlab_core::{Arrival, Buffer, Departure, DropReason, IngressId, Observer, Panel, QueueId, Stored};
-use bufferlab_metrics::OccupancyHistogram;
+use bufferlab_metrics::OccupancyTimes;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
 /// Exact occupancy histograms and drops of one switch, and what its events lead to.
+///
+/// How much is stored, the core knows; here is only how long it was so much.
 #[derive(Debug)]
 pub(crate) struct SwitchRecord {
-    pub(crate) total: OccupancyHistogram,
-    pub(crate) ports: Vec<OccupancyHistogram>,
-    pub(crate) queues: Vec<OccupancyHistogram>,
+    pub(crate) total: OccupancyTimes,
+    pub(crate) ports: Vec<OccupancyTimes>,
+    pub(crate) queues: Vec<QueueRecord>,
     /// How long the packet that left last had been stored.
     pub(crate) last_sojourn: Time,
     /// By queue, class and reason: packets and bytes.
@@ -20,22 +22,56 @@ pub(crate) struct SwitchRecord {
     pub(crate) effects: Effects,
 }
 
+/// What is recorded of one queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QueueRecord {
+    pub(crate) times: OccupancyTimes,
+    /// The longest that it ever was (bytes).
+    pub(crate) max: u64,
+    /// Σ size × time in the queue of packets that have left [byte · ps]: the same sum as that of length × time, with one product per packet instead of two.
+    byte_time: u128,
+}
+
+impl QueueRecord {
+    /// A packet of so many bytes was here for so long.
+    #[inline]
+    fn note_stay(&mut self, bytes: u32, stay: Time) {
+        self.byte_time += u128::from(bytes) * u128::from(stay.0);
+    }
+
+    /// Its mean length (bytes) over the time recorded.
+    pub(crate) fn mean(&self) -> f64 {
+        let span = self.times.span();
+        if span == 0 { 0.0 } else { self.byte_time as f64 / span as f64 }
+    }
+}
+
 impl SwitchRecord {
     pub(crate) fn new(ports: usize, queues: usize) -> Self {
         Self {
-            total: OccupancyHistogram::default(),
-            ports: vec![OccupancyHistogram::default(); ports],
-            queues: vec![OccupancyHistogram::default(); queues],
+            total: OccupancyTimes::default(),
+            ports: vec![OccupancyTimes::default(); ports],
+            queues: vec![QueueRecord::default(); queues],
             last_sojourn: Time::ZERO,
             drops: BTreeMap::new(),
             effects: Effects::default(),
         }
     }
 
-    /// The run ends.
-    pub(crate) fn close(&mut self, end: Time) {
-        let parts = self.ports.iter_mut().chain(&mut self.queues).chain([&mut self.total]);
-        parts.for_each(|histogram| histogram.close(end.0));
+    /// The run ends: one of the memories, which is at `place`, holds what `buffer` says.
+    pub(super) fn close(&mut self, place: Place, end: Time, buffer: &Buffer) {
+        // Once for all memories: what is elsewhere counts.
+        self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
+        for port in 0..buffer.ports() {
+            self.ports[usize::from(place.first_port + port)].hold(end.0, buffer.port_bytes(port));
+        }
+        for queue in buffer.queue_ids() {
+            let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
+            record.times.hold(end.0, buffer.queue_bytes(queue));
+            for stored in buffer.packets(queue) {
+                record.note_stay(stored.size, end - stored.enqueued_at);
+            }
+        }
     }
 
     pub(crate) fn count_drop(&mut self, queue: QueueId, class: u16, reason: DropReason, size: u32) {
@@ -44,26 +80,58 @@ impl SwitchRecord {
         entry.1 += u64::from(size);
     }
 
-    /// `queue` of `port` of the only memory has changed.
-    #[inline]
-    fn set(&mut self, now: Time, queue: QueueId, port: u16, buffer: &Buffer) {
-        self.total.set(now.0, buffer.occupancy());
-        self.ports[usize::from(port)].set(now.0, buffer.port_bytes(port));
-        self.queues[usize::from(queue.0)].set(now.0, buffer.queue_bytes(queue));
+    /// A packet was stored in the memory at `place`.
+    #[inline(always)] // The place of the only memory is all zeros, which must be seen.
+    fn rise(&mut self, place: Place, arrival: &Arrival, buffer: &Buffer) {
+        let (now, size) = (arrival.now.0, u64::from(arrival.size));
+        self.total.hold(now, place.elsewhere_bytes + buffer.occupancy() - size);
+        self.ports[usize::from(place.first_port + arrival.port)]
+            .hold(now, buffer.port_bytes(arrival.port) - size);
+        let queue = &mut self.queues[usize::from(place.first_queue + arrival.queue.0)];
+        let length = buffer.queue_bytes(arrival.queue);
+        queue.times.hold(now, length - size);
+        queue.max = queue.max.max(length);
     }
 
-    /// The same of one of several memories.
-    fn set_at(&mut self, place: Place, now: Time, queue: QueueId, port: u16, buffer: &Buffer) {
-        self.total.set(now.0, place.elsewhere_bytes + buffer.occupancy());
-        self.ports[usize::from(place.first_port + port)].set(now.0, buffer.port_bytes(port));
-        self.queues[usize::from(place.first_queue + queue.0)].set(now.0, buffer.queue_bytes(queue));
+    /// A packet has left the memory at `place`.
+    #[inline(always)] // As above.
+    fn fall(&mut self, place: Place, leaving: Leaving, buffer: &Buffer) {
+        let Leaving { now, queue, port, size, stay } = leaving;
+        let bytes = u64::from(size);
+        self.total.hold(now.0, place.elsewhere_bytes + buffer.occupancy() + bytes);
+        self.ports[usize::from(place.first_port + port)].hold(now.0, buffer.port_bytes(port) + bytes);
+        let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
+        record.times.hold(now.0, buffer.queue_bytes(queue) + bytes);
+        record.note_stay(size, stay);
+        self.last_sojourn = stay;
     }
 
-    fn note_eviction(&mut self, now: Time, evicted: Evicted, buffer: &Buffer, place: Place) {
+    fn note_eviction(&mut self, now: Time, stay: Time, evicted: Evicted, buffer: &Buffer, place: Place) {
         let (port, _) = buffer.port_and_priority(evicted.queue);
-        self.set_at(place, now, evicted.queue, port, buffer);
+        let last_sojourn = self.last_sojourn;
+        self.fall(place, Leaving { now, queue: evicted.queue, port, size: evicted.size, stay }, buffer);
+        self.last_sojourn = last_sojourn;
         let queue = QueueId(place.first_queue + evicted.queue.0);
         self.effects.evict(Evicted { queue, ..evicted });
+    }
+}
+
+/// A packet that leaves a memory.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    now: Time,
+    queue: QueueId,
+    port: u16,
+    size: u32,
+    /// How long it was stored.
+    stay: Time,
+}
+
+impl From<&Departure> for Leaving {
+    #[inline]
+    fn from(departure: &Departure) -> Self {
+        let &Departure { now, queue, port, size, enqueued_at, .. } = departure;
+        Self { now, queue, port, size, stay: now - enqueued_at }
     }
 }
 
@@ -87,17 +155,17 @@ pub(super) struct Place {
 impl Observer for SwitchRecord {
     #[inline]
     fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
-        self.set(arrival.now, arrival.queue, arrival.port, buffer);
+        self.rise(Place::default(), arrival, buffer);
     }
 
     #[inline]
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
-        self.set(departure.now, departure.queue, departure.port, buffer);
-        self.last_sojourn = departure.now - departure.enqueued_at;
+        self.fall(Place::default(), departure.into(), buffer);
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
-        self.note_eviction(now, evicted(queue, stored, reason, buffer), buffer, Place::default());
+        let stay = now - stored.enqueued_at;
+        self.note_eviction(now, stay, evicted(queue, stored, reason, buffer), buffer, Place::default());
     }
 
     fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
@@ -135,15 +203,14 @@ impl Observer for Listener<'_> {
         if let Some(panel) = &mut self.panel {
             panel.stored(arrival, id, buffer);
         }
-        self.record.set_at(self.place, arrival.now, arrival.queue, arrival.port, buffer);
+        self.record.rise(self.place, arrival, buffer);
     }
 
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
         if let Some(panel) = &mut self.panel {
             panel.departed(departure, buffer);
         }
-        self.record.set_at(self.place, departure.now, departure.queue, departure.port, buffer);
-        self.record.last_sojourn = departure.now - departure.enqueued_at;
+        self.record.fall(self.place, departure.into(), buffer);
     }
 
     fn dropped(&mut self, arrival: &Arrival, id: u32, reason: DropReason, buffer: &Buffer) {
@@ -156,7 +223,9 @@ impl Observer for Listener<'_> {
         if let Some(panel) = &mut self.panel {
             panel.evicted(now, queue, stored, reason, buffer);
         }
-        self.record.note_eviction(now, evicted(queue, stored, reason, buffer), buffer, self.place);
+        let stay = now - stored.enqueued_at;
+        let evicted = evicted(queue, stored, reason, buffer);
+        self.record.note_eviction(now, stay, evicted, buffer, self.place);
     }
 
     fn pause_changed(&mut self, now: Time, ingress: IngressId, paused: bool) {

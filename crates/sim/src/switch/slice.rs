@@ -1,11 +1,11 @@
 //! One memory of a switch, with the ports that it serves.
 
-use bufferlab_core::{Packet, ParamValue, Policy, QueueId, Switch, SwitchShape};
+use bufferlab_core::{Dispatched, Packet, ParamValue, QueueId, Switch, SwitchShape};
 
 /// One memory of a switch, with the ports that it serves.
 #[derive(Debug)]
 pub(crate) struct Slice {
-    pub(crate) core: Switch<Box<dyn Policy>>,
+    pub(crate) core: Switch<Dispatched>,
     /// Number of its first port within the switch.
     pub(crate) first_port: u16,
     /// Number of its first queue within the switch.

@@ -55,25 +55,36 @@ pub(crate) enum PauseTimer {
 const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");
 
 /// All timers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,
+    /// Time of the first one: the engine asks before every event.
+    next: Time,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), next: Time::MAX }
+    }
 }
 
 impl Timers {
     #[inline]
     pub(crate) fn push(&mut self, time: Time, timer: Timer) {
+        self.next = self.next.min(time);
         self.heap.push(Reverse((time, timer)));
     }
 
     /// Time of the first timer; [`Time::MAX`] if there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> Time {
-        self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time)
+        self.next
     }
 
     /// Takes the first timer.
     pub(crate) fn pop(&mut self) -> Option<Timer> {
-        self.heap.pop().map(|Reverse((_, timer))| timer)
+        let first = self.heap.pop();
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time);
+        first.map(|Reverse((_, timer))| timer)
     }
 }

@@ -9,6 +9,7 @@ use crate::classify::Classifier;
 use crate::failure::PolicyFailure;
 use crate::tags::Tags;
 use bufferlab_units::Time;
+use std::any::Any;
 use std::fmt;
 
 /// Decides who may occupy a shared buffer.
@@ -17,9 +18,9 @@ use std::fmt;
 /// always shows the state *before* the event that is reported, except where a hook says otherwise.
 ///
 /// Calls are dynamic: one registry serves the command line and Python, and policies may come
-/// from other crates. `benches/policies.rs` in `bufferlab-conformance` measures the price against the statically
+/// from other crates; the most common schemes are the exception ([`crate::Dispatched`]). `benches/policies.rs` in `bufferlab-conformance` measures the price against the statically
 /// dispatched form ([`crate::Switch`] is generic).
-pub trait Policy: fmt::Debug + Send {
+pub trait Policy: fmt::Debug + Send + Any {
     /// Decides on one arrival. Called again after each eviction that it asked for ([`Arrival::evictions`]); nothing may
     /// be remembered for that from one call to the next, because [`crate::Panel`] asks policies whose evictions never
     /// happen.

@@ -1,0 +1,124 @@
+//! Which policies are called without a pointer.
+//!
+//! A call through a pointer costs more than Dynamic Thresholds decide in, because the compiler cannot look into it: arguments go through memory, and
+//! hooks that do nothing are called. So the schemes that most runs use are variants, and every other one is behind a pointer as before.
+
+use super::interface::{Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict};
+use super::schemes::{DynamicThreshold, SonicDt};
+use crate::buffer::{Buffer, End, IngressId, QueueId};
+use crate::classify::Classifier;
+use crate::failure::PolicyFailure;
+use bufferlab_units::Time;
+use std::any::Any;
+
+/// A policy: one of the most common ones, or any other behind a pointer.
+#[derive(Debug)]
+pub enum Dispatched {
+    /// Dynamic Thresholds.
+    DynamicThreshold(DynamicThreshold),
+    /// SONiC's own, with headroom.
+    SonicDt(SonicDt),
+    /// Any other.
+    Boxed(Box<dyn Policy>),
+}
+
+impl From<Box<dyn Policy>> for Dispatched {
+    fn from(policy: Box<dyn Policy>) -> Self {
+        let known: &dyn Any = &*policy;
+        if known.is::<DynamicThreshold>() {
+            let known: Box<dyn Any> = policy;
+            Self::DynamicThreshold(*known.downcast().expect("its type was asked for"))
+        } else if known.is::<SonicDt>() {
+            let known: Box<dyn Any> = policy;
+            Self::SonicDt(*known.downcast().expect("its type was asked for"))
+        } else {
+            Self::Boxed(policy)
+        }
+    }
+}
+
+/// The same call of whichever it is.
+macro_rules! each {
+    ($this:expr, $policy:ident => $call:expr) => {
+        match $this {
+            Self::DynamicThreshold($policy) => $call,
+            Self::SonicDt($policy) => $call,
+            Self::Boxed($policy) => $call,
+        }
+    };
+}
+
+impl Policy for Dispatched {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        each!(self, policy => policy.admit(arrival, buffer))
+    }
+    fn hooks(&self) -> Hooks {
+        each!(self, policy => policy.hooks())
+    }
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        each!(self, policy => policy.on_enqueue(arrival, buffer));
+    }
+    #[inline]
+    fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        each!(self, policy => policy.on_dequeue(departure, buffer));
+    }
+    fn on_drop(&mut self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) {
+        each!(self, policy => policy.on_drop(arrival, reason, buffer));
+    }
+    fn on_evict(&mut self, now: Time, queue: QueueId, size: u32, buffer: &Buffer) {
+        each!(self, policy => policy.on_evict(now, queue, size, buffer));
+    }
+    fn on_empty_visit(&mut self, now: Time, queue: QueueId) {
+        each!(self, policy => policy.on_empty_visit(now, queue));
+    }
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        each!(self, policy => policy.next_timeout())
+    }
+    fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
+        each!(self, policy => policy.handle_timeout(now, buffer));
+    }
+    fn poll_expulsion(&mut self, now: Time, buffer: &Buffer) -> Option<(QueueId, End)> {
+        each!(self, policy => policy.poll_expulsion(now, buffer))
+    }
+    #[inline]
+    fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        each!(self, policy => policy.pause_demand(now, ingress, buffer))
+    }
+    fn take_classifier(&mut self) -> Option<Classifier> {
+        each!(self, policy => policy.take_classifier())
+    }
+    fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
+        each!(self, policy => policy.threshold(queue, tags, buffer))
+    }
+    fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        each!(self, policy => policy.bound(arrival, reason, buffer))
+    }
+    fn take_failure(&mut self) -> Option<PolicyFailure> {
+        each!(self, policy => policy.take_failure())
+    }
+    fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, policy => policy.probe(queue, buffer, sink));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ParamValue, SwitchConfig};
+    use bufferlab_units::BitRate;
+
+    #[test]
+    fn common_schemes_are_called_directly_and_others_behind_a_pointer() {
+        let config = SwitchConfig::new(1_000_000, vec![BitRate::gbps(10); 2]);
+        let dispatched = |name: &str, params: &[(String, ParamValue)]| {
+            let switch = config.build(name, params).expect("it fits");
+            Dispatched::from(switch.into_policy())
+        };
+        assert!(matches!(dispatched("dt", &[]), Dispatched::DynamicThreshold(_)));
+        assert!(matches!(dispatched("sonic-dt", &[]), Dispatched::SonicDt(_)));
+        assert!(matches!(dispatched("abm", &[]), Dispatched::Boxed(_)));
+    }
+}
