@@ -81,8 +81,9 @@ impl Simulation {
         let records = Records::new(output, classes, scenario.duration, downlinks, &switches);
         let end = scenario.duration + scenario.drain;
         let plan = Plan { seed: scenario.seed, duration: scenario.duration, end, topology, cables };
-        let (verify, events) = (false, 0);
-        let mut simulation = Self { world, hosts, switches, pfc, demand, records, plan, verify, events };
+        let (verify, is_plain, events) = (false, false, 0);
+        let mut simulation =
+            Self { world, hosts, switches, pfc, demand, records, plan, verify, is_plain, events };
         if let Some(count) = scenario.output.explain_losses {
             simulation.explain(ExplainRequest::losses(count));
         }

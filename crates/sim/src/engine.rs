@@ -19,9 +19,10 @@ use crate::observe::explain::{ExplainRequest, Explainer};
 use crate::observe::{Records, View};
 use crate::pfc::Pfc;
 use crate::switch::SwitchNode;
+use crate::world::calendar::Kind;
 use crate::world::link::End;
 use crate::world::timers::Timer;
-use crate::world::{LinkEvent, Uplink, World};
+use crate::world::{Uplink, World};
 use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_scenario::Topology;
 use bufferlab_units::Time;
@@ -55,6 +56,8 @@ pub struct Simulation {
     pub(crate) records: Records,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
+    /// Neither flow control nor delays nor verification: a packet at a switch is only passed on.
+    pub(crate) is_plain: bool,
     pub(crate) events: u64,
 }
 
@@ -122,6 +125,7 @@ impl Simulation {
     ) -> Result<RunTotals, SimError> {
         let events_per_report = self.events_per_report();
         let mut next_report = events_per_report;
+        self.is_plain = !self.verify && self.pfc.is_none() && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();
         loop {
             let link_event = self.world.next_link_event();
@@ -138,9 +142,9 @@ impl Simulation {
                 if link_event > self.plan.end {
                     break;
                 }
-                let event = self.world.take_link_event();
+                let (kind, link) = self.world.take_link_event(link_event);
                 self.events += 1;
-                self.handle_link_event(event)?;
+                self.handle_link_event(kind, link)?;
             }
             if explains && self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied) {
                 self.plan.end = self.world.now();
@@ -211,9 +215,9 @@ impl Simulation {
     }
 
     #[inline]
-    fn handle_link_event(&mut self, event: LinkEvent) -> Result<(), SimError> {
-        match event {
-            LinkEvent::Delivery(link) => match self.world.deliver(link) {
+    fn handle_link_event(&mut self, kind: Kind, link: LinkId) -> Result<(), SimError> {
+        match kind {
+            Kind::Delivery => match self.world.deliver(link) {
                 Ok((End::Switch(switch, port), packet)) => self.receive_at_switch(switch, port, packet),
                 Ok((End::Host(host), packet)) => {
                     self.at_host(host, |hosts, uplink| hosts.receive(uplink, packet));
@@ -224,7 +228,7 @@ impl Simulation {
                     Ok(())
                 }
             },
-            LinkEvent::TransmissionComplete(link) => match self.world.complete_transmission(link) {
+            Kind::TransmissionComplete => match self.world.complete_transmission(link) {
                 Some(End::Switch(switch, port)) => self.send_from_switch(switch, port),
                 Some(End::Host(host)) => {
                     self.at_host(host, Hosts::send);

@@ -57,7 +57,7 @@ pub(crate) struct SwitchNode {
     pub(crate) first_link: LinkId,
     /// Bytes of a frame that are not charged.
     pub(crate) uncharged: u32,
-    /// A timer for the policy's next timeout is set. If not, an arrival may bring one.
+    /// A timer for the policy's next timeout is set, or there will never be one. If not, an arrival may bring one.
     timer_set: bool,
     pub(crate) record: SwitchRecord,
 }
@@ -83,7 +83,8 @@ impl SwitchNode {
             timer_set: false,
             record: SwitchRecord::new(usize::from(ports), queues),
         };
-        node.timer_set = node.poll_timeout().is_some();
+        let is_timeless = node.slices().all(|slice| slice.core.policy().is_timeless());
+        node.timer_set = is_timeless || node.poll_timeout().is_some();
         node
     }
 
@@ -299,9 +300,13 @@ impl SwitchNode {
     /// Asks for the policy's timer, if it has a timeout and no timer is set.
     #[inline]
     fn want_timer(&mut self) {
-        if self.timer_set {
-            return;
+        if !self.timer_set {
+            self.ask_for_timer();
         }
+    }
+
+    #[inline(never)]
+    fn ask_for_timer(&mut self) {
         if let Some(next) = self.poll_timeout() {
             self.timer_set = true;
             self.record.effects.set_timer(next);

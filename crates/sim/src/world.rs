@@ -38,15 +38,6 @@ pub(crate) struct World {
     packet_hops: u64,
 }
 
-/// What comes next in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinkEvent {
-    /// The first packet on the link has arrived.
-    Delivery(LinkId),
-    /// The link has finished a transmission, and more waits for it.
-    TransmissionComplete(LinkId),
-}
-
 impl World {
     pub(crate) fn new(
         calendar: Calendar,
@@ -81,15 +72,11 @@ impl World {
         self.calendar.next_time()
     }
 
-    /// Takes the next event of a link, of which [`Self::next_link_event`] has said that it exists; time goes on to it.
+    /// Takes the next event of a link, of which [`Self::next_link_event`] has said that it is at `time`; time goes on to it.
     #[inline]
-    pub(crate) fn take_link_event(&mut self) -> LinkEvent {
-        let (time, kind, link) = self.calendar.pop();
+    pub(crate) fn take_link_event(&mut self, time: Time) -> (calendar::Kind, LinkId) {
         self.now = time;
-        match kind {
-            Kind::Delivery => LinkEvent::Delivery(link),
-            Kind::TransmissionComplete => LinkEvent::TransmissionComplete(link),
-        }
+        self.calendar.pop()
     }
 
     /// Takes the first packet off a link; tells where it arrives. `Err`: it is lost, because the link went down with
@@ -357,6 +344,12 @@ impl Ports<'_> {
         let explicit = packet.flags.has(Flags::EXPLICIT_PATH);
         let port = self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)?;
         Some((port, packet))
+    }
+
+    /// Something waits for `port`: true if its link is idle, or its device has room, so that it may be sent now.
+    #[inline]
+    pub(crate) fn claim(&mut self, port: u16) -> bool {
+        self.world.claim(self.first.at_port(port))
     }
 
     /// Sends a packet through `port`, whose link is idle. `more`: another one waits behind it.

@@ -37,6 +37,14 @@ impl From<Box<dyn Policy>> for Dispatched {
     }
 }
 
+impl Dispatched {
+    /// It never asks for a timer, so nobody needs to ask it.
+    #[must_use]
+    pub fn is_timeless(&self) -> bool {
+        matches!(self, Self::DynamicThreshold(_) | Self::SonicDt(_))
+    }
+}
+
 /// The same call of whichever it is.
 macro_rules! each {
     ($this:expr, $policy:ident => $call:expr) => {

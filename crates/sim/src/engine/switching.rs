@@ -17,6 +17,40 @@ impl Simulation {
         port: u16,
         packet: PacketId,
     ) -> Result<(), SimError> {
+        if !self.is_plain {
+            return self.receive_at_special_switch(switch, port, packet);
+        }
+        let node = &mut self.switches[switch];
+        let mut ports = self.world.ports(node.first_link);
+        let egress = node.receive(&mut ports, port, packet);
+        if !node.record.effects.is_empty() {
+            return self.settle_and_forward(switch, egress);
+        }
+        if let Some(egress) = egress
+            && ports.claim(egress)
+        {
+            node.send(&mut ports, egress);
+            if !node.record.effects.is_empty() {
+                return self.settle(switch);
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn settle_and_forward(&mut self, switch: SwitchId, egress: Option<u16>) -> Result<(), SimError> {
+        self.settle(switch)?;
+        egress.map_or(Ok(()), |egress| self.serve(switch, egress))
+    }
+
+    /// The same where there is flow control, delays are measured or every event is verified.
+    #[inline(never)]
+    fn receive_at_special_switch(
+        &mut self,
+        switch: SwitchId,
+        port: u16,
+        packet: PacketId,
+    ) -> Result<(), SimError> {
         let node = &mut self.switches[switch];
         let first = node.first_link;
         let egress = node.receive(&mut self.world.ports(first), port, packet);

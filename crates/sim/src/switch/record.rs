@@ -153,7 +153,7 @@ pub(super) struct Place {
 
 /// Of the only memory of a switch.
 impl Observer for SwitchRecord {
-    #[inline]
+    #[inline(always)] // Called where a packet is stored, which is one place.
     fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
         self.rise(Place::default(), arrival, buffer);
     }

@@ -39,6 +39,31 @@ fn kind_of(event: u64) -> Kind {
     if event & (1 << ID_BITS) == 0 { Kind::TransmissionComplete } else { Kind::Delivery }
 }
 
+#[inline]
+fn link_of(event: u64) -> LinkId {
+    LinkId((event & ID_MASK) as u32)
+}
+
+/// Where an event waits: the two kinds of a link side by side.
+#[inline]
+fn place_of(event: u64) -> u32 {
+    ((event & ID_MASK) as u32) << 1 | (event >> ID_BITS) as u32 & 1
+}
+
+/// An event that waits in a bucket. A link has at most one of either kind, so every event has its place and none is ever copied.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    event: u64,
+    /// The next one of the same bucket, by its place; [`END`]: none.
+    next: u32,
+}
+
+/// Buckets of the ring. A constant, so that the compiler knows that a masked number lies within it.
+pub(crate) const BUCKETS: usize = 1 << 13;
+
+/// The end of a bucket's list.
+const END: u32 = u32::MAX;
+
 /// Events of links, in order of time.
 #[derive(Debug)]
 pub(crate) struct Calendar {
@@ -48,13 +73,19 @@ pub(crate) struct Calendar {
     /// Bits of an event below those that decide before [`Ties`] are asked.
     tie_bits: u32,
     width_bits: u32,
-    buckets: Vec<Vec<u64>>,
-    occupied: Vec<u64>,
+    /// By bucket: the place of its first event.
+    first: Box<[u32; BUCKETS]>,
+    /// By link and kind.
+    waiting: Vec<Waiting>,
+    /// A bit per bucket.
+    occupied: Box<[u64; BUCKETS / 64]>,
     /// Absolute number of the open bucket.
     open: u64,
     /// Content of the open bucket, latest first.
     current: Vec<u64>,
     far: BinaryHeap<Reverse<u64>>,
+    /// From this bucket on there is more to do than to open it: it has events in `far`, or time must be rebased.
+    special: u64,
 }
 
 impl Calendar {
@@ -63,19 +94,21 @@ impl Calendar {
     /// An event may lie at most this far ahead (4.4 s) of the time at which it is scheduled.
     pub(crate) const MAX_REACH: Time = Time(1 << 42);
 
-    /// `width_bits`: a bucket spans 2^width_bits ps; `bucket_bits`: the ring has 2^bucket_bits buckets (at least 64).
-    pub(crate) fn new(ties: Ties, width_bits: u32, bucket_bits: u32) -> Self {
-        let count = 1_usize << bucket_bits.max(6);
+    /// For so many `links`; a bucket spans 2^`width_bits` ps.
+    pub(crate) fn new(ties: Ties, links: usize, width_bits: u32) -> Self {
+        let width_bits = width_bits + KEY_BITS;
         Self {
             epoch: 0,
             tie_bits: if ties.by_kind() { ID_BITS } else { KEY_BITS },
             ties,
-            width_bits: width_bits + KEY_BITS,
-            buckets: vec![Vec::new(); count],
-            occupied: vec![0; count / 64],
+            width_bits,
+            first: Box::new([END; BUCKETS]),
+            waiting: vec![Waiting { event: 0, next: END }; 2 * links],
+            occupied: Box::new([0; BUCKETS / 64]),
             open: 0,
             current: Vec::new(),
             far: BinaryHeap::new(),
+            special: REBASE_AT >> (width_bits - KEY_BITS),
         }
     }
 
@@ -86,10 +119,10 @@ impl Calendar {
         if by_time == Ordering::Equal { self.order_of_tie(a, b) } else { by_time }
     }
 
-    #[cold]
+    #[inline(never)]
     fn order_of_tie(&self, a: u64, b: u64) -> Ordering {
-        let instant = (a >> KEY_BITS) + self.epoch;
-        let rank = |event: u64| self.ties.rank(instant, kind_of(event), LinkId((event & ID_MASK) as u32));
+        let ties = self.ties.at((a >> KEY_BITS) + self.epoch);
+        let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
         rank(a).cmp(&rank(b))
     }
 
@@ -99,104 +132,151 @@ impl Calendar {
         &mut self.ties
     }
 
-    /// Schedules `kind` of `link` at `time`, which is not before the last popped event.
+    /// Schedules `kind` of `link`, which is not scheduled, at `time`, which is not before the last popped event.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, kind: Kind, link: LinkId) {
-        let class = match kind {
-            Kind::TransmissionComplete => 0,
-            Kind::Delivery => 1 << ID_BITS,
-        };
         if time.0 - self.epoch >= TIME_LIMIT {
             self.skip_to(time);
         }
+        let class = (kind as u64) << ID_BITS;
         let event = (time.0 - self.epoch) << KEY_BITS | class | u64::from(link.0);
         let bucket = event >> self.width_bits;
-        if bucket <= self.open {
-            let at = self.current.partition_point(|&other| self.order(other, event) == Ordering::Greater);
-            self.current.insert(at, event);
-        } else if bucket - self.open < self.buckets.len() as u64 {
+        // Wraps for the open bucket and what is before it.
+        if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
         } else {
-            self.far.push(Reverse(event));
+            self.push_elsewhere(bucket, event);
         }
     }
 
-    #[inline]
+    /// An event of the open bucket, or of one beyond the ring.
+    #[inline(never)]
+    fn push_elsewhere(&mut self, bucket: u64, event: u64) {
+        if bucket <= self.open {
+            let at = self.current.partition_point(|&other| self.order(other, event) == Ordering::Greater);
+            self.current.insert(at, event);
+        } else {
+            self.far.push(Reverse(event));
+            self.special = self.special.min(bucket);
+        }
+    }
+
+    #[inline(always)] // Of its two callers one is hot.
     fn put(&mut self, bucket: u64, event: u64) {
-        let slot = bucket as usize & (self.buckets.len() - 1);
-        self.buckets[slot].push(event);
+        let slot = bucket as usize % BUCKETS;
+        let place = place_of(event);
+        self.waiting[place as usize] = Waiting { event, next: self.first[slot] };
+        self.first[slot] = place;
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
     /// Time of the next event; [`Time::MAX`] if there is none.
     #[inline]
     pub(crate) fn next_time(&mut self) -> Time {
-        if self.current.is_empty() && !self.advance() {
-            return Time::MAX;
+        loop {
+            if let Some(&event) = self.current.last() {
+                return Time((event >> KEY_BITS) + self.epoch);
+            }
+            if !self.advance() {
+                return Time::MAX;
+            }
         }
-        let event = self.current[self.current.len() - 1];
-        Time((event >> KEY_BITS) + self.epoch)
     }
 
     /// Takes the next event. [`Self::next_time`] has said that there is one.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (Time, Kind, LinkId) {
+    pub(crate) fn pop(&mut self) -> (Kind, LinkId) {
         let event = self.current.pop().expect("next_time was asked before");
-        let time = (event >> KEY_BITS) + self.epoch;
-        let (kind, link) = (kind_of(event), LinkId((event & ID_MASK) as u32));
+        let (kind, link) = (kind_of(event), link_of(event));
         if kind == Kind::Delivery {
             self.ties.note_delivery(link);
         }
-        (Time(time), kind, link)
+        (kind, link)
     }
 
     /// Opens the next bucket that holds an event; false if there is none.
     fn advance(&mut self) -> bool {
-        if self.epoch_is_over() {
-            let start_of_open_bucket = (self.open << self.width_bits) >> KEY_BITS;
-            self.rebase(self.epoch + start_of_open_bucket);
-        }
-        let next = self.next_occupied();
-        let far = self.far.peek().map(|Reverse(event)| event >> self.width_bits);
-        let bucket = match (next, far) {
-            (None, None) => return false,
-            (Some(a), None) | (None, Some(a)) => a,
-            (Some(a), Some(b)) => a.min(b),
+        let bucket = match self.next_occupied() {
+            Some(bucket) if bucket < self.special => bucket,
+            next => match self.special_bucket(next) {
+                Some(bucket) => bucket,
+                None => return false,
+            },
         };
         self.open = bucket;
-        if next == Some(bucket) {
-            let slot = bucket as usize & (self.buckets.len() - 1);
-            std::mem::swap(&mut self.current, &mut self.buckets[slot]);
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-        }
-        let horizon = bucket + self.buckets.len() as u64;
-        while let Some(&Reverse(event)) = self.far.peek() {
-            let home = event >> self.width_bits;
-            if home >= horizon {
-                break;
-            }
-            self.far.pop();
-            if home == bucket { self.current.push(event) } else { self.put(home, event) }
+        let slot = bucket as usize % BUCKETS;
+        let mut place = std::mem::replace(&mut self.first[slot], END);
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        while place != END {
+            let Waiting { event, next } = self.waiting[place as usize];
+            self.current.push(event);
+            place = next;
         }
         if self.current.len() > 1 {
-            let mut current = std::mem::take(&mut self.current);
-            current.sort_unstable_by(|&a, &b| self.order(b, a));
-            self.current = current;
+            self.sort();
         }
         true
+    }
+
+    /// Brings the content of the bucket that was just opened into its order, latest first. Nearly always these are two or three events.
+    #[inline]
+    fn sort(&mut self) {
+        let mut current = std::mem::take(&mut self.current);
+        if current.len() > 8 {
+            current.sort_unstable_by(|&a, &b| self.order(b, a));
+        } else {
+            for end in 1..current.len() {
+                let mut at = end;
+                while at > 0 && self.order(current[at - 1], current[at]) == Ordering::Less {
+                    current.swap(at - 1, at);
+                    at -= 1;
+                }
+            }
+        }
+        self.current = current;
+    }
+
+    /// The bucket to be opened next if `next` is the next one of the ring: perhaps one whose events are in `far`, which are in `current` then. Rebases if it
+    /// is time to.
+    #[cold]
+    fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
+        let mut next = next;
+        if self.open >= self.rebase_bucket() {
+            let start_of_open_bucket = (self.open << self.width_bits) >> KEY_BITS;
+            self.rebase(self.epoch + start_of_open_bucket);
+            next = self.next_occupied();
+        }
+        let far = self.far.peek().map(|Reverse(event)| event >> self.width_bits);
+        let bucket = next.into_iter().chain(far).min();
+        while let Some(&Reverse(event)) = self.far.peek()
+            && Some(event >> self.width_bits) == bucket
+        {
+            self.far.pop();
+            self.current.push(event);
+        }
+        self.special = self.first_special();
+        bucket
+    }
+
+    fn rebase_bucket(&self) -> u64 {
+        REBASE_AT >> (self.width_bits - KEY_BITS)
+    }
+
+    fn first_special(&self) -> u64 {
+        let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event >> self.width_bits);
+        far.min(self.rebase_bucket())
     }
 
     /// Absolute number of the first occupied bucket after the open one.
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
-        let count = self.buckets.len();
-        let start = (self.open as usize + 1) & (count - 1);
+        let start = (self.open as usize + 1) % BUCKETS;
         let words = self.occupied.len();
-        let first = self.occupied[start / 64] & (u64::MAX << (start % 64));
-        let distance = |slot: usize| ((slot.wrapping_sub(start)) & (count - 1)) as u64 + 1;
+        let first = self.occupied[start / 64] >> (start % 64);
         if first != 0 {
-            return Some(self.open + distance(start / 64 * 64 + first.trailing_zeros() as usize));
+            return Some(self.open + 1 + u64::from(first.trailing_zeros()));
         }
+        let distance = |slot: usize| (slot.wrapping_sub(start) % BUCKETS) as u64 + 1;
         (1..=words).find_map(|step| {
             let word = (start / 64 + step) % words;
             let bits = self.occupied[word];
@@ -204,16 +284,27 @@ impl Calendar {
         })
     }
 
-    fn epoch_is_over(&self) -> bool {
-        (self.open << self.width_bits) >> KEY_BITS >= REBASE_AT
+    /// All events.
+    fn events(&self) -> Vec<u64> {
+        let mut events: Vec<u64> = self.far.iter().map(|Reverse(event)| *event).collect();
+        events.extend(&self.current);
+        for &first in self.first.iter() {
+            let mut place = first;
+            while place != END {
+                let Waiting { event, next } = self.waiting[place as usize];
+                events.push(event);
+                place = next;
+            }
+        }
+        events
     }
 
     /// Makes room for an event at `time`, which lies too far from the epoch because nothing happened for long.
     #[cold]
+    #[inline(never)]
     fn skip_to(&mut self, time: Time) {
-        let events = self.current.iter().chain(self.buckets.iter().flatten());
-        let events = events.chain(self.far.iter().map(|Reverse(event)| event));
-        let first = events.map(|event| (event >> KEY_BITS) + self.epoch).fold(time.0, u64::min);
+        let times = self.events().into_iter().map(|event| (event >> KEY_BITS) + self.epoch);
+        let first = times.fold(time.0, u64::min);
         // It was scheduled at most `MAX_REACH` ahead, so nothing will be scheduled before this.
         self.rebase(first.saturating_sub(Self::MAX_REACH.0).max(self.epoch));
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
@@ -225,22 +316,23 @@ impl Calendar {
     fn rebase(&mut self, base: u64) {
         let width_bits = self.width_bits - KEY_BITS;
         let shift = (base - self.epoch) >> width_bits << width_bits;
-        let mut events: Vec<u64> = self.far.drain().map(|Reverse(event)| event).collect();
-        for bucket in self.buckets.iter_mut().chain([&mut self.current]) {
-            events.append(bucket);
-        }
+        let events = self.events();
+        self.far.clear();
+        self.current.clear();
+        self.first.fill(END);
         self.occupied.fill(0);
         self.epoch += shift;
         self.open = 0;
         for event in events {
             let event = event - (shift << KEY_BITS);
             let bucket = event >> self.width_bits;
-            if bucket > 0 && bucket < self.buckets.len() as u64 {
+            if bucket > 0 && bucket < BUCKETS as u64 {
                 self.put(bucket, event);
             } else {
                 self.far.push(Reverse(event));
             }
         }
+        self.special = self.first_special();
     }
 }
 
@@ -251,12 +343,12 @@ mod tests {
     use bufferlab_units::RandomStream;
 
     fn calendar(seed: u64) -> Calendar {
-        Calendar::new(Ties::new(TieOrder::Fair, seed, 1000), 12, 8)
+        Calendar::new(Ties::new(TieOrder::Fair, seed, 200_000), 200_000, 12)
     }
 
     #[test]
     fn by_insertion_what_began_first_goes_first_and_an_end_goes_before_an_arrival() {
-        let mut calendar = Calendar::new(Ties::new(TieOrder::Insertion, 1, 9), 12, 8);
+        let mut calendar = Calendar::new(Ties::new(TieOrder::Insertion, 1, 9), 9, 12);
         for link in [5, 2, 7, 0] {
             calendar.ties().note_transmission(LinkId(link));
         }
@@ -269,7 +361,7 @@ mod tests {
         calendar.push(Time(500), Kind::TransmissionComplete, LinkId(7));
         let order: Vec<_> =
             std::iter::from_fn(|| (calendar.next_time() != Time::MAX).then(|| calendar.pop()))
-                .map(|(_, kind, link)| (kind, link.0))
+                .map(|(kind, link)| (kind, link.0))
                 .collect();
         let arrival = |link| (Kind::Delivery, link);
         let end = (Kind::TransmissionComplete, 7);
@@ -282,18 +374,21 @@ mod tests {
         let mut calendar = calendar(1);
         let mut expected = BinaryHeap::new();
         let mut now = 0_u64;
-        let mut popped = 0;
+        let (mut pushed, mut popped) = (0, 0);
         for _ in 0..60_000 {
             for _ in 0..stream.below(3) {
                 let far = [1_000, 1_000_000, 40_000_000_000, 3_000_000_000_000][stream.below(4) as usize];
                 let time = now + stream.below(far);
-                calendar.push(Time(time), Kind::Delivery, LinkId(stream.below(1000) as u32));
+                // A link has one event of a kind at a time.
+                calendar.push(Time(time), Kind::Delivery, LinkId(pushed));
+                pushed += 1;
                 expected.push(Reverse(time));
             }
-            if calendar.next_time() != Time::MAX {
-                let (time, kind, id) = calendar.pop();
+            let time = calendar.next_time();
+            if time != Time::MAX {
+                let (kind, id) = calendar.pop();
                 assert_eq!(Some(Reverse(time.0)), expected.pop());
-                assert!(time.0 >= now && id.0 < 1000 && kind == Kind::Delivery);
+                assert!(time.0 >= now && id.0 < pushed && kind == Kind::Delivery);
                 now = time.0;
                 popped += 1;
             }
@@ -307,9 +402,9 @@ mod tests {
         calendar.push(Time(500), Kind::Delivery, LinkId(1));
         calendar.push(Time(500), Kind::TransmissionComplete, LinkId(2));
         assert_eq!(calendar.next_time(), Time(500));
-        assert_eq!(calendar.pop(), (Time(500), Kind::TransmissionComplete, LinkId(2)));
+        assert_eq!(calendar.pop(), (Kind::TransmissionComplete, LinkId(2)));
         assert_eq!(calendar.next_time(), Time(500));
-        assert_eq!(calendar.pop(), (Time(500), Kind::Delivery, LinkId(1)));
+        assert_eq!(calendar.pop(), (Kind::Delivery, LinkId(1)));
         assert_eq!(calendar.next_time(), Time::MAX);
     }
 
@@ -323,7 +418,7 @@ mod tests {
             (0..8)
                 .map(|_| {
                     calendar.next_time();
-                    calendar.pop().2.0
+                    calendar.pop().1.0
                 })
                 .collect()
         };
@@ -352,7 +447,7 @@ mod tests {
             calendar.push(early, Kind::Delivery, LinkId(2));
             for expected in [early, late] {
                 assert_eq!(calendar.next_time(), expected);
-                assert_eq!(calendar.pop().0, expected);
+                calendar.pop();
             }
         }
     }

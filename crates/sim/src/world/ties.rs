@@ -71,13 +71,28 @@ impl Ties {
         }
     }
 
-    /// Of two events of one instant the one with the smaller rank goes first; no two of a kind have the same. `instant`: a number of the instant.
+    /// The order of events at one instant, of which this is the number.
+    #[inline]
+    pub(crate) fn at(&self, instant: u64) -> Instant<'_> {
+        Instant { hash: mix(instant ^ self.seed), sequences: self.sequences.as_deref() }
+    }
+}
+
+/// The order of events at one instant.
+pub(crate) struct Instant<'a> {
+    hash: u64,
+    sequences: Option<&'a Sequences>,
+}
+
+impl Instant<'_> {
+    /// Of two events the one with the smaller rank goes first; no two of a kind have the same.
     ///
     /// Fair: a hash, which is a bijection of the link's number. By insertion: when the packet's transmission began, and its end before its arrival, as a
     /// simulator schedules them that has one event queue and takes events of one instant in the order in which they were inserted.
-    pub(crate) fn rank(&self, instant: u64, kind: Kind, link: LinkId) -> u64 {
+    #[inline]
+    pub(crate) fn rank(&self, kind: Kind, link: LinkId) -> u64 {
         match &self.sequences {
-            None => mix(mix(instant ^ self.seed) ^ u64::from(link.0)),
+            None => mix(self.hash ^ u64::from(link.0)),
             Some(sequences) => match kind {
                 Kind::TransmissionComplete => 2 * sequences.sent[link.0 as usize],
                 Kind::Delivery => 2 * sequences.arriving[link.0 as usize].front().unwrap_or(&0) + 1,
