@@ -383,7 +383,8 @@ impl<P: Policy> Switch<P> {
     }
 
     /// A packet has arrived. Poll [`Self::poll_transmit`] for its egress port if that port is idle.
-    #[inline]
+    // What is rare gets its arguments by value: the arrival stays in registers on the common way, in memory only where somebody wants to look at it.
+    #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         let mut arrival = self.classify(now, packet);
         self.counters[usize::from(arrival.queue.0)].arrived += 1;
@@ -393,12 +394,12 @@ impl<P: Policy> Switch<P> {
             arrival.size = if is_uncharged { 0 } else { self.hardware.charged(packet.size) };
         }
         if !self.ideal
-            && let Some(verdict) = self.decide_without_policy(&arrival)
+            && let Some(verdict) = self.decide_without_policy(arrival)
         {
             observer.bypassing(&arrival, &self.buffer);
             return match verdict {
                 Ok(account) => self.store(&arrival, packet, account, observer),
-                Err(reason) => self.refuse(&arrival, packet, reason, observer),
+                Err(reason) => self.refuse(arrival, *packet, reason, observer),
             };
         }
         observer.arriving(&arrival, &self.buffer);
@@ -410,16 +411,16 @@ impl<P: Policy> Switch<P> {
                 Verdict::Admit(_) => {
                     let (queue, size) = (arrival.queue, arrival.size);
                     self.note(|buffer| PolicyFailure::admitted_beyond(now, queue, size, buffer));
-                    return self.refuse(&arrival, packet, DropReason::PolicyFault, observer);
+                    return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
                 }
-                Verdict::Drop(reason) => return self.refuse(&arrival, packet, reason, observer),
+                Verdict::Drop(reason) => return self.refuse(arrival, *packet, reason, observer),
                 Verdict::Evict { victim, end } => {
                     if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
                         let (queue, before) = (Some(arrival.queue), arrival.evictions);
                         self.note(|buffer| {
                             PolicyFailure::removed_nothing(now, queue, "admit", victim, before, buffer)
                         });
-                        return self.refuse(&arrival, packet, DropReason::PolicyFault, observer);
+                        return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
                     }
                     arrival.evictions += 1;
                 }
@@ -453,8 +454,9 @@ impl<P: Policy> Switch<P> {
 
     /// What is decided before the policy is asked: storms of pauses, what is charged to nobody, reserves of queues and
     /// ports, limits of ports.
-    fn decide_without_policy(&self, arrival: &Arrival) -> Option<Result<Account, DropReason>> {
-        if self.is_discarded(arrival) {
+    #[inline(never)]
+    fn decide_without_policy(&self, arrival: Arrival) -> Option<Result<Account, DropReason>> {
+        if self.is_discarded(&arrival) {
             return Some(Err(DropReason::Watchdog));
         }
         if self.hardware.is_uncharged(arrival.priority) {
@@ -529,7 +531,8 @@ impl<P: Policy> Switch<P> {
         counters.enqueued_bytes += u64::from(packet.size);
         counters.marked += u64::from(marked);
         if self.hooks.contains(Hooks::ENQUEUE) {
-            self.policy.on_enqueue(arrival, &self.buffer);
+            let arrival = *arrival;
+            self.policy.on_enqueue(&arrival, &self.buffer);
         }
         observer.stored(arrival, packet.id, &self.buffer);
         self.after_change(now, arrival.ingress, observer);
@@ -543,10 +546,11 @@ impl<P: Policy> Switch<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn refuse<O: Observer>(
         &mut self,
-        arrival: &Arrival,
-        packet: &Packet,
+        arrival: Arrival,
+        packet: Packet,
         reason: DropReason,
         observer: &mut O,
     ) -> Admission {
@@ -554,9 +558,9 @@ impl<P: Policy> Switch<P> {
         counters.dropped += 1;
         counters.dropped_bytes += u64::from(packet.size);
         if self.hooks.contains(Hooks::DROP) {
-            self.policy.on_drop(arrival, reason, &self.buffer);
+            self.policy.on_drop(&arrival, reason, &self.buffer);
         }
-        observer.dropped(arrival, packet.id, reason, &self.buffer);
+        observer.dropped(&arrival, packet.id, reason, &self.buffer);
         Admission::Dropped(reason)
     }
 
@@ -635,14 +639,15 @@ impl<P: Policy> Switch<P> {
             enqueued_at: stored.enqueued_at,
         };
         if self.hooks != Hooks::NONE {
-            self.tell_departure(&departure, passed_empty, first_queue);
+            self.tell_departure(departure, passed_empty, first_queue);
         }
         observer.departed(&departure, &self.buffer);
         self.after_change(now, stored.ingress, observer);
         Some(Transmission { packet: stored.packet, size: stored.size, queue, marked })
     }
 
-    fn tell_departure(&mut self, departure: &Departure, passed_empty: u32, first_queue: u16) {
+    #[inline(never)]
+    fn tell_departure(&mut self, departure: Departure, passed_empty: u32, first_queue: u16) {
         if self.hooks.contains(Hooks::EMPTY_VISIT) {
             let mut rest = passed_empty;
             while rest != 0 {
@@ -652,7 +657,7 @@ impl<P: Policy> Switch<P> {
             }
         }
         if self.hooks.contains(Hooks::DEQUEUE) {
-            self.policy.on_dequeue(departure, &self.buffer);
+            self.policy.on_dequeue(&departure, &self.buffer);
         }
     }
 

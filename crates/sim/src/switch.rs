@@ -221,12 +221,12 @@ impl SwitchNode {
                     packet.flags.set(Flags::MARKED);
                 }
                 if !self.panels.is_empty() {
-                    self.record.effects.note_stored(self.seen(&wanted), marked);
+                    self.record.effects.note_stored(self.seen(wanted), marked);
                 }
                 Some(egress_port)
             }
             Admission::Dropped(reason) => {
-                let refused = Refused { seen: self.seen(&wanted), reason, ingress_port };
+                let refused = Refused { seen: self.seen(wanted), reason, ingress_port };
                 self.record.effects.refuse(refused);
                 None
             }
@@ -235,8 +235,9 @@ impl SwitchNode {
 
     /// `packet`, the last arrival, at the queue that it asked for.
     #[cold]
-    fn seen(&self, packet: &Packet) -> Seen {
-        Seen { packet: PacketId(packet.id), queue: self.queue_of(packet), size: packet.size }
+    #[inline(never)]
+    fn seen(&self, packet: Packet) -> Seen {
+        Seen { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.size }
     }
 
     /// Asks the core for space.
@@ -245,17 +246,17 @@ impl SwitchNode {
         if self.plain {
             return self.first.core.handle_arrival(now, packet, &mut self.record);
         }
-        self.admit_to_slice(now, packet)
+        self.admit_to_slice(now, *packet)
     }
 
     #[inline(never)]
-    fn admit_to_slice(&mut self, now: Time, packet: &Packet) -> Admission {
+    fn admit_to_slice(&mut self, now: Time, packet: Packet) -> Admission {
         if self.is_watched && self.panels.is_empty() {
             self.call_bystanders();
         }
         let (slice, mut listener) =
             self.slice_with_listener(usize::from(packet.egress_port / self.ports_per_slice));
-        slice.core.handle_arrival(now, &slice.localised(packet), &mut listener)
+        slice.core.handle_arrival(now, &slice.localised(&packet), &mut listener)
     }
 
     /// The link of `port` is idle: sends what the scheduler chooses, and tells what that is.

@@ -56,10 +56,26 @@ macro_rules! each {
     };
 }
 
+/// By value and apart: the arrival is put together in memory only for policies that look at it there.
+#[inline(never)]
+fn ask<P: Policy>(policy: &mut P, arrival: Arrival, buffer: &Buffer) -> Verdict {
+    policy.admit(&arrival, buffer)
+}
+
+/// The same through a pointer.
+#[inline(never)]
+fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verdict {
+    policy.admit(&arrival, buffer)
+}
+
 impl Policy for Dispatched {
-    #[inline]
+    #[inline(always)] // Dynamic Thresholds are a multiplication and a comparison.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        each!(self, policy => policy.admit(arrival, buffer))
+        match self {
+            Self::DynamicThreshold(policy) => policy.admit(arrival, buffer),
+            Self::SonicDt(policy) => ask(policy, *arrival, buffer),
+            Self::Boxed(policy) => ask_boxed(&mut **policy, *arrival, buffer),
+        }
     }
     fn hooks(&self) -> Hooks {
         each!(self, policy => policy.hooks())

@@ -218,22 +218,36 @@ impl Calendar {
         true
     }
 
-    /// Brings the content of the bucket that was just opened into its order, latest first. Nearly always these are two or three events.
+    /// Brings the content of the bucket that was just opened into its order, latest first. Nearly always these are a few events: integers are sorted, and ties
+    /// looked at afterwards.
     #[inline]
     fn sort(&mut self) {
-        let mut current = std::mem::take(&mut self.current);
-        if current.len() > 8 {
-            current.sort_unstable_by(|&a, &b| self.order(b, a));
-        } else {
-            for end in 1..current.len() {
+        let events = &mut self.current[..];
+        if events.len() <= 16 {
+            for end in 1..events.len() {
                 let mut at = end;
-                while at > 0 && self.order(current[at - 1], current[at]) == Ordering::Less {
-                    current.swap(at - 1, at);
+                while at > 0 && events[at - 1] < events[at] {
+                    events.swap(at - 1, at);
                     at -= 1;
                 }
             }
+        } else {
+            events.sort_unstable_by_key(|&event| Reverse(event));
         }
-        self.current = current;
+        let bits = self.tie_bits;
+        if events.windows(2).any(|pair| pair[0] >> bits == pair[1] >> bits) {
+            self.sort_ties();
+        }
+    }
+
+    #[inline(never)]
+    fn sort_ties(&mut self) {
+        let bits = self.tie_bits;
+        for tie in self.current.chunk_by_mut(|a, b| a >> bits == b >> bits) {
+            let [first, _, ..] = tie else { continue };
+            let ties = self.ties.at((*first >> KEY_BITS) + self.epoch);
+            tie.sort_unstable_by_key(|&event| Reverse(ties.rank(kind_of(event), link_of(event))));
+        }
     }
 
     /// The bucket to be opened next if `next` is the next one of the ring: perhaps one whose events are in `far`, which are in `current` then. Rebases if it

@@ -48,7 +48,7 @@ impl DynamicThreshold {
 }
 
 impl Policy for DynamicThreshold {
-    #[inline]
+    #[inline(always)] // Into the one hot path that asks it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
