@@ -12,6 +12,7 @@ mod watch;
 use crate::buffer::{Buffer, QueueId};
 use crate::failure::MarkingFailure;
 use crate::policy::SwitchShape;
+use crate::schedule::MAX_QUEUES_PER_PORT;
 use bufferlab_params::{
     BuildError, Faults, ParamInfo, ParamValue, Params, Profile, RegisterError, Registry, choices,
 };
@@ -339,8 +340,21 @@ impl Marker {
         }
     }
 
+    /// The thresholds by priority, if this is a step that compares the length of the packet's queue when it arrives: what most switches have.
+    pub(crate) fn steps_on_arrival(&self) -> Option<[u64; MAX_QUEUES_PER_PORT]> {
+        let Marking::Step(rule) = &self.rule else { return None };
+        if rule.watch != (Watch { scope: Scope::Queue, at: Moment::Enqueue }) {
+            return None;
+        }
+        let threshold = |priority: usize| match self.priorities >> priority & 1 {
+            0 => u64::MAX,
+            _ => rule.threshold_of(priority as u8),
+        };
+        Some(std::array::from_fn(threshold))
+    }
+
     /// Whether `packet` is marked.
-    #[inline(always)] // Or the packet would be put together in memory for rules that look at two of its fields.
+    #[inline]
     pub fn marks(&mut self, packet: Markable, buffer: &Buffer) -> bool {
         if self.priorities & (1 << packet.priority) == 0 {
             return false;

@@ -10,7 +10,7 @@ use crate::policy::{
     Tags, Verdict,
 };
 use crate::policy::{find_policy, policies};
-use crate::schedule::{PortTurns, Scheduler};
+use crate::schedule::{MAX_QUEUES_PER_PORT, PortTurns, Scheduler};
 use bufferlab_params::{ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 
@@ -273,6 +273,8 @@ pub struct Switch<P> {
     /// Whether the marker has to be asked when a packet arrives, and when one leaves.
     marks_arrivals: bool,
     marks_departures: bool,
+    /// The marker is DCTCP's step, and these are its thresholds (bytes).
+    steps: Option<[u64; MAX_QUEUES_PER_PORT]>,
     ports: Vec<Port>,
     counters: Vec<Counters>,
     /// By ingress queue: whether its sender is paused.
@@ -320,6 +322,7 @@ impl<P: Policy> Switch<P> {
             classifier,
             scheduler: config.scheduler.clone(),
             marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Enqueue)),
+            steps: config.marker.as_ref().and_then(Marker::steps_on_arrival),
             marks_departures: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Dequeue)),
             marker: config.marker.clone(),
             ports: vec![port; ports],
@@ -510,10 +513,15 @@ impl<P: Policy> Switch<P> {
     ) -> Admission {
         let Arrival { now, queue, port, priority, size, .. } = *arrival;
         let is_capable = packet.ecn == Ecn::Capable;
-        let marked = is_capable && self.marks_arrivals && {
-            let (moment, flow, waited) = (Moment::Enqueue, packet.flow, Time::ZERO);
-            self.asks_marker(Markable { now, moment, queue, port, priority, size, flow, waited })
-        };
+        let marked = is_capable
+            && if let Some(steps) = &self.steps {
+                self.buffer.queue_bytes(queue) > steps[usize::from(priority) % MAX_QUEUES_PER_PORT]
+            } else {
+                self.marks_arrivals && {
+                    let (moment, flow, waited) = (Moment::Enqueue, packet.flow, Time::ZERO);
+                    self.asks_marker(Markable { now, moment, queue, port, priority, size, flow, waited })
+                }
+            };
         let markable = if is_capable && !marked { Tags::MARKABLE } else { Tags::NONE };
         let stored = Stored {
             enqueued_at: now,
@@ -540,7 +548,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Whether the marker marks this packet.
-    #[inline(always)] // The packet is never put together: a step compares one length.
+    #[inline(never)]
     fn asks_marker(&mut self, packet: Markable) -> bool {
         self.marker.as_mut().is_some_and(|marker| marker.marks(packet, &self.buffer))
     }

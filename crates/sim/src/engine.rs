@@ -56,7 +56,7 @@ pub struct Simulation {
     pub(crate) records: Records,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
-    /// Neither flow control nor delays nor verification: a packet at a switch is only passed on.
+    /// Delays are not measured, and nothing is verified: a packet at a switch is only passed on.
     pub(crate) is_plain: bool,
     pub(crate) events: u64,
 }
@@ -125,7 +125,7 @@ impl Simulation {
     ) -> Result<RunTotals, SimError> {
         let events_per_report = self.events_per_report();
         let mut next_report = events_per_report;
-        self.is_plain = !self.verify && self.pfc.is_none() && !self.records.measures_delays();
+        self.is_plain = !self.verify && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();
         loop {
             let link_event = self.world.next_link_event();

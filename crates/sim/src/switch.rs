@@ -192,7 +192,7 @@ impl SwitchNode {
     }
 
     /// A packet's last bit has reached `ingress_port`. The port that it is stored for, if it is.
-    #[inline]
+    #[inline(always)] // Together with what is sent at once.
     pub(crate) fn receive(&mut self, ports: &mut Ports<'_>, ingress_port: u16, id: PacketId) -> Option<u16> {
         let now = ports.now();
         let Some((egress_port, packet)) = ports.route(self.id, id) else {

@@ -18,17 +18,21 @@ impl Simulation {
         packet: PacketId,
     ) -> Result<(), SimError> {
         if !self.is_plain {
-            return self.receive_at_special_switch(switch, port, packet);
+            return self.receive_and_verify(switch, port, packet);
         }
         let node = &mut self.switches[switch];
         let mut ports = self.world.ports(node.first_link);
         let egress = node.receive(&mut ports, port, packet);
         if !node.record.effects.is_empty() {
-            return self.settle_and_forward(switch, egress);
+            return self.settle_and_forward(switch, port, egress, packet);
         }
-        if let Some(egress) = egress
-            && ports.claim(egress)
+        let Some(egress) = egress else { return Ok(()) };
+        if let Some(pfc) = &self.pfc
+            && pfc.is_held(node.first_link.at_port(egress), ports.packet_mut(packet).priority)
         {
+            return self.settle_and_forward(switch, port, Some(egress), packet);
+        }
+        if ports.claim(egress) {
             node.send(&mut ports, egress);
             if !node.record.effects.is_empty() {
                 return self.settle(switch);
@@ -37,23 +41,25 @@ impl Simulation {
         Ok(())
     }
 
-    #[cold]
-    fn settle_and_forward(&mut self, switch: SwitchId, egress: Option<u16>) -> Result<(), SimError> {
-        self.settle(switch)?;
-        egress.map_or(Ok(()), |egress| self.serve(switch, egress))
+    /// The same where delays are measured or every event is verified.
+    #[inline(never)]
+    fn receive_and_verify(&mut self, switch: SwitchId, port: u16, packet: PacketId) -> Result<(), SimError> {
+        let node = &mut self.switches[switch];
+        let egress = node.receive(&mut self.world.ports(node.first_link), port, packet);
+        self.settle_and_forward(switch, port, egress, packet)
     }
 
-    /// The same where there is flow control, delays are measured or every event is verified.
+    /// A packet has been received, and this has led to something, or may have.
     #[inline(never)]
-    fn receive_at_special_switch(
+    fn settle_and_forward(
         &mut self,
         switch: SwitchId,
         port: u16,
+        egress: Option<u16>,
         packet: PacketId,
     ) -> Result<(), SimError> {
-        let node = &mut self.switches[switch];
+        let node = &self.switches[switch];
         let first = node.first_link;
-        let egress = node.receive(&mut self.world.ports(first), port, packet);
         if !node.record.effects.is_empty() || self.verify {
             self.settle(switch)?;
         }
