@@ -59,6 +59,8 @@ pub struct Transmission {
     /// Marked on departure: set its congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on
     /// arrival.
     pub marked: bool,
+    /// The port has another packet that it may send: [`Switch::wants_to_send`].
+    pub more: bool,
 }
 
 /// Packet and byte counts of one egress queue since the start.
@@ -390,7 +392,6 @@ impl<P: Policy> Switch<P> {
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         let mut arrival = self.classify(now, packet);
-        self.counters[usize::from(arrival.queue.0)].arrived += 1;
         if !self.ideal {
             self.refresh(now);
             let is_uncharged = self.hardware.is_uncharged(arrival.priority);
@@ -535,6 +536,7 @@ impl<P: Policy> Switch<P> {
         self.buffer.store(queue, port, stored);
         self.ports[usize::from(port)].occupied |= 1 << priority;
         let counters = &mut self.counters[usize::from(queue.0)];
+        counters.arrived += 1;
         counters.enqueued += 1;
         counters.enqueued_bytes += u64::from(packet.size);
         counters.marked += u64::from(marked);
@@ -563,6 +565,7 @@ impl<P: Policy> Switch<P> {
         observer: &mut O,
     ) -> Admission {
         let counters = &mut self.counters[usize::from(arrival.queue.0)];
+        counters.arrived += 1;
         counters.dropped += 1;
         counters.dropped_bytes += u64::from(packet.size);
         if self.hooks.contains(Hooks::DROP) {
@@ -651,7 +654,8 @@ impl<P: Policy> Switch<P> {
         }
         observer.departed(&departure, &self.buffer);
         self.after_change(now, stored.ingress, observer);
-        Some(Transmission { packet: stored.packet, size: stored.size, queue, marked })
+        let more = self.wants_to_send(port);
+        Some(Transmission { packet: stored.packet, size: stored.size, queue, marked, more })
     }
 
     #[inline(never)]

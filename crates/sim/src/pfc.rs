@@ -397,5 +397,5 @@ impl Pfc {
 
 /// How long a pause lasts on `link`; `None`: until it is taken back.
 fn pause_duration(quanta: Option<u16>, link: &Link) -> Option<Time> {
-    quanta.map(|quanta| link.rate.serialization(u64::from(quanta) * QUANTUM_BYTES))
+    quanta.map(|quanta| link.account.rate.serialization(u64::from(quanta) * QUANTUM_BYTES))
 }

@@ -263,7 +263,6 @@ impl SwitchNode {
     #[inline]
     pub(crate) fn send(&mut self, ports: &mut Ports<'_>, port: u16) -> Option<Sent> {
         let sent = self.poll_transmit(ports.now(), port)?;
-        let more = self.wants_to_send(port);
         let id = PacketId(sent.packet);
         if sent.marked {
             let packet = ports.packet_mut(id);
@@ -274,7 +273,7 @@ impl SwitchNode {
         if ports.wants_reports() {
             self.report_hop(ports, port, &sent);
         }
-        ports.transmit(port, id, more);
+        ports.transmit(port, id, sent.more);
         Some(Sent { packet: id, queue: sent.queue })
     }
 
@@ -361,17 +360,6 @@ impl SwitchNode {
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         let queue = QueueId(sent.queue.0 + slice.first_queue);
         Some(Transmission { queue, ..sent })
-    }
-
-    /// Whether `port` has a packet that it may send.
-    #[inline]
-    fn wants_to_send(&self, port: u16) -> bool {
-        if self.plain {
-            return self.first.core.wants_to_send(port);
-        }
-        let index = usize::from(port / self.ports_per_slice);
-        let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
-        slice.core.wants_to_send(port - slice.first_port)
     }
 
     /// The neighbour behind `port` allows or forbids sending `priority`.

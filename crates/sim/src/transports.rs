@@ -22,7 +22,8 @@ pub(crate) fn build_transports(
     replayed: &[(u32, Replay)],
     paths: &Paths<'_>,
 ) -> Result<(Vec<Transport>, Vec<u8>, usize), SimError> {
-    let rates: Vec<BitRate> = paths.links[..paths.hosts as usize].iter().map(|link| link.rate).collect();
+    let rates: Vec<BitRate> =
+        paths.links[..paths.hosts as usize].iter().map(|link| link.account.rate).collect();
     let mut kinds = rates.clone();
     kinds.sort_unstable();
     kinds.dedup();

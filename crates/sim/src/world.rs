@@ -91,7 +91,7 @@ impl World {
         }
         if link.head_is_lost {
             link.head_is_lost = false;
-            link.lost_packets += 1;
+            link.account.lost_packets += 1;
             return Err(packet);
         }
         Ok((to, packet))
@@ -368,7 +368,7 @@ impl Ports<'_> {
     pub(crate) fn sent_through(&self, port: u16) -> (LinkId, BitRate, u64) {
         let id = self.first.at_port(port);
         let link = &self.world.links[id];
-        (id, link.rate, link.tx_bytes)
+        (id, link.account.rate, link.tx_bytes)
     }
 
     /// What a packet asks for: reports of its queue or of its port. `None`: of nothing.

@@ -39,14 +39,14 @@ pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     let fastest: Vec<BitRate> = topology.all_port_rates().into_iter().map(fastest).collect();
     for link in cabling.links.iter_mut() {
         if let End::Switch(switch, _) = link.to {
-            link.set_header_bytes(cut_through(scenario, switch, link.rate, fastest[switch.index()]));
+            link.set_header_bytes(cut_through(scenario, switch, link.account.rate, fastest[switch.index()]));
         }
         link.set_device_queue(match link.from {
             End::Host(_) => scenario.host.device_queue,
             End::Switch(switch, _) => scenario.switches[switch.index()].hardware.device_queue,
         });
     }
-    let longest = |link: &Link| link.delay + link.rate.serialization(u64::from(u16::MAX));
+    let longest = |link: &Link| link.delay + link.account.rate.serialization(u64::from(u16::MAX));
     let reach = cabling.links.iter().map(longest).max().unwrap_or_default();
     let limit = Calendar::MAX_REACH.0 as usize;
     check_size("picoseconds that a packet is on a link", reach.0 as usize, limit)?;
@@ -103,9 +103,10 @@ fn cabling(topology: &Topology) -> Cabling {
 /// 8,192 hosts, and a ring that reaches beyond the longest transmission and propagation.
 pub(super) fn build_calendar(scenario: &Scenario, links: &Table<LinkId, Link>) -> Calendar {
     const FRAME_BYTES: u64 = 1_500;
-    let per_second: f64 = links.iter().map(|link| link.rate.0 as f64 / (8.0 * FRAME_BYTES as f64)).sum();
+    let per_second: f64 =
+        links.iter().map(|link| link.account.rate.0 as f64 / (8.0 * FRAME_BYTES as f64)).sum();
     let width_ps = (8e12 / per_second).clamp(256.0, 1e9);
-    let reach = links.iter().map(|link| link.delay + link.rate.serialization(FRAME_BYTES)).max();
+    let reach = links.iter().map(|link| link.delay + link.account.rate.serialization(FRAME_BYTES)).max();
     let reach = reach.unwrap_or(Time::from_us(10)).0;
     let by_reach = (reach / (BUCKETS as u64 - 1) + 1).next_power_of_two().ilog2();
     let width_bits = (width_ps.log2().round() as u32).max(by_reach);

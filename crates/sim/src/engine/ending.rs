@@ -17,13 +17,13 @@ impl Simulation {
         let now = self.world.now();
         let links = self.world.links_mut();
         for link in links.iter_mut() {
-            link.phase_bytes = link.tx_bytes - link.pending(now).bytes;
+            link.account.phase_bytes = link.tx_bytes - link.pending(now).bytes;
         }
         for node in self.switches.iter() {
             for QueuePlace { slice, local, port, .. } in node.queues() {
                 let counters = slice.core.counters(local);
                 let charged = counters.enqueued_bytes + counters.dropped_bytes;
-                let offered = links[node.first_link.at_port(port)].phase_offered.get_or_insert(0);
+                let offered = links[node.first_link.at_port(port)].account.phase_offered.get_or_insert(0);
                 *offered += charged + counters.arrived * u64::from(node.uncharged);
             }
         }

@@ -40,7 +40,7 @@ impl Simulation {
         let effects = std::mem::take(&mut self.switches[switch].record.effects);
         if let Some((packet, port)) = effects.unroutable {
             let link = self.switches[switch].first_link.at_port(port);
-            self.world.links_mut()[link].lost_packets += 1;
+            self.world.links_mut()[link].account.lost_packets += 1;
             self.lose(packet);
         }
         if let Some(refused) = effects.refused {

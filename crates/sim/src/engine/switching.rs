@@ -155,7 +155,7 @@ impl Simulation {
     }
 
     fn lose_on(&mut self, link: LinkId, packet: PacketId) {
-        self.world.links_mut()[link].lost_packets += 1;
+        self.world.links_mut()[link].account.lost_packets += 1;
         self.lose(packet);
     }
 

@@ -29,19 +29,19 @@ impl Records {
             End::Host(host) => topology.hosts[host.index()].clone(),
             End::Switch(switch, _) => topology.switches[switch.index()].clone(),
         };
-        let capacity_bits = link.rate.0 as f64 * self.duration.as_secs_f64();
+        let capacity_bits = link.account.rate.0 as f64 * self.duration.as_secs_f64();
         LinkRow {
             from: name(link.from),
             to: name(link.to),
             parallel,
             role: role(topology, link),
-            rate_bps: link.rate.0,
+            rate_bps: link.account.rate.0,
             tx_packets: link.tx_packets - pending.packets,
             tx_bytes: link.tx_bytes - pending.bytes,
             marked_packets: link.marked_packets - pending.marked,
-            utilisation: link.phase_bytes as f64 * 8.0 / capacity_bits,
-            offered_bytes: link.phase_offered,
-            lost_packets: link.lost_packets,
+            utilisation: link.account.phase_bytes as f64 * 8.0 / capacity_bits,
+            offered_bytes: link.account.phase_offered,
+            lost_packets: link.account.lost_packets,
         }
     }
 }

@@ -28,7 +28,7 @@ impl Paths<'_> {
             let alike = |&&other: &&HostId| {
                 let (a, b) = (&self.links[host.index()], &self.links[other.index()]);
                 let (End::Switch(one, _), End::Switch(two, _)) = (a.to, b.to) else { return false };
-                (one, a.rate, a.delay) == (two, b.rate, b.delay)
+                (one, a.account.rate, a.delay) == (two, b.account.rate, b.delay)
             };
             // Two of a kind stay: they may be the only pair of a single switch.
             if kinds.iter().filter(alike).count() < 2 {

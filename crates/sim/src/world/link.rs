@@ -14,7 +14,10 @@ pub(crate) enum End {
 }
 
 /// One direction of a cable. Only the head of the pipe is in the calendar.
+///
+/// Two cache lines: what a packet touches on its way. In a large network every packet finds another link, and waits for each line.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
@@ -24,6 +27,7 @@ pub(crate) struct Link {
     /// Packets on their way, and those that the device at its near end holds, with the times at which they arrive.
     pub(crate) pipe: VecDeque<(Time, PacketId)>,
     pub(crate) to: End,
+    pub(crate) from: End,
     /// A transmission-complete event is scheduled: packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
@@ -32,8 +36,14 @@ pub(crate) struct Link {
     pub(crate) tx_packets: u64,
     pub(crate) tx_bytes: u64,
     pub(crate) marked_packets: u64,
-    // Cold from here on.
-    pub(crate) from: End,
+    pub(crate) account: Box<LinkAccount>,
+}
+
+const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
+
+/// What is known of a link beside what every packet touches.
+#[derive(Debug)]
+pub(crate) struct LinkAccount {
     pub(crate) rate: BitRate,
     /// `tx_bytes` at the end of the arrival phase.
     pub(crate) phase_bytes: u64,
@@ -78,10 +88,7 @@ impl Link {
             tx_bytes: 0,
             marked_packets: 0,
             from,
-            rate,
-            phase_bytes: 0,
-            phase_offered: None,
-            lost_packets: 0,
+            account: Box::new(LinkAccount { rate, phase_bytes: 0, phase_offered: None, lost_packets: 0 }),
         }
     }
 
