@@ -17,7 +17,7 @@ pub enum Dispatched {
     /// Dynamic Thresholds.
     DynamicThreshold(DynamicThreshold),
     /// SONiC's own, with headroom.
-    SonicDt(SonicDt),
+    SonicDt(Box<SonicDt>),
     /// Any other.
     Boxed(Box<dyn Policy>),
 }
@@ -30,7 +30,7 @@ impl From<Box<dyn Policy>> for Dispatched {
             Self::DynamicThreshold(*known.downcast().expect("its type was asked for"))
         } else if known.is::<SonicDt>() {
             let known: Box<dyn Any> = policy;
-            Self::SonicDt(*known.downcast().expect("its type was asked for"))
+            Self::SonicDt(known.downcast().expect("its type was asked for"))
         } else {
             Self::Boxed(policy)
         }
@@ -73,7 +73,7 @@ impl Policy for Dispatched {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         match self {
             Self::DynamicThreshold(policy) => policy.admit(arrival, buffer),
-            Self::SonicDt(policy) => ask(policy, *arrival, buffer),
+            Self::SonicDt(policy) => ask(&mut **policy, *arrival, buffer),
             Self::Boxed(policy) => ask_boxed(&mut **policy, *arrival, buffer),
         }
     }

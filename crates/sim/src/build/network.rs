@@ -111,5 +111,5 @@ pub(super) fn build_calendar(scenario: &Scenario, links: &Table<LinkId, Link>) -
     let by_reach = (reach / (BUCKETS as u64 - 1) + 1).next_power_of_two().ilog2();
     let width_bits = (width_ps.log2().round() as u32).max(by_reach);
     let ties = Ties::new(scenario.tie_order, scenario.seed, links.len());
-    Calendar::new(ties, links.len(), width_bits)
+    Calendar::new(ties, width_bits)
 }

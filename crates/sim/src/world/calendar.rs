@@ -44,24 +44,18 @@ fn link_of(event: u64) -> LinkId {
     LinkId((event & ID_MASK) as u32)
 }
 
-/// Where an event waits: the two kinds of a link side by side.
-#[inline]
-fn place_of(event: u64) -> u32 {
-    ((event & ID_MASK) as u32) << 1 | (event >> ID_BITS) as u32 & 1
-}
-
-/// An event that waits in a bucket. A link has at most one of either kind, so every event has its place and none is ever copied.
+/// A place for an event that waits in a bucket. Places are used again last in, first out, so that those in use stay in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
-    /// The next one of the same bucket, by its place; [`END`]: none.
+    /// The next place of the same bucket, or of those that are free; [`END`]: none.
     next: u32,
 }
 
 /// Buckets of the ring. A constant, so that the compiler knows that a masked number lies within it.
 pub(crate) const BUCKETS: usize = 1 << 13;
 
-/// The end of a bucket's list.
+/// The end of a list of places.
 const END: u32 = u32::MAX;
 
 /// Events of links, in order of time.
@@ -75,8 +69,9 @@ pub(crate) struct Calendar {
     width_bits: u32,
     /// By bucket: the place of its first event.
     first: Box<[u32; BUCKETS]>,
-    /// By link and kind.
-    waiting: Vec<Waiting>,
+    places: Vec<Waiting>,
+    /// The first free place.
+    free: u32,
     /// A bit per bucket.
     occupied: Box<[u64; BUCKETS / 64]>,
     /// Absolute number of the open bucket.
@@ -94,8 +89,8 @@ impl Calendar {
     /// An event may lie at most this far ahead (4.4 s) of the time at which it is scheduled.
     pub(crate) const MAX_REACH: Time = Time(1 << 42);
 
-    /// For so many `links`; a bucket spans 2^`width_bits` ps.
-    pub(crate) fn new(ties: Ties, links: usize, width_bits: u32) -> Self {
+    /// A bucket spans 2^`width_bits` ps.
+    pub(crate) fn new(ties: Ties, width_bits: u32) -> Self {
         let width_bits = width_bits + KEY_BITS;
         Self {
             epoch: 0,
@@ -103,7 +98,8 @@ impl Calendar {
             ties,
             width_bits,
             first: Box::new([END; BUCKETS]),
-            waiting: vec![Waiting { event: 0, next: END }; 2 * links],
+            places: Vec::new(),
+            free: END,
             occupied: Box::new([0; BUCKETS / 64]),
             open: 0,
             current: Vec::new(),
@@ -132,7 +128,7 @@ impl Calendar {
         &mut self.ties
     }
 
-    /// Schedules `kind` of `link`, which is not scheduled, at `time`, which is not before the last popped event.
+    /// Schedules `kind` of `link` at `time`, which is not before the last popped event.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, kind: Kind, link: LinkId) {
         if time.0 - self.epoch >= TIME_LIMIT {
@@ -164,10 +160,24 @@ impl Calendar {
     #[inline(always)] // Of its two callers one is hot.
     fn put(&mut self, bucket: u64, event: u64) {
         let slot = bucket as usize % BUCKETS;
-        let place = place_of(event);
-        self.waiting[place as usize] = Waiting { event, next: self.first[slot] };
-        self.first[slot] = place;
+        let waiting = Waiting { event, next: self.first[slot] };
+        let place = self.free;
+        match self.places.get_mut(place as usize) {
+            Some(free) => {
+                self.free = free.next;
+                *free = waiting;
+                self.first[slot] = place;
+            }
+            None => self.first[slot] = self.add_place(waiting),
+        }
         self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self, waiting: Waiting) -> u32 {
+        self.places.push(waiting);
+        u32::try_from(self.places.len() - 1).expect("there are fewer than two events for each link")
     }
 
     /// Time of the next event; [`Time::MAX`] if there is none.
@@ -208,8 +218,10 @@ impl Calendar {
         let mut place = std::mem::replace(&mut self.first[slot], END);
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         while place != END {
-            let Waiting { event, next } = self.waiting[place as usize];
-            self.current.push(event);
+            let waiting = &mut self.places[place as usize];
+            self.current.push(waiting.event);
+            let next = std::mem::replace(&mut waiting.next, self.free);
+            self.free = place;
             place = next;
         }
         if self.current.len() > 1 {
@@ -305,7 +317,7 @@ impl Calendar {
         for &first in self.first.iter() {
             let mut place = first;
             while place != END {
-                let Waiting { event, next } = self.waiting[place as usize];
+                let Waiting { event, next } = self.places[place as usize];
                 events.push(event);
                 place = next;
             }
@@ -334,6 +346,8 @@ impl Calendar {
         self.far.clear();
         self.current.clear();
         self.first.fill(END);
+        self.places.clear();
+        self.free = END;
         self.occupied.fill(0);
         self.epoch += shift;
         self.open = 0;
@@ -357,12 +371,12 @@ mod tests {
     use bufferlab_units::RandomStream;
 
     fn calendar(seed: u64) -> Calendar {
-        Calendar::new(Ties::new(TieOrder::Fair, seed, 200_000), 200_000, 12)
+        Calendar::new(Ties::new(TieOrder::Fair, seed, 200_000), 12)
     }
 
     #[test]
     fn by_insertion_what_began_first_goes_first_and_an_end_goes_before_an_arrival() {
-        let mut calendar = Calendar::new(Ties::new(TieOrder::Insertion, 1, 9), 9, 12);
+        let mut calendar = Calendar::new(Ties::new(TieOrder::Insertion, 1, 9), 12);
         for link in [5, 2, 7, 0] {
             calendar.ties().note_transmission(LinkId(link));
         }
