@@ -30,7 +30,7 @@ pub use bufferlab_document::setting::Setting;
 pub use bufferlab_document::{LoadError, Problem};
 pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology};
 pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
-pub use load::{COMMAND_LINE, Loaded, load, load_text, load_with};
+pub use load::{COMMAND_LINE, Loaded, load, load_text, load_text_with, load_with};
 pub use model::*;
 pub use parameter::{ParameterTextError, format_parameter, parse_parameter};
 pub use read::InputFile;

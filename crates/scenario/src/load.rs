@@ -84,6 +84,21 @@ pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Res
     finish(context, root, &name, path, |context, root| override_all(context, root, overrides))
 }
 
+/// Loads a scenario from its text with keys that another document sets, in order: mistakes in them are shown where they were written.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text_with(path: &Path, text: &str, settings: &[Setting]) -> Result<Loaded, LoadError> {
+    let mut context = Context::new("scenario").with_moved_keys(MOVED);
+    let root = read_chain(&mut context, path, text.to_owned());
+    let name = path.display().to_string();
+    finish(context, root, &name, path, |context, root| {
+        for setting in settings {
+            apply(context, root, setting);
+        }
+    })
+}
+
 /// Records that there is no scenario file at `path`.
 fn report_unreadable(context: &Context, path: &Path, error: &std::io::Error) {
     let complaint = Complaint::new(format!("cannot read {}: {}", path.display(), reason(error)), "");
