@@ -7,6 +7,7 @@ use bufferlab_lab::{PolicyChoice, Vary};
 use bufferlab_params::Choice;
 use bufferlab_scenario::TieOrder;
 use bufferlab_sim::ExplainedEvent;
+use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use std::num::NonZero;
@@ -56,6 +57,39 @@ pub(crate) enum Command {
     /// SONiC's buffer and QoS configurations: explain, check, compare, and predict what a chip makes of them
     #[command(subcommand)]
     Sonic(SonicCommand),
+    /// Forward real packets between interfaces with a scenario's policies, or compare what such a switch did with the simulator
+    Switch(SwitchArgs),
+}
+
+/// A switch of real packets.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SwitchArgs {
+    /// The switch's file (docs/switch.md)
+    #[arg(required_unless_present = "verify")]
+    pub(crate) file: Option<PathBuf>,
+    /// Write what the switch is asked and what it answers into this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["verify", "synthetic"])]
+    pub(crate) record: Option<PathBuf>,
+    /// Replace a record that is there
+    #[arg(long, requires = "record")]
+    pub(crate) replace: bool,
+    /// End after so long, such as "10 s"; without it, at Ctrl-C
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_span, conflicts_with_all = ["verify", "synthetic"])]
+    pub(crate) duration: Option<Time>,
+    /// Do not ask for real-time priority (SCHED_FIFO)
+    #[arg(long)]
+    pub(crate) no_real_time: bool,
+    /// Replay a record through the simulator and compare every verdict, mark and departure
+    #[arg(long, value_name = "FOLDER", conflicts_with = "file")]
+    pub(crate) verify: Option<PathBuf>,
+    /// Compare the two on so many made-up arrivals; forwards nothing
+    #[arg(long, value_name = "PACKETS", conflicts_with = "verify")]
+    pub(crate) synthetic: Option<usize>,
+}
+
+/// A time with its unit.
+fn parse_span(text: &str) -> Result<Time, String> {
+    bufferlab_scenario::parse_time(text).map_err(|error| error.to_string())
 }
 
 /// About policies.

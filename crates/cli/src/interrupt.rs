@@ -24,6 +24,19 @@ pub(crate) fn listen() {
     });
 }
 
+/// The same for something that is expected to be ended in this way.
+pub(crate) fn listen_quietly() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = ctrlc::set_handler(|| REQUESTED.store(true, Ordering::Relaxed));
+    });
+}
+
+/// What Ctrl-C sets.
+pub(crate) fn flag() -> &'static AtomicBool {
+    &REQUESTED
+}
+
 /// Whether Ctrl-C was pressed.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)

@@ -18,6 +18,7 @@ mod sonic;
 mod sonic_args;
 mod speed;
 mod sweep;
+mod switch;
 mod theory;
 mod theory_args;
 mod verify;
@@ -60,6 +61,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Bench(args) => speed::bench(&args),
         Command::Theory(command) => theory::theory(&command),
         Command::Sonic(command) => sonic::sonic(&command),
+        Command::Switch(args) => switch::switch(&args),
     }
 }
 

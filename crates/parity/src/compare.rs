@@ -1,0 +1,157 @@
+//! Where do two sets of answers differ?
+
+use bufferlab_core::DropReason;
+use bufferlab_metrics::{DropRow, FlowRow};
+use bufferlab_switch::{Fate, Recorded};
+use bufferlab_units::Time;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Lost packets by port, queue and reason.
+type Losses = BTreeMap<(u16, u8, &'static str), u64>;
+
+/// What the simulator says of one packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Answer {
+    /// From the host's sending to the last bit at the receiver (ns); `None`: it was lost.
+    took_ns: Option<u64>,
+    marked: bool,
+    /// There was a row.
+    known: bool,
+}
+
+/// The simulator's answers.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    packets: Vec<Answer>,
+    losses: Losses,
+}
+
+impl Answers {
+    pub(crate) fn new(packets: usize) -> Self {
+        Self { packets: vec![Answer::default(); packets], losses: Losses::new() }
+    }
+
+    /// Flows are numbered by their starts, which have the order of the arrivals.
+    pub(crate) fn note_flow(&mut self, row: &FlowRow) {
+        let answer = &mut self.packets[row.flow_id as usize];
+        *answer = Answer { took_ns: row.fct_ns, marked: row.marked_packets > 0, known: true };
+    }
+
+    pub(crate) fn note_drops(&mut self, row: &DropRow) {
+        *self.losses.entry((row.port, row.priority, row.reason)).or_insert(0) += row.packets;
+    }
+}
+
+/// A packet about which the two do not agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its number in the record, from 0.
+    pub packet: Option<usize>,
+    /// What: "queue", "verdict", "mark", "departure", "losses".
+    pub what: &'static str,
+    /// The switch's answer.
+    pub switch: String,
+    /// The simulator's.
+    pub simulator: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(packet) = self.packet {
+            write!(f, "packet {packet}: ")?;
+        }
+        write!(f, "{}: switch {}, simulator {}", self.what, self.switch, self.simulator)
+    }
+}
+
+/// What was compared, and where the two differ.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    rows: Vec<Recorded>,
+    /// Packets.
+    pub packets: usize,
+    /// Of these, sent.
+    pub sent: usize,
+    /// Sent with a mark of the switch.
+    pub marked: usize,
+    /// Refused.
+    pub dropped: usize,
+    /// Evicted.
+    pub evicted: usize,
+    /// How many differences there are.
+    pub differences: usize,
+    /// The first of them.
+    pub first: Vec<Difference>,
+}
+
+/// Differences that are kept.
+const KEPT: usize = 10;
+
+impl Comparison {
+    pub(crate) fn new(rows: &[Recorded]) -> Self {
+        let count = |is: fn(&Fate) -> bool| rows.iter().filter(|row| is(&row.fate)).count();
+        Self {
+            rows: rows.to_vec(),
+            packets: rows.len(),
+            sent: count(|fate| matches!(fate, Fate::Sent { .. })),
+            marked: count(|fate| matches!(fate, Fate::Sent { marked: true, .. })),
+            dropped: count(|fate| matches!(fate, Fate::Dropped(_))),
+            evicted: count(|fate| matches!(fate, Fate::Evicted { .. })),
+            differences: 0,
+            first: Vec::new(),
+        }
+    }
+
+    fn check<T: PartialEq + fmt::Debug>(
+        &mut self,
+        packet: Option<usize>,
+        what: &'static str,
+        switch: T,
+        simulator: T,
+    ) {
+        if switch == simulator {
+            return;
+        }
+        self.differences += 1;
+        if self.first.len() < KEPT {
+            let (switch, simulator) = (format!("{switch:?}"), format!("{simulator:?}"));
+            self.first.push(Difference { packet, what, switch, simulator });
+        }
+    }
+
+    /// Compares the queues of the record with those of a classifier of its own.
+    pub(crate) fn check_queues(&mut self, queues: &[u8]) {
+        for (index, &queue) in queues.iter().enumerate() {
+            self.check(Some(index), "queue", self.rows[index].queue, queue);
+        }
+    }
+
+    /// Compares all answers. `expected`: how long a packet takes that departs at an instant.
+    pub(crate) fn check_answers(&mut self, answers: &Answers, expected: impl Fn(&Recorded, Time) -> u64) {
+        let mut losses = Losses::new();
+        for (index, answer) in answers.packets.iter().enumerate() {
+            let row = self.rows[index];
+            self.check(Some(index), "verdict", true, answer.known);
+            let lost = |reason: DropReason| (row.incoming.egress, row.queue, reason.name());
+            match row.fate {
+                Fate::Sent { at, marked } => {
+                    self.check(Some(index), "verdict", "sent", word(answer));
+                    self.check(Some(index), "mark", marked, answer.marked);
+                    if let Some(took) = answer.took_ns {
+                        self.check(Some(index), "departure", expected(&row, at), took);
+                    }
+                }
+                Fate::Dropped(reason) | Fate::Evicted { reason, .. } => {
+                    self.check(Some(index), "verdict", "lost", word(answer));
+                    *losses.entry(lost(reason)).or_insert(0) += 1;
+                }
+            }
+        }
+        self.check(None, "losses", losses, answers.losses.clone());
+    }
+}
+
+fn word(answer: &Answer) -> &'static str {
+    if answer.took_ns.is_some() { "sent" } else { "lost" }
+}

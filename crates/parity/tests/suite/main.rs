@@ -1,0 +1,3 @@
+//! The switch and the simulator give the same answers.
+
+mod synthetic;

@@ -1,0 +1,271 @@
+//! From a file to a switch: its own keys are read here, those of `[switch]` by the scenario's reader.
+
+use crate::addresses::MacAddress;
+use crate::format::ROOT;
+use crate::frame::SMALLEST_BYTES;
+use bufferlab_document::context::{Complaint, Context};
+use bufferlab_document::files;
+use bufferlab_document::reader::Reader;
+use bufferlab_document::setting::Setting;
+use bufferlab_document::tree::{Origin, Value};
+use bufferlab_document::{LoadError, Problem};
+use bufferlab_params::Profile;
+use bufferlab_scenario::{Scenario, format_rate, load_text_with};
+use bufferlab_units::{BitRate, Time};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A port of the switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortSpec {
+    /// Interface.
+    pub interface: String,
+    /// Of its virtual clock.
+    pub rate: BitRate,
+    /// Addresses behind it that are given.
+    pub addresses: Vec<MacAddress>,
+}
+
+/// Everything beside the buffer; see the format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forwarding {
+    /// From a frame's arrival to its asking for space.
+    pub delay: Time,
+    /// On the wire beside the frame (bytes).
+    pub overhead_bytes: u32,
+    /// Header included, check sequence not (bytes).
+    pub largest_frame: usize,
+    /// By code point.
+    pub priority_of: [u8; 64],
+    /// Whether sources are learned.
+    pub learn: bool,
+    /// Learned addresses live so long.
+    pub forget_after: Time,
+    /// Learned addresses at most.
+    pub addresses_max: usize,
+    /// Frames per second that go to all ports.
+    pub flood_limit: u64,
+}
+
+/// A switch as its file describes it.
+#[derive(Clone, Debug)]
+pub struct SwitchFile {
+    /// The switch as a scenario: one switch, a host of its own at every port, named like the interface, at the port's rate.
+    /// What hosts would send in it is of no meaning.
+    pub scenario: Scenario,
+    /// Its ports.
+    pub ports: Vec<PortSpec>,
+    /// The rest.
+    pub forwarding: Forwarding,
+    /// What was read.
+    pub text: String,
+    /// "Check before you trust the numbers."
+    pub warnings: Vec<Problem>,
+}
+
+impl SwitchFile {
+    /// Names of the interfaces.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.ports.iter().map(|port| port.interface.clone()).collect()
+    }
+}
+
+/// What was read before the scenario's reader is asked.
+struct Own {
+    /// Keys of the scenario.
+    settings: Vec<Setting>,
+    ports: Vec<PortSpec>,
+    forwarding: Forwarding,
+}
+
+/// Reads a switch's file.
+///
+/// # Errors
+/// Everything that is wrong, with file, line, key and advice.
+pub fn load(path: &Path) -> Result<SwitchFile, LoadError> {
+    match files::read_text(path) {
+        Ok(text) => load_text(path, &text),
+        Err(error) => {
+            let context = Context::new("switch");
+            let complaint =
+                Complaint::new(format!("cannot read {}: {}", path.display(), files::reason(&error)), "");
+            let help = match files::nearby_file(path) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => "give the path of a switch's file; docs/switch.md shows one".to_owned(),
+            };
+            context.error("", Origin::BUILT_IN, complaint.help(help));
+            Err(context.into_error(&path.display().to_string()))
+        }
+    }
+}
+
+/// Reads a switch from its text, as if it stood in a file at `path`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(path: &Path, text: &str) -> Result<SwitchFile, LoadError> {
+    let mut context = Context::new("switch");
+    let name = path.display().to_string();
+    let stem = path.file_stem().map_or_else(|| "switch".into(), |stem| stem.to_string_lossy().into_owned());
+    let start = context.mark();
+    let root = files::parse(&mut context, path, text);
+    let open = |root| Reader::open(&context, &ROOT, String::new(), Some(root));
+    let own = root.as_ref().and_then(open).and_then(|root| read_own(root, &stem));
+    let Some(own) = own.filter(|_| !context.failed_since(start)) else {
+        return Err(context.into_error(&name));
+    };
+    let loaded = load_text_with(path, &scenario_text(&own), &own.settings)?;
+    check_supported(&context, &own.settings, &loaded.scenario);
+    if context.failed_since(start) {
+        return Err(context.into_error(&name));
+    }
+    // What is said of hosts does not concern a switch.
+    let is_of_switch = |problem: &Problem| problem.key().starts_with("switch");
+    let warnings = loaded.warnings.into_iter().filter(is_of_switch).collect();
+    let Own { ports, forwarding, .. } = own;
+    Ok(SwitchFile { scenario: loaded.scenario, ports, forwarding, text: text.to_owned(), warnings })
+}
+
+fn read_own(mut root: Reader<'_>, stem: &str) -> Option<Own> {
+    let (name, seed) = (root.text_or("name", stem), root.count("seed"));
+    let profile = root.choice::<Profile>("profile");
+    let mut settings = root.settings("switch");
+    for setting in &mut settings {
+        setting.key = format!("switch.{}", setting.key);
+    }
+    let ports = read_ports(&mut root);
+    let forwarding = root.table("forwarding").and_then(read_forwarding);
+    root.finish();
+    settings.push(Setting::new("name", Value::String(name)));
+    settings.push(Setting::new("seed", Value::Integer(seed?.into())));
+    settings.push(Setting::new("profile", Value::String(profile?.word().to_owned())));
+    Some(Own { settings, ports: ports?, forwarding: forwarding? })
+}
+
+fn read_ports(root: &mut Reader<'_>) -> Option<Vec<PortSpec>> {
+    let mut ports: Vec<PortSpec> = Vec::new();
+    let (mut is_complete, mut has_twins) = (true, false);
+    for mut reader in root.tables("port") {
+        let (interface, rate) = (reader.text("interface"), reader.rate("rate"));
+        let mut addresses = Vec::new();
+        for (text, origin) in reader.texts("addresses").unwrap_or_default() {
+            match text.parse() {
+                Ok(address) => addresses.push(address),
+                Err(message) => {
+                    let complaint = Complaint::new(message, "not an address of the link layer");
+                    let help = "`ip link` shows the address of an interface behind link/ether";
+                    reader.context.error(&reader.path("addresses"), origin, complaint.help(help));
+                }
+            }
+        }
+        if let Some(name) =
+            interface.as_ref().filter(|name| ports.iter().any(|port| port.interface == **name))
+        {
+            has_twins = true;
+            let complaint =
+                Complaint::new(format!("two ports have the interface \"{name}\""), "the second one");
+            reader.error("interface", complaint.help("every port needs an interface of its own"));
+        }
+        match (interface, rate) {
+            (Some(interface), Some(rate)) => ports.push(PortSpec { interface, rate, addresses }),
+            _ => is_complete = false,
+        }
+        reader.finish();
+    }
+    if is_complete && !has_twins && ports.len() == 1 {
+        let complaint = Complaint::new("a switch with one port forwards nothing", "the only port");
+        root.error("port", complaint.help("add another [[port]]"));
+    }
+    is_complete.then_some(ports)
+}
+
+fn read_forwarding(mut reader: Reader<'_>) -> Option<Forwarding> {
+    let other = reader.count("other_priority");
+    let mut priority_of = [other.unwrap_or(0) as u8; 64];
+    for mut entry in reader.tables("priorities") {
+        if let (Some(code_point), Some(priority)) = (entry.count("code_point"), entry.count("priority")) {
+            priority_of[code_point as usize] = priority as u8;
+        }
+        entry.finish();
+    }
+    let (delay, overhead, largest) =
+        (reader.time("delay"), reader.small_size("overhead"), reader.size("largest_frame"));
+    let (learn, forget_after) = (reader.flag("learn"), reader.time("forget_after"));
+    let (addresses_max, flood_limit) = (reader.count("addresses_max"), reader.count("flood_limit"));
+    reader.finish();
+    Some(Forwarding {
+        delay: delay?,
+        overhead_bytes: overhead?,
+        largest_frame: largest? as usize,
+        priority_of,
+        learn: learn?,
+        forget_after: forget_after?,
+        addresses_max: addresses_max? as usize,
+        flood_limit: flood_limit?,
+    })
+}
+
+/// The network around the switch, for the scenario's reader: a host at every port. The one workload is there because a
+/// scenario has one.
+fn scenario_text(own: &Own) -> String {
+    let quoted = |port: &PortSpec| format!("{:?}", port.interface);
+    let hosts: Vec<_> = own.ports.iter().map(quoted).collect();
+    let mut text = String::from("duration = \"1 s\"\n[topology]\nkind = \"graph\"\n");
+    let _ = writeln!(text, "hosts = [{}]\nswitches = [\"switch\"]\nlinks = [", hosts.join(", "));
+    for port in &own.ports {
+        let rate = format_rate(port.rate);
+        let _ = writeln!(
+            text,
+            "  {{ a = {}, b = \"switch\", rate = {rate:?}, delay = \"1 ns\" }},",
+            quoted(port)
+        );
+    }
+    text.push_str("]\n");
+    // All that is not the smallest frame counts as payload.
+    let smallest = SMALLEST_BYTES + own.forwarding.overhead_bytes as usize;
+    let payload = (own.forwarding.largest_frame - SMALLEST_BYTES).max(1);
+    for (name, ecn) in TRANSPORTS {
+        let _ = writeln!(
+            text,
+            "[[transport]]\nname = \"{name}\"\necn_capable = {ecn}\ncongestion_control = \"none\"\nrate = \"1 Gb/s\"\n\
+             segment_bytes = \"{payload} B\"\nheader_bytes = \"{smallest} B\""
+        );
+    }
+    text.push_str("[[workload]]\nkind = \"incast\"\ntransport = \"plain\"\nrequest = \"1 KB\"\nfan_in = 1\n");
+    text.push_str("queries_per_second_per_host = 1.0\n");
+    text
+}
+
+/// Transports of the scenario around a switch, and whether their packets are ECN-capable.
+pub(crate) const TRANSPORTS: [(&str, bool); 2] = [("plain", false), ("capable", true)];
+
+/// Refuses what the simulator has and a switch of real packets has not.
+fn check_supported(context: &Context, settings: &[Setting], scenario: &Scenario) {
+    let spec = &scenario.switches[0];
+    let hardware = &spec.hardware;
+    let refused = [
+        ("pfc", spec.pfc.is_some(), "it would have to send pause frames to its neighbours"),
+        ("hardware", hardware.slices > 1, "it has one memory: leave out `slices`"),
+        (
+            "hardware",
+            hardware.cut_through_bytes.is_some(),
+            "it forwards whole frames: leave out `cut_through`",
+        ),
+        (
+            "hardware",
+            hardware.device_queue > 0,
+            "it has no queue behind the buffer: leave out `device_queue`",
+        ),
+    ];
+    for (key, is_there, why) in refused {
+        if is_there {
+            let key = format!("switch.{key}");
+            let place = settings.iter().find(|setting| setting.key.starts_with(&key));
+            let origin = place.map_or(Origin::BUILT_IN, |setting| setting.key_origin);
+            let complaint =
+                Complaint::new("a switch of real packets cannot do this", "the simulator's alone");
+            context.error(&key, origin, complaint.help(why));
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What decides: arrivals with their times in, verdicts, marks and departures out. No clock, no sockets.
+
+use bufferlab_core::{
+    Admission, Buffer, BuildError, DropReason, Ecn, Observer, Packet, Policy, PolicyFailure, QueueId,
+    Scheduler, Stored, Switch, SwitchConfig, Tags,
+};
+use bufferlab_scenario::Scenario;
+use bufferlab_units::{Serializer, Time, mix};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Between two arrivals: they never share an instant, so that no tie has to be broken.
+const APART: Time = Time::from_ns(1);
+
+/// A packet that reaches the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// When its last bit arrives.
+    pub at: Time,
+    /// Port that it came from.
+    pub ingress: u16,
+    /// Port that it leaves through.
+    pub egress: u16,
+    /// Bytes on the wire, with preamble, check sequence and gap.
+    pub wire: u32,
+    /// Its priority: what the classifier maps to a queue.
+    pub priority: u8,
+    /// Its flow.
+    pub flow: u32,
+    /// Its ECN bits.
+    pub ecn: Ecn,
+}
+
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departing {
+    /// The caller's name for it.
+    pub id: u32,
+    /// Port.
+    pub port: u16,
+    /// When its first bit leaves: it is out of the buffer.
+    pub starts: Time,
+    /// When its last bit has left: the neighbour may have it.
+    pub ends: Time,
+    /// Marked on departure.
+    pub marked: bool,
+}
+
+/// Told what becomes of packets, in the order of time.
+pub trait Wire {
+    /// `id` is in `queue` of its port. `marked`: on arrival.
+    fn stored(&mut self, id: u32, queue: u8, marked: bool);
+    /// `id`, which asked for `queue` of its port, is refused.
+    fn dropped(&mut self, id: u32, queue: u8, reason: DropReason);
+    /// `id` was stored, and is removed without being sent.
+    fn evicted(&mut self, id: u32, at: Time, reason: DropReason);
+    /// A packet is sent.
+    fn sent(&mut self, departing: Departing);
+}
+
+/// Evictions happen inside the core: they come by way of its observer.
+struct Listener<'a, W>(&'a mut W);
+
+impl<W: Wire> Observer for Listener<'_, W> {
+    fn evicted(&mut self, now: Time, _: QueueId, stored: &Stored, reason: DropReason, _: &Buffer) {
+        self.0.evicted(stored.packet, now, reason);
+    }
+}
+
+struct Port {
+    serializer: Serializer,
+    /// A transmission is under way: its end is in [`Driver::ends`].
+    is_busy: bool,
+}
+
+/// The core, and a virtual clock for every port.
+///
+/// At one instant completed transmissions go first, in the order in which they began, then the arrival, then timers of the
+/// policy. The simulator has the same order with `tie_order = "insertion"`, so a record of what was asked here gives the
+/// same answers there.
+pub struct Driver {
+    core: Switch<Box<dyn Policy>>,
+    ports: Vec<Port>,
+    /// Ends of transmissions, with the number of the transmission and its port.
+    ends: BinaryHeap<Reverse<(Time, u64, u16)>>,
+    transmissions: u64,
+    /// Bytes on the wire by the name of the packet.
+    wire_bytes: Vec<u32>,
+    /// Bytes of a frame that are not charged.
+    uncharged: u32,
+    /// The timer that is set for the policy.
+    timer: Option<Time>,
+    /// No arrival before: something has been decided up to here.
+    earliest: Time,
+    late: u64,
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Driver").field("earliest", &self.earliest).finish_non_exhaustive()
+    }
+}
+
+/// The core of the first switch of `scenario`, with the state that the simulator's has at the start.
+///
+/// # Errors
+/// If policy, scheduler, classifier or marking rule do not fit the switch.
+pub fn core_of(scenario: &Scenario) -> Result<Switch<Box<dyn Policy>>, BuildError> {
+    let spec = &scenario.switches[0];
+    let queues_per_port = usize::from(spec.queues_per_port);
+    let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
+    let scheduler = Scheduler::new(&spec.scheduler, queues_per_port);
+    let mut config = SwitchConfig {
+        queues_per_port,
+        max_packet: largest.unwrap_or(1_500) - u64::from(spec.uncharged_bytes),
+        scheduler: scheduler
+            .map_err(|error| BuildError { param: "scheduler", message: error.to_string() })?,
+        profile: scenario.profile,
+        // As the simulator seeds its first switch.
+        seed: mix(scenario.seed ^ mix(1)),
+        hardware: spec.hardware.switch,
+        ..SwitchConfig::new(spec.buffer_bytes, scenario.topology.switch_port_rates(0))
+    };
+    if let Some(classifier) = &spec.classifier {
+        config.classifier = Some(classifier.classifier(queues_per_port)?);
+    }
+    if let Some(ecn) = &spec.ecn {
+        config.marker = Some(ecn.marker(&config.shape())?);
+    }
+    config.build(&spec.policy, &spec.policy_params)
+}
+
+impl Driver {
+    /// The first switch of `scenario`.
+    ///
+    /// # Errors
+    /// As [`core_of`].
+    pub fn new(scenario: &Scenario) -> Result<Self, BuildError> {
+        let core = core_of(scenario)?;
+        let port = |rate| Port { serializer: Serializer::new(rate), is_busy: false };
+        Ok(Self {
+            timer: core.poll_timeout(),
+            core,
+            ports: scenario.topology.switch_port_rates(0).into_iter().map(port).collect(),
+            ends: BinaryHeap::new(),
+            transmissions: 0,
+            wire_bytes: Vec::new(),
+            uncharged: scenario.switches[0].uncharged_bytes,
+            earliest: Time::ZERO,
+            late: 0,
+        })
+    }
+
+    /// The core.
+    #[must_use]
+    pub const fn core(&self) -> &Switch<Box<dyn Policy>> {
+        &self.core
+    }
+
+    /// No arrival counts as earlier.
+    #[must_use]
+    pub const fn earliest(&self) -> Time {
+        self.earliest
+    }
+
+    /// Arrivals that came after something later had been decided.
+    #[must_use]
+    pub const fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// What is wrong with the policy, once.
+    #[must_use]
+    pub fn take_failure(&mut self) -> Option<PolicyFailure> {
+        self.core.take_failure()
+    }
+
+    /// When the next transmission ends.
+    #[must_use]
+    pub fn next_end(&self) -> Option<Time> {
+        self.ends.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Packet `id` arrives. What is due before happens first. Answers when it counts as arrived: later than it says if
+    /// something later has been decided already.
+    pub fn arrive<W: Wire>(&mut self, id: u32, incoming: &Incoming, wire: &mut W) -> Time {
+        let at = incoming.at.max(self.earliest);
+        self.late += u64::from(at > incoming.at);
+        self.run(at, false, wire);
+        self.earliest = at + APART;
+        let index = id as usize;
+        if index >= self.wire_bytes.len() {
+            self.wire_bytes.resize(index + 1, 0);
+        }
+        self.wire_bytes[index] = incoming.wire;
+        let packet = Packet {
+            id,
+            size: incoming.wire - self.uncharged,
+            flow: incoming.flow,
+            ingress_port: incoming.ingress,
+            egress_port: incoming.egress,
+            priority: incoming.priority,
+            tags: Tags::NONE,
+            ecn: incoming.ecn,
+        };
+        let admission = self.core.handle_arrival(at, &packet, &mut Listener(wire));
+        if self.timer.is_none() {
+            self.timer = self.core.poll_timeout();
+        }
+        let (_, queue) = self.core.buffer().port_and_priority(self.core.queue_of(&packet));
+        match admission {
+            Admission::Dropped(reason) => wire.dropped(id, queue, reason),
+            Admission::Stored { marked } => {
+                wire.stored(id, queue, marked);
+                if !self.ports[usize::from(incoming.egress)].is_busy {
+                    self.send(at, incoming.egress, wire);
+                }
+            }
+        }
+        at
+    }
+
+    /// Time has reached `until`, and nothing arrives any more before.
+    pub fn advance<W: Wire>(&mut self, until: Time, wire: &mut W) {
+        self.run(until, true, wire);
+        // Arrivals are at whole nanoseconds.
+        self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
+    }
+
+    /// All that is stored is sent.
+    pub fn finish<W: Wire>(&mut self, wire: &mut W) {
+        while let Some(end) = self.next_end() {
+            self.advance(end, wire);
+        }
+    }
+
+    /// Ends of transmissions until `until`, and timers before it (`with_timers`: and at it).
+    fn run<W: Wire>(&mut self, until: Time, with_timers: bool, wire: &mut W) {
+        loop {
+            let timer = self.timer.filter(|&at| at < until || (with_timers && at == until));
+            match (self.next_end().filter(|&at| at <= until), timer) {
+                (Some(end), timer) if timer.is_none_or(|timer| end <= timer) => {
+                    let Some(Reverse((at, _, port))) = self.ends.pop() else { return };
+                    self.ports[usize::from(port)].is_busy = false;
+                    self.send(at, port, wire);
+                }
+                (_, Some(at)) => {
+                    self.core.handle_timeout(at, &mut Listener(wire));
+                    self.timer = self.core.poll_timeout();
+                }
+                (_, None) => return,
+            }
+        }
+    }
+
+    /// The idle `port` sends what its scheduler chooses.
+    fn send<W: Wire>(&mut self, now: Time, port: u16, wire: &mut W) {
+        let Some(sent) = self.core.poll_transmit(now, port, &mut Listener(wire)) else { return };
+        let state = &mut self.ports[usize::from(port)];
+        let ends = now + state.serializer.time(self.wire_bytes[sent.packet as usize]);
+        state.is_busy = true;
+        self.transmissions += 1;
+        self.ends.push(Reverse((ends, self.transmissions, port)));
+        wire.sent(Departing { id: sent.packet, port, starts: now, ends, marked: sent.marked });
+    }
+}

@@ -1,0 +1,294 @@
+//! What the headers of an Ethernet frame say that a switch needs, and how a frame is marked.
+//!
+//! Frames come from anybody: every length is checked, and what does not parse has a [`Discard`] reason.
+
+use crate::addresses::MacAddress;
+use crate::tallies::Discard;
+use bufferlab_core::Ecn;
+
+/// Bytes of an Ethernet header without a VLAN tag.
+pub const HEADER_BYTES: usize = 14;
+/// The smallest frame without its check sequence (IEEE 802.3: 64 B with it).
+pub const SMALLEST_BYTES: usize = 60;
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+const VLAN: u16 = 0x8100;
+const SERVICE_VLAN: u16 = 0x88a8;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Where the congestion bits of a frame are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Network {
+    V4,
+    V6,
+    /// Neither: ARP and the like.
+    Other,
+}
+
+/// The headers of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers {
+    /// Destination.
+    pub to: MacAddress,
+    /// Source.
+    pub from: MacAddress,
+    /// Code point of the differentiated services field (RFC 2474), 0 to 63; 0 where there is none.
+    pub code_point: u8,
+    /// ECN bits (RFC 3168).
+    pub ecn: Ecn,
+    /// Number of its flow: a hash of addresses, protocol and ports; of addresses of the link where there are no others.
+    pub flow: u32,
+}
+
+/// Reads the headers of `frame` (without check sequence).
+///
+/// # Errors
+/// Why the frame cannot be forwarded.
+pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
+    let (Some(to), Some(from)) = (address(frame, 0), address(frame, 6)) else {
+        return Err(Discard::Truncated);
+    };
+    let kind = u16_at(frame, 12).ok_or(Discard::Truncated)?;
+    if kind == VLAN || kind == SERVICE_VLAN {
+        return Err(Discard::Vlan);
+    }
+    if from.is_group() {
+        return Err(Discard::GroupSource);
+    }
+    let mut flow = Hash::new();
+    let (network, code_point, bits) = match kind {
+        IPV4 => read_v4(&frame[HEADER_BYTES..], &mut flow)?,
+        IPV6 => read_v6(&frame[HEADER_BYTES..], &mut flow)?,
+        _ => {
+            flow.take(&frame[..HEADER_BYTES]);
+            (Network::Other, 0, 0)
+        }
+    };
+    let ecn = match (network, bits) {
+        (Network::Other, _) | (_, 0) => Ecn::NotCapable,
+        (_, 3) => Ecn::Marked,
+        _ => Ecn::Capable,
+    };
+    Ok(Headers { to, from, code_point, ecn, flow: flow.finish() })
+}
+
+/// Code point and ECN bits of an IPv4 packet (RFC 791).
+fn read_v4(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard> {
+    let first = *packet.first().ok_or(Discard::Truncated)?;
+    let (version, header) = (first >> 4, usize::from(first & 15) * 4);
+    if version != 4 || header < 20 {
+        return Err(Discard::Malformed);
+    }
+    let length = usize::from(u16_at(packet, 2).ok_or(Discard::Truncated)?);
+    if length < header {
+        return Err(Discard::Malformed);
+    }
+    if packet.len() < length {
+        return Err(Discard::Truncated);
+    }
+    flow.take(&packet[12..20]);
+    flow.take(&packet[9..10]);
+    // All fragments of a packet are one flow: only the first has ports, so none counts them.
+    let is_fragment = u16_at(packet, 6).is_some_and(|field| field & 0x3fff != 0);
+    if !is_fragment && matches!(packet[9], TCP | UDP) {
+        flow.take(packet.get(header..header + 4).unwrap_or(&[]));
+    }
+    Ok((Network::V4, packet[1] >> 2, packet[1] & 3))
+}
+
+/// Code point and ECN bits of an IPv6 packet (RFC 8200).
+fn read_v6(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard> {
+    if packet.first().ok_or(Discard::Truncated)? >> 4 != 6 {
+        return Err(Discard::Malformed);
+    }
+    let payload = usize::from(u16_at(packet, 4).ok_or(Discard::Truncated)?);
+    if packet.len() < 40 + payload {
+        return Err(Discard::Truncated);
+    }
+    flow.take(&packet[8..40]);
+    flow.take(&packet[6..7]);
+    if matches!(packet[6], TCP | UDP) {
+        flow.take(packet.get(40..44).unwrap_or(&[]));
+    }
+    let class = (packet[0] << 4) | (packet[1] >> 4);
+    Ok((Network::V6, class >> 2, class & 3))
+}
+
+/// Sets the congestion mark of an ECN-capable frame; any other is left as it is. The checksum of IPv4 is brought up to date
+/// by RFC 1624, Eq. 3; IPv6 has none.
+pub fn mark(frame: &mut [u8]) {
+    match u16_at(frame, 12) {
+        Some(IPV4) if frame.len() >= HEADER_BYTES + 20 => {
+            let packet = &mut frame[HEADER_BYTES..];
+            if packet[1] & 3 == 0 {
+                return;
+            }
+            let before = u16::from_be_bytes([packet[0], packet[1]]);
+            packet[1] |= 3;
+            let after = u16::from_be_bytes([packet[0], packet[1]]);
+            let checksum = u16::from_be_bytes([packet[10], packet[11]]);
+            let checksum = updated(checksum, before, after).to_be_bytes();
+            packet[10..12].copy_from_slice(&checksum);
+        }
+        // The two low bits of the traffic class are bits 4 and 5 of the second byte.
+        Some(IPV6) if frame.len() >= HEADER_BYTES + 2 && frame[HEADER_BYTES + 1] & 0x30 != 0 => {
+            frame[HEADER_BYTES + 1] |= 0x30;
+        }
+        _ => {}
+    }
+}
+
+/// RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
+fn updated(checksum: u16, before: u16, after: u16) -> u16 {
+    let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
+}
+
+fn address(bytes: &[u8], at: usize) -> Option<MacAddress> {
+    bytes.get(at..at + 6)?.try_into().ok().map(MacAddress)
+}
+
+/// FNV-1a of 64 bits, folded to 32.
+struct Hash(u64);
+
+impl Hash {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(self) -> u32 {
+        (self.0 ^ (self.0 >> 32)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 frame with this second byte of its header and a correct checksum.
+    fn frame_v4(class: u8) -> Vec<u8> {
+        let mut frame = vec![0_u8; 60];
+        frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+        frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 2]);
+        frame[12..14].copy_from_slice(&IPV4.to_be_bytes());
+        frame[14..34].copy_from_slice(&[
+            0x45, class, 0, 46, 0xab, 0xcd, 0x40, 0, 64, TCP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ]);
+        let checksum = full_checksum(&frame[14..34]).to_be_bytes();
+        frame[24..26].copy_from_slice(&checksum);
+        frame
+    }
+
+    /// RFC 1071 over a header whose checksum field counts as it stands.
+    fn full_checksum(header: &[u8]) -> u16 {
+        let mut sum: u32 =
+            header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    #[test]
+    fn a_mark_leaves_the_checksum_of_every_header_correct() {
+        for class in 0..=255_u8 {
+            for salt in 0..=255_u8 {
+                let mut frame = frame_v4(class);
+                frame[18] = salt;
+                frame[24..26].fill(0);
+                let checksum = full_checksum(&frame[14..34]).to_be_bytes();
+                frame[24..26].copy_from_slice(&checksum);
+                let before = frame.clone();
+                mark(&mut frame);
+                // A header with its correct checksum sums up to zero.
+                assert_eq!(full_checksum(&frame[14..34]), 0, "class {class}, salt {salt}");
+                let marked = read(&frame).expect("it is well-formed").ecn;
+                match class & 3 {
+                    0 => assert_eq!(frame, before, "a packet that is not ECN-capable stays as it is"),
+                    _ => assert_eq!(marked, Ecn::Marked),
+                }
+                assert_eq!(frame[15] >> 2, class >> 2, "the code point stays");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mark_of_ipv6_changes_the_ecn_bits_alone() {
+        for class in 0..=255_u8 {
+            let mut frame = vec![0_u8; 60];
+            frame[6] = 2;
+            frame[12..14].copy_from_slice(&IPV6.to_be_bytes());
+            frame[14] = 0x60 | class >> 4;
+            frame[15] = class << 4 | 0x0a;
+            let before = read(&frame).expect("it is well-formed");
+            assert_eq!(before.code_point, class >> 2);
+            let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][usize::from(class & 3)];
+            assert_eq!(before.ecn, ecn);
+            mark(&mut frame);
+            let after = read(&frame).expect("it is well-formed");
+            assert_eq!((after.code_point, after.flow), (before.code_point, before.flow));
+            let wanted = if class & 3 == 0 { Ecn::NotCapable } else { Ecn::Marked };
+            assert_eq!(after.ecn, wanted);
+            assert_eq!((frame[14] >> 4, frame[15] & 15), (6, 0x0a), "version and flow label stay");
+        }
+    }
+
+    #[test]
+    fn flows_are_told_apart_by_addresses_protocol_and_ports_and_fragments_by_addresses() {
+        let flow = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut frame = frame_v4(0);
+            change(&mut frame);
+            read(&frame).expect("it is well-formed").flow
+        };
+        let plain = flow(&|_| {});
+        for at in [23, 26, 29, 30, 33, 34, 36] {
+            assert_ne!(flow(&|frame| frame[at] ^= 1), plain, "byte {at}");
+        }
+        for at in [0, 6, 15, 18, 22, 40] {
+            let other = flow(&|frame| frame[at] ^= 4);
+            assert_eq!(other, plain, "byte {at}");
+        }
+        let fragment = |ports: u8| {
+            flow(&|frame| {
+                frame[20] = 0x20;
+                frame[34] = ports;
+            })
+        };
+        assert_eq!(fragment(0), fragment(7));
+    }
+
+    #[test]
+    fn what_is_too_short_or_contradicts_itself_has_its_reason() {
+        let whole = frame_v4(2);
+        for length in 0..HEADER_BYTES {
+            assert_eq!(read(&whole[..length]), Err(Discard::Truncated), "{length} bytes");
+        }
+        let changed = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut frame = frame_v4(2);
+            change(&mut frame);
+            read(&frame)
+        };
+        assert_eq!(changed(&|frame| frame[14] = 0x55), Err(Discard::Malformed), "version 5");
+        assert_eq!(changed(&|frame| frame[14] = 0x44), Err(Discard::Malformed), "a header of 16 B");
+        assert_eq!(changed(&|frame| frame[16..18].fill(0)), Err(Discard::Malformed), "a length of zero");
+        assert_eq!(changed(&|frame| frame[16] = 5), Err(Discard::Truncated), "longer than the frame");
+        assert_eq!(changed(&|frame| frame[12..14].copy_from_slice(&[0x81, 0])), Err(Discard::Vlan));
+        assert_eq!(changed(&|frame| frame[12..14].copy_from_slice(&[0x88, 0xa8])), Err(Discard::Vlan));
+        assert_eq!(changed(&|frame| frame[6] = 3), Err(Discard::GroupSource));
+    }
+}

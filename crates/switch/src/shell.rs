@@ -1,0 +1,443 @@
+//! The thin shell around the [`Pipeline`]: sockets, the kernel's time stamps, and waiting.
+
+use crate::config::SwitchFile;
+use crate::pipeline::Pipeline;
+use crate::record::RecordWriter;
+use crate::tallies::Tallies;
+use bufferlab_core::BuildError;
+use bufferlab_units::Time;
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, ReceiveTimestampns, RxqOvfl};
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvmsg,
+    send, setsockopt, socket,
+};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use socket2::{SockFilter, SockRef};
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Why a switch cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// An interface is not there.
+    #[error("there is no interface \"{name}\" here; `ip link` shows: {known}")]
+    NoInterface {
+        /// As it is called in the file.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The system refused.
+    #[error("{what} of \"{interface}\": {source}{}", advice(*source))]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// On which interface.
+        interface: String,
+        /// Why not.
+        source: Errno,
+    },
+    /// The policy, its scheduler or its marking rule does not fit.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The policy failed.
+    #[error("the policy failed: {0}")]
+    Policy(String),
+    /// The record cannot be written.
+    #[error("cannot write the record: {0}")]
+    Record(#[from] std::io::Error),
+}
+
+fn advice(source: Errno) -> &'static str {
+    match source {
+        Errno::EPERM | Errno::EACCES => {
+            "\nraw sockets need CAP_NET_RAW: run it as root, or in a user namespace of your own"
+        }
+        _ => "",
+    }
+}
+
+/// When to stop.
+#[derive(Debug)]
+pub struct Stopping<'a> {
+    /// Somebody wants it.
+    pub wanted: &'a AtomicBool,
+    /// After so long; [`Time::MAX`]: never.
+    pub after: Time,
+}
+
+/// How to run.
+#[derive(Debug)]
+pub struct RunOptions<'a> {
+    /// Where to write what was asked and answered.
+    pub record: Option<RecordWriter>,
+    /// Whether to ask for real-time priority: without it, other programs delay frames by milliseconds.
+    pub real_time: bool,
+    /// When to stop.
+    pub stopping: Stopping<'a>,
+}
+
+/// What a run did.
+#[derive(Debug)]
+pub struct Summary {
+    /// How long it ran.
+    pub ran: Time,
+    /// By port.
+    pub tallies: Vec<Tallies>,
+    /// Arrivals that came after something later had been decided.
+    pub late_arrivals: u64,
+    /// How late frames were handed over.
+    pub lateness: Lateness,
+    /// Frames that the kernel dropped because the process did not come: they have left no trace in the record.
+    pub missed: u64,
+    /// What to know before trusting the lateness.
+    pub notes: Vec<String>,
+    /// The core as it ended.
+    pub pipeline: Pipeline,
+}
+
+/// How late frames were handed over: counts in bins of an eighth of an octave.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    bins: Vec<u64>,
+    count: u64,
+    largest: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self { bins: vec![0; 64 * 8], count: 0, largest: 0 }
+    }
+}
+
+impl Lateness {
+    fn add(&mut self, ns: u64) {
+        let octave = ns.max(8).ilog2();
+        let part = (ns.max(8) >> (octave - 3)) & 7;
+        self.bins[(octave as usize) * 8 + part as usize] += 1;
+        self.count += 1;
+        self.largest = self.largest.max(ns);
+    }
+
+    /// Frames.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The largest (ns).
+    #[must_use]
+    pub const fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    /// The upper end of the bin in which the quantile `q` lies (ns): at most 13 % above it.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> u64 {
+        let wanted = (self.count as f64 * q).ceil() as u64;
+        let mut seen = 0;
+        for (index, count) in self.bins.iter().enumerate() {
+            seen += count;
+            if seen >= wanted.max(1) {
+                let (octave, part) = (index / 8, index as u64 % 8);
+                return ((8 + part + 1) << (octave - 3)) - 1;
+            }
+        }
+        self.largest
+    }
+}
+
+/// An interface that is a port.
+struct Interface {
+    name: String,
+    data: OwnedFd,
+    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it.
+    tagged: OwnedFd,
+}
+
+/// Frames of a burst that are read from one port before another one is looked at.
+const BURST: usize = 256;
+
+/// Receive buffer of a socket (bytes as the kernel counts them): some thousand frames.
+const RECEIVE_BUFFER: usize = 16 << 20;
+
+/// Forwards until it is stopped.
+///
+/// # Errors
+/// [`ShellError`].
+pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellError> {
+    let notes = if options.real_time { ask_for_priority() } else { Vec::new() };
+    let mut shell = Shell {
+        interfaces: open(file)?,
+        epoch_ns: now_ns() - EPOCH_OFFSET_NS,
+        pipeline: Pipeline::new(file, options.record)?,
+        lateness: Lateness::default(),
+        buffer: vec![0; file.forwarding.largest_frame + 1],
+        control: cmsg_space!(TimeSpec, u32),
+        missed: vec![0; file.ports.len()],
+        arrivals: Vec::new(),
+        contents: Vec::new(),
+    };
+    let start = shell.now();
+    let until = Time(start.0.saturating_add(options.stopping.after.0));
+    while !options.stopping.wanted.load(Ordering::Relaxed) && shell.now() < until {
+        shell.step(until)?;
+    }
+    let ran = shell.now().saturating_sub(start);
+    shell.pipeline.finish();
+    let missed = shell.missed.iter().map(|&count| u64::from(count)).sum();
+    let late_arrivals = shell.pipeline.driver().late();
+    let tallies = shell.pipeline.tallies().to_vec();
+    let Shell { lateness, pipeline, .. } = shell;
+    Ok(Summary { ran, tallies, late_arrivals, lateness, missed, notes, pipeline })
+}
+
+/// Real-time priority of this thread, where the system allows it; else what that means.
+fn ask_for_priority() -> Vec<String> {
+    use thread_priority::{
+        RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
+        set_thread_priority_and_policy, thread_native_id,
+    };
+    let value = ThreadPriorityValue::try_from(50_u8).expect("50 lies between 0 and 99");
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    let asked =
+        set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Crossplatform(value), policy);
+    match asked {
+        Ok(()) => Vec::new(),
+        Err(_) => {
+            // Sleeps of other threads are stretched by 50 us.
+            let _ = nix::sys::prctl::set_timerslack(1);
+            vec![
+                "no real-time priority (CAP_SYS_NICE): other programs may delay frames by milliseconds"
+                    .to_owned(),
+            ]
+        }
+    }
+}
+
+/// Time zero lies before the first frame: a replay needs room for its way to the switch.
+const EPOCH_OFFSET_NS: u64 = 1_000_000;
+
+struct Shell {
+    interfaces: Vec<Interface>,
+    /// Time zero of the switch by the system's clock (ns).
+    epoch_ns: u64,
+    pipeline: Pipeline,
+    lateness: Lateness,
+    buffer: Vec<u8>,
+    control: Vec<u8>,
+    /// By port: frames that the kernel dropped because nobody had read those before.
+    missed: Vec<u32>,
+    /// Of this turn: when, through which port, where in `contents`.
+    arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
+    contents: Vec<u8>,
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_REALTIME).expect("every system has this clock");
+    ns_of(now)
+}
+
+fn ns_of(time: TimeSpec) -> u64 {
+    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+}
+
+impl Shell {
+    fn now(&self) -> Time {
+        Time::from_ns(now_ns().saturating_sub(self.epoch_ns))
+    }
+
+    /// One turn: read what has come, decide what is due, send what is due, wait.
+    fn step(&mut self, until: Time) -> Result<(), ShellError> {
+        // The clock is read first: whatever is stamped before has been read then, but for what is on its way.
+        let now = self.now();
+        self.read()?;
+        self.pipeline.advance(now);
+        self.check()?;
+        let sent = self.send();
+        if sent == 0 && self.arrivals.is_empty() {
+            self.wait(until);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<(), ShellError> {
+        self.arrivals.clear();
+        self.contents.clear();
+        for port in 0..self.interfaces.len() {
+            for _ in 0..BURST {
+                if !self.read_one(port)? {
+                    break;
+                }
+            }
+            self.read_tagged(port);
+        }
+        // Ports are read one after the other; frames count in the order of their time stamps.
+        self.arrivals.sort_by_key(|(at, port, range)| (*at, *port, range.start));
+        for (at, port, range) in &self.arrivals {
+            // Counted where it was discarded.
+            let _ = self.pipeline.receive(*port, *at, &self.contents[range.clone()]);
+        }
+        Ok(())
+    }
+
+    /// False: nothing is there.
+    fn read_one(&mut self, port: usize) -> Result<bool, ShellError> {
+        let interface = &self.interfaces[port];
+        let mut slices = [IoSliceMut::new(&mut self.buffer)];
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
+        let message = recvmsg::<()>(interface.data.as_raw_fd(), &mut slices, Some(&mut self.control), flags);
+        let (bytes, stamp) = match message {
+            Ok(message) => {
+                let mut stamp = None;
+                for one in message.cmsgs().into_iter().flatten() {
+                    match one {
+                        ControlMessageOwned::ScmTimestampns(time) => stamp = Some(ns_of(time)),
+                        ControlMessageOwned::RxqOvfl(dropped) => self.missed[port] = dropped,
+                        _ => {}
+                    }
+                }
+                (message.bytes, stamp)
+            }
+            Err(Errno::EAGAIN) => return Ok(false),
+            // It was taken down, and may come back.
+            Err(Errno::ENETDOWN | Errno::EINTR) => return Ok(false),
+            Err(source) => return Err(system("reading", &interface.name, source)),
+        };
+        let at = Time::from_ns(stamp.unwrap_or_else(now_ns).saturating_sub(self.epoch_ns));
+        let start = self.contents.len();
+        self.contents.extend_from_slice(&self.buffer[..bytes.min(self.buffer.len())]);
+        self.arrivals.push((at, port as u16, start..self.contents.len()));
+        Ok(true)
+    }
+
+    fn read_tagged(&mut self, port: usize) {
+        let tagged = self.interfaces[port].tagged.as_raw_fd();
+        while let Ok(bytes) =
+            nix::sys::socket::recv(tagged, &mut [0; 16], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC)
+        {
+            let tallies = self.pipeline.tallies_mut(port as u16);
+            tallies.received += 1;
+            tallies.received_bytes += bytes as u64;
+            tallies.discard(crate::tallies::Discard::Vlan);
+        }
+    }
+
+    fn check(&mut self) -> Result<(), ShellError> {
+        match self.pipeline.take_failure() {
+            Some(failure) => Err(ShellError::Policy(failure.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&mut self) -> u32 {
+        let (mut sent, now) = (0, self.now());
+        for port in 0..self.interfaces.len() as u16 {
+            while let Some(due) = self.pipeline.next_due(port, now) {
+                let socket = self.interfaces[usize::from(port)].data.as_raw_fd();
+                let frame = self.pipeline.frame(due);
+                let (length, taken) =
+                    (frame.len() as u64, send(socket, frame, MsgFlags::MSG_DONTWAIT).is_ok());
+                self.pipeline.release(due);
+                self.lateness.add(self.now().saturating_sub(due.at).as_ns());
+                let tallies = self.pipeline.tallies_mut(port);
+                if taken {
+                    tallies.sent += 1;
+                    tallies.sent_bytes += length;
+                } else {
+                    tallies.refused += 1;
+                }
+                sent += 1;
+            }
+        }
+        sent
+    }
+
+    /// Sleeps until something is due or comes.
+    fn wait(&self, until: Time) {
+        const LONGEST: Time = Time::from_ms(50);
+        let now = self.now();
+        let next = self.pipeline.next_event().unwrap_or(Time::MAX).min(until).min(now + LONGEST);
+        let span = next.saturating_sub(now).as_ns();
+        if span == 0 {
+            return;
+        }
+        let mut sockets: Vec<_> = self
+            .interfaces
+            .iter()
+            .flat_map(|one| [one.data.as_fd(), one.tagged.as_fd()])
+            .map(|socket| PollFd::new(socket, PollFlags::POLLIN))
+            .collect();
+        let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
+        // Interrupted or not: the next turn looks at everything.
+        let _ = ppoll(&mut sockets, Some(timeout), None);
+    }
+}
+
+fn system(what: &'static str, interface: &str, source: Errno) -> ShellError {
+    ShellError::System { what, interface: interface.to_owned(), source }
+}
+
+fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
+    let addresses: Vec<(String, LinkAddr)> = getifaddrs()
+        .map_err(|source| system("listing", "all interfaces", source))?
+        .filter_map(|one| Some((one.interface_name, *one.address?.as_link_addr()?)))
+        .collect();
+    let open = |name: String| {
+        let Some((_, address)) = addresses.iter().find(|(known, _)| *known == name) else {
+            let known = addresses.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(ShellError::NoInterface { name, known });
+        };
+        let (data, tagged) = (open_one(&name, address, false)?, open_one(&name, address, true)?);
+        Ok(Interface { name, data, tagged })
+    };
+    file.names().into_iter().map(open).collect()
+}
+
+/// A socket of an interface that sees frames of others with or without a VLAN tag, and none of its own.
+fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, ShellError> {
+    let failed = |what| move |source| system(what, name, source);
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)
+        .map_err(failed("opening a raw socket"))?;
+    let io = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(0));
+    SockRef::from(&socket)
+        .attach_filter(&filter(tagged))
+        .map_err(|error| system("attaching a filter", name, io(error)))?;
+    setsockopt(&socket, ReceiveTimestampns, &true).map_err(failed("asking for time stamps"))?;
+    setsockopt(&socket, RxqOvfl, &1).map_err(failed("asking for counts of lost frames"))?;
+    // More than the system's limit where that is allowed.
+    if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
+        setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER).map_err(failed("enlarging the receive buffer"))?;
+    }
+    // The address of the list has protocol 0, which leaves the socket's own.
+    bind(socket.as_raw_fd(), address).map_err(failed("binding a raw socket"))?;
+    // What came from other interfaces before.
+    while nix::sys::socket::recv(socket.as_raw_fd(), &mut [0; 16], MsgFlags::MSG_DONTWAIT).is_ok() {}
+    Ok(socket)
+}
+
+/// A program of the classic packet filter: no outgoing frames, and only those with a VLAN tag or only those without.
+fn filter(tagged: bool) -> [SockFilter; 6] {
+    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+    const ANCILLARY: u32 = 0xffff_f000; // SKF_AD_OFF
+    const KIND: u32 = ANCILLARY + 4; // SKF_AD_PKTTYPE
+    const HAS_TAG: u32 = ANCILLARY + 48; // SKF_AD_VLAN_TAG_PRESENT
+    const OUTGOING: u32 = 4; // PACKET_OUTGOING
+    [
+        SockFilter::new(LOAD, 0, 0, KIND),
+        SockFilter::new(JUMP_IF_EQUAL, 2, 0, OUTGOING),
+        SockFilter::new(LOAD, 0, 0, HAS_TAG),
+        SockFilter::new(JUMP_IF_EQUAL, 1, 0, u32::from(tagged)),
+        SockFilter::new(RETURN, 0, 0, 0),
+        SockFilter::new(RETURN, 0, 0, u32::MAX),
+    ]
+}
