@@ -59,6 +59,55 @@ pub(crate) enum Command {
     Sonic(SonicCommand),
     /// Forward real packets between interfaces with a scenario's policies, or compare what such a switch did with the simulator
     Switch(SwitchArgs),
+    /// Run scenarios with real hosts on this machine: namespaces, the kernel's TCP, and the switch of real packets
+    #[command(subcommand)]
+    Testbed(TestbedCommand),
+}
+
+/// About the testbed.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TestbedCommand {
+    /// Say what this machine lacks, and how to install it
+    Check,
+    /// Run a scenario with real hosts and in the simulator, and write the results of both into one report; `demo` is an incast over DT
+    /// and over LossPass
+    Run(TestbedRunArgs),
+    /// Build hosts, links and switch of a scenario and open a shell among them; all of it goes when the shell ends
+    Up(TestbedUpArgs),
+    /// End every testbed that runs
+    Down,
+}
+
+/// A scenario with real hosts.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TestbedRunArgs {
+    /// The scenario file, with one switch, or `demo`
+    pub(crate) scenario: PathBuf,
+    /// Policies to run one after the other; by default the scenario's own
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) policies: Vec<String>,
+    /// Change a key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
+    pub(crate) overrides: Vec<(String, String)>,
+    /// Folder of the results; by default results/ and the scenario's name
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+    /// Do not run the same in the simulator
+    #[arg(long)]
+    pub(crate) only_real: bool,
+}
+
+/// A scenario whose hosts stand.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TestbedUpArgs {
+    /// The scenario file, with one switch, or `demo`
+    pub(crate) scenario: PathBuf,
+    /// Change a key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
+    pub(crate) overrides: Vec<(String, String)>,
+    /// What runs in the place of a shell
+    #[arg(last = true)]
+    pub(crate) command: Vec<String>,
 }
 
 /// A switch of real packets.

@@ -19,6 +19,7 @@ mod sonic_args;
 mod speed;
 mod sweep;
 mod switch;
+mod testbed;
 mod theory;
 mod theory_args;
 mod verify;
@@ -62,6 +63,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Theory(command) => theory::theory(&command),
         Command::Sonic(command) => sonic::sonic(&command),
         Command::Switch(args) => switch::switch(&args),
+        Command::Testbed(command) => testbed::testbed(&command),
     }
 }
 

@@ -5,8 +5,11 @@ use bufferlab_core::{Params, find_policy};
 use bufferlab_results::{NameTables, PolicyHead, RunHead};
 use bufferlab_scenario::{Loaded, Scenario};
 
-/// The head of a run's manifest; `classes` in the simulator's order.
-pub(crate) fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunError> {
+/// The head of a run's manifest; `classes` in the order of [`bufferlab_sim::Simulation::classes`].
+///
+/// # Errors
+/// If the scenario has no switch, or its policy is not known.
+pub fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunError> {
     let scenario = &loaded.scenario;
     let topology = &scenario.topology;
     Ok(RunHead {

@@ -29,6 +29,7 @@ pub use error::{PlanError, RunError};
 pub use execute::{
     Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then, has_stored,
 };
+pub use head::head as run_head;
 pub use plan::{Destination, Load, Plan, PolicyChoice, plan_compare, plan_run};
 pub use sweep::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest, Vary};
 

@@ -5,6 +5,7 @@
 use crate::addresses::MacAddress;
 use crate::tallies::Discard;
 use bufferlab_core::Ecn;
+use std::net::Ipv4Addr;
 
 /// Bytes of an Ethernet header without a VLAN tag.
 pub const HEADER_BYTES: usize = 14;
@@ -149,6 +150,18 @@ fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !(sum as u16)
 }
 
+/// [`Headers::flow`] of the packets of a TCP connection over IPv4, from one end (address and port) to the other.
+#[must_use]
+pub fn tcp_flow(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> u32 {
+    let mut flow = Hash::new();
+    flow.take(&from.0.octets());
+    flow.take(&to.0.octets());
+    flow.take(&[TCP]);
+    flow.take(&from.1.to_be_bytes());
+    flow.take(&to.1.to_be_bytes());
+    flow.finish()
+}
+
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
@@ -256,6 +269,8 @@ mod tests {
             read(&frame).expect("it is well-formed").flow
         };
         let plain = flow(&|_| {});
+        let ends = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        assert_eq!(tcp_flow((ends.0, 0), (ends.1, 0)), plain, "the same from addresses and ports");
         for at in [23, 26, 29, 30, 33, 34, 36] {
             assert_ne!(flow(&|frame| frame[at] ^= 1), plain, "byte {at}");
         }

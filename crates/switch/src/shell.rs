@@ -88,6 +88,8 @@ pub struct RunOptions<'a> {
 pub struct Summary {
     /// How long it ran.
     pub ran: Time,
+    /// Time zero of the switch by the system's clock (ns since 1970).
+    pub epoch_ns: u64,
     /// By port.
     pub tallies: Vec<Tallies>,
     /// Arrivals that came after something later had been decided.
@@ -194,8 +196,8 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
     let missed = shell.missed.iter().map(|&count| u64::from(count)).sum();
     let late_arrivals = shell.pipeline.driver().late();
     let tallies = shell.pipeline.tallies().to_vec();
-    let Shell { lateness, pipeline, .. } = shell;
-    Ok(Summary { ran, tallies, late_arrivals, lateness, missed, notes, pipeline })
+    let Shell { lateness, pipeline, epoch_ns, .. } = shell;
+    Ok(Summary { ran, epoch_ns, tallies, late_arrivals, lateness, missed, notes, pipeline })
 }
 
 /// Real-time priority of this thread, where the system allows it; else what that means.

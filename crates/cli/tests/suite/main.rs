@@ -10,4 +10,5 @@ mod stdout_is_data;
 mod support;
 mod sweep;
 mod terminal;
+mod testbed;
 mod theory;

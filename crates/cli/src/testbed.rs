@@ -1,0 +1,184 @@
+//! `testbed`: scenarios with real hosts.
+
+use crate::args::{TestbedCommand, TestbedRunArgs, TestbedUpArgs};
+use crate::{interrupt, print, say};
+use bufferlab_scenario::{LoadError, Loaded};
+use bufferlab_testbed::{DEMO, Plan, check};
+use miette::miette;
+use std::path::Path;
+
+/// `testbed`.
+pub(crate) fn testbed(command: &TestbedCommand) -> miette::Result<()> {
+    match command {
+        TestbedCommand::Check => show_check(),
+        #[cfg(target_os = "linux")]
+        TestbedCommand::Run(args) => real::run(args),
+        #[cfg(target_os = "linux")]
+        TestbedCommand::Up(args) => real::up(args),
+        #[cfg(target_os = "linux")]
+        TestbedCommand::Down => real::down(),
+        #[cfg(not(target_os = "linux"))]
+        _ => demand(),
+    }
+}
+
+fn show_check() -> miette::Result<()> {
+    for finding in check() {
+        let state = match (finding.is_there, finding.is_needed) {
+            (true, _) => "ok",
+            (false, true) => "MISSING",
+            (false, false) => "absent",
+        };
+        let advice = if finding.is_there { String::new() } else { format!(": {}", finding.advice) };
+        print(&format!("{state:<8} {}{advice}\n", finding.what))?;
+    }
+    demand()
+}
+
+/// Refuses to go on where something is missing that nothing runs without.
+fn demand() -> miette::Result<()> {
+    let missing: Vec<_> = check().into_iter().filter(|one| one.is_needed && !one.is_there).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = missing.iter().map(|one| one.what).collect();
+    let advice: Vec<_> = missing.iter().map(|one| one.advice).collect();
+    Err(miette!(help = advice.join("\n"), "the testbed needs what this machine lacks: {}", names.join(", ")))
+}
+
+/// What the demonstration compares: the port buffer of LossPass's testbed under both.
+const DEMO_POLICIES: [(&str, &str); 2] = [
+    ("dt", "{ name = \"dt\", alpha = 8.0 }"),
+    ("losspass", "{ name = \"losspass\", port_limit = \"static\", port_buffer = \"128 KB\" }"),
+];
+
+fn is_demo(path: &Path) -> bool {
+    path == Path::new("demo")
+}
+
+fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    if is_demo(path) {
+        bufferlab_scenario::load_text(Path::new("testbed-demo.toml"), DEMO, overrides)
+    } else {
+        bufferlab_scenario::load(path, overrides)
+    }
+}
+
+/// Names of folders, and what each changes.
+fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
+    let policies: Vec<(String, String)> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
+        ([], true) => DEMO_POLICIES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+        ([], false) => {
+            let loaded = load(&args.scenario, &args.overrides)?;
+            let name = loaded.scenario.switches[0].policy.clone();
+            return Ok(vec![(name, loaded)]);
+        }
+        (names, _) => names.iter().map(|name| (name.clone(), name.clone())).collect(),
+    };
+    let mut variants = Vec::new();
+    for (name, value) in policies {
+        let policy = [("switch.policy".to_owned(), value)];
+        let overrides: Vec<_> = policy.into_iter().chain(args.overrides.iter().cloned()).collect();
+        variants.push((name, load(&args.scenario, &overrides)?));
+    }
+    Ok(variants)
+}
+
+#[cfg(target_os = "linux")]
+mod real {
+    use super::*;
+    use bufferlab_lab::{Job, execute_one};
+    use bufferlab_report::Report;
+    use bufferlab_testbed::{RealRun, TestbedError, hold, run_real, sandbox};
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    fn plan(loaded: Loaded) -> miette::Result<Plan> {
+        Plan::new(loaded).map_err(|error| miette!("{error}"))
+    }
+
+    fn failed(error: TestbedError) -> miette::Report {
+        miette!("{error}")
+    }
+
+    /// Goes on inside of the sandbox; outside, this does not return unless it fails.
+    fn inside() -> miette::Result<()> {
+        if sandbox::is_inside() {
+            return Ok(());
+        }
+        demand()?;
+        Err(miette!("cannot start `unshare`: {}", sandbox::enter()))
+    }
+
+    pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
+        // Mistakes are shown before anything is built.
+        let variants = variants(args)?;
+        let default = || Path::new("results").join(format!("{}-real", variants[0].1.scenario.name));
+        let out = args.out.clone().unwrap_or_else(default);
+        let mut plans = Vec::new();
+        for (name, loaded) in variants {
+            plans.push((name, plan(loaded)?));
+        }
+        inside()?;
+        interrupt::listen();
+        for (name, plan) in &plans {
+            let seed = format!("seed-{}", plan.scenario().seed);
+            say(&format!("{name}: {} with real hosts", plan.scenario().duration));
+            let folder = out.join(name).join(&seed);
+            let run = run_real(plan, &folder, &|| !interrupt::requested()).map_err(failed)?;
+            describe(name, &run)?;
+            if !args.only_real {
+                let dir = out.join(format!("{name}-simulated")).join(&seed);
+                let job = Job { loaded: plan.loaded.clone(), dir, caveats: Vec::new() };
+                execute_one(&job, false, &mut |_| !interrupt::requested())
+                    .map_err(|error| miette!("{error}"))?;
+            }
+        }
+        let order: Vec<_> = plans.into_iter().map(|(name, _)| name).collect();
+        let report = Report::load(&out, &order).map_err(crate::error::report)?;
+        print(&report.text())?;
+        let written: Vec<PathBuf> = report.write().map_err(crate::error::report)?;
+        print(&format!("\n{}\n", written[0].display()))
+    }
+
+    fn describe(name: &str, run: &RealRun) -> miette::Result<()> {
+        for note in &run.notes {
+            say(note);
+        }
+        let [p50, p99, p999, largest] = run.lateness_ns.map(|ns| ns as f64 / 1e3);
+        let parity = match &run.parity {
+            Some(parity) => format!(
+                "{} of {} packets judged otherwise by the simulator",
+                parity.differences, parity.packets
+            ),
+            None => "the policy follows flows, so the simulator cannot judge its packets".to_owned(),
+        };
+        print(&format!(
+            "{name}: lateness p50 {p50:.0} us, p99 {p99:.0} us, p99.9 {p999:.0} us, largest {largest:.0} us; {parity}\n"
+        ))
+    }
+
+    pub(super) fn up(args: &TestbedUpArgs) -> miette::Result<()> {
+        let plan = plan(load(&args.scenario, &args.overrides)?)?;
+        inside()?;
+        let shell = || std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+        let words = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
+        let hosts: Vec<_> = plan.scenario().topology.hosts.clone();
+        say(&format!(
+            "hosts {} stand, 10.77.0.1 and up; `nsenter --net=/run/netns/{} COMMAND` runs something at one; all of it goes with this shell",
+            hosts.join(", "),
+            hosts[0]
+        ));
+        let status = hold(&plan, || Command::new(&words[0]).args(&words[1..]).status()).map_err(failed)?;
+        match status {
+            Ok(status) if status.success() || args.command.is_empty() => Ok(()),
+            Ok(status) => Err(miette!("`{}` ended with {status}", words.join(" "))),
+            Err(error) => Err(miette!("cannot start `{}`: {error}", words.join(" "))),
+        }
+    }
+
+    pub(super) fn down() -> miette::Result<()> {
+        let ended = sandbox::end_all().map_err(|error| miette!("cannot end a testbed: {error}"))?;
+        print(&format!("{ended} ended\n"))
+    }
+}

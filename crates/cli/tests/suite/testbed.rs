@@ -1,0 +1,91 @@
+//! Real packets: the testbed's demonstration and its end, where this machine allows namespaces.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
+
+/// Whether the testbed can run here; if not, says so.
+fn allowed(test: &str) -> bool {
+    let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
+    if output.status.success() {
+        return true;
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    eprintln!("SKIPPED {test}: no testbed on this machine\n{why}");
+    false
+}
+
+#[test]
+fn the_demonstration_runs_and_its_packets_are_judged_as_in_the_simulator() {
+    if !allowed("the demonstration of the testbed") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("demo");
+    let output = Command::new(PROGRAM)
+        .args(["testbed", "run", "demo", "--set", "duration=2 s", "--out"])
+        .arg(&out)
+        .output()
+        .expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let judged: Vec<_> = text.lines().filter(|line| line.contains("packets judged otherwise")).collect();
+    assert_eq!(judged.len(), 2, "{text}");
+    for line in judged {
+        assert!(line.contains("; 0 of "), "{line}");
+        let packets: u64 = line
+            .split("; 0 of ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next()?.parse().ok())
+            .expect("a count");
+        assert!(packets > 10_000, "{line}");
+    }
+    for name in ["dt", "dt-simulated", "losspass", "losspass-simulated"] {
+        assert!(out.join(name).join("seed-1/queries.parquet").is_file(), "{name}");
+    }
+    assert!(out.join("report.html").is_file());
+}
+
+/// The first process of the namespaces of a testbed that this process started.
+fn first_inside(outside: u32) -> Option<String> {
+    let path = format!("/proc/{outside}/task/{outside}/children");
+    std::fs::read_to_string(path).ok()?.split_whitespace().next().map(str::to_owned)
+}
+
+#[test]
+fn nothing_is_left_of_a_testbed_that_is_killed() {
+    if !allowed("killed testbeds") {
+        return;
+    }
+    let links = || std::fs::read_dir("/sys/class/net").expect("a list of links").count();
+    let before = links();
+    let folder = tempfile::tempdir().expect("a folder");
+    // Before anything is built, while it is built, and while it runs.
+    for (round, wait) in [30, 200, 600, 2_000].into_iter().enumerate() {
+        let out = folder.path().join(round.to_string());
+        let mut child = Command::new(PROGRAM)
+            .args(["testbed", "run", "demo", "--out"])
+            .arg(&out)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        sleep(Duration::from_millis(wait));
+        let inside = first_inside(child.id());
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        let Some(inside) = inside else { continue };
+        let since = Instant::now();
+        while Path::new("/proc").join(&inside).exists() {
+            assert!(since.elapsed() < Duration::from_secs(5), "process {inside} lives on after {wait} ms");
+            sleep(Duration::from_millis(10));
+        }
+        assert!(!out.join("dt/seed-1/manifest.json").exists(), "a killed run has no result");
+    }
+    assert_eq!(links(), before, "no link is left");
+    assert!(!Path::new("/run/netns/h0").exists(), "no name is left");
+}

@@ -1,0 +1,90 @@
+//! What does this machine lack for the testbed, and how is it installed?
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Something that the testbed needs or can use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub what: &'static str,
+    /// Whether it is there.
+    pub is_there: bool,
+    /// Whether nothing runs without it.
+    pub is_needed: bool,
+    /// What to do if it is not.
+    pub advice: &'static str,
+}
+
+/// Looks at everything.
+#[must_use]
+pub fn check() -> Vec<Finding> {
+    let finding = |what, is_there, is_needed, advice| Finding { what, is_there, is_needed, advice };
+    vec![
+        finding("Linux", cfg!(target_os = "linux"), true, "the testbed is made of namespaces of Linux"),
+        program("ip", "hosts and links", "apt-get install iproute2"),
+        program("tc", "rates of hosts", "apt-get install iproute2"),
+        program("ethtool", "checksums and segments by the hosts' kernels", "apt-get install ethtool"),
+        program("unshare", "namespaces", "apt-get install util-linux"),
+        program("mount", "private folders", "apt-get install mount"),
+        finding(
+            "namespaces: the right to make them",
+            may_unshare(),
+            true,
+            "run it as root, or allow user namespaces: sysctl kernel.unprivileged_userns_clone=1",
+        ),
+        finding(
+            "token bucket (sch_tbf)",
+            has_token_bucket(),
+            true,
+            "a kernel with CONFIG_NET_SCH_TBF: `modprobe sch_tbf`",
+        ),
+        finding(
+            "DCTCP of the kernel",
+            kernel_controls().iter().any(|name| name == "dctcp"),
+            false,
+            "only for scenarios with it: `modprobe tcp_dctcp`",
+        ),
+    ]
+}
+
+fn program(name: &'static str, _: &str, advice: &'static str) -> Finding {
+    Finding { what: name, is_there: find(name), is_needed: true, advice }
+}
+
+/// Whether a program is in one of the folders of PATH, or where administrators' programs are.
+fn find(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    folders.map(|folder| folder.join(name)).any(|file| file.is_file())
+}
+
+/// Congestion controls that the kernel has.
+pub(crate) fn kernel_controls() -> Vec<String> {
+    let path = Path::new("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether a command ends well in namespaces of its own.
+fn in_namespaces(command: &[&str]) -> bool {
+    let flags: &[&str] = if crate::plan::is_root() { &[] } else { &["--user", "--map-root-user"] };
+    let status = Command::new("unshare")
+        .args(flags)
+        .args(["--mount", "--net", "--pid", "--fork", "--"])
+        .args(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn may_unshare() -> bool {
+    in_namespaces(&["true"])
+}
+
+fn has_token_bucket() -> bool {
+    let set = "ip link set lo up && tc qdisc add dev lo root tbf rate 1mbit burst 3200 limit 10000";
+    in_namespaces(&["sh", "-c", set])
+}

@@ -1,0 +1,20 @@
+//! The system's clock, which the kernel stamps packets with.
+
+use bufferlab_units::Time;
+use std::time::{Duration, SystemTime};
+
+/// Nanoseconds since 1970.
+pub(crate) fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64
+}
+
+/// Time since `began_ns`.
+pub(crate) fn since(began_ns: u64) -> Time {
+    Time::from_ns(now_ns().saturating_sub(began_ns))
+}
+
+/// A span for the standard library.
+pub(crate) fn duration(span: Time) -> Duration {
+    Duration::from_nanos(span.0 / 1_000)
+}

@@ -1,0 +1,301 @@
+//! Hands flows to connections when they are due, and asks again when queries are complete.
+
+use crate::apps::{Connection, Event};
+use crate::clock::{duration, now_ns, since};
+use crate::outcome::{FlowOutcome, Outcome, QueryOutcome};
+use crate::plan::Plan;
+use crate::run::TestbedError;
+use bufferlab_units::Time;
+use bufferlab_workload::{Entry, FlowSource, FlowSpec, LoopTraffic, RunFacts, Traffic, TrafficClass};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+
+/// Something that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// A thread of a closed loop asks.
+    Ask { of: usize, thread: u32 },
+    /// A request has reached its server.
+    Answer { of: usize, thread: u32, answer: usize },
+}
+
+/// Whose connection: transport, source, destination, and of a closed loop the loop, its thread and the number there.
+type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
+
+/// A query under way.
+struct Asked {
+    index: usize,
+    missing: usize,
+    flows: Vec<(FlowSpec, u32)>,
+}
+
+struct Driver<'a> {
+    plan: &'a Plan,
+    loops: Vec<LoopTraffic>,
+    classes: Vec<TrafficClass>,
+    connections: BTreeMap<Key, Vec<Connection>>,
+    /// Idle ones, by their place in `connections`.
+    idle: BTreeMap<Key, Vec<usize>>,
+    /// Flows that wait for a connection.
+    waiting: BTreeMap<Key, VecDeque<usize>>,
+    keys: Vec<(Key, usize)>,
+    due: BinaryHeap<Reverse<(Time, Due)>>,
+    asked: BTreeMap<(usize, u32), Asked>,
+    /// By flow: the query's thread that it belongs to.
+    thread_of: Vec<Option<(usize, u32)>>,
+    open_flows: usize,
+    outcome: Outcome,
+    events: Sender<Event>,
+    stop: Arc<AtomicBool>,
+    failed: Option<TestbedError>,
+}
+
+/// Runs the workloads of the plan; `go_on` says when to give up.
+pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, TestbedError> {
+    let scenario = plan.scenario();
+    let racks = scenario.topology.racks();
+    let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();
+    let entries: Vec<_> = scenario
+        .workloads
+        .iter()
+        .map(|spec| Entry { class: &spec.class, transport: spec.transport, workload: &*spec.workload })
+        .collect();
+    let facts =
+        RunFacts { seed: scenario.seed, end: scenario.duration, racks: &racks, transports: &transports };
+    let traffic = Traffic::new(facts, &entries).map_err(|error| TestbedError::Workload(error.to_string()))?;
+    let Traffic { mut source, closed_loops, classes, .. } = traffic;
+    let (events, arrivals) = channel();
+    let outcome =
+        Outcome { classes: classes.iter().map(|class| class.name.clone()).collect(), ..Outcome::default() };
+    let mut driver = Driver {
+        plan,
+        loops: closed_loops,
+        classes,
+        connections: BTreeMap::new(),
+        idle: BTreeMap::new(),
+        waiting: BTreeMap::new(),
+        keys: Vec::new(),
+        due: BinaryHeap::new(),
+        asked: BTreeMap::new(),
+        thread_of: Vec::new(),
+        open_flows: 0,
+        outcome,
+        events,
+        stop: Arc::new(AtomicBool::new(false)),
+        failed: None,
+    };
+    driver.open_loops();
+    driver.outcome.began_ns = now_ns();
+    driver.run(&mut source, &arrivals, go_on)?;
+    Ok(driver.outcome)
+}
+
+impl Driver<'_> {
+    /// Every thread's first question.
+    fn open_loops(&mut self) {
+        for of in 0..self.loops.len() {
+            for thread in 0..self.loops[of].queries.threads() {
+                if let Some(first) = self.loops[of].queries.first(thread) {
+                    self.due.push(Reverse((first, Due::Ask { of, thread })));
+                }
+            }
+        }
+    }
+
+    fn now(&self) -> Time {
+        since(self.outcome.began_ns)
+    }
+
+    fn run(
+        &mut self,
+        source: &mut dyn FlowSource,
+        arrivals: &Receiver<Event>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), TestbedError> {
+        const LONGEST: Time = Time::from_ms(50);
+        let scenario = self.plan.scenario();
+        let (end, last) = (scenario.duration, scenario.duration + scenario.drain);
+        let mut next_flow = source.next_flow();
+        loop {
+            if !go_on() {
+                return Err(TestbedError::Interrupted);
+            }
+            let now = self.now();
+            if now >= end {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            while let Some(flow) = next_flow.take_if(|flow| flow.start <= now) {
+                self.start(flow, None)?;
+                next_flow = source.next_flow();
+            }
+            while self.due.peek().is_some_and(|Reverse((at, _))| *at <= now) {
+                let Some(Reverse((_, due))) = self.due.pop() else { break };
+                self.handle(due, now)?;
+            }
+            if let Some(failed) = self.failed.take() {
+                return Err(failed);
+            }
+            let is_over = now >= end && self.open_flows == 0 && self.due.is_empty();
+            if is_over || now >= last {
+                return Ok(());
+            }
+            let at = self.due.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+            let at = next_flow.as_ref().map_or(at, |flow| at.min(flow.start)).min(now + LONGEST);
+            match arrivals.recv_timeout(duration(at.saturating_sub(now))) {
+                Ok(event) => self.note(event)?,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+
+    fn handle(&mut self, due: Due, now: Time) -> Result<(), TestbedError> {
+        match due {
+            Due::Ask { of, thread } => self.ask(of, thread, now),
+            Due::Answer { of, thread, answer } => {
+                let Some(asked) = self.asked.get(&(of, thread)) else { return Ok(()) };
+                let (spec, connection) = asked.flows[answer].clone();
+                self.start(spec, Some((of, thread, connection)))
+            }
+        }
+    }
+
+    fn ask(&mut self, of: usize, thread: u32, now: Time) -> Result<(), TestbedError> {
+        if now >= self.plan.scenario().duration {
+            return Ok(());
+        }
+        let (delay, class) = (self.loops[of].request_delay, self.loops[of].class);
+        let Some(query) = self.loops[of].queries.ask(thread) else { return Ok(()) };
+        let delay = delay.unwrap_or(Time(self.plan.base_rtt().0 / 2));
+        // The first query of a thread waits for its connections, which exist beforehand in the simulator; they do not count.
+        let transport = self.classes[usize::from(class)].carriage.transport;
+        for answer in &query.answers {
+            let key = (transport, answer.server, query.client, Some((of, thread, answer.connection)));
+            if self.connections.get(&key).is_none_or(Vec::is_empty) {
+                let place = self.open(key)?;
+                self.idle.entry(key).or_default().push(place);
+            }
+        }
+        let now = self.now().max(now);
+        let spec = |answer: &bufferlab_workload::Answer| FlowSpec {
+            start: now + delay,
+            src: answer.server,
+            dst: query.client,
+            size: answer.size,
+            class,
+            query: query.number,
+            open: None,
+            data_path: None,
+            ack_path: None,
+        };
+        let flows: Vec<_> = query.answers.iter().map(|answer| (spec(answer), answer.connection)).collect();
+        for answer in 0..flows.len() {
+            self.due.push(Reverse((now + delay, Due::Answer { of, thread, answer })));
+        }
+        self.outcome.queries.push(QueryOutcome {
+            number: query.number,
+            class,
+            client: query.client,
+            started: now,
+            answers: flows.len() as u32,
+            bytes: flows.iter().map(|(spec, _)| spec.size).sum(),
+            completed: None,
+        });
+        let index = self.outcome.queries.len() - 1;
+        self.asked.insert((of, thread), Asked { index, missing: flows.len(), flows });
+        Ok(())
+    }
+
+    /// A flow's data is there.
+    fn start(&mut self, spec: FlowSpec, of_loop: Option<(usize, u32, u32)>) -> Result<(), TestbedError> {
+        let transport = self.classes[usize::from(spec.class)].carriage.transport;
+        let key = (transport, spec.src, spec.dst, of_loop);
+        let flow = self.outcome.flows.len();
+        self.outcome.flows.push(FlowOutcome { spec, started: self.now(), completed: None, hash: 0 });
+        self.thread_of.push(of_loop.map(|(of, thread, _)| (of, thread)));
+        self.keys.push((key, 0));
+        self.open_flows += 1;
+        self.carry(key, flow)
+    }
+
+    /// Opens another connection; its place.
+    fn open(&mut self, key: Key) -> Result<usize, TestbedError> {
+        let (transport, src, dst, _) = key;
+        let spec = &self.plan.scenario().transports[transport as usize];
+        let name = |host: u32| (host, self.plan.hosts[host as usize].name.as_str());
+        let connection = Connection::open((name(src), name(dst)), spec, &self.events, &self.stop)?;
+        let open = self.connections.entry(key).or_default();
+        open.push(connection);
+        Ok(open.len() - 1)
+    }
+
+    /// Connections of a key at most.
+    fn most(&self, key: Key) -> usize {
+        match (key.3, self.plan.scenario().transports[key.0 as usize].persistent) {
+            (Some(_), _) => 1,
+            (None, Some(persistent)) => {
+                persistent.connections_per_pair.map_or(usize::MAX, |most| most as usize)
+            }
+            (None, None) => usize::MAX,
+        }
+    }
+
+    /// Sends `flow` over an idle connection, or a new one where there may be another.
+    fn carry(&mut self, key: Key, flow: usize) -> Result<(), TestbedError> {
+        let place = match self.idle.get_mut(&key).and_then(Vec::pop) {
+            Some(place) => place,
+            None if self.connections.get(&key).map_or(0, Vec::len) >= self.most(key) => {
+                self.waiting.entry(key).or_default().push_back(flow);
+                return Ok(());
+            }
+            None => self.open(key)?,
+        };
+        self.keys[flow].1 = place;
+        let connection = &self.connections[&key][place];
+        self.outcome.flows[flow].hash = connection.hash;
+        if !connection.send(flow, self.outcome.flows[flow].spec.size) {
+            self.failed = Some(TestbedError::Broken);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, event: Event) -> Result<(), TestbedError> {
+        let (flow, at_ns, bytes) = match event {
+            Event::Arrived { flow, at_ns, bytes } => (flow, at_ns, bytes),
+            Event::Broken => return Err(TestbedError::Broken),
+        };
+        let at = Time::from_ns(at_ns.saturating_sub(self.outcome.began_ns));
+        let done = &mut self.outcome.flows[flow];
+        done.completed = Some(at);
+        let is_unlimited = done.spec.size == FlowSpec::UNLIMITED;
+        done.spec.size = bytes;
+        self.open_flows -= 1;
+        let (key, place) = self.keys[flow];
+        let transport = &self.plan.scenario().transports[key.0 as usize];
+        if !is_unlimited && (transport.persistent.is_some() || key.3.is_some()) {
+            self.idle.entry(key).or_default().push(place);
+            if let Some(next) = self.waiting.get_mut(&key).and_then(VecDeque::pop_front) {
+                self.carry(key, next)?;
+            }
+        }
+        self.note_answer(flow, at);
+        Ok(())
+    }
+
+    /// An answer of a query has arrived.
+    fn note_answer(&mut self, flow: usize, at: Time) {
+        let Some((of, thread)) = self.thread_of[flow] else { return };
+        let Some(asked) = self.asked.get_mut(&(of, thread)) else { return };
+        asked.missing -= 1;
+        if asked.missing > 0 {
+            return;
+        }
+        self.outcome.queries[asked.index].completed = Some(at);
+        self.asked.remove(&(of, thread));
+        if let Some(next) = self.loops[of].queries.next(thread, at) {
+            self.due.push(Reverse((next, Due::Ask { of, thread })));
+        }
+    }
+}

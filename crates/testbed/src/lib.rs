@@ -1,0 +1,37 @@
+//! Scenarios with real hosts: the same file that the simulator runs, with the TCP of the kernel.
+//!
+//! ```text
+//!   scenario ──► Plan ──► sandbox: namespaces of its own ──► hosts, links, rates (ip, tc, ethtool)
+//!                                                               │
+//!                flows of its workloads ──► sockets of hosts ───┴──► the switch ──► record
+//!                                                                                     │
+//!                            tables of a simulation ◄── flows, queries, record ◄──────┘
+//! ```
+//!
+//! Everything lives in namespaces that die with their processes, so nothing is left behind, however it ends.
+
+#[cfg(target_os = "linux")]
+mod apps;
+mod check;
+#[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
+mod drive;
+#[cfg(target_os = "linux")]
+mod lab;
+mod outcome;
+mod plan;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+pub mod sandbox;
+mod tables;
+
+pub use check::{Finding, check};
+pub use outcome::{FlowOutcome, Outcome, QueryOutcome};
+pub use plan::{Plan, PlanError};
+#[cfg(target_os = "linux")]
+pub use run::{RealRun, TestbedError, hold, run_real};
+
+/// The scenario of `bufferlab testbed run demo`.
+pub const DEMO: &str = include_str!("../demo/demo.toml");

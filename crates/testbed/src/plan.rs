@@ -1,0 +1,200 @@
+//! Can a scenario run with real hosts, and what does it become?
+
+use crate::check::kernel_controls;
+use bufferlab_document::LoadError;
+use bufferlab_scenario::{Loaded, Node, Scenario, TransportSpec, format_rate, format_time};
+use bufferlab_switch::SwitchFile;
+use bufferlab_units::{BitRate, Time};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Why a scenario cannot run with real hosts.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// It asks for what real hosts or the switch of real packets do not do.
+    #[error("{what}\nhint: {advice}")]
+    Unsupported {
+        /// What.
+        what: String,
+        /// What to change.
+        advice: String,
+    },
+    /// Its switch does not load as a switch of real packets.
+    #[error("{}", .0.in_lines())]
+    Switch(#[from] LoadError),
+}
+
+/// A scenario that can run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The scenario.
+    pub loaded: Loaded,
+    /// Its switch.
+    pub switch: SwitchFile,
+    /// By host: its port and the rate at which it sends.
+    pub(crate) hosts: Vec<Host>,
+}
+
+/// A host and its cable.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) port: u16,
+    pub(crate) rate: BitRate,
+}
+
+/// Code point of packets of a priority: a class selector (RFC 2474).
+pub(crate) const fn code_point(priority: u8) -> u8 {
+    priority * 8
+}
+
+/// Name of the switch's interface towards host `index`.
+pub(crate) fn interface(index: usize) -> String {
+    format!("p{index}")
+}
+
+fn unsupported(what: impl Into<String>, advice: impl Into<String>) -> PlanError {
+    PlanError::Unsupported { what: what.into(), advice: advice.into() }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) const fn is_root() -> bool {
+    false
+}
+
+impl Plan {
+    /// What `loaded` becomes.
+    ///
+    /// # Errors
+    /// [`PlanError`], with what to change.
+    pub fn new(loaded: Loaded) -> Result<Self, PlanError> {
+        let scenario = &loaded.scenario;
+        let hosts = hosts(scenario)?;
+        for transport in &scenario.transports {
+            check_transport(scenario, transport)?;
+        }
+        let delay = scenario.topology.links[0].delay;
+        let text = switch_text(&loaded, delay);
+        let switch = bufferlab_switch::load_text(Path::new("switch.toml"), &text)?;
+        Ok(Self { hosts, switch, loaded })
+    }
+
+    /// The scenario.
+    #[must_use]
+    pub const fn scenario(&self) -> &Scenario {
+        &self.loaded.scenario
+    }
+
+    /// There and back without waiting: four cables.
+    pub(crate) fn base_rtt(&self) -> Time {
+        Time(self.scenario().topology.links[0].delay.0 * 4)
+    }
+}
+
+/// Hosts on one switch, all with the same delay.
+fn hosts(scenario: &Scenario) -> Result<Vec<Host>, PlanError> {
+    let topology = &scenario.topology;
+    if topology.switches.len() != 1 {
+        return Err(unsupported(
+            format!("the network has {} switches, and the testbed one", topology.switches.len()),
+            "use kind = \"single_switch\"",
+        ));
+    }
+    let most = 63;
+    if topology.hosts.len() > most {
+        return Err(unsupported(
+            format!("{} hosts are too many for one machine", topology.hosts.len()),
+            format!("use at most {most}"),
+        ));
+    }
+    let first = topology.links[0].delay;
+    let mut hosts: Vec<Option<Host>> = vec![None; topology.hosts.len()];
+    for (port, link) in (0_u16..).zip(&topology.links) {
+        if link.delay != first || !link.down.is_empty() {
+            let advice = "give all cables the same `delay`, and let none fail";
+            return Err(unsupported("the delay line of the switch is the same for all cables", advice));
+        }
+        let (host, rate) = match (link.a, link.b) {
+            (Node::Host(host), Node::Switch(_)) => (host, link.rate_ab),
+            (Node::Switch(_), Node::Host(host)) => (host, link.rate_ba),
+            _ => {
+                return Err(unsupported(
+                    "a cable does not join a host and the switch",
+                    "use kind = \"single_switch\"",
+                ));
+            }
+        };
+        let name = topology.hosts[host as usize].clone();
+        hosts[host as usize] = Some(Host { name, port, rate });
+    }
+    Ok(hosts.into_iter().flatten().collect())
+}
+
+fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(), PlanError> {
+    let name = &transport.name;
+    if transport.rdma.is_some() || transport.pacing.is_some() {
+        return Err(unsupported(
+            format!("transport \"{name}\" is no TCP"),
+            "hosts of the testbed speak the kernel's TCP",
+        ));
+    }
+    let control = kernel_name(&transport.congestion_control);
+    if !kernel_controls().iter().any(|known| known == control) {
+        return Err(unsupported(
+            format!("transport \"{name}\": this kernel has no congestion control \"{control}\""),
+            format!("it has: {}; or try `modprobe tcp_{control}`", kernel_controls().join(", ")),
+        ));
+    }
+    if !transport.pias_thresholds_bytes.is_empty() || transport.data_priorities.len() > 1 {
+        return Err(unsupported(
+            format!("transport \"{name}\" has flows of several priorities"),
+            "a connection has one code point: give the transport one `data_priority`",
+        ));
+    }
+    if scenario.switches[0].queues_per_port > 8 {
+        return Err(unsupported(
+            "more than eight queues per port",
+            "class selectors tell eight priorities apart",
+        ));
+    }
+    Ok(())
+}
+
+/// As the kernel calls a congestion control.
+pub(crate) fn kernel_name(name: &str) -> &str {
+    match name {
+        "newreno" => "reno",
+        other => other,
+    }
+}
+
+/// The file of the switch: its ports, and `[switch]` of the resolved scenario.
+fn switch_text(loaded: &Loaded, delay: Time) -> String {
+    let scenario = &loaded.scenario;
+    let mut text = format!(
+        "name = {:?}\nseed = {}\nprofile = {:?}\n",
+        scenario.name,
+        scenario.seed,
+        scenario.profile.word()
+    );
+    for (port, rate) in scenario.topology.switch_port_rates(0).into_iter().enumerate() {
+        let (interface, rate) = (interface(port), format_rate(rate));
+        let _ = writeln!(text, "[[port]]\ninterface = {interface:?}\nrate = {rate:?}");
+    }
+    let queues = scenario.switches[0].queues_per_port.min(8);
+    let priorities: Vec<_> =
+        (0..queues).map(|p| format!("{{ code_point = {}, priority = {p} }}", code_point(p))).collect();
+    // One delay line stands for both cables of a way.
+    let delay = format_time(Time(delay.0 * 2));
+    let _ = writeln!(text, "[forwarding]\ndelay = {delay:?}\npriorities = [{}]", priorities.join(", "));
+    let resolved: toml::Table = toml::from_str(&loaded.resolved).expect("a resolved scenario is TOML");
+    let mut switch = toml::Table::new();
+    switch.extend(resolved.into_iter().filter(|(key, _)| key == "switch"));
+    text.push_str(&toml::to_string(&switch).expect("what was read can be written"));
+    text
+}

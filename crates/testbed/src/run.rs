@@ -1,0 +1,185 @@
+//! A run from the plan to its folder of results.
+
+use crate::lab::{SWITCH, build, destroy, join_network};
+use crate::plan::Plan;
+use crate::{drive, tables};
+use bufferlab_lab::run_head;
+use bufferlab_parity::{Comparison, verify};
+use bufferlab_results::{RunCaveat, RunWriter, Timing};
+use bufferlab_switch::{RecordWriter, RunOptions, Stopping, Summary, read_record, run};
+use bufferlab_units::Time;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Why a run with real hosts failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// A command of the system failed.
+    #[error("`{line}` failed: {why}\nhint: `bufferlab testbed check` says what this machine lacks")]
+    Command {
+        /// The command.
+        line: String,
+        /// What it said.
+        why: String,
+    },
+    /// A file or socket.
+    #[error("{0}")]
+    Io(std::io::Error),
+    /// A workload cannot start.
+    #[error("{0}")]
+    Workload(String),
+    /// A connection broke.
+    #[error("a connection between two hosts broke")]
+    Broken,
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The switch.
+    #[error("the switch: {0}")]
+    Switch(String),
+    /// The results cannot be written.
+    #[error("{0}")]
+    Results(#[from] bufferlab_results::ResultsError),
+    /// The head of the results.
+    #[error("{0}")]
+    Head(#[from] bufferlab_lab::RunError),
+    /// The record cannot be read.
+    #[error("{0}")]
+    Record(#[from] bufferlab_switch::RecordError),
+}
+
+/// A finished run with real hosts.
+#[derive(Debug)]
+pub struct RealRun {
+    /// The folder of its results.
+    pub folder: PathBuf,
+    /// Lateness of the switch: p50, p99, p99.9, largest (ns).
+    pub lateness_ns: [u64; 4],
+    /// Comparison with the simulator; `None` where the policy cannot be compared.
+    pub parity: Option<Comparison>,
+    /// What to know of the switch's priority and the like.
+    pub notes: Vec<String>,
+}
+
+/// Folder of the record inside of a run's folder.
+const RECORD: &str = "record";
+
+/// Runs `plan` inside of the sandbox and writes its results into `folder`.
+///
+/// # Errors
+/// [`TestbedError`].
+pub fn run_real(
+    plan: &Plan,
+    folder: &Path,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<RealRun, TestbedError> {
+    let wall = Instant::now();
+    build(plan)?;
+    let result = measure(plan, folder, go_on, wall);
+    destroy();
+    result
+}
+
+fn measure(
+    plan: &Plan,
+    folder: &Path,
+    go_on: &(dyn Fn() -> bool + Sync),
+    wall: Instant,
+) -> Result<RealRun, TestbedError> {
+    let record = Path::new("/run").join(RECORD);
+    let (outcome, summary) = with_switch(plan, &record, || drive::drive(plan, go_on))?;
+    let outcome = outcome?;
+    let Summary { lateness, epoch_ns, notes, missed, late_arrivals, pipeline, .. } = summary;
+    pipeline.close().map_err(TestbedError::Io)?;
+    let rows = read_record(&record, &plan.switch.names())?;
+    let parity = verify(&plan.switch, &rows).ok();
+    let quantiles = [0.5, 0.99, 0.999].map(|q| lateness.quantile(q));
+    let lateness_ns = [quantiles[0], quantiles[1], quantiles[2], lateness.largest()];
+    let caveats = caveats(lateness_ns, missed, late_arrivals, parity.as_ref());
+    let mut writer = RunWriter::create(folder, run_head(&plan.loaded, &outcome.classes)?)?;
+    let seen = tables::Seen { rows: &rows, epoch_ns };
+    let totals = tables::write(plan, &outcome, &seen, &mut writer).map_err(TestbedError::Io)?;
+    let timing = Timing {
+        cpu_seconds: None,
+        wall_seconds: wall.elapsed().as_secs_f64(),
+        packet_hops_per_cpu_second: None,
+        peak_rss_bytes: None,
+    };
+    let folder = writer.finish(&totals, caveats, Some(&timing))?;
+    Ok(RealRun { folder, lateness_ns, parity, notes })
+}
+
+/// Builds everything, and keeps the switch running until `work` is done.
+///
+/// # Errors
+/// If something cannot be built, or the switch fails.
+pub fn hold<T>(plan: &Plan, work: impl FnOnce() -> T) -> Result<T, TestbedError> {
+    build(plan)?;
+    let record = Path::new("/run").join(RECORD);
+    with_switch(plan, &record, work).map(|(done, _)| done)
+}
+
+fn with_switch<T>(
+    plan: &Plan,
+    record: &Path,
+    work: impl FnOnce() -> T,
+) -> Result<(T, Summary), TestbedError> {
+    let writer =
+        RecordWriter::create(record, plan.switch.names(), &plan.switch.text).map_err(TestbedError::Io)?;
+    let wanted = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let switch = scope.spawn(|| {
+            join_network(SWITCH)?;
+            let stopping = Stopping { wanted: &wanted, after: Time::MAX };
+            let options = RunOptions { record: Some(writer), real_time: true, stopping };
+            run(&plan.switch, options).map_err(|error| TestbedError::Switch(error.to_string()))
+        });
+        let done = work();
+        wanted.store(true, Ordering::Relaxed);
+        let summary = switch.join().expect("the switch does not panic")?;
+        Ok((done, summary))
+    })
+}
+
+/// What to check before trusting the numbers.
+fn caveats(
+    lateness_ns: [u64; 4],
+    missed: u64,
+    late_arrivals: u64,
+    parity: Option<&Comparison>,
+) -> Vec<RunCaveat> {
+    let caveat = |id: &str, message: String, advice: &str| RunCaveat {
+        id: id.to_owned(),
+        message,
+        advice: advice.to_owned(),
+    };
+    let [p50, p99, p999, largest] = lateness_ns.map(|ns| ns as f64 / 1e3);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split_whitespace().next().unwrap_or("?").to_owned();
+    let mut list = vec![caveat(
+        "real-packets",
+        format!(
+            "real packets: the switch handed frames over late by p50 {p50:.0} us, p99 {p99:.0} us, p99.9 {p999:.0} us, at most {largest:.0} us; \
+             load of the machine {load}; {late_arrivals} arrivals were decided late."
+        ),
+        "Packets, retransmissions and timeouts of flows are counted at the switch (docs/testbed.md).",
+    )];
+    if p999 > 1_000.0 {
+        let advice = "Repeat it on an idle machine, or at lower rates.";
+        list.push(caveat("inconclusive", format!("inconclusive: lateness p99.9 of {p999:.0} us."), advice));
+    }
+    if missed > 0 {
+        let message = format!("the system dropped {missed} frames before the switch could read them.");
+        list.push(caveat("missed-frames", message, "Repeat it on an idle machine."));
+    }
+    match parity {
+        Some(parity) if parity.differences > 0 => list.push(caveat(
+            "parity",
+            format!("switch and simulator differ in {} of {} packets.", parity.differences, parity.packets),
+            "Please report it with the record.",
+        )),
+        _ => {}
+    }
+    list
+}

@@ -1,0 +1,376 @@
+//! The tables of a simulation, from what hosts and switch saw.
+
+use crate::outcome::{FlowOutcome, Outcome};
+use crate::plan::Plan;
+use bufferlab_metrics::{
+    DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink,
+    RunTotals, Scope, SeriesRow,
+};
+use bufferlab_switch::{Fate, Recorded};
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+use std::collections::BTreeMap;
+use std::io;
+
+/// What the switch saw.
+#[derive(Debug)]
+pub(crate) struct Seen<'a> {
+    /// By arrival.
+    pub(crate) rows: &'a [Recorded],
+    /// Time zero of the rows (ns since 1970).
+    pub(crate) epoch_ns: u64,
+}
+
+/// Packets of a flow at the switch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packets {
+    sent: u64,
+    marked: u64,
+    dropped: u64,
+    /// Silences of at least the smallest timeout between two of them.
+    timeouts: u32,
+    /// The last one (ns since the beginning).
+    last_ns: Option<u64>,
+}
+
+/// Writes all rows.
+pub(crate) fn write(
+    plan: &Plan,
+    outcome: &Outcome,
+    seen: &Seen<'_>,
+    sink: &mut dyn RunSink,
+) -> io::Result<RunTotals> {
+    let min_rto = plan.scenario().transports.iter().map(|transport| transport.min_rto).min();
+    let packets = packets_of_flows(outcome, seen, min_rto.unwrap_or(Time::MAX));
+    write_flows(plan, outcome, &packets, sink)?;
+    write_queries(plan, outcome, &packets, sink)?;
+    let began = Time::from_ns(outcome.began_ns.saturating_sub(seen.epoch_ns));
+    let end = write_switch(plan, seen.rows, began, outcome, sink)?;
+    write_links(plan, seen.rows, began, sink)?;
+    let scenario = plan.scenario();
+    Ok(RunTotals {
+        classes: outcome.classes.clone(),
+        switches: scenario.topology.switches.clone(),
+        hosts: scenario.topology.hosts.clone(),
+        buffer_bytes: vec![scenario.switches[0].buffer_bytes],
+        end_ns: end.as_ns(),
+        packet_hops: 2 * seen.rows.len() as u64,
+        events: 0,
+        flows: outcome.flows.len() as u64,
+        flows_finished: outcome.flows.iter().filter(|flow| flow.completed.is_some()).count() as u64,
+        peak_packets: 0,
+        peak_flows: 0,
+    })
+}
+
+/// Of every flow its data packets: those of its connection from its start to the start of the next one there.
+fn packets_of_flows(outcome: &Outcome, seen: &Seen<'_>, min_rto: Time) -> Vec<Packets> {
+    // Frames that carry no data are headers with options: 66 B to 94 B and 24 B on the wire.
+    const MOST_WITHOUT_DATA: u32 = 118;
+    let mut by_connection: BTreeMap<u32, Vec<(Time, usize)>> = BTreeMap::new();
+    for (index, flow) in outcome.flows.iter().enumerate() {
+        by_connection.entry(flow.hash).or_default().push((flow.started, index));
+    }
+    let mut packets = vec![Packets::default(); outcome.flows.len()];
+    for row in seen.rows {
+        let Some(flows) = by_connection.get(&row.incoming.flow) else { continue };
+        let at_ns = (row.incoming.at.as_ns() + seen.epoch_ns).saturating_sub(outcome.began_ns);
+        let place = flows.partition_point(|(started, _)| started.as_ns() <= at_ns);
+        if place == 0 || row.incoming.wire <= MOST_WITHOUT_DATA {
+            continue;
+        }
+        let counted = &mut packets[flows[place - 1].1];
+        counted.sent += 1;
+        let silence = counted.last_ns.replace(at_ns).map_or(0, |last| at_ns.saturating_sub(last));
+        counted.timeouts += u32::from(silence >= min_rto.as_ns());
+        match row.fate {
+            Fate::Sent { marked, .. } => counted.marked += u64::from(marked),
+            Fate::Dropped(_) | Fate::Evicted { .. } => counted.dropped += 1,
+        }
+    }
+    packets
+}
+
+fn base_and_rate(plan: &Plan, spec: &FlowSpec) -> (Time, f64) {
+    let rate = plan.hosts[spec.src as usize].rate.min(plan.hosts[spec.dst as usize].rate);
+    (plan.base_rtt(), rate.0 as f64)
+}
+
+fn write_flows(
+    plan: &Plan,
+    outcome: &Outcome,
+    packets: &[Packets],
+    sink: &mut dyn RunSink,
+) -> io::Result<()> {
+    for (index, (flow, packets)) in outcome.flows.iter().zip(packets).enumerate() {
+        let FlowOutcome { spec, started, completed, .. } = flow;
+        let size = if spec.size == FlowSpec::UNLIMITED { 1 } else { spec.size };
+        let (base, rate) = base_and_rate(plan, spec);
+        let ideal_ns = base.as_ns() as f64 + size as f64 * 8e9 / rate;
+        let fct_ns = completed.map(|at| at.saturating_sub(*started).as_ns());
+        let segment = u64::from(plan.scenario().transports[0].segment_bytes);
+        sink.flow(&FlowRow {
+            flow_id: index as u64,
+            class: spec.class,
+            query_id: (spec.query != FlowSpec::NO_QUERY).then_some(spec.query),
+            src_host: spec.src,
+            dst_host: spec.dst,
+            size_bytes: size,
+            start_ns: started.as_ns(),
+            sending_ns: None,
+            state: if completed.is_some() { FlowState::Finished } else { FlowState::Unfinished },
+            fct_ns,
+            ideal_ns,
+            slowdown: fct_ns.map(|fct| fct as f64 / ideal_ns),
+            sent_packets: packets.sent,
+            retransmitted_packets: packets.sent.saturating_sub(size.div_ceil(segment)),
+            timeouts: packets.timeouts,
+            marked_packets: packets.marked,
+            dropped_packets: packets.dropped,
+        })?;
+    }
+    Ok(())
+}
+
+fn write_queries(
+    plan: &Plan,
+    outcome: &Outcome,
+    packets: &[Packets],
+    sink: &mut dyn RunSink,
+) -> io::Result<()> {
+    let mut lost: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
+    for (flow, packets) in outcome.flows.iter().zip(packets) {
+        let cell = lost.entry(flow.spec.query).or_default();
+        *cell = (cell.0 + packets.dropped, cell.1 + packets.timeouts);
+    }
+    for query in &outcome.queries {
+        let rate = plan.hosts[query.client as usize].rate.0 as f64;
+        let ideal_ns = plan.base_rtt().as_ns() as f64 + query.bytes as f64 * 8e9 / rate;
+        let qct_ns = query.completed.map(|at| at.saturating_sub(query.started).as_ns());
+        sink.query(&QueryRow {
+            query_id: query.number,
+            class: query.class,
+            client_host: query.client,
+            fan_in: query.answers,
+            request_bytes: query.bytes,
+            start_ns: query.started.as_ns(),
+            qct_ns,
+            ideal_ns,
+            slowdown: qct_ns.map(|qct| qct as f64 / ideal_ns),
+            dropped_packets: lost.get(&query.number).map_or(0, |lost| lost.0),
+            timeouts: lost.get(&query.number).map_or(0, |lost| lost.1),
+        })?;
+    }
+    Ok(())
+}
+
+/// Of one queue.
+#[derive(Default)]
+struct Queue {
+    bytes: u64,
+    histogram: OccupancyHistogram,
+    row: [u64; 6],
+}
+
+/// What enters or leaves a queue.
+type Change = (Time, bool, u16, u8, u64);
+
+fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
+    let uncharged = u64::from(plan.scenario().switches[0].uncharged_bytes);
+    let mut changes = Vec::with_capacity(rows.len() * 2);
+    for row in rows {
+        let (port, size) = (row.incoming.egress, u64::from(row.incoming.wire) - uncharged);
+        let left = match row.fate {
+            Fate::Sent { at, .. } | Fate::Evicted { at, .. } => at,
+            Fate::Dropped(_) => continue,
+        };
+        changes.push((row.incoming.at, true, port, row.queue, size));
+        changes.push((left, false, port, row.queue, size));
+    }
+    // What leaves at an instant makes room for what comes; a packet that leaves at once comes first.
+    changes.sort_by_key(|change| change.0);
+    changes
+}
+
+/// Histograms, counters, samples and losses; when the last packet left.
+fn write_switch(
+    plan: &Plan,
+    rows: &[Recorded],
+    began: Time,
+    outcome: &Outcome,
+    sink: &mut dyn RunSink,
+) -> io::Result<Time> {
+    let (ports, queues) = (plan.hosts.len(), usize::from(plan.scenario().switches[0].queues_per_port));
+    let mut table: Vec<Queue> = (0..ports * queues).map(|_| Queue::default()).collect();
+    let mut total = Queue::default();
+    let mut by_port: Vec<Queue> = (0..ports).map(|_| Queue::default()).collect();
+    let index = |port: u16, queue: u8| usize::from(port) * queues + usize::from(queue);
+    let interval = plan.scenario().output.sample_interval;
+    let (mut end, mut next_sample) = (Time::ZERO, interval);
+    for (at, enters, port, queue, size) in changes(plan, rows) {
+        let at = at.saturating_sub(began);
+        while interval > Time::ZERO && next_sample <= at {
+            write_samples(&table, &total, next_sample, queues, sink)?;
+            next_sample += interval;
+        }
+        for one in [&mut total, &mut by_port[usize::from(port)], &mut table[index(port, queue)]] {
+            one.bytes = if enters { one.bytes + size } else { one.bytes - size };
+            one.histogram.set(at.0, one.bytes);
+        }
+        end = end.max(at);
+    }
+    count(plan, rows, &mut table, index);
+    total.histogram.close(end.0);
+    write_histogram(sink, &total.histogram, (Scope::Switch, None, None))?;
+    for (port, one) in (0_u16..).zip(&mut by_port) {
+        one.histogram.close(end.0);
+        write_histogram(sink, &one.histogram, (Scope::Port, Some(port), None))?;
+    }
+    for (place, one) in table.iter_mut().enumerate() {
+        let (port, priority) = ((place / queues) as u16, (place % queues) as u8);
+        one.histogram.close(end.0);
+        write_histogram(sink, &one.histogram, (Scope::Queue, Some(port), Some(priority)))?;
+        let [arrived, enqueued, enqueued_bytes, dropped, evicted, marked] = one.row;
+        sink.queue(&QueueRow {
+            switch: 0,
+            port,
+            priority,
+            arrived_packets: arrived,
+            enqueued_packets: enqueued,
+            enqueued_bytes,
+            dropped_packets: dropped,
+            evicted_packets: evicted,
+            marked_packets: marked,
+            max_bytes: one.histogram.max(),
+            mean_bytes: one.histogram.mean(),
+        })?;
+    }
+    write_drops(plan, rows, outcome, sink)?;
+    Ok(end)
+}
+
+fn count(plan: &Plan, rows: &[Recorded], table: &mut [Queue], index: impl Fn(u16, u8) -> usize) {
+    let uncharged = plan.scenario().switches[0].uncharged_bytes;
+    for row in rows {
+        let [arrived, enqueued, bytes, dropped, evicted, marked] =
+            &mut table[index(row.incoming.egress, row.queue)].row;
+        *arrived += 1;
+        match row.fate {
+            Fate::Dropped(_) => {
+                *dropped += 1;
+                continue;
+            }
+            Fate::Evicted { .. } => *evicted += 1,
+            Fate::Sent { marked: was_marked, .. } => *marked += u64::from(was_marked),
+        }
+        *enqueued += 1;
+        *bytes += u64::from(row.incoming.wire - uncharged);
+    }
+}
+
+fn write_samples(
+    table: &[Queue],
+    total: &Queue,
+    at: Time,
+    queues: usize,
+    sink: &mut dyn RunSink,
+) -> io::Result<()> {
+    let row = SeriesRow {
+        time_ns: at.as_ns(),
+        scope: Scope::Switch,
+        switch: 0,
+        port: None,
+        priority: None,
+        occupancy_bytes: total.bytes,
+        threshold_bytes: None,
+    };
+    sink.series(&row)?;
+    for (place, one) in table.iter().enumerate().filter(|(_, one)| one.bytes > 0) {
+        let (port, priority) = (Some((place / queues) as u16), Some((place % queues) as u8));
+        sink.series(&SeriesRow {
+            scope: Scope::Queue,
+            port,
+            priority,
+            occupancy_bytes: one.bytes,
+            ..row.clone()
+        })?;
+    }
+    Ok(())
+}
+
+fn write_histogram(
+    sink: &mut dyn RunSink,
+    histogram: &OccupancyHistogram,
+    (scope, port, priority): (Scope, Option<u16>, Option<u8>),
+) -> io::Result<()> {
+    if histogram.max() == 0 && scope != Scope::Switch {
+        return Ok(());
+    }
+    for bin in histogram.bins() {
+        let (from_bytes, to_bytes, time_ns) = (bin.from, bin.to, Time(bin.time).as_ns());
+        sink.histogram(&HistogramRow { scope, switch: 0, port, priority, from_bytes, to_bytes, time_ns })?;
+    }
+    Ok(())
+}
+
+/// Losses by queue, class and reason. Packets of no flow, which are acknowledgements, count for the class of their connection.
+fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn RunSink) -> io::Result<()> {
+    let class_of: BTreeMap<u32, u16> =
+        outcome.flows.iter().map(|flow| (flow.hash, flow.spec.class)).collect();
+    let uncharged = plan.scenario().switches[0].uncharged_bytes;
+    let mut drops: BTreeMap<(u16, u8, u16, &'static str), (u64, u64)> = BTreeMap::new();
+    for row in rows {
+        let (Fate::Dropped(reason) | Fate::Evicted { reason, .. }) = row.fate else { continue };
+        let class = class_of.get(&row.incoming.flow).copied().unwrap_or(0);
+        let cell = drops.entry((row.incoming.egress, row.queue, class, reason.name())).or_default();
+        cell.0 += 1;
+        cell.1 += u64::from(row.incoming.wire - uncharged);
+    }
+    for ((port, priority, class, reason), (packets, bytes)) in drops {
+        sink.drops(&DropRow { switch: 0, port, priority, class, reason, packets, bytes })?;
+    }
+    Ok(())
+}
+
+fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSink) -> io::Result<()> {
+    let scenario = plan.scenario();
+    let switch = &scenario.topology.switches[0];
+    let rates = scenario.topology.switch_port_rates(0);
+    let phase = began + scenario.duration;
+    for host in &plan.hosts {
+        let mut up = (0_u64, 0_u64, 0_u64, 0_u64);
+        let (mut down, mut offered) = (up, 0);
+        for row in rows {
+            let (wire, is_early) = (u64::from(row.incoming.wire), row.incoming.at <= phase);
+            let early = if is_early { wire } else { 0 };
+            if row.incoming.ingress == host.port {
+                up = (up.0 + 1, up.1 + wire, up.2, up.3 + early);
+            }
+            if row.incoming.egress == host.port {
+                offered += early;
+                if let Fate::Sent { at, marked } = row.fate {
+                    let early = if at <= phase { wire } else { 0 };
+                    down = (down.0 + 1, down.1 + wire, down.2 + u64::from(marked), down.3 + early);
+                }
+            }
+        }
+        let link =
+            |from: &str, to: &str, role, rate: u64, counts: (u64, u64, u64, u64), offered_bytes| LinkRow {
+                from: from.to_owned(),
+                to: to.to_owned(),
+                parallel: 0,
+                role,
+                rate_bps: rate,
+                tx_packets: counts.0,
+                tx_bytes: counts.1,
+                marked_packets: counts.2,
+                utilisation: counts.3 as f64 * 8.0 / (rate as f64 * scenario.duration.as_secs_f64()),
+                offered_bytes,
+                lost_packets: 0,
+            };
+        sink.link(&link(&host.name, switch, "host-up", host.rate.0, up, None))?;
+        let rate = rates[usize::from(host.port)].0;
+        sink.link(&link(switch, &host.name, "host-down", rate, down, Some(offered)))?;
+    }
+    Ok(())
+}
