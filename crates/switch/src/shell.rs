@@ -255,30 +255,47 @@ impl Shell {
         Time::from_ns(now_ns().saturating_sub(self.epoch_ns))
     }
 
-    /// One turn: read what has come, decide what is due, send what is due, wait.
+    /// One turn: wait until something comes or is due, read what has come, decide, send.
     fn step(&mut self, until: Time) -> Result<(), ShellError> {
-        // The clock is read first: whatever is stamped before has been read then, but for what is on its way.
+        let ready = self.wait(until);
+        // The clock is read before the sockets: whatever is stamped before has been read then, but for what is on its way.
         let now = self.now();
-        self.read()?;
+        self.read(&ready)?;
         self.pipeline.advance(now);
         self.check()?;
-        let sent = self.send();
-        if sent == 0 && self.arrivals.is_empty() {
-            self.wait(until);
-        }
+        self.send();
         Ok(())
     }
 
-    fn read(&mut self) -> Result<(), ShellError> {
+    /// Sleeps until something is due or comes. By port: whether a frame has come, and one with a tag.
+    fn wait(&self, until: Time) -> Vec<[bool; 2]> {
+        const LONGEST: Time = Time::from_ms(50);
+        let now = self.now();
+        let next = self.pipeline.next_event().unwrap_or(Time::MAX).min(until).min(now + LONGEST);
+        let span = next.saturating_sub(now).as_ns();
+        let sockets = self.interfaces.iter().flat_map(|one| [one.data.as_fd(), one.tagged.as_fd()]);
+        let mut sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
+        let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
+        // Interrupted or not: what is ready is read.
+        let _ = ppoll(&mut sockets, Some(timeout), None);
+        let is_ready = |socket: &PollFd<'_>| socket.any().unwrap_or(true);
+        sockets.chunks(2).map(|pair| [is_ready(&pair[0]), is_ready(&pair[1])]).collect()
+    }
+
+    fn read(&mut self, ready: &[[bool; 2]]) -> Result<(), ShellError> {
         self.arrivals.clear();
         self.contents.clear();
-        for port in 0..self.interfaces.len() {
-            for _ in 0..BURST {
-                if !self.read_one(port)? {
-                    break;
+        for (port, &[data, tagged]) in ready.iter().enumerate() {
+            if data {
+                for _ in 0..BURST {
+                    if !self.read_one(port)? {
+                        break;
+                    }
                 }
             }
-            self.read_tagged(port);
+            if tagged {
+                self.read_tagged(port);
+            }
         }
         // Ports are read one after the other; frames count in the order of their time stamps.
         self.arrivals.sort_by_key(|(at, port, range)| (*at, *port, range.start));
@@ -338,8 +355,8 @@ impl Shell {
         }
     }
 
-    fn send(&mut self) -> u32 {
-        let (mut sent, now) = (0, self.now());
+    fn send(&mut self) {
+        let now = self.now();
         for port in 0..self.interfaces.len() as u16 {
             while let Some(due) = self.pipeline.next_due(port, now) {
                 let socket = self.interfaces[usize::from(port)].data.as_raw_fd();
@@ -355,30 +372,8 @@ impl Shell {
                 } else {
                     tallies.refused += 1;
                 }
-                sent += 1;
             }
         }
-        sent
-    }
-
-    /// Sleeps until something is due or comes.
-    fn wait(&self, until: Time) {
-        const LONGEST: Time = Time::from_ms(50);
-        let now = self.now();
-        let next = self.pipeline.next_event().unwrap_or(Time::MAX).min(until).min(now + LONGEST);
-        let span = next.saturating_sub(now).as_ns();
-        if span == 0 {
-            return;
-        }
-        let mut sockets: Vec<_> = self
-            .interfaces
-            .iter()
-            .flat_map(|one| [one.data.as_fd(), one.tagged.as_fd()])
-            .map(|socket| PollFd::new(socket, PollFlags::POLLIN))
-            .collect();
-        let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
-        // Interrupted or not: the next turn looks at everything.
-        let _ = ppoll(&mut sockets, Some(timeout), None);
     }
 }
 
