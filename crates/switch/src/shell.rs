@@ -169,7 +169,7 @@ const BURST: usize = 256;
 /// Receive buffer of a socket (bytes as the kernel counts them): some thousand frames.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// Forwards until it is stopped.
+/// Forwards until it is stopped. Once its sockets are open, the calling thread gives up all of its capabilities, for ever.
 ///
 /// # Errors
 /// [`ShellError`].
@@ -186,6 +186,7 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
         arrivals: Vec::new(),
         contents: Vec::new(),
     };
+    give_up_rights();
     let start = shell.now();
     let until = Time(start.0.saturating_add(options.stopping.after.0));
     while !options.stopping.wanted.load(Ordering::Relaxed) && shell.now() < until {
@@ -198,6 +199,14 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
     let tallies = shell.pipeline.tallies().to_vec();
     let Shell { lateness, pipeline, epoch_ns, .. } = shell;
     Ok(Summary { ran, epoch_ns, tallies, late_arrivals, lateness, missed, notes, pipeline })
+}
+
+/// The sockets are open: whatever a frame makes this thread do, it has no rights for it.
+fn give_up_rights() {
+    for set in [caps::CapSet::Inheritable, caps::CapSet::Effective, caps::CapSet::Permitted] {
+        // Whoever has none cannot lose any.
+        let _ = caps::clear(None, set);
+    }
 }
 
 /// Real-time priority of this thread, where the system allows it; else what that means.
