@@ -83,9 +83,12 @@ pub(crate) enum TestbedCommand {
 pub(crate) struct TestbedRunArgs {
     /// The scenario file, with one switch, or `demo`
     pub(crate) scenario: PathBuf,
-    /// Policies to run one after the other; by default the scenario's own
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) policies: Vec<String>,
+    /// Policies to run one after the other, the baseline first; by default the scenario's own, which keeps its parameters
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', ignore_case = true, value_parser = policy_parser())]
+    pub(crate) policies: Vec<&'static PolicyInfo>,
+    /// Repetitions, each with a seed of its own from 1 on; by default one with the scenario's seed
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) seeds: Option<NonZero<u32>>,
     /// Change a key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,

@@ -64,22 +64,28 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
     }
 }
 
-/// Names of folders, and what each changes.
+/// Names of folders, and what runs in each.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
-    let policies: Vec<(String, String)> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
-        ([], true) => DEMO_POLICIES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
-        ([], false) => {
-            let loaded = load(&args.scenario, &args.overrides)?;
-            let name = loaded.scenario.switches[0].policy.clone();
-            return Ok(vec![(name, loaded)]);
+    let own = load(&args.scenario, &args.overrides)?.scenario.switches[0].policy.clone();
+    let policies: Vec<(String, Option<String>)> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
+        ([], true) => DEMO_POLICIES.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).to_vec(),
+        ([], false) => vec![(own, None)],
+        (chosen, _) => {
+            let value = |name: &str| (name != own).then(|| name.to_owned());
+            chosen.iter().map(|info| (info.name.to_owned(), value(info.name))).collect()
         }
-        (names, _) => names.iter().map(|name| (name.clone(), name.clone())).collect(),
     };
+    let seeds: Vec<Option<u32>> =
+        args.seeds.map_or_else(|| vec![None], |count| (1..=count.get()).map(Some).collect());
     let mut variants = Vec::new();
-    for (name, value) in policies {
-        let policy = [("switch.policy".to_owned(), value)];
-        let overrides: Vec<_> = policy.into_iter().chain(args.overrides.iter().cloned()).collect();
-        variants.push((name, load(&args.scenario, &overrides)?));
+    // All policies of a seed before the next one: what else the machine does meets all of them.
+    for seed in seeds {
+        for (name, policy) in &policies {
+            let policy = policy.iter().map(|value| ("switch.policy".to_owned(), value.clone()));
+            let seed = seed.iter().map(|seed| ("seed".to_owned(), seed.to_string()));
+            let overrides: Vec<_> = policy.chain(args.overrides.iter().cloned()).chain(seed).collect();
+            variants.push((name.clone(), load(&args.scenario, &overrides)?));
+        }
     }
     Ok(variants)
 }
@@ -123,7 +129,7 @@ mod real {
         interrupt::listen();
         for (name, plan) in &plans {
             let seed = format!("seed-{}", plan.scenario().seed);
-            say(&format!("{name}: {} with real hosts", plan.scenario().duration));
+            say(&format!("{name}, {seed}: {} with real hosts", plan.scenario().duration));
             let folder = out.join(name).join(&seed);
             let run = run_real(plan, &folder, &|| !interrupt::requested()).map_err(failed)?;
             describe(name, &run)?;

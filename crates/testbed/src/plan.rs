@@ -168,7 +168,8 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
 /// As the kernel calls a congestion control.
 pub(crate) fn kernel_name(name: &str) -> &str {
     match name {
-        "newreno" => "reno",
+        // ECN* is Reno that halves its window at a mark: what Linux does (RFC 3168).
+        "newreno" | "ecn-star" => "reno",
         other => other,
     }
 }

@@ -374,3 +374,160 @@ fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSi
     }
     Ok(())
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::outcome::QueryOutcome;
+    use bufferlab_core::{DropReason, Ecn};
+    use bufferlab_switch::Incoming;
+
+    #[derive(Default)]
+    struct Rows {
+        flows: Vec<FlowRow>,
+        queries: Vec<QueryRow>,
+        queues: Vec<QueueRow>,
+        drops: Vec<DropRow>,
+        links: Vec<LinkRow>,
+        bins: Vec<HistogramRow>,
+    }
+
+    impl RunSink for Rows {
+        fn flow(&mut self, row: &FlowRow) -> io::Result<()> {
+            self.flows.push(row.clone());
+            Ok(())
+        }
+        fn query(&mut self, row: &QueryRow) -> io::Result<()> {
+            self.queries.push(row.clone());
+            Ok(())
+        }
+        fn queue(&mut self, row: &QueueRow) -> io::Result<()> {
+            self.queues.push(row.clone());
+            Ok(())
+        }
+        fn drops(&mut self, row: &DropRow) -> io::Result<()> {
+            self.drops.push(row.clone());
+            Ok(())
+        }
+        fn link(&mut self, row: &LinkRow) -> io::Result<()> {
+            self.links.push(row.clone());
+            Ok(())
+        }
+        fn histogram(&mut self, row: &HistogramRow) -> io::Result<()> {
+            self.bins.push(row.clone());
+            Ok(())
+        }
+    }
+
+    const MS: u64 = 1_000_000;
+
+    /// A packet of connection 7 from host 1 to host 0.
+    fn packet(at_ms: u64, wire: u32, fate: Fate) -> Recorded {
+        let at = Time::from_ms(at_ms);
+        let incoming =
+            Incoming { at, ingress: 1, egress: 0, wire, priority: 0, flow: 7, ecn: Ecn::NotCapable };
+        Recorded { incoming, queue: 1, fate }
+    }
+
+    fn plan() -> Plan {
+        let reno = ["small", "large"]
+            .map(|name| (format!("transport.{name}.congestion_control"), "newreno".to_owned()));
+        let loaded = bufferlab_scenario::load_text("demo.toml".as_ref(), crate::DEMO, &reno);
+        Plan::new(loaded.expect("it is right")).expect("it can run")
+    }
+
+    /// Two messages of 2,000 B over one connection. Time zero of the switch is 10 ms before the run begins.
+    #[test]
+    fn tables_hold_what_hosts_and_switch_saw() {
+        let message = |started: u64, completed: u64| FlowOutcome {
+            spec: FlowSpec {
+                start: Time::ZERO,
+                src: 1,
+                dst: 0,
+                size: 2_000,
+                class: 0,
+                query: 5,
+                open: None,
+                data_path: None,
+                ack_path: None,
+            },
+            started: Time::from_ms(started),
+            completed: Some(Time::from_ms(completed)),
+            hash: 7,
+        };
+        let outcome = Outcome {
+            flows: vec![message(100, 110), message(200, 520)],
+            queries: vec![QueryOutcome {
+                number: 5,
+                class: 0,
+                client: 0,
+                started: Time::from_ms(95),
+                answers: 2,
+                bytes: 4_000,
+                completed: Some(Time::from_ms(520)),
+            }],
+            classes: vec!["incast".to_owned(), "long".to_owned()],
+            began_ns: 1_000_010 * MS,
+        };
+        let sent = |at_ms, marked| Fate::Sent { at: Time::from_ms(at_ms), marked };
+        let evicted = Fate::Evicted { at: Time::from_ms(216), reason: DropReason::PushedOut };
+        let rows = [
+            packet(111, 1_538, sent(111, false)),
+            packet(112, 642, sent(113, true)),
+            packet(211, 1_538, Fate::Dropped(DropReason::OverThreshold)),
+            packet(212, 642, evicted),
+            // An acknowledgement is no data.
+            packet(213, 90, sent(214, false)),
+            // More than min_rto (200 ms) later.
+            packet(500, 1_538, sent(501, false)),
+            packet(501, 642, sent(502, false)),
+        ];
+        let mut sink = Rows::default();
+        let seen = Seen { rows: &rows, epoch_ns: 1_000_000 * MS };
+        let totals = write(&plan(), &outcome, &seen, &mut sink).expect("the sink takes all");
+        let flows: Vec<_> = sink
+            .flows
+            .iter()
+            .map(|row| {
+                (
+                    row.fct_ns,
+                    row.sent_packets,
+                    row.retransmitted_packets,
+                    row.dropped_packets,
+                    row.marked_packets,
+                    row.timeouts,
+                )
+            })
+            .collect();
+        assert_eq!(flows, [(Some(10 * MS), 2, 0, 0, 1, 0), (Some(320 * MS), 4, 2, 2, 0, 1)]);
+        let query = &sink.queries[0];
+        assert_eq!((query.qct_ns, query.dropped_packets, query.timeouts), (Some(425 * MS), 2, 1));
+        // 5 ms without waiting, and 4,000 B at 100 Mb/s.
+        assert_eq!(query.ideal_ns, 5e6 + 320e3);
+        let queue = sink.queues.iter().find(|row| (row.port, row.priority) == (0, 1)).expect("there is one");
+        let counted = [
+            queue.arrived_packets,
+            queue.enqueued_packets,
+            queue.enqueued_bytes,
+            queue.dropped_packets,
+            queue.evicted_packets,
+            queue.marked_packets,
+            queue.max_bytes,
+        ];
+        assert_eq!(counted, [7, 6, 1_538 + 642 + 642 + 90 + 1_538 + 642, 1, 1, 1, 1_538]);
+        let drops: Vec<_> =
+            sink.drops.iter().map(|row| (row.reason, row.class, row.packets, row.bytes)).collect();
+        assert_eq!(drops, [("over-threshold", 0, 1, 1_538), ("pushed-out", 0, 1, 642)]);
+        // 642 B for a millisecond at 112, 212 and 501 ms; 732 B with the acknowledgement; 642 B until the eviction.
+        let held: u64 = sink
+            .bins
+            .iter()
+            .filter(|row| row.scope == Scope::Queue && row.from_bytes > 0)
+            .map(|row| row.time_ns)
+            .sum();
+        assert_eq!(held, (1 + 4 + 1 + 1) * MS);
+        let down = sink.links.iter().find(|row| row.to == "h0").expect("there is one");
+        assert_eq!((down.role, down.tx_packets, down.marked_packets), ("host-down", 5, 1));
+        assert_eq!((totals.flows, totals.flows_finished, totals.end_ns), (2, 2, 492 * MS));
+    }
+}
