@@ -92,6 +92,8 @@ pub struct Driver {
     timer: Option<Time>,
     /// No arrival before: something has been decided up to here.
     earliest: Time,
+    /// Everything until then has been decided; `None`: nothing has.
+    decided: Option<Time>,
     late: u64,
 }
 
@@ -147,6 +149,7 @@ impl Driver {
             wire_bytes: Vec::new(),
             uncharged: scenario.switches[0].uncharged_bytes,
             earliest: Time::ZERO,
+            decided: None,
             late: 0,
         })
     }
@@ -163,7 +166,7 @@ impl Driver {
         self.earliest
     }
 
-    /// Arrivals that came after something later had been decided.
+    /// Arrivals for times that had been decided already.
     #[must_use]
     pub const fn late(&self) -> u64 {
         self.late
@@ -185,7 +188,8 @@ impl Driver {
     /// something later has been decided already.
     pub fn arrive<W: Wire>(&mut self, id: u32, incoming: &Incoming, wire: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
-        self.late += u64::from(at > incoming.at);
+        // Equal times are none: copies of one frame, or stamps of two ports.
+        self.late += u64::from(self.decided.is_some_and(|decided| incoming.at <= decided));
         self.run(at, false, wire);
         self.earliest = at + APART;
         let index = id as usize;
@@ -223,6 +227,7 @@ impl Driver {
     /// Time has reached `until`, and nothing arrives any more before.
     pub fn advance<W: Wire>(&mut self, until: Time, wire: &mut W) {
         self.run(until, true, wire);
+        self.decided = self.decided.max(Some(until));
         // Arrivals are at whole nanoseconds.
         self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
     }

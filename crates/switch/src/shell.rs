@@ -92,7 +92,7 @@ pub struct Summary {
     pub epoch_ns: u64,
     /// By port.
     pub tallies: Vec<Tallies>,
-    /// Arrivals that came after something later had been decided.
+    /// Arrivals for times that had been decided already.
     pub late_arrivals: u64,
     /// How late frames were handed over.
     pub lateness: Lateness,

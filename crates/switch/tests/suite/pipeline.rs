@@ -112,4 +112,20 @@ fn frames_to_all_leave_through_every_other_port() {
         sent(&mut pipeline, 4, Time::from_ms(5)).into_iter().map(|(_, port, _)| port).collect();
     assert_eq!(ports, [0, 2, 3]);
     assert_eq!(pipeline.tallies()[1].flooded, 1);
+    assert_eq!(pipeline.driver().late(), 0, "copies of one time are not late");
+}
+
+#[test]
+fn a_frame_for_a_time_that_was_decided_counts_as_late_and_arrives_next() {
+    let file = switch(3, DT);
+    let mut pipeline = Pipeline::new(&file, None).expect("the policy fits");
+    pipeline.receive(0, Time::from_ms(5), &frame(0, 2, 0, 1_514)).expect("it is well-formed");
+    pipeline.advance(Time::from_ms(8));
+    pipeline.receive(1, Time::from_ms(5), &frame(1, 2, 0, 1_514)).expect("it is well-formed");
+    pipeline.advance(Time::from_ms(9));
+    assert_eq!(pipeline.driver().late(), 1);
+    let times: Vec<_> =
+        sent(&mut pipeline, 3, Time::from_ms(9)).into_iter().map(|(at, ..)| at.as_ns()).collect();
+    // 123,040 ns each: the first after the delay line, the second right after what had been decided.
+    assert_eq!(times, [6_123_040, 8_123_041]);
 }
