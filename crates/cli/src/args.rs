@@ -10,6 +10,7 @@ use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -128,6 +129,9 @@ pub(crate) struct SwitchArgs {
     /// End after so long, such as "10 s"; without it, at Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span, conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) duration: Option<Time>,
+    /// Show counters for Prometheus at this loopback address, such as 127.0.0.1:9420
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["verify", "synthetic"])]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Do not ask for real-time priority (SCHED_FIFO)
     #[arg(long)]
     pub(crate) no_real_time: bool,

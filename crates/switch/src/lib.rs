@@ -21,6 +21,8 @@ mod config;
 mod driver;
 mod format;
 pub mod frame;
+#[cfg(target_os = "linux")]
+mod metrics;
 mod pipeline;
 mod record;
 #[cfg(target_os = "linux")]

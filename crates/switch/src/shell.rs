@@ -1,6 +1,7 @@
 //! The thin shell around the [`Pipeline`]: sockets, the kernel's time stamps, and waiting.
 
 use crate::config::SwitchFile;
+use crate::metrics::{self, MetricsServer};
 use crate::pipeline::Pipeline;
 use crate::record::RecordWriter;
 use crate::tallies::Tallies;
@@ -19,6 +20,7 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use socket2::{SockFilter, SockRef};
 use std::io::IoSliceMut;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,6 +51,9 @@ pub enum ShellError {
     /// The policy failed.
     #[error("the policy failed: {0}")]
     Policy(String),
+    /// Counters cannot be shown.
+    #[error("cannot show metrics: {0}")]
+    Metrics(std::io::Error),
     /// The record cannot be written.
     #[error("cannot write the record: {0}")]
     Record(#[from] std::io::Error),
@@ -79,6 +84,8 @@ pub struct RunOptions<'a> {
     pub record: Option<RecordWriter>,
     /// Whether to ask for real-time priority: without it, other programs delay frames by milliseconds.
     pub real_time: bool,
+    /// Where to show counters for Prometheus; a loopback address.
+    pub metrics: Option<SocketAddr>,
     /// When to stop.
     pub stopping: Stopping<'a>,
 }
@@ -174,6 +181,8 @@ const RECEIVE_BUFFER: usize = 16 << 20;
 /// # Errors
 /// [`ShellError`].
 pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellError> {
+    // Its thread has the usual priority.
+    let metrics = options.metrics.map(MetricsServer::start).transpose().map_err(ShellError::Metrics)?;
     let notes = if options.real_time { ask_for_priority() } else { Vec::new() };
     let mut shell = Shell {
         interfaces: open(file)?,
@@ -189,8 +198,13 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
     give_up_rights();
     let start = shell.now();
     let until = Time(start.0.saturating_add(options.stopping.after.0));
+    let mut next_page = Time::ZERO;
     while !options.stopping.wanted.load(Ordering::Relaxed) && shell.now() < until {
         shell.step(until)?;
+        if let Some(server) = metrics.as_ref().filter(|_| shell.now() >= next_page) {
+            server.publish(metrics::page(file, &shell.pipeline, &shell.lateness));
+            next_page = shell.now() + BETWEEN_PAGES;
+        }
     }
     let ran = shell.now().saturating_sub(start);
     shell.pipeline.finish();
@@ -202,7 +216,7 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
 }
 
 /// The sockets are open: whatever a frame makes this thread do, it has no rights for it.
-fn give_up_rights() {
+pub(crate) fn give_up_rights() {
     for set in [caps::CapSet::Inheritable, caps::CapSet::Effective, caps::CapSet::Permitted] {
         // Whoever has none cannot lose any.
         let _ = caps::clear(None, set);
@@ -231,6 +245,9 @@ fn ask_for_priority() -> Vec<String> {
         }
     }
 }
+
+/// How old the counters for Prometheus may be.
+const BETWEEN_PAGES: Time = Time::from_ms(500);
 
 /// Time zero lies before the first frame: a replay needs room for its way to the switch.
 const EPOCH_OFFSET_NS: u64 = 1_000_000;

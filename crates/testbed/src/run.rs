@@ -132,7 +132,7 @@ fn with_switch<T>(
         let switch = scope.spawn(|| {
             join_network(SWITCH)?;
             let stopping = Stopping { wanted: &wanted, after: Time::MAX };
-            let options = RunOptions { record: Some(writer), real_time: true, stopping };
+            let options = RunOptions { record: Some(writer), real_time: true, metrics: None, stopping };
             run(&plan.switch, options).map_err(|error| TestbedError::Switch(error.to_string()))
         });
         let done = work();
