@@ -272,10 +272,14 @@ impl Results {
     }
 }
 
+/// What is kept of one seed's run, or why there is nothing.
+type SeedRun = Result<Arc<Numbers>, RunFailure>;
+
 /// The runs of some seeds.
 struct Means {
     experiment: Arc<Experiment>,
-    runs: BTreeMap<(usize, Vec<usize>), Vec<Result<Arc<Numbers>, RunFailure>>>,
+    /// By variant and places: those of each seed.
+    runs: BTreeMap<(usize, Vec<usize>), Vec<SeedRun>>,
 }
 
 impl Values for Means {
