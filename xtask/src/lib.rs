@@ -3,6 +3,7 @@
 //! * [`ci`]: what must pass before a change lands, as a whole or step by step;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
 //! * [`hardware`]: whether the circuits answer as the policies do, and what they cost;
+//! * [`instructions`]: how many instructions a packet-hop takes, and whether they are as many as recorded;
 //! * [`mutants`]: whether the tests notice when the code is wrong;
 //! * [`python`]: whether the Python package builds, installs and passes;
 //! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
@@ -13,6 +14,7 @@
 pub mod ci;
 pub mod generate;
 pub mod hardware;
+pub mod instructions;
 pub mod mutants;
 pub mod python;
 pub mod same_tables;

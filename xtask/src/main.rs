@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use xtask::{ci, generate, hardware, mutants, python, same_tables, tidy};
+use xtask::{ci, generate, hardware, instructions, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
@@ -16,6 +16,8 @@ cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure cr
     --timeout S                  a test that runs longer hangs (300)    --list     print them only
 cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
+cargo xtask instructions [--record]
+                                 instructions per packet-hop against xtask/instructions.toml, or record them (docs/performance.md)
 cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
                                  scenarios that nobody would write, with every check on; `fuzz play FILE` repeats one;
                                  without options a minute of it in the build of the tests
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         ["mutants", ref options @ ..] => mutants::Options::parse(options).and_then(|o| mutants::run(&o)),
         ["same-tables", "--quick", old, ref only @ ..] => same_tables::check(Path::new(old), only, true),
         ["same-tables", old, ref only @ ..] => same_tables::check(Path::new(old), only, false),
+        ["instructions"] => instructions::check(false),
+        ["instructions", "--record"] => instructions::check(true),
         ["headroom-search"] => headroom_search("1000", "1"),
         ["headroom-search", networks] => headroom_search(networks, "1"),
         ["headroom-search", networks, seed] => headroom_search(networks, seed),

@@ -1,0 +1,183 @@
+//! How many instructions does a packet-hop take, and are they as many as before?
+//!
+//! Instructions do not depend on the machine's load, so a change of a few per cent shows at once. Every scenario of `xtask/instructions.toml` runs twice
+//! under Callgrind, for two simulated durations: what starting up costs cancels out in the difference. The recorded figures belong to one version of the
+//! compiler, which the file names.
+
+use crate::python::Build;
+use crate::{ci, output, read, root};
+use serde::Deserialize;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The recorded figures.
+const FILE: &str = "xtask/instructions.toml";
+
+/// A figure may differ from the recorded one by this part of it.
+const TOLERANCE: f64 = 0.02;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    /// What `rustc --version` said.
+    compiler: String,
+    scenario: Vec<Measured>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Measured {
+    /// Of the file in `scenarios/`.
+    name: String,
+    /// The two simulated durations, the shorter one first.
+    durations: [String; 2],
+    /// Other settings, as `--set` takes them.
+    settings: Vec<String>,
+    /// Instructions per packet-hop.
+    per_hop: f64,
+}
+
+impl Recorded {
+    /// The file.
+    fn text(&self) -> String {
+        let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/performance.md).\n\n".to_owned();
+        text += &format!("compiler = {:?}\n", self.compiler);
+        for Measured { name, durations, settings, per_hop } in &self.scenario {
+            text += &format!(
+                "\n[[scenario]]\nname = {name:?}\ndurations = {durations:?}\nsettings = {settings:?}\nper_hop = {per_hop:.1}\n"
+            );
+        }
+        text
+    }
+}
+
+/// Counts, and compares with what is recorded; with `record`, writes the file instead.
+///
+/// # Errors
+/// If Valgrind is missing, a run fails, or a figure of the same compiler differs by more than 2 %.
+pub fn check(record: bool) -> Result<(), String> {
+    let asked =
+        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !asked.is_ok_and(|status| status.success()) {
+        return Err(
+            "valgrind is missing, and nothing was counted\nhint: on Debian: apt-get install valgrind"
+                .to_owned(),
+        );
+    }
+    let mut recorded: Recorded = toml::from_str(&read(FILE)?)
+        .map_err(|error| format!("{FILE}: {error}\nhint: see its head for the form"))?;
+    let version = output(Command::new("rustc").arg("--version"))?;
+    let compiler = String::from_utf8_lossy(&version).trim().to_owned();
+    let program = ci::program(Build::Release)?;
+    let mut different = Vec::new();
+    for scenario in &mut recorded.scenario {
+        let found = measure(&program, scenario)?;
+        let ratio = found / scenario.per_hop;
+        println!(
+            "{:24} {found:8.1} instructions per packet-hop, {:8.1} recorded ({:+.1} %)",
+            scenario.name,
+            scenario.per_hop,
+            100.0 * (ratio - 1.0)
+        );
+        if is_different(found, scenario.per_hop) {
+            different.push(scenario.name.clone());
+        }
+        scenario.per_hop = (found * 10.0).round() / 10.0;
+    }
+    if record {
+        recorded.compiler = compiler;
+        return std::fs::write(root().join(FILE), recorded.text())
+            .map_err(|error| format!("{FILE}: {error}"));
+    }
+    if different.is_empty() {
+        return Ok(());
+    }
+    let names = different.join(", ");
+    if compiler != recorded.compiler {
+        println!(
+            "{FILE} was recorded with {}, this is {compiler}: differences say nothing about the sources",
+            recorded.compiler
+        );
+        return Ok(());
+    }
+    Err(format!(
+        "{names}: more than 2 % from what is recorded\nhint: if that is meant, run `cargo xtask instructions --record`, and say why in the commit"
+    ))
+}
+
+/// Whether a count is too far from the recorded one, in either direction: what has become faster is recorded again, or the next loss would hide behind it.
+fn is_different(found: f64, recorded: f64) -> bool {
+    (found / recorded - 1.0).abs() > TOLERANCE
+}
+
+/// Instructions per packet-hop of a scenario, from its two durations.
+fn measure(program: &Path, scenario: &Measured) -> Result<f64, String> {
+    let [short, long] = &scenario.durations;
+    let (short, long) = (count(program, scenario, short)?, count(program, scenario, long)?);
+    if long.1 <= short.1 {
+        return Err(format!(
+            "{}: the longer run has no more packet-hops than the shorter one",
+            scenario.name
+        ));
+    }
+    Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
+}
+
+/// Instructions and packet-hops of one run.
+fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u64), String> {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).arg("bench");
+    command.arg(format!("scenarios/{}.toml", scenario.name)).args(["--runs", "1"]);
+    command.args(["--set", &format!("duration=\"{duration}\"")]);
+    for setting in &scenario.settings {
+        command.args(["--set", setting]);
+    }
+    let result = command.current_dir(root()).output();
+    let result = result.map_err(|error| format!("{command:?} cannot start: {error}"))?;
+    let (out, err) = (String::from_utf8_lossy(&result.stdout), String::from_utf8_lossy(&result.stderr));
+    match (instructions(&err), packet_hops(&out)) {
+        (Some(instructions), Some(hops)) if result.status.success() => Ok((instructions, hops)),
+        _ => Err(format!("{command:?}: {}\n{out}{err}", result.status)),
+    }
+}
+
+/// What Callgrind prints: `==1234== Collected : 5678`.
+fn instructions(printed: &str) -> Option<u64> {
+    let (_, rest) = printed.split_once("Collected :")?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// What `bench` prints: `5678 packet-hops, …`.
+fn packet_hops(printed: &str) -> Option<u64> {
+    printed.split_once(" packet-hops,")?.0.split_whitespace().last()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_from_what_is_printed() {
+        assert_eq!(instructions("==7== Events    : Ir\n==7== Collected : 123456\n==7=="), Some(123_456));
+        assert_eq!(packet_hops("scenario x: 64 hosts\n1205350 packet-hops, 1.37 events"), Some(1_205_350));
+        assert_eq!((instructions("killed"), packet_hops("error: no such file")), (None, None));
+    }
+
+    #[test]
+    fn two_per_cent_in_either_direction_are_noticed() {
+        assert!(!is_different(1_019.0, 1_000.0) && !is_different(981.0, 1_000.0));
+        assert!(is_different(1_021.0, 1_000.0) && is_different(979.0, 1_000.0));
+    }
+
+    #[test]
+    fn the_file_names_scenarios_that_there_are() {
+        let recorded: Recorded =
+            toml::from_str(&read(FILE).expect("part of the repository")).expect("its form");
+        assert!(recorded.scenario.len() >= 2);
+        let again: Recorded = toml::from_str(&recorded.text()).expect("its form");
+        assert_eq!(again.text(), recorded.text());
+        for scenario in &recorded.scenario {
+            assert!(root().join(format!("scenarios/{}.toml", scenario.name)).is_file(), "{}", scenario.name);
+        }
+    }
+}
