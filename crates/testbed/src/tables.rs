@@ -358,7 +358,6 @@ fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSi
             |from: &str, to: &str, role, rate: u64, counts: (u64, u64, u64, u64), offered_bytes| LinkRow {
                 from: from.to_owned(),
                 to: to.to_owned(),
-                parallel: 0,
                 role,
                 rate_bps: rate,
                 tx_packets: counts.0,
@@ -366,7 +365,7 @@ fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSi
                 marked_packets: counts.2,
                 utilisation: counts.3 as f64 * 8.0 / (rate as f64 * scenario.duration.as_secs_f64()),
                 offered_bytes,
-                lost_packets: 0,
+                ..LinkRow::default()
             };
         sink.link(&link(&host.name, switch, "host-up", host.rate.0, up, None))?;
         let rate = rates[usize::from(host.port)].0;
