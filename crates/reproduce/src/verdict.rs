@@ -1,6 +1,6 @@
 //! Does a statement hold? The rules, in one place.
 //!
-//! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife ([`crate::judge`]). Estimate and interval decide:
+//! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife ([`crate::judge()`]). Estimate and interval decide:
 //!
 //! | verdict | when |
 //! |---|---|
