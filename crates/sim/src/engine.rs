@@ -171,7 +171,7 @@ impl Simulation {
         next_event: Time,
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<(), SimError> {
-        const STEP: Time = Time::from_ms(1);
+        const STEP: Time = Time::from_ms(10);
         if self.records.explainer.is_none() {
             return Ok(());
         }
