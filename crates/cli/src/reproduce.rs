@@ -106,7 +106,13 @@ fn ablation(args: &ReproduceArgs, registry: &Registry, id: &str, scale: ScaleNam
         };
         return Err(miette!(help = help, "no experiment judges a statement \"{id}\""));
     };
-    let against: Vec<_> = args.against.iter().map(|(key, value)| Setting::of_text(key, value)).collect();
+    let setting = |(key, value): &(String, String)| {
+        Setting::of_text(key, value).map_err(|why| {
+            let help = "for example --against switch.policy.filter=events; a bare word stands for a string";
+            miette!(help = help, "--against {key}={value}: not a TOML value: {why}")
+        })
+    };
+    let against = args.against.iter().map(setting).collect::<miette::Result<Vec<_>>>()?;
     let how = Execution { threads: args.jobs, verify: false };
     interrupt::listen();
     let seeds = args.seeds.map(|seeds| seeds.get());

@@ -24,15 +24,12 @@ impl Setting {
         Self { key: key.to_owned(), key_origin: Origin::BUILT_IN, item, source: None }
     }
 
-    /// A value as command lines have it: TOML, or a bare word for a string.
-    #[must_use]
-    pub fn of_text(key: &str, text: &str) -> Self {
-        let written = parse(0, &format!("value = {text}")).ok();
-        let value = written.and_then(|root| match root.value {
-            Value::Table(mut table) => table.remove("value").map(|entry| entry.item.value),
-            _ => None,
-        });
-        Self::new(key, value.unwrap_or_else(|| Value::String(text.to_owned())))
+    /// A value as command lines have it.
+    ///
+    /// # Errors
+    /// As [`command_line_value`].
+    pub fn of_text(key: &str, text: &str) -> Result<Self, String> {
+        Ok(Self::new(key, command_line_value(text, Origin::BUILT_IN)?.value))
     }
 
     /// Whether one of the two keys is the other one, or contains it.
@@ -44,17 +41,52 @@ impl Setting {
     }
 }
 
+/// A TOML value, or a bare word as a string.
+///
+/// # Errors
+/// What is wrong with a list, a table or a text in quotes that is not TOML.
+pub fn command_line_value(text: &str, origin: Origin) -> Result<Item, String> {
+    let document = format!("value = {text}");
+    let bare = || Ok(Item { value: Value::String(text.to_owned()), origin });
+    match parse(origin.source, &document) {
+        Ok(Item { value: Value::Table(mut table), .. }) if table.entries.len() == 1 => {
+            let mut item = table.remove("value").map(|entry| entry.item).ok_or("a value is expected")?;
+            place_all(&mut item, origin);
+            Ok(item)
+        }
+        Err(errors) if text.starts_with(['{', '[', '"', '\'']) => {
+            Err(errors.first().map_or_else(String::new, |error| error.0.clone()))
+        }
+        _ => bare(),
+    }
+}
+
+fn place_all(item: &mut Item, origin: Origin) {
+    item.origin = origin;
+    match &mut item.value {
+        Value::Array(list) => list.iter_mut().for_each(|item| place_all(item, origin)),
+        Value::Table(table) => {
+            for entry in &mut table.entries {
+                entry.key_origin = origin;
+                place_all(&mut entry.item, origin);
+            }
+        }
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_bare_word_is_a_string_and_the_rest_is_toml() {
-        let value = |text| Setting::of_text("key", text).item.value;
+        let value = |text| Setting::of_text("key", text).expect("a value").item.value;
         assert!(matches!(value("abm"), Value::String(text) if text == "abm"));
         assert!(matches!(value("0.5"), Value::Float(x) if x == 0.5));
         assert!(matches!(value("[1, 2]"), Value::Array(items) if items.len() == 2));
         assert!(matches!(value("10 ms"), Value::String(text) if text == "10 ms"));
+        assert!(Setting::of_text("key", "[1, 2").is_err());
     }
 
     #[test]

@@ -46,6 +46,36 @@ pub struct KeySpec {
     pub doc: &'static str,
 }
 
+/// A key that must be written.
+#[must_use]
+pub const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Required, example, doc }
+}
+
+/// A key that may be left out.
+#[must_use]
+pub const fn optional(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Optional, example, doc }
+}
+
+/// A key that has this value, if it is left out.
+#[must_use]
+pub const fn default(name: &'static str, kind: Kind, value: &'static str, doc: &'static str) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Default(value), example: value, doc }
+}
+
+/// A key whose value follows from a rule, if it is left out.
+#[must_use]
+pub const fn computed(
+    name: &'static str,
+    kind: Kind,
+    rule: &'static str,
+    example: &'static str,
+    doc: &'static str,
+) -> KeySpec {
+    KeySpec { name, kind, presence: Presence::Computed(rule), example, doc }
+}
+
 /// Whether a key must be written, and what holds otherwise.
 #[derive(Clone, Copy, Debug)]
 pub enum Presence {

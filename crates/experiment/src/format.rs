@@ -4,7 +4,7 @@
 
 use crate::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
-use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
+use bufferlab_document::spec::{KeySpec, Kind, TableSpec, computed, default, optional, required};
 use bufferlab_params::{Card, Catalog, Choice, ParamKind};
 use bufferlab_theory::figures::FIGURES;
 
@@ -29,28 +29,6 @@ impl Catalog for Figures {
         };
         FIGURES.iter().map(card).collect()
     }
-}
-
-const fn key(
-    name: &'static str,
-    kind: Kind,
-    presence: Presence,
-    example: &'static str,
-    doc: &'static str,
-) -> KeySpec {
-    KeySpec { name, kind, presence, example, doc }
-}
-
-const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
-    key(name, kind, Presence::Required, example, doc)
-}
-
-const fn optional(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
-    key(name, kind, Presence::Optional, example, doc)
-}
-
-const fn default(name: &'static str, kind: Kind, value: &'static str, doc: &'static str) -> KeySpec {
-    key(name, kind, Presence::Default(value), value, doc)
 }
 
 const SET: Kind = Kind::Settings { of: "scenario" };
@@ -167,10 +145,10 @@ pub static AXIS: TableSpec = TableSpec {
     doc: "Something that is varied.",
     keys: &[
         required("name", Kind::Text, "\"load\"", "Its name in tables."),
-        key(
+        computed(
             "title",
             Kind::Text,
-            Presence::Computed("its name"),
+            "its name",
             "\"load of the uplinks\"",
             "Title of the chart's axis, with the unit.",
         ),
@@ -196,10 +174,10 @@ pub static AXIS_VALUE: TableSpec = TableSpec {
     doc: "A place that is more than one value of one key.",
     keys: &[
         required("label", Kind::Text, "\"half\"", "As tables and expressions call it."),
-        key(
+        computed(
             "x",
             Kind::Number,
-            Presence::Computed("the number at the start of the label, else the place in the list"),
+            "the number at the start of the label, else the place in the list",
             "0.5",
             "Where it is drawn.",
         ),

@@ -15,7 +15,7 @@ pub(crate) use keys::{ECN, FRAME_MAX, HARDWARE, OUTPUT, ROOT, TRANSPORT};
 pub(crate) use profiles::PROFILE;
 
 use bufferlab_document::context::MovedKey;
-pub(crate) use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec, Variant, Wanted};
+pub(crate) use bufferlab_document::spec::{KeySpec, Kind, TableSpec, Variant, Wanted};
 use bufferlab_document::tree::Merging;
 
 /// What holds when one scenario extends another, beside its tables.

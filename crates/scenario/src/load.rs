@@ -6,7 +6,7 @@ use crate::format::{MERGING, MOVED};
 use crate::model::Scenario;
 use crate::read::{self, InputFile};
 use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
-use bufferlab_document::setting::Setting;
+use bufferlab_document::setting::{Setting, command_line_value};
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
@@ -248,37 +248,6 @@ fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
     };
     if let Err((path, complaint)) = assign(root, &keys, item, key_origin, 0) {
         context.error(&path, key_origin, complaint);
-    }
-}
-
-/// A TOML value, or a bare word as a string.
-fn command_line_value(text: &str, origin: Origin) -> Result<Item, String> {
-    let document = format!("value = {text}");
-    let bare = || Ok(Item { value: Value::String(text.to_owned()), origin });
-    match tree::parse(origin.source, &document) {
-        Ok(Item { value: Value::Table(mut table), .. }) if table.entries.len() == 1 => {
-            let mut item = table.remove("value").map(|entry| entry.item).ok_or("a value is expected")?;
-            place_all(&mut item, origin);
-            Ok(item)
-        }
-        Err(errors) if text.starts_with(['{', '[', '"', '\'']) => {
-            Err(errors.first().map_or_else(String::new, |error| error.0.clone()))
-        }
-        _ => bare(),
-    }
-}
-
-fn place_all(item: &mut Item, origin: Origin) {
-    item.origin = origin;
-    match &mut item.value {
-        Value::Array(list) => list.iter_mut().for_each(|item| place_all(item, origin)),
-        Value::Table(table) => {
-            for entry in &mut table.entries {
-                entry.key_origin = origin;
-                place_all(&mut entry.item, origin);
-            }
-        }
-        _ => {}
     }
 }
 

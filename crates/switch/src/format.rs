@@ -1,28 +1,14 @@
 //! The format of a switch's file as data: every table, key, kind, default and explanation.
 
-use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
+use bufferlab_document::spec::{Kind, TableSpec, computed, default, optional, required};
 use bufferlab_params::{Choice, Profile};
-
-const fn key(
-    name: &'static str,
-    kind: Kind,
-    presence: Presence,
-    example: &'static str,
-    doc: &'static str,
-) -> KeySpec {
-    KeySpec { name, kind, presence, example, doc }
-}
-
-const fn default(name: &'static str, kind: Kind, value: &'static str, doc: &'static str) -> KeySpec {
-    key(name, kind, Presence::Default(value), value, doc)
-}
 
 /// The file itself.
 pub static ROOT: TableSpec = TableSpec {
     title: "top level",
     doc: "A switch that forwards real packets between interfaces.",
     keys: &[
-        key("name", Kind::Text, Presence::Computed("the file's name"), "\"rack\"", "Short name, for titles."),
+        computed("name", Kind::Text, "the file's name", "\"rack\"", "Short name, for titles."),
         default("seed", Kind::Count { min: 0, max: u64::MAX }, "1", "Seed of the policy's random streams."),
         default(
             "profile",
@@ -30,25 +16,22 @@ pub static ROOT: TableSpec = TableSpec {
             "\"paper\"",
             "The reading of under-specified details, as in a scenario.",
         ),
-        key(
+        required(
             "switch",
             Kind::Settings { of: "scenario" },
-            Presence::Required,
             "{ buffer = \"128 KB\", policy = \"dt\" }",
             "Buffer, policy, scheduler, classifier, marking: the keys of `[switch]` in a scenario (docs/scenarios.md). Flow control \
              (`pfc`), slices, cut-through and device queues are the simulator's alone.",
         ),
-        key(
+        required(
             "port",
             Kind::Tables(&PORT),
-            Presence::Required,
             "[{ interface = \"eth1\", rate = \"100 Mb/s\" }]",
             "Its ports, in order; at least two.",
         ),
-        key(
+        optional(
             "forwarding",
             Kind::Table(&FORWARDING),
-            Presence::Optional,
             "{ delay = \"2500 us\" }",
             "What a real switch needs beside its buffer.",
         ),
@@ -61,18 +44,16 @@ static PORT: TableSpec = TableSpec {
     title: "[[port]]",
     doc: "An interface that the switch receives from and sends to.",
     keys: &[
-        key("interface", Kind::Text, Presence::Required, "\"eth1\"", "Its name in `ip link`."),
-        key(
+        required("interface", Kind::Text, "\"eth1\"", "Its name in `ip link`."),
+        required(
             "rate",
             Kind::Rate,
-            Presence::Required,
             "\"100 Mb/s\"",
             "How fast it sends, by the port's virtual clock; not above what the interface can do.",
         ),
-        key(
+        optional(
             "addresses",
             Kind::Texts,
-            Presence::Optional,
             "[\"02:00:00:00:00:01\"]",
             "Addresses of the link layer that are behind it for ever; others are learned.",
         ),
@@ -105,10 +86,9 @@ static FORWARDING: TableSpec = TableSpec {
             "\"1514 B\"",
             "Longer frames are discarded; header included, check sequence not.",
         ),
-        key(
+        optional(
             "priorities",
             Kind::Tables(&CODE_POINT),
-            Presence::Optional,
             "[{ code_point = 46, priority = 0 }]",
             "From code points (DSCP) to priorities; a classifier maps these to queues as in a scenario.",
         ),
@@ -146,14 +126,8 @@ static CODE_POINT: TableSpec = TableSpec {
     title: "an entry of forwarding.priorities",
     doc: "The priority of a code point.",
     keys: &[
-        key(
-            "code_point",
-            Kind::Count { min: 0, max: 63 },
-            Presence::Required,
-            "46",
-            "Code point (RFC 2474).",
-        ),
-        key("priority", Kind::Count { min: 0, max: 63 }, Presence::Required, "0", "Its priority."),
+        required("code_point", Kind::Count { min: 0, max: 63 }, "46", "Code point (RFC 2474)."),
+        required("priority", Kind::Count { min: 0, max: 63 }, "0", "Its priority."),
     ],
     variants: &[],
 };

@@ -175,7 +175,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let claim = experiment.claims().iter().find(|claim| claim.id == "right").expect("it is there");
     let how = Execution { threads: NonZero::new(2), verify: false };
     let given = [("drain", "300 ms"), ("switch.buffer", "20 MB"), ("start_jitter", "1 ns")];
-    let given = given.map(|(key, value)| Setting::of_text(key, value));
+    let given = given.map(|(key, value)| Setting::of_text(key, value).expect("a value"));
     let out = folder.path().join("out");
     let found = why((experiment, claim), &given, (ScaleName::Quick, Some(2)), (&out, &how), |_| Unwatched)
         .unwrap_or_else(|error| panic!("{error}"));

@@ -2,54 +2,18 @@
 
 use super::catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
 use super::flow_control::{FAULT, PFC};
-use super::{KeySpec, Kind, Presence, TableSpec};
+use super::{KeySpec, Kind, TableSpec};
 use crate::model::{
     Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryPath, TelemetryScope, TieOrder,
     WindowLimit,
 };
 use bufferlab_core::schedule::{DisciplineName, MAX_QUEUES_PER_PORT, SchedulerName};
+pub(super) use bufferlab_document::spec::{computed, default, optional, required};
 use bufferlab_params::{Choice, Profile};
 use bufferlab_topology::TOPOLOGIES;
 use bufferlab_transport::Spacing;
 use bufferlab_transport::rdma::Recovery;
 use bufferlab_workload::WORKLOADS;
-
-pub(super) const fn required(
-    name: &'static str,
-    kind: Kind,
-    example: &'static str,
-    doc: &'static str,
-) -> KeySpec {
-    KeySpec { name, kind, presence: Presence::Required, example, doc }
-}
-
-pub(super) const fn optional(
-    name: &'static str,
-    kind: Kind,
-    example: &'static str,
-    doc: &'static str,
-) -> KeySpec {
-    KeySpec { name, kind, presence: Presence::Optional, example, doc }
-}
-
-pub(super) const fn default(
-    name: &'static str,
-    kind: Kind,
-    value: &'static str,
-    doc: &'static str,
-) -> KeySpec {
-    KeySpec { name, kind, presence: Presence::Default(value), example: value, doc }
-}
-
-pub(super) const fn computed(
-    name: &'static str,
-    kind: Kind,
-    rule: &'static str,
-    example: &'static str,
-    doc: &'static str,
-) -> KeySpec {
-    KeySpec { name, kind, presence: Presence::Computed(rule), example, doc }
-}
 
 pub(super) const TEXT: Kind = Kind::Text;
 pub(super) const SPAN: Kind = Kind::Time { zero: false };
