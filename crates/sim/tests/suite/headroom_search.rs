@@ -20,6 +20,9 @@ use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 use std::fmt;
 
+/// A long search says how far it is after so many networks.
+const PROGRESS: u64 = 1000;
+
 /// The engine refused a network: a defect of this search.
 type Failure = Box<dyn std::error::Error>;
 
@@ -67,6 +70,13 @@ impl fmt::Display for Findings {
 fn search(seed: u64, first: u64, networks: u64) -> Result<Findings, Failure> {
     let mut findings = Findings { networks, ..Findings::default() };
     for number in first..first + networks {
+        if number > first && number.is_multiple_of(PROGRESS) {
+            eprintln!(
+                "headroom-search: {number} networks, {} lost, {} without a witness",
+                findings.lost.len(),
+                findings.unwitnessed.len()
+            );
+        }
         let mut random = RandomStream::new(seed, "headroom-search", number);
         let network = Network::draw(&mut random);
         let noise = traffic::noise(&network, &mut random);
