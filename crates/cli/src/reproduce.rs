@@ -9,9 +9,9 @@ use crate::{interrupt, print, say};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
-use bufferlab_reproduce::output::{cost, records, write_experiment, write_ledger, write_whole};
+use bufferlab_reproduce::output::{checked, write_whole};
 use bufferlab_reproduce::{
-    Cost, Experiment, Ledger, Plan, Registry, Results, ScaleName, Verdict, costs_csv, judge, paper_name,
+    Conclusion, Experiment, Keep, Plan, Registry, Results, ScaleName, Verdict, conclude, paper_name,
     recorded_costs, run, why,
 };
 use bufferlab_results::Claim;
@@ -45,7 +45,6 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     if let Some(claim) = &args.why {
         return ablation(args, &registry, claim, scale);
     }
-    let mut ledger = Ledger::recorded().map_err(error::reproduce)?;
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
     let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
     let how = Execution { threads: args.jobs, verify: false };
@@ -57,30 +56,13 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         let runs = results.iter().map(|result| result.runs.len()).sum();
         return Err(interrupt::report(&args.out, runs - failed, runs, true));
     }
-    let (mut text, mut failures) = (String::new(), Vec::new());
-    for result in &results {
-        let experiment = result.experiment();
-        let verdicts: Vec<_> = experiment.claims().iter().map(|claim| judge(claim, result)).collect();
-        write_experiment(&args.out.join(result.plan.folder()), result, &verdicts)
-            .map_err(error::reproduce)?;
-        let _ = writeln!(text, "{} {}: {}", experiment.id, experiment.figure, experiment.title);
-        for judged in &verdicts {
-            let _ = writeln!(text, "  {:<13} {:<12} {}", judged.verdict, judged.id, judged.measured());
-        }
-        ledger.update(&records(result, &verdicts, args.date.as_deref().unwrap_or("not recorded")));
-        failures.extend(result.failures().map(ToString::to_string));
-    }
-    // Figures of an earlier command stay in the folder, and in its index.
-    let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
-    write_ledger(&args.out, &ledger, &experiments).map_err(error::reproduce)?;
-    if let Some(path) = &args.record {
-        write_whole(path, ledger.records_csv().map_err(error::reproduce)?).map_err(error::reproduce)?;
-        let date = args.date.as_deref().unwrap_or_default();
-        let costs = costs_csv(&costs(&results, date)?).map_err(error::reproduce)?;
-        write_whole(&path.with_file_name("costs.csv"), costs).map_err(error::reproduce)?;
-    }
+    let keep =
+        args.record.as_deref().map(|table| Keep { table, date: args.date.as_deref().unwrap_or_default() });
+    let found = conclude(&registry, &results, &args.out, keep).map_err(error::reproduce)?;
+    let text = told(&results, &found);
+    let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
     print(&text)?;
-    print(&counted(&ledger, &results))?;
+    print(&counted(&found, &results))?;
     clear_away(&args.out);
     say(&format!("figures, values and the ledger are in {}", args.out.display()));
     if failures.is_empty() {
@@ -127,20 +109,25 @@ fn ablation(args: &ReproduceArgs, registry: &Registry, id: &str, scale: ScaleNam
     Ok(())
 }
 
-/// The recorded costs with those of `results` in their places.
-fn costs(results: &[Results], date: &str) -> miette::Result<Vec<Cost>> {
-    let mut costs = recorded_costs().map_err(error::reproduce)?;
-    for cost in results.iter().filter_map(|result| cost(result, date)) {
-        costs.retain(|known| key(known) != key(&cost));
-        costs.push(cost);
+/// The verdicts of each experiment, every one with what it is about; and how many statements about the figure tests check.
+fn told(results: &[Results], found: &Conclusion) -> String {
+    let mut text = String::new();
+    for (result, verdicts) in results.iter().zip(&found.judged) {
+        let experiment = result.experiment();
+        let _ = writeln!(text, "{} {}: {}", experiment.id, experiment.figure, experiment.title);
+        for judged in verdicts {
+            let _ = writeln!(text, "  {:<13} {:<12} {}", judged.verdict, judged.id, judged.measured());
+            if let Some(claim) = found.ledger.claim(&judged.id) {
+                let _ = writeln!(text, "  {:<26} {}", "", claim.statement());
+            }
+        }
+        let tested = checked(experiment);
+        if tested > 0 {
+            let verb = if tested == 1 { "statement about it is" } else { "statements about it are" };
+            let _ = writeln!(text, "  {tested} {verb} checked by tests; its page says what they found");
+        }
     }
-    costs.sort_by(|a, b| key(a).cmp(&key(b)));
-    Ok(costs)
-}
-
-/// What distinguishes recorded costs.
-fn key(cost: &Cost) -> (&str, &str, &str) {
-    (&cost.experiment, &cost.scale, &cost.profile)
+    text
 }
 
 /// What one core of this machine does with the first experiment's first run, cut short.
@@ -165,7 +152,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     let mut text = String::new();
     for plan in plans {
         let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
-        let cost = known.iter().find(|cost| key(cost) == (&one.id, plan.scale.name(), profile));
+        let cost = known.iter().find(|cost| cost.key() == (&one.id, plan.scale.name(), profile));
         let time = match cost {
             Some(cost) => seconds(cost.packet_hops as f64 / rate / cores as f64),
             None if one.analytical().is_some() => "at once".to_owned(),
@@ -184,13 +171,11 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
 }
 
 /// The verdicts of these runs, and of the whole ledger.
-fn counted(ledger: &Ledger, results: &[Results]) -> String {
+fn counted(found: &Conclusion, results: &[Results]) -> String {
+    let ledger = &found.ledger;
     let mut of_these = [0_usize; Verdict::COUNT];
-    for result in results {
-        for claim in result.experiment().claims() {
-            let verdict = judge(claim, result).verdict;
-            of_these[Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or(0)] += 1;
-        }
+    for judged in found.judged.iter().flatten() {
+        of_these[Verdict::ALL.iter().position(|known| *known == judged.verdict).unwrap_or(0)] += 1;
     }
     let words = |counts: &[usize; Verdict::COUNT]| {
         let words = Verdict::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);

@@ -398,6 +398,12 @@ pub static CLAIM: TableSpec = TableSpec {
             "\"ABM-F6a-3\"",
             "Its number in the table of claims; for your own, any name.",
         ),
+        optional(
+            "statement",
+            Kind::Text,
+            "\"ABM ends queries sooner than DT at every load\"",
+            "What it says, in a sentence; for your own. Those of the papers stand in the table of claims.",
+        ),
         optional("note", Kind::Text, "\"The largest over the loads.\"", "To be read with the verdict."),
         optional(
             "not_checkable",

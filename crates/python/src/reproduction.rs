@@ -4,8 +4,7 @@ use crate::errors;
 use crate::runs::{Relay, attend};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
-use bufferlab_reproduce::output::{records, write_experiment, write_ledger};
-use bufferlab_reproduce::{Experiment, Ledger, Plan, Registry, ReproduceError, ScaleName, judge, run};
+use bufferlab_reproduce::{Experiment, Plan, Registry, ReproduceError, ScaleName, conclude, run};
 use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -73,7 +72,6 @@ fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, Rep
         Some(folder) => Registry::load(folder)?,
         None => Registry::unpack(&out.join("registry"))?,
     };
-    let mut ledger = Ledger::recorded()?;
     let scale = if wanted.paper_scale { ScaleName::Paper } else { ScaleName::Quick };
     let profile = wanted.profile.as_deref().map(|name| match name {
         "artifact" => Profile::Artifact,
@@ -85,13 +83,11 @@ fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, Rep
         relay.expect(runs);
         relay
     })?;
+    let found = conclude(&registry, &results, out, None)?;
     let mut all = Vec::with_capacity(results.len());
-    for result in &results {
+    for (result, verdicts) in results.iter().zip(&found.judged) {
         let experiment = result.experiment();
-        let verdicts: Vec<_> = experiment.claims().iter().map(|claim| judge(claim, result)).collect();
         let folder = out.join(result.plan.folder());
-        write_experiment(&folder, result, &verdicts)?;
-        ledger.update(&records(result, &verdicts, "not recorded"));
         let plain = verdicts.iter().map(|judged| {
             (judged.id.clone(), judged.verdict.to_string(), judged.measured(), judged.note.clone())
         });
@@ -99,6 +95,5 @@ fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, Rep
         let (id, figure, title) = (&experiment.id, &experiment.figure, &experiment.title);
         all.push((id.clone(), figure.clone(), title.clone(), folder, plain.collect(), failures));
     }
-    write_ledger(out, &ledger, &registry.experiments.iter().collect::<Vec<_>>())?;
     Ok(all)
 }

@@ -37,8 +37,13 @@ pub enum ReproduceError {
         source: csv::Error,
     },
     /// Nothing of that name.
-    #[error("there is no experiment or paper \"{0}\"")]
-    Unknown(String),
+    #[error("there is no experiment or paper \"{name}\"{}", near.as_ref().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What is called nearly so.
+        near: Option<String>,
+    },
     /// None of the experiments has the reading of a public simulator.
     #[error("none of these experiments has the reading of an artifact")]
     NoReading,
@@ -70,7 +75,7 @@ impl ReproduceError {
             Self::Experiment(_) => "docs/experiments.md explains the keys of an experiment",
             Self::Table(_) => "mend the table; its columns are named in claims/README.md",
             Self::Unwritable { .. } | Self::Figure(_) => "please report it",
-            Self::Unknown(_) => "`bufferlab reproduce --list` shows all of them",
+            Self::Unknown { .. } => "`bufferlab reproduce --list` shows all of them",
             Self::NoReading => {
                 "leave --profile out; docs/reproduction.md says which papers have a public simulator"
             }

@@ -219,6 +219,8 @@ impl Panel {
 pub struct ClaimCheck {
     /// Its number in the table of claims.
     pub id: String,
+    /// What it says, where no table of claims does.
+    pub statement: Option<String>,
     /// What must hold; all of it.
     pub conditions: Vec<Condition>,
     /// Why it cannot be decided: the paper does not state what it depends on. Then there are no conditions.

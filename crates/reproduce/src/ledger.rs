@@ -12,8 +12,8 @@ mod tables;
 pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, recorded_costs};
 
 use crate::table::{lines, rows, to_csv};
-use crate::{ReproduceError, TableError, Verdict};
-use std::collections::BTreeMap;
+use crate::{Experiment, ReproduceError, TableError, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Seeds from which on a record at the paper's scale goes before one at reduced scale: with fewer, an interval says little.
@@ -159,6 +159,52 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// The ledger of a study: with the statements of `experiments` that the papers do not make.
+    ///
+    /// If none of the experiments judges a statement of the papers, theirs are left out: the study's ledger is its own.
+    #[must_use]
+    pub fn with_study(mut self, experiments: &[Experiment]) -> Self {
+        let known: BTreeSet<String> = self.rows.iter().map(|row| row.claim.id.clone()).collect();
+        let claims = || experiments.iter().flat_map(|one| one.claims().iter().map(move |claim| (one, claim)));
+        let own = claims().filter(|(_, claim)| !known.contains(&claim.id));
+        let own: Vec<_> = own.map(|(one, claim)| Claim::of_study(one, claim)).collect();
+        if !own.is_empty() && claims().all(|(_, claim)| !known.contains(&claim.id)) {
+            self.rows.clear();
+        }
+        self.rows.extend(own.into_iter().map(|claim| LedgerRow { claim, test: None, records: Vec::new() }));
+        self
+    }
+
+    /// The statement of that number.
+    #[must_use]
+    pub fn claim(&self, id: &str) -> Option<&Claim> {
+        self.rows.iter().map(|row| &row.claim).find(|claim| claim.id == id)
+    }
+
+    /// Takes over the verdicts of a `verdicts.csv`, if the file is there: those that `goes_before` what is known here, and those of which nothing is known.
+    /// Statements that are not in this ledger are left out.
+    ///
+    /// # Errors
+    /// If the file is there, and damaged.
+    pub fn recall(
+        &mut self,
+        file: &Path,
+        goes_before: impl Fn(&Record) -> bool,
+    ) -> Result<(), ReproduceError> {
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(ReproduceError::io("read", file)(error)),
+        };
+        for (_, record) in lines::<Record>(&file.display().to_string(), &text)? {
+            let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id) else { continue };
+            if goes_before(&record) || row.records.iter().all(|known| known.key() != record.key()) {
+                row.insert(record);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds verdicts of runs, or puts them in the place of those of the same scale and profile.
     pub fn update(&mut self, records: &[Record]) {
         for record in records {
@@ -203,7 +249,10 @@ impl Ledger {
 /// A paper's name without its number: `000 ABM (SIGCOMM 2022)` is ABM (SIGCOMM 2022).
 #[must_use]
 pub fn paper_name(paper: &str) -> &str {
-    paper.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start()
+    match paper.split_once(' ') {
+        Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => paper,
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! experiment needs at a scale, [`run()`] does those that nobody has done before, and [`judge()`] gives every statement its [`Verdict`] by rules that
 //! stand in one place. The [`Ledger`] puts them beside what named tests prove: a row that nobody ran says so.
 
+mod conclusion;
 mod course;
 mod error;
 mod experiment;
@@ -25,6 +26,7 @@ mod verdict;
 mod why;
 
 pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
+pub use conclusion::{Conclusion, Keep, conclude};
 pub use course::{Course, CourseLine};
 pub use error::{FailureCause, ReproduceError, RunFailure};
 pub use experiment::{

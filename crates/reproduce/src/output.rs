@@ -3,9 +3,11 @@
 mod checked;
 mod over_time;
 
+use crate::conclusion::origin;
 use crate::explorer::explorer;
 use crate::mark::{marks, placed};
-use checked::checked_by_tests;
+pub use checked::checked;
+use checked::{checked_by_tests, in_words};
 use over_time::{courses, courses_csv};
 
 use crate::{
@@ -23,11 +25,16 @@ use std::fs;
 use std::path::Path;
 
 /// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time, `figure.html` and every panel as SVG and PNG into `folder`, each
-/// whole or not at all.
+/// whole or not at all. `statement` puts the number of a claim into words.
 ///
 /// # Errors
 /// If the folder cannot be written, or a chart cannot be drawn.
-pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -> Result<(), ReproduceError> {
+pub fn write_experiment(
+    folder: &Path,
+    results: &Results,
+    verdicts: &[Judged],
+    statement: impl Fn(&str) -> Option<String>,
+) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
     let (values, page) = match &results.experiment().content {
         Content::Figure(entry) => {
@@ -39,7 +46,7 @@ pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -
                 write_whole(&folder.join("courses.csv"), courses_csv(results, runs))?;
             }
             let panels = panels(results, runs).into_iter().chain(courses(results)).collect();
-            (values_csv(results, runs), runs_page(results, runs, panels, verdicts))
+            (values_csv(results, runs), runs_page(results, runs, panels, judged(verdicts, statement)))
         }
     };
     write_whole(&folder.join("values.csv"), values)?;
@@ -50,7 +57,8 @@ pub fn write_experiment(folder: &Path, results: &Results, verdicts: &[Judged]) -
     write_whole(&folder.join("figure.html"), page.html())
 }
 
-/// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`.
+/// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`. The page tells the
+/// `renewed` records, those of these runs, from all others.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -58,8 +66,10 @@ pub fn write_ledger(
     folder: &Path,
     ledger: &Ledger,
     experiments: &[&Experiment],
+    renewed: &[Record],
 ) -> Result<(), ReproduceError> {
-    write_whole(&folder.join("index.html"), index(ledger, links(folder, experiments)).html())?;
+    fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
+    write_whole(&folder.join("index.html"), index(ledger, links(folder, experiments), renewed).html())?;
     let text = format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
     write_whole(&folder.join("ledger.md"), text)?;
     write_whole(&folder.join("verdicts.csv"), ledger.records_csv()?)
@@ -79,7 +89,7 @@ fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
     links
 }
 
-fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
+fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> CurvesPage {
     let mut tables = Vec::new();
     let header = ["paper", "rows"].into_iter().map(str::to_owned);
     let header = header.chain(Verdict::ALL.iter().map(ToString::to_string)).collect();
@@ -93,30 +103,44 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>) -> CurvesPage {
     rows.push(line("all", ledger.counts(None)));
     tables.push(PageTable { title: "Verdicts".to_owned(), header, rows });
     for paper in papers {
-        let words = ["claim", "where", "statement", "verdict", "here"];
+        let words = ["claim", "where", "statement", "verdict", "here", "from"];
         let rows = ledger.rows.iter().filter(|row| row.claim.paper == paper).map(|row| {
             let claim = &row.claim;
-            let statement = format!("{}, {}: {}", claim.scheme_and_baseline, claim.metric, claim.paper_value);
-            let mut here = match row.evidence() {
-                Evidence::Test(test) => format!("{} test {}", test.measured, test.test),
-                Evidence::Runs(run) => format!("{} {}", run.measured, run.experiment),
-                Evidence::None => String::new(),
+            let (mut here, from) = match row.evidence() {
+                Evidence::Test(test) => (test.measured.clone(), format!("test {}", in_words(&test.test))),
+                Evidence::Runs(run) => {
+                    (run.measured.clone(), format!("{}: {}", run.experiment, origin(run, renewed)))
+                }
+                Evidence::None => (String::new(), "nothing has run".to_owned()),
             };
             for run in row.beside() {
                 // Writing into a string cannot fail.
                 let _ = write!(
                     here,
-                    "; {}, profile {}: {} {}",
-                    run.scale, run.profile, run.verdict, run.measured
+                    "; {}, profile {}: {} {} ({})",
+                    run.scale,
+                    run.profile,
+                    run.verdict,
+                    run.measured,
+                    origin(run, renewed)
                 );
             }
             let verdict = row.evidence().verdict().to_string();
-            vec![claim.id.clone(), claim.figure_table_section.clone(), statement, verdict, here]
+            vec![claim.id.clone(), claim.figure_table_section.clone(), claim.statement(), verdict, here, from]
         });
         let (title, header) = (paper_name(paper).to_owned(), words.map(str::to_owned).to_vec());
         tables.push(PageTable { title, header, rows: rows.collect() });
     }
-    CurvesPage { title: "The papers' statements, checked".to_owned(), links, tables, ..CurvesPage::default() }
+    let own = ledger.rows.iter().all(|row| row.claim.kind == "own");
+    let title = if own { "Statements of this study, checked" } else { "The papers' statements, checked" };
+    let about = vec![match renewed.len() {
+        0 => "None of these verdicts was renewed by the last command.".to_owned(),
+        1 => "One of these verdicts is of the last command: \"these runs\" in the last column.".to_owned(),
+        many => {
+            format!("{many} of these verdicts are of the last command: \"these runs\" in the last column.")
+        }
+    }];
+    CurvesPage { title: title.to_owned(), about, links, tables, ..CurvesPage::default() }
 }
 
 /// Writes a file beside its place and moves it there.
@@ -262,7 +286,12 @@ fn paragraphs(experiment: &Experiment) -> Vec<String> {
 }
 
 /// The page of an experiment with runs.
-fn runs_page(results: &Results, runs: &Runs, panels: Vec<CurvePanel>, verdicts: &[Judged]) -> CurvesPage {
+fn runs_page(
+    results: &Results,
+    runs: &Runs,
+    panels: Vec<CurvePanel>,
+    judged: Option<PageTable>,
+) -> CurvesPage {
     let experiment = results.experiment();
     let mut about = paragraphs(experiment);
     if let (Some(reading), Some(Profile::Artifact)) = (&runs.artifact, results.plan.profile) {
@@ -281,25 +310,24 @@ fn runs_page(results: &Results, runs: &Runs, panels: Vec<CurvePanel>, verdicts: 
         results.plan.scale.name(),
         results.plan.profile_name()
     ));
-    let words = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-    let judged = PageTable {
-        title: "What the paper states".to_owned(),
-        header: words(&["claim", "verdict", "here", "note"]),
-        rows: verdicts
-            .iter()
-            .map(|judged| {
-                let note = judged.note.clone().unwrap_or_default();
-                vec![judged.id.clone(), judged.verdict.to_string(), judged.measured(), note]
-            })
-            .collect(),
-    };
-    let mut tables = if judged.rows.is_empty() { Vec::new() } else { vec![judged] };
-    tables.extend(checked_by_tests(experiment));
+    let mut tables: Vec<_> = judged.into_iter().chain(checked_by_tests(experiment)).collect();
     if runs.axes.is_empty() && !runs.metrics.is_empty() {
         tables.push(values_table(results, runs));
     }
     let explorer = explorer(results);
     CurvesPage { title: heading(experiment), about, explorer, panels, tables, ..CurvesPage::default() }
+}
+
+/// The verdicts of these runs beside what they are about.
+fn judged(verdicts: &[Judged], statement: impl Fn(&str) -> Option<String>) -> Option<PageTable> {
+    let row = |judged: &Judged| {
+        let statement = statement(&judged.id).unwrap_or_default();
+        let note = judged.note.clone().unwrap_or_default();
+        vec![judged.id.clone(), statement, judged.verdict.to_string(), judged.measured(), note]
+    };
+    let header = ["claim", "statement", "verdict", "here", "note"].map(str::to_owned).to_vec();
+    let title = "What is stated, and what these runs say".to_owned();
+    (!verdicts.is_empty()).then(|| PageTable { title, header, rows: verdicts.iter().map(row).collect() })
 }
 
 /// For an experiment without axes: a row per variant, a column per metric.

@@ -2,6 +2,7 @@
 
 use crate::{Experiment, ReproduceError};
 use bufferlab_document::LoadError;
+use bufferlab_params::suggestion;
 use include_dir::{Dir, File, include_dir};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +66,12 @@ impl Registry {
             name == "all" || experiment.id == name || experiment.id.split('/').next() == Some(name)
         };
         if let Some(unknown) = names.iter().find(|name| !self.experiments.iter().any(|one| is(one, name))) {
-            return Err(ReproduceError::Unknown(unknown.clone()));
+            // A figure without its paper: the first that has it is meant.
+            let ids = || self.experiments.iter().map(|one| one.id.as_str());
+            let of_some_paper = ids().find(|id| id.split('/').nth(1) == Some(unknown));
+            let papers = ids().filter_map(|id| id.split('/').next());
+            let near = of_some_paper.map(str::to_owned).or_else(|| suggestion(unknown, ids().chain(papers)));
+            return Err(ReproduceError::Unknown { name: unknown.clone(), near });
         }
         Ok(self.experiments.iter().filter(|one| names.iter().any(|name| is(one, name))).collect())
     }

@@ -28,7 +28,8 @@ pub(super) fn claims(root: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel])
 }
 
 fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<ClaimCheck> {
-    let (id, note, not_checkable) = (reader.text("id"), reader.text("note"), reader.text("not_checkable"));
+    let (id, statement) = (reader.text("id"), reader.text("statement"));
+    let (note, not_checkable) = (reader.text("note"), reader.text("not_checkable"));
     let parts = [
         "effect",
         "at_least",
@@ -64,7 +65,7 @@ fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option
         }
     }
     let beside = reader.tables("beside").into_iter().filter_map(beside).collect();
-    Some(ClaimCheck { id: id?, conditions, not_checkable, note, beside })
+    Some(ClaimCheck { id: id?, statement, conditions, not_checkable, note, beside })
 }
 
 /// An entry of `beside`.

@@ -44,7 +44,7 @@ impl Ledger {
 /// A row of the table; `<br>` stands between what speaks and what stands beside it.
 fn line(row: &LedgerRow) -> String {
     let claim = &row.claim;
-    let statement = format!("{}, {}: {}", claim.scheme_and_baseline, claim.metric, claim.paper_value);
+    let statement = claim.statement();
     let (mut verdicts, mut here, mut evidence) = match row.evidence() {
         Evidence::Test(test) => {
             (vec![test.verdict], vec![test.measured.clone()], vec![format!("test `{}`", test.test)])

@@ -1,8 +1,9 @@
 //! What are the rows of the tables in `claims/`?
 
 use crate::table::{Cells, Row, rows, to_csv};
-use crate::{ReproduceError, TableError, Verdict};
+use crate::{ClaimCheck, Experiment, ReproduceError, TableError, Verdict};
 use serde::Serialize;
+use std::path::Path;
 
 const COSTS: &str = include_str!("../../../../claims/costs.csv");
 
@@ -71,6 +72,38 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// A statement of somebody's own experiment.
+    #[must_use]
+    pub(crate) fn of_study(experiment: &Experiment, check: &ClaimCheck) -> Self {
+        let study = experiment.id.split('/').next().unwrap_or_default();
+        let effects: Vec<&str> = check.conditions.iter().map(|one| one.effect.as_str()).collect();
+        let statement = check.statement.clone().unwrap_or_else(|| effects.join("; "));
+        let scenario = experiment.runs().and_then(|runs| runs.scenario.file_name());
+        Self {
+            id: check.id.clone(),
+            paper: study.to_owned(),
+            figure_table_section: experiment.figure.clone(),
+            scenario: scenario.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            scheme_and_baseline: statement,
+            metric: String::new(),
+            paper_value: String::new(),
+            kind: "own".to_owned(),
+            pass_criterion: String::new(),
+            check_cost: String::new(),
+            substitute_or_note: check.note.clone().unwrap_or_default(),
+        }
+    }
+
+    /// What is stated, in a line: what is compared, by which metric, and what the paper says.
+    #[must_use]
+    pub fn statement(&self) -> String {
+        let mut text = self.scheme_and_baseline.clone();
+        if !self.metric.is_empty() {
+            text = format!("{text}, {}", self.metric);
+        }
+        if self.paper_value.is_empty() { text } else { format!("{text}: {}", self.paper_value) }
+    }
+
     /// Whether the paper used hardware: what we do is a simulation of it.
     #[must_use]
     pub fn is_on_hardware(&self) -> bool {
@@ -127,6 +160,19 @@ impl Record {
     #[must_use]
     pub fn is_of_paper(&self) -> bool {
         self.profile == "paper"
+    }
+}
+
+impl Cost {
+    /// What distinguishes costs: experiment, scale and profile.
+    #[must_use]
+    pub fn key(&self) -> (&str, &str, &str) {
+        (&self.experiment, &self.scale, &self.profile)
+    }
+
+    /// The rows of a `costs.csv`.
+    pub(crate) fn read_all(file: &Path, text: &str) -> Result<Vec<Self>, ReproduceError> {
+        Ok(rows(&file.display().to_string(), text)?)
     }
 }
 

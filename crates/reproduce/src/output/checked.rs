@@ -12,23 +12,28 @@ pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
         .into_iter()
         .filter_map(|row| {
             let test = row.test.as_ref()?;
-            let says =
-                format!("{}, {}: {}", row.claim.scheme_and_baseline, row.claim.metric, row.claim.paper_value);
             Some(vec![
                 row.claim.id.clone(),
-                says,
+                row.claim.statement(),
                 test.verdict.to_string(),
                 test.measured.clone(),
                 in_words(&test.test),
             ])
         })
         .collect();
-    let header = ["claim", "statement", "verdict", "here", "test"].map(str::to_owned).to_vec();
+    let header =
+        ["claim", "statement", "verdict", "when it was recorded", "test"].map(str::to_owned).to_vec();
     (!rows.is_empty()).then(|| PageTable { title: "What tests check".to_owned(), header, rows })
 }
 
+/// How many statements about this figure tests check.
+#[must_use]
+pub fn checked(experiment: &Experiment) -> usize {
+    checked_by_tests(experiment).map_or(0, |table| table.rows.len())
+}
+
 /// A test as it is read, so that a narrow column can break it: `file.rs: its name in words`.
-fn in_words(test: &str) -> String {
+pub(super) fn in_words(test: &str) -> String {
     match test.split_once("::") {
         Some((file, name)) => format!("{file}: {}", name.replace('_', " ")),
         None => test.to_owned(),

@@ -3,7 +3,9 @@
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{write_experiment, write_ledger};
-use bufferlab_reproduce::{Ledger, Plan, Registry, Results, ScaleName, Verdict, judge, run, why};
+use bufferlab_reproduce::{
+    Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run, why,
+};
 use bufferlab_scenario::Setting;
 use std::fs;
 use std::num::NonZero;
@@ -48,6 +50,7 @@ metric = "absorbed"
 
 [[claim]]
 id = "right"
+statement = "Who shares everything absorbs more"
 effect = 'v("absorbed", "generous", "120 KB") - v("absorbed", "stingy", "120 KB")'
 at_least = 50.0
 neutral = 0.0
@@ -167,6 +170,73 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
 }
 
+/// A study of one's own has a ledger of its own, in which later commands find what earlier ones found.
+#[test]
+fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, table) = (folder.path().join("out"), folder.path().join("verdicts.csv"));
+    let results = reproduce(folder.path(), &out);
+    let registry = registry(folder.path());
+    let keep = Keep { table: &table, date: "2026-01-02" };
+    let found = conclude(&registry, std::slice::from_ref(&results), &out, Some(keep))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(found.ledger.papers(), ["test"], "nothing of the papers is in it");
+    let statement = |id: &str| found.ledger.claim(id).map(bufferlab_reproduce::Claim::statement);
+    assert_eq!(statement("right").as_deref(), Some("Who shares everything absorbs more"));
+    assert!(statement("wrong").is_some_and(|text| text.starts_with("v(\"absorbed\"")), "its effect");
+    let page = |name: &str| fs::read_to_string(out.join(name)).expect("written");
+    let index = page("index.html");
+    assert!(
+        index.contains("Statements of this study, checked") && index.contains("7 of these verdicts"),
+        "{index}"
+    );
+    assert!(index.contains("test/star: these runs") && !index.contains("ABM"), "{index}");
+    assert!(page("test/star/figure.html").contains("Who shares everything absorbs more"));
+    let kept = fs::read_to_string(&table).expect("recorded");
+    assert_eq!(kept.lines().count(), 1 + 7, "{kept}");
+    assert!(kept.contains("2026-01-02"), "{kept}");
+    // Another command, in which nothing of it runs: what is known is shown with its date, and kept.
+    let again = conclude(
+        &registry,
+        &[],
+        &folder.path().join("other"),
+        Some(Keep { table: &table, date: "2026-01-03" }),
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.ledger.counts(None), found.ledger.counts(None));
+    let index = fs::read_to_string(folder.path().join("other/index.html")).expect("written");
+    assert!(
+        index.contains("recorded 2026-01-02, 3 seeds") && !index.contains("test/star: these runs"),
+        "{index}"
+    );
+    assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
+    // The folder itself is remembered, too.
+    let in_folder = conclude(&registry, &[], &out, None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(in_folder.ledger.counts(None), found.ledger.counts(None));
+    fs::write(&table, kept.replace(",STRONG,", ",STORNG,")).expect("writable");
+    let error = conclude(&registry, &[], &out, Some(keep)).expect_err("damaged").to_string();
+    assert!(
+        error
+            .contains("verdicts.csv:2: column verdict: there is no verdict \"STORNG\" (did you mean STRONG?"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_study_of_the_papers_keeps_all_of_their_statements() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let registry = registry(folder.path());
+    let of_papers = Registry::unpack(&folder.path().join("papers")).unwrap_or_else(|error| panic!("{error}"));
+    let papers = || Ledger::recorded().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(papers().with_study(&of_papers.experiments).rows, papers().rows);
+    let both: Vec<_> = of_papers.experiments.iter().chain(&registry.experiments).cloned().collect();
+    assert_eq!(papers().with_study(&both).rows.len(), papers().rows.len() + 7);
+    let error = of_papers.select(&["abm/fig66".to_owned()]).expect_err("no such figure").to_string();
+    assert_eq!(error, "there is no experiment or paper \"abm/fig66\"; did you mean \"abm/fig6\"?");
+    let error = of_papers.select(&["fig14".to_owned()]).expect_err("no such figure").to_string();
+    assert!(error.ends_with("did you mean \"tdt/fig14\"?"), "{error}");
+}
+
 #[test]
 fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -275,7 +345,8 @@ since_ms = 2.5
         results.samples("lost", 0, &[]).iter().all(|count| *count > 0.0),
         "DT loses packets of 8 answers"
     );
-    write_experiment(&out.join("test/queue"), &results, &[]).unwrap_or_else(|error| panic!("{error}"));
+    write_experiment(&out.join("test/queue"), &results, &[], |_| None)
+        .unwrap_or_else(|error| panic!("{error}"));
     let values = fs::read_to_string(out.join("test/queue/courses.csv")).expect("written");
     assert!(
         values.starts_with("variant,course,line,time_ms,value\n\"dt\",\"the buffer\",\"\",0,0\n"),
@@ -304,7 +375,8 @@ fn an_analytical_figure_needs_no_runs_and_is_written_like_any_other() {
     assert_eq!(plan.points, []);
     let (how, out) = (Execution { threads: NonZero::new(1), verify: false }, folder.path().join("out"));
     let (results, _) = run(vec![plan], &out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}"));
-    write_experiment(&out.join("abm/fig4"), &results[0], &[]).unwrap_or_else(|error| panic!("{error}"));
+    write_experiment(&out.join("abm/fig4"), &results[0], &[], |_| None)
+        .unwrap_or_else(|error| panic!("{error}"));
     let values = fs::read_to_string(out.join("abm/fig4/values.csv")).expect("written");
     assert!(values.contains("abm-4a,\"alpha = 1\",100,0.990"), "{values}");
     let page = fs::read_to_string(out.join("abm/fig4/figure.html")).expect("written");
@@ -326,9 +398,9 @@ fn an_analytical_figure_needs_no_runs_and_is_written_like_any_other() {
 fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     let verdicts: Vec<_> = results.experiment().claims().iter().map(|claim| judge(claim, results)).collect();
     let place = out.join("test/star");
-    write_experiment(&place, results, &verdicts).unwrap_or_else(|error| panic!("{error}"));
+    write_experiment(&place, results, &verdicts, |_| None).unwrap_or_else(|error| panic!("{error}"));
     let ledger = Ledger::recorded().unwrap_or_else(|error| panic!("{error}"));
-    write_ledger(out, &ledger, &[results.experiment()]).unwrap_or_else(|error| panic!("{error}"));
+    write_ledger(out, &ledger, &[results.experiment()], &[]).unwrap_or_else(|error| panic!("{error}"));
     let mut files = Vec::new();
     for entry in fs::read_dir(&place).expect("written") {
         let path = entry.expect("readable").path();

@@ -1,0 +1,94 @@
+//! What do runs end in? Verdicts, a folder for every experiment, and a ledger that tells what ran now from what was recorded.
+
+use crate::output::{records, write_experiment, write_ledger, write_whole};
+use crate::{Cost, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
+use crate::{costs_csv, output, recorded_costs};
+use std::path::Path;
+
+/// The date of what is not to be recorded.
+const NO_DATE: &str = "not recorded";
+
+/// What a command found.
+#[derive(Clone, Debug)]
+pub struct Conclusion {
+    /// The verdicts of every experiment, in the order of its statements; one list for each of the results.
+    pub judged: Vec<Vec<Judged>>,
+    /// Every statement of the registry and, where it judges statements of the papers, all of theirs.
+    pub ledger: Ledger,
+}
+
+/// The table that keeps verdicts: a file, and the date of the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep<'a> {
+    /// `verdicts.csv`; what it holds already stays, but for what ran now. `costs.csv` lies beside it.
+    pub table: &'a Path,
+    /// Year, month, day.
+    pub date: &'a str,
+}
+
+/// Judges runs, writes the folders of their experiments and the ledger into `folder`, and records the verdicts if they are to be kept.
+///
+/// The ledger starts from what is recorded in the program; what an earlier command of the same program left in `folder`, or in the table of [`Keep`], goes
+/// before that, and what ran now before everything.
+///
+/// # Errors
+/// If a file cannot be written, or a table that is there already cannot be read.
+pub fn conclude(
+    registry: &Registry,
+    results: &[Results],
+    folder: &Path,
+    keep: Option<Keep<'_>>,
+) -> Result<Conclusion, ReproduceError> {
+    let mut ledger = Ledger::recorded()?.with_study(&registry.experiments);
+    let commit = bufferlab_lab::commit();
+    ledger.recall(&folder.join("verdicts.csv"), |record| commit == Some(record.commit.as_str()))?;
+    if let Some(keep) = keep {
+        ledger.recall(keep.table, |_| true)?;
+    }
+    let (mut judged, mut renewed) = (Vec::with_capacity(results.len()), Vec::new());
+    for result in results {
+        let verdicts: Vec<_> =
+            result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
+        let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
+        write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
+        renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
+        judged.push(verdicts);
+    }
+    ledger.update(&renewed);
+    // Figures of an earlier command stay in the folder, and in its index.
+    let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
+    write_ledger(folder, &ledger, &experiments, &renewed)?;
+    if let Some(keep) = keep {
+        record(&ledger, results, keep)?;
+    }
+    Ok(Conclusion { judged, ledger })
+}
+
+/// Writes the table of verdicts, and that of costs beside it.
+fn record(ledger: &Ledger, results: &[Results], keep: Keep<'_>) -> Result<(), ReproduceError> {
+    write_whole(keep.table, ledger.records_csv()?)?;
+    let table = keep.table.with_file_name("costs.csv");
+    let mut costs: Vec<Cost> = match std::fs::read_to_string(&table) {
+        Ok(text) => Cost::read_all(&table, &text)?,
+        Err(_) => recorded_costs()?,
+    };
+    for cost in results.iter().filter_map(|result| output::cost(result, keep.date)) {
+        costs.retain(|known| known.key() != cost.key());
+        costs.push(cost);
+    }
+    costs.sort_by(|a, b| a.key().cmp(&b.key()));
+    write_whole(&table, costs_csv(&costs)?)
+}
+
+/// Where a verdict comes from, in a word or two.
+#[must_use]
+pub(crate) fn origin(record: &Record, renewed: &[Record]) -> String {
+    if renewed.contains(record) {
+        return "these runs".to_owned();
+    }
+    let seeds = if record.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", record.seeds) };
+    match record.date.as_str() {
+        NO_DATE => format!("an earlier command, {seeds}, {}", record.commit),
+        date => format!("recorded {date}, {seeds}, {}", record.commit),
+    }
+}
