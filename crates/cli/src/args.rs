@@ -329,6 +329,9 @@ pub(crate) struct ReproduceArgs {
     /// With --why: a key with another value instead of the artifact's reading, several times if need be
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
+    /// Draw an experiment's panels again from a `values.csv` that an earlier command has written; nothing runs
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "profile", "record", "seeds"])]
+    pub(crate) values: Option<PathBuf>,
     /// Show what can be repeated, with the time that it takes here
     #[arg(long)]
     pub(crate) list: bool,

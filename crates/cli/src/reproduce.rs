@@ -9,10 +9,10 @@ use crate::{interrupt, print, say};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
-use bufferlab_reproduce::output::{checked, write_whole};
+use bufferlab_reproduce::output::{checked, panels, write_panels, write_whole};
 use bufferlab_reproduce::{
-    Conclusion, Experiment, Keep, Plan, Registry, Results, ScaleName, Verdict, conclude, paper_name,
-    recorded_costs, run, why,
+    Conclusion, Estimates, Experiment, Keep, Plan, Registry, Results, ScaleName, Verdict, conclude,
+    paper_name, recorded_costs, run, why,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;
@@ -21,6 +21,7 @@ use cpu_time::ThreadTime;
 use miette::miette;
 use std::fmt::Write;
 use std::num::NonZero;
+use std::path::Path;
 
 /// `reproduce`.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
@@ -46,6 +47,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         return ablation(args, &registry, claim, scale);
     }
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
+    if let Some(values) = &args.values {
+        return redraw(args, &selected, values);
+    }
     let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
     let how = Execution { threads: args.jobs, verify: false };
     interrupt::listen();
@@ -71,6 +75,21 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let help =
         "the other runs are complete; mend the cause and repeat the command: only what is missing will run";
     Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
+}
+
+/// `reproduce NAME --values FILE`.
+fn redraw(args: &ReproduceArgs, selected: &[&Experiment], values: &Path) -> miette::Result<()> {
+    let [experiment] = selected else {
+        let help =
+            "for example `bufferlab reproduce abm/fig6 --values results/reproduce/abm/fig6/values.csv`";
+        return Err(miette!(help = help, "--values draws one experiment, and {} are named", selected.len()));
+    };
+    let panels = panels(&Estimates::read(experiment, values).map_err(error::reproduce)?);
+    let folder = args.out.join(&experiment.id);
+    write_panels(&folder, &panels).map_err(error::reproduce)?;
+    clear_away(&args.out);
+    say(&format!("{} panels are in {}", panels.len(), folder.display()));
+    Ok(())
 }
 
 /// `reproduce --why CLAIM`.

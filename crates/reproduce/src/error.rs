@@ -44,6 +44,9 @@ pub enum ReproduceError {
         /// What is called nearly so.
         near: Option<String>,
     },
+    /// An analytical figure has no runs, and so no table of their values.
+    #[error("{0} has no runs whose values could be drawn")]
+    NoRuns(String),
     /// None of the experiments has the reading of a public simulator.
     #[error("none of these experiments has the reading of an artifact")]
     NoReading,
@@ -76,6 +79,7 @@ impl ReproduceError {
             Self::Table(_) => "mend the table; its columns are named in claims/README.md",
             Self::Unwritable { .. } | Self::Figure(_) => "please report it",
             Self::Unknown { .. } => "`bufferlab reproduce --list` shows all of them",
+            Self::NoRuns(_) => "what is computed is drawn at once: leave the table of values out",
             Self::NoReading => {
                 "leave --profile out; docs/reproduction.md says which papers have a public simulator"
             }

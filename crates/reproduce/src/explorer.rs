@@ -1,16 +1,14 @@
 //! What can a reader of a figure look at besides its panels? Every metric of the experiment over every axis.
 
-use crate::Results;
+use crate::Estimates;
 use crate::mark::placed;
-use bufferlab_report::{
-    Estimate, Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions,
-};
+use bufferlab_report::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 use std::collections::BTreeSet;
 
 /// Everything that ran; `None` for an experiment without axes, whose values stand in a table.
-pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
-    let runs = results.experiment().runs()?;
-    let grid = results.grid();
+pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
+    let runs = estimates.experiment().runs()?;
+    let grid = estimates.grid();
     // A scale may leave out places of an axis.
     let ran = |axis: usize| grid.iter().map(|places| places[axis]).collect::<BTreeSet<_>>();
     let axes: Vec<ExplorerAxis> = runs
@@ -41,7 +39,7 @@ pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
     }
     for (name, metric) in &runs.metrics {
         if !metrics.iter().any(|(known, _)| *known == name) {
-            let title = format!("{name}: {}", metric.key());
+            let title = format!("{name}: {}", metric.whole());
             metrics.push((
                 name,
                 ExplorerMetric { id: name.clone(), group: String::new(), title, headline: false, log: false },
@@ -49,15 +47,14 @@ pub(crate) fn explorer(results: &Results) -> Option<Explorer> {
         }
     }
     let cell = |metric: &str, variant: usize, places: &[usize]| {
-        Estimate::of(&results.samples(metric, variant, places))
-            .map(|estimate| ExplorerCell { estimate, change: None })
+        estimates.get(metric, variant, places).map(|estimate| ExplorerCell { estimate, change: None })
     };
     let cells = metrics.iter().map(|(name, _)| {
         let of = |variant| grid.iter().map(|places| cell(name, variant, places)).collect();
         (0..runs.variants.len()).map(of).collect()
     });
     let cells = cells.collect();
-    let marks = placed(results).into_iter().filter_map(|placed| {
+    let marks = placed(estimates).into_iter().filter_map(|placed| {
         Some(ExplorerMark {
             metric: metrics.iter().position(|(name, _)| **name == placed.mark.metric)?,
             scheme: runs.variants.iter().position(|variant| variant.name == placed.mark.variant)?,

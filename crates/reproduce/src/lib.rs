@@ -7,6 +7,7 @@
 mod conclusion;
 mod course;
 mod error;
+mod estimates;
 mod experiment;
 mod explorer;
 pub mod expression;
@@ -29,6 +30,7 @@ pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use conclusion::{Conclusion, Keep, conclude};
 pub use course::{Course, CourseLine};
 pub use error::{FailureCause, ReproduceError, RunFailure};
+pub use estimates::Estimates;
 pub use experiment::{
     Axis, AxisValue, Beside, ClaimCheck, Condition, Content, Experiment, Overrides, Panel, Reading, Runs,
     Scale, ScaleName, Variant,

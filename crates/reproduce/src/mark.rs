@@ -12,9 +12,10 @@
 //! `value` is an expression as effects are, with `paper`, and `x` and `y`, the places of the axes. It is a value of the metric: so a relative statement is shown against *our*
 //! baseline. A headline without a place ("up to") has no mark.
 
-use crate::expression::{self, Constant};
-use crate::{Axis, Panel, Results};
+use crate::expression::{self, Constant, Values};
+use crate::{Axis, Estimates, Panel};
 use bufferlab_report::CurveMark;
+use std::sync::Arc;
 
 /// Where the paper's number of a condition would lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,20 +55,21 @@ impl Placed<'_> {
 }
 
 /// Every mark at every place that ran and has a value.
-pub(crate) fn placed(results: &Results) -> Vec<Placed<'_>> {
-    let Some(runs) = results.experiment().runs() else { return Vec::new() };
-    let grid = results.grid();
+pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
+    let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
+    let grid = estimates.grid();
+    let values: Arc<dyn Values> = Arc::new(estimates.clone());
     let mut all = Vec::new();
     for claim in &runs.claims {
         for condition in &claim.conditions {
             let (Some(mark), Some(paper)) = (&condition.mark, condition.paper) else { continue };
-            for places in &grid {
+            for places in grid {
                 let labels = runs.axes.iter().zip(places).map(|(axis, &place)| &axis.values[place].label);
                 let meant = labels
                     .zip([&mark.x, &mark.y])
                     .all(|(label, wanted)| wanted.as_ref().is_none_or(|wanted| wanted.contains(label)));
                 let (Some(axis), true) = (runs.axes.first(), meant) else { continue };
-                let Some(value) = value(results, &runs.axes, mark, paper, places) else { continue };
+                let Some(value) = value(&values, &runs.axes, mark, paper, places) else { continue };
                 let number = if condition.percent {
                     format!("{} %", bufferlab_report::format::number(paper * 100.0))
                 } else {
@@ -99,11 +101,16 @@ pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<
 }
 
 /// Over the seeds.
-fn value(results: &Results, axes: &[Axis], mark: &PaperMark, paper: f64, places: &[usize]) -> Option<f64> {
+fn value(
+    values: &Arc<dyn Values>,
+    axes: &[Axis],
+    mark: &PaperMark,
+    paper: f64,
+    places: &[usize],
+) -> Option<f64> {
     let mut constants = vec![("paper", Constant::Number(paper))];
     for ((name, axis), &place) in ["x", "y"].into_iter().zip(axes).zip(places) {
         constants.push((name, Constant::Label(&axis.values[place].label)));
     }
-    let seeds: Vec<u64> = (0..results.seeds()).collect();
-    expression::evaluate_with(&mark.value, &results.of_seeds(&seeds), &constants).ok()
+    expression::evaluate_with(&mark.value, values, &constants).ok()
 }

@@ -8,6 +8,8 @@
 //! lossless = { priorities = [3], of = "buffer_percent", take = "p99" }
 //! ```
 
+mod words;
+
 use crate::{Quantity, Take, Tally};
 use bufferlab_metrics::{FlowRow, PauseRow, QueryRow};
 use bufferlab_report::{Percentile, run_summary, visit_buffer_samples};

@@ -2,23 +2,21 @@
 
 mod checked;
 mod over_time;
+mod panels;
 
 use crate::conclusion::origin;
 use crate::explorer::explorer;
-use crate::mark::{marks, placed};
 pub use checked::checked;
 use checked::{checked_by_tests, in_words};
 use over_time::{courses, courses_csv};
+pub use panels::panels;
 
 use crate::{
-    Content, Cost, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Runs, Verdict,
-    paper_name, theory_csv, theory_panels,
+    Content, Cost, Estimates, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Runs,
+    Verdict, paper_name, theory_csv, theory_panels,
 };
 use bufferlab_core::Profile;
-use bufferlab_report::{
-    CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Estimate, PageTable, curve_png,
-    curve_svg,
-};
+use bufferlab_report::{CurvePanel, CurvesPage, Estimate, PageTable, curve_png, curve_svg};
 use bufferlab_theory::figures::Entry;
 use std::fmt::Write;
 use std::fs;
@@ -45,16 +43,27 @@ pub fn write_experiment(
             if !runs.courses.is_empty() {
                 write_whole(&folder.join("courses.csv"), courses_csv(results, runs))?;
             }
-            let panels = panels(results, runs).into_iter().chain(courses(results)).collect();
-            (values_csv(results, runs), runs_page(results, runs, panels, judged(verdicts, statement)))
+            let estimates = Estimates::of(results);
+            let panels = panels(&estimates).into_iter().chain(courses(results)).collect();
+            (estimates.csv(), runs_page(results, &estimates, panels, judged(verdicts, statement)))
         }
     };
     write_whole(&folder.join("values.csv"), values)?;
-    for (number, panel) in page.panels.iter().enumerate() {
+    write_panels(folder, &page.panels)?;
+    write_whole(&folder.join("figure.html"), page.html())
+}
+
+/// Writes every panel as `panel-1.svg`, `panel-1.png` and so on.
+///
+/// # Errors
+/// If the folder cannot be written, or a chart cannot be drawn.
+pub fn write_panels(folder: &Path, panels: &[CurvePanel]) -> Result<(), ReproduceError> {
+    fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
+    for (number, panel) in panels.iter().enumerate() {
         write_whole(&folder.join(format!("panel-{}.svg", number + 1)), curve_svg(panel))?;
         write_whole(&folder.join(format!("panel-{}.png", number + 1)), curve_png(panel)?)?;
     }
-    write_whole(&folder.join("figure.html"), page.html())
+    Ok(())
 }
 
 /// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`. The page tells the
@@ -187,91 +196,6 @@ pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     })
 }
 
-/// One line per place, variant and metric: mean and interval over the seeds.
-fn values_csv(results: &Results, runs: &Runs) -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let mut text: String = runs.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
-    text.push_str("variant,metric,id,seeds,mean,ci95_half_width\n");
-    for places in results.grid() {
-        for (variant, of) in runs.variants.iter().enumerate() {
-            for (name, id) in &runs.metrics {
-                let estimate = Estimate::of(&results.samples(name, variant, &places));
-                for (axis, &place) in runs.axes.iter().zip(&places) {
-                    text.push_str(&quoted(&axis.values[place].label));
-                    text.push(',');
-                }
-                let half = estimate.and_then(|estimate| estimate.half_width);
-                // Writing into a string cannot fail.
-                let _ = writeln!(
-                    text,
-                    "{},{},{},{},{},{}",
-                    quoted(&of.name),
-                    quoted(name),
-                    quoted(&id.key()),
-                    estimate.map_or(0, |estimate| estimate.seeds),
-                    estimate.map(|estimate| estimate.mean.to_string()).unwrap_or_default(),
-                    half.map(|half| half.to_string()).unwrap_or_default()
-                );
-            }
-        }
-    }
-    text
-}
-
-/// Every panel, once for every combination of the axes behind the first.
-fn panels(results: &Results, runs: &Runs) -> Vec<CurvePanel> {
-    let Some(axis) = runs.axes.first() else { return Vec::new() };
-    let grid = results.grid();
-    let mut others: Vec<&[usize]> = Vec::new();
-    for places in &grid {
-        if !others.contains(&&places[1..]) {
-            others.push(&places[1..]);
-        }
-    }
-    let placed = placed(results);
-    let mut panels = Vec::new();
-    for panel in &runs.panels {
-        for other in &others {
-            let mut lines = Vec::new();
-            let shown = runs.variants.iter().enumerate().filter(|(_, of)| panel.shows(&of.name));
-            for (variant, of) in shown {
-                let mut points = Vec::new();
-                for places in grid.iter().filter(|places| &places[1..] == *other) {
-                    if let Some(mean) = Estimate::of(&results.samples(&panel.metric, variant, places)) {
-                        let x = axis.values[places[0]].x;
-                        points.push(CurvePoint { x, y: mean.mean, half_width: mean.half_width });
-                    }
-                }
-                if !points.is_empty() {
-                    lines.push(CurveLine { name: of.name.clone(), points });
-                }
-            }
-            if lines.is_empty() {
-                continue;
-            }
-            let fixed = runs.axes[1..].iter().zip(*other);
-            let fixed: Vec<_> = fixed
-                .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
-                .collect();
-            let logarithmic =
-                panel.log && lines.iter().flat_map(|line| &line.points).all(|point| point.y > 0.0);
-            panels.push(CurvePanel {
-                title: panel.title.clone(),
-                note: fixed.join(", "),
-                x: CurveAxis { title: axis.title.clone(), scale: CurveScale::Linear },
-                y: CurveAxis {
-                    title: runs.metrics[&panel.metric].key(),
-                    scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
-                },
-                marks: marks(&placed, panel, other),
-                lines,
-                markers: true,
-            });
-        }
-    }
-    panels
-}
-
 /// The page of an analytical figure.
 fn figure_page(experiment: &Experiment, entry: &Entry, panels: Vec<CurvePanel>) -> CurvesPage {
     let mut about = paragraphs(experiment);
@@ -288,12 +212,13 @@ fn paragraphs(experiment: &Experiment) -> Vec<String> {
 /// The page of an experiment with runs.
 fn runs_page(
     results: &Results,
-    runs: &Runs,
+    estimates: &Estimates,
     panels: Vec<CurvePanel>,
     judged: Option<PageTable>,
 ) -> CurvesPage {
     let experiment = results.experiment();
     let mut about = paragraphs(experiment);
+    let Some(runs) = experiment.runs() else { return CurvesPage::default() };
     if let (Some(reading), Some(Profile::Artifact)) = (&runs.artifact, results.plan.profile) {
         about.push(format!("The reading of the authors' public simulator. {}", reading.about));
     }
@@ -312,9 +237,9 @@ fn runs_page(
     ));
     let mut tables: Vec<_> = judged.into_iter().chain(checked_by_tests(experiment)).collect();
     if runs.axes.is_empty() && !runs.metrics.is_empty() {
-        tables.push(values_table(results, runs));
+        tables.push(values_table(estimates, runs));
     }
-    let explorer = explorer(results);
+    let explorer = explorer(estimates);
     CurvesPage { title: heading(experiment), about, explorer, panels, tables, ..CurvesPage::default() }
 }
 
@@ -331,10 +256,10 @@ fn judged(verdicts: &[Judged], statement: impl Fn(&str) -> Option<String>) -> Op
 }
 
 /// For an experiment without axes: a row per variant, a column per metric.
-fn values_table(results: &Results, runs: &Runs) -> PageTable {
+fn values_table(estimates: &Estimates, runs: &Runs) -> PageTable {
     let header = std::iter::once(String::new()).chain(runs.metrics.keys().cloned()).collect();
     let row = |(variant, of): (usize, &crate::Variant)| {
-        let cell = |name: &String| match Estimate::of(&results.samples(name, variant, &[])) {
+        let cell = |name: &String| match estimates.get(name, variant, &[]) {
             None => "–".to_owned(),
             Some(Estimate { mean, half_width: Some(half), .. }) => {
                 bufferlab_report::format::estimate(mean, half)

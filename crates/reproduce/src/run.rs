@@ -284,20 +284,9 @@ struct Means {
 
 impl Values for Means {
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
-        let no_metric = || ValueError::Metric(metric.to_owned());
-        let runs = self.experiment.runs().ok_or_else(no_metric)?;
-        let id = runs.metrics.get(metric).ok_or_else(no_metric)?.key();
-        let index = runs.variants.iter().position(|known| known.name == variant);
-        let index = index.ok_or_else(|| ValueError::Variant(variant.to_owned()))?;
-        if places.len() != runs.axes.len() {
-            return Err(ValueError::Places { given: places.len(), axes: runs.axes.len() });
-        }
-        let mut at = Vec::with_capacity(places.len());
-        for (axis, label) in runs.axes.iter().zip(places) {
-            let place = axis.values.iter().position(|value| value.label == *label);
-            let unknown = || ValueError::Place { axis: axis.name.clone(), label: label.clone() };
-            at.push(place.ok_or_else(unknown)?);
-        }
+        let runs = self.experiment.runs().ok_or_else(|| ValueError::Metric(metric.to_owned()))?;
+        let (index, at) = runs.locate(metric, variant, places)?;
+        let id = runs.metrics[metric].key();
         let (variant, places) = (variant.to_owned(), places.join(", "));
         let Some(of_seeds) = self.runs.get(&(index, at)) else {
             return Err(ValueError::LeftOut { variant, places });

@@ -53,6 +53,12 @@ impl Cells<'_> {
         self.cell(column).to_owned()
     }
 
+    /// Name and value of the columns that are not among `known`.
+    pub(crate) fn others(&self, known: &[&str]) -> Vec<(String, String)> {
+        let pairs = self.header.iter().zip(self.record).filter(|(name, _)| !known.contains(name));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// A whole number.
     pub(crate) fn count(&self, column: &str) -> Result<u64, TableError> {
         let cell = self.cell(column);

@@ -4,8 +4,10 @@
 //! from the three tables in `claims/`.
 
 use bufferlab_core::Profile;
+use bufferlab_report::curve_svg;
 use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures, places, showing};
-use bufferlab_reproduce::{Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, paper_name};
+use bufferlab_reproduce::output::panels;
+use bufferlab_reproduce::{Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, paper_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -327,6 +329,39 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
         }
     }
     assert!(named > 150, "{named} figures named");
+}
+
+/// The charts of `docs/paper-scale` are drawn from the values beside them, by today's code and with the paper's marks.
+#[test]
+fn the_charts_of_the_papers_scale_are_todays() {
+    let (registry, page) = (registry(), root().join("docs/paper-scale.md"));
+    let mut text = fs::read_to_string(&page).expect("the page is there");
+    for experiment in &registry.experiments {
+        let name = experiment.id.replace('/', "-");
+        let folder = root().join("docs/paper-scale").join(&name);
+        if !folder.is_dir() {
+            continue;
+        }
+        let estimates = Estimates::read(experiment, &folder.join("values.csv"));
+        let panels = panels(&estimates.unwrap_or_else(|error| panic!("{error}")));
+        let mut images = Vec::new();
+        for (number, panel) in panels.iter().enumerate() {
+            let file = format!("panel-{}.svg", number + 1);
+            assert_fresh(&folder.join(&file), &curve_svg(panel));
+            let note = if panel.note.is_empty() { String::new() } else { format!(", {}", panel.note) };
+            images.push(format!("![{}: {}{note}](paper-scale/{name}/{file})", experiment.id, panel.title));
+        }
+        let files = fs::read_dir(&folder).expect("readable").count();
+        assert_eq!(files, panels.len() + 1, "{}: charts and values, and nothing else", folder.display());
+        // All of them stand together in the page.
+        let is_image =
+            |line: &&str| line.starts_with("![") && line.contains(&format!("](paper-scale/{name}/"));
+        let first = text.lines().position(|line| is_image(&line)).expect("the page shows them");
+        let mut lines: Vec<&str> = text.lines().filter(|line| !is_image(line)).collect();
+        lines.splice(first..first, images.iter().map(String::as_str));
+        text = lines.join("\n") + "\n";
+    }
+    assert_fresh(&page, &text);
 }
 
 #[test]

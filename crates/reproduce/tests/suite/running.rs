@@ -2,9 +2,9 @@
 
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
-use bufferlab_reproduce::output::{write_experiment, write_ledger};
+use bufferlab_reproduce::output::{panels, write_experiment, write_ledger, write_panels};
 use bufferlab_reproduce::{
-    Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run, why,
+    Estimates, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run, why,
 };
 use bufferlab_scenario::Setting;
 use std::fs;
@@ -409,6 +409,40 @@ fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     }
     files.sort();
     files
+}
+
+/// A figure can be drawn again from the table of its values: the same bytes. What the table says of another experiment is refused with its place.
+#[test]
+fn a_figure_is_drawn_again_from_its_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, again) = (folder.path().join("out"), folder.path().join("again"));
+    let results = reproduce(folder.path(), &out);
+    let first = outputs(&out, &results);
+    let table = out.join("test/star/values.csv");
+    let estimates = Estimates::read(results.experiment(), &table).unwrap_or_else(|error| panic!("{error}"));
+    write_panels(&again, &panels(&estimates)).unwrap_or_else(|error| panic!("{error}"));
+    let drawn: Vec<_> = first.iter().filter(|(name, _)| name.starts_with("panel")).collect();
+    assert_eq!(drawn.len(), 2, "an SVG and a PNG");
+    for (name, bytes) in drawn {
+        assert!(fs::read(again.join(name)).expect("drawn") == *bytes, "{name} differs");
+    }
+    let text = fs::read_to_string(&table).expect("written");
+    assert_eq!(estimates.csv(), text);
+    for (from, to, why) in [
+        (
+            "\"generous\",\"absorbed\"",
+            "\"generos\",\"absorbed\"",
+            ":2: column variant: the experiment has no \"generos\" (did you mean \"generous\"?",
+        ),
+        ("\"60 KB\"", "\"61 KB\"", ":2: column request: the experiment has no \"61 KB\""),
+        ("\"request\"", "\"size\"", ":2: column header: the experiment has no \"request\""),
+        ("\"absorbed\"", "\"absorbt\"", ":2: column metric: the experiment has no \"absorbt\""),
+        (",3,100,", ",3,many,", ":2: column mean: expected a number, found \"many\""),
+    ] {
+        fs::write(&table, text.replacen(from, to, 1)).expect("writable");
+        let error = Estimates::read(results.experiment(), &table).expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }
 
 #[test]

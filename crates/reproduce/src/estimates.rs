@@ -1,0 +1,222 @@
+//! What do charts draw? Means and intervals of an experiment: taken of runs, or read again from a `values.csv`.
+
+use crate::expression::{ValueError, Values};
+use crate::table::{Cells, Row, lines};
+use crate::{Axis, Experiment, ReproduceError, Results, Runs, TableError};
+use bufferlab_params::{quoted_list, suggestion};
+use bufferlab_report::Estimate;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Every metric of every variant at every place: mean and interval over the seeds.
+#[derive(Clone, Debug)]
+pub struct Estimates {
+    experiment: Arc<Experiment>,
+    /// The places that ran, as indices into the values of the axes, in the order of the experiment.
+    grid: Vec<Vec<usize>>,
+    /// By metric, variant and places.
+    cells: BTreeMap<(String, usize, Vec<usize>), Estimate>,
+}
+
+impl Estimates {
+    /// Of runs.
+    #[must_use]
+    pub fn of(results: &Results) -> Self {
+        let (experiment, grid) = (Arc::clone(&results.plan.experiment), results.grid());
+        let mut cells = BTreeMap::new();
+        if let Some(runs) = experiment.runs() {
+            for places in &grid {
+                for variant in 0..runs.variants.len() {
+                    for metric in runs.metrics.keys() {
+                        let estimate = Estimate::of(&results.samples(metric, variant, places));
+                        let cell =
+                            estimate.map(|estimate| ((metric.clone(), variant, places.clone()), estimate));
+                        cells.extend(cell);
+                    }
+                }
+            }
+        }
+        Self { experiment, grid, cells }
+    }
+
+    /// What [`Estimates::csv`] wrote of the experiment, into this file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or names a variant, a metric or a place that the experiment does not have.
+    pub fn read(experiment: &Experiment, file: &Path) -> Result<Self, ReproduceError> {
+        let runs = experiment.runs().ok_or_else(|| ReproduceError::NoRuns(experiment.id.clone()))?;
+        let text = std::fs::read_to_string(file).map_err(ReproduceError::io("read", file))?;
+        let name = file.display().to_string();
+        let mut estimates =
+            Self { experiment: Arc::new(experiment.clone()), grid: Vec::new(), cells: BTreeMap::new() };
+        for (line, row) in lines::<Line>(&name, &text)? {
+            let (key, estimate) = row.place(runs, &name, line)?;
+            if !estimates.grid.contains(&key.2) {
+                estimates.grid.push(key.2.clone());
+            }
+            estimates.cells.extend(estimate.map(|estimate| (key, estimate)));
+        }
+        estimates.grid.sort();
+        Ok(estimates)
+    }
+
+    /// The experiment.
+    #[must_use]
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    /// The places that ran: the index of the value on every axis.
+    #[must_use]
+    pub fn grid(&self) -> &[Vec<usize>] {
+        &self.grid
+    }
+
+    /// A metric of a variant at a place; `None` where it does not exist.
+    #[must_use]
+    pub fn get(&self, metric: &str, variant: usize, places: &[usize]) -> Option<Estimate> {
+        self.cells.get(&(metric.to_owned(), variant, places.to_vec())).copied()
+    }
+
+    /// As `values.csv`: one line per place, variant and metric.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let Some(runs) = self.experiment.runs() else { return String::new() };
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let mut text: String = runs.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
+        text.push_str("variant,metric,id,seeds,mean,ci95_half_width\n");
+        for places in &self.grid {
+            for (variant, of) in runs.variants.iter().enumerate() {
+                for (name, metric) in &runs.metrics {
+                    let estimate = self.get(name, variant, places);
+                    for (axis, &place) in runs.axes.iter().zip(places) {
+                        text.push_str(&quoted(&axis.values[place].label));
+                        text.push(',');
+                    }
+                    let half = estimate.and_then(|estimate| estimate.half_width);
+                    // Writing into a string cannot fail.
+                    let _ = writeln!(
+                        text,
+                        "{},{},{},{},{},{}",
+                        quoted(&of.name),
+                        quoted(name),
+                        quoted(&metric.key()),
+                        estimate.map_or(0, |estimate| estimate.seeds),
+                        estimate.map(|estimate| estimate.mean.to_string()).unwrap_or_default(),
+                        half.map(|half| half.to_string()).unwrap_or_default()
+                    );
+                }
+            }
+        }
+        text
+    }
+}
+
+impl Values for Estimates {
+    fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
+        let runs = self.experiment.runs().ok_or_else(|| ValueError::Metric(metric.to_owned()))?;
+        let (index, at) = runs.locate(metric, variant, places)?;
+        let nothing = || ValueError::LeftOut { variant: variant.to_owned(), places: places.join(", ") };
+        self.get(metric, index, &at).map(|estimate| estimate.mean).ok_or_else(nothing)
+    }
+
+    fn first_axis(&self) -> Vec<(String, f64)> {
+        let Some(axis) = self.experiment.runs().and_then(|runs| runs.axes.first()) else { return Vec::new() };
+        let ran: BTreeSet<usize> = self.grid.iter().filter_map(|places| places.first().copied()).collect();
+        ran.into_iter().map(|place| (axis.values[place].label.clone(), axis.values[place].x)).collect()
+    }
+}
+
+impl Runs {
+    /// The indices of a variant and of the places on the axes.
+    pub(crate) fn locate(
+        &self,
+        metric: &str,
+        variant: &str,
+        places: &[String],
+    ) -> Result<(usize, Vec<usize>), ValueError> {
+        if !self.metrics.contains_key(metric) {
+            return Err(ValueError::Metric(metric.to_owned()));
+        }
+        let index = self.variants.iter().position(|known| known.name == variant);
+        let index = index.ok_or_else(|| ValueError::Variant(variant.to_owned()))?;
+        if places.len() != self.axes.len() {
+            return Err(ValueError::Places { given: places.len(), axes: self.axes.len() });
+        }
+        let mut at = Vec::with_capacity(places.len());
+        for (axis, label) in self.axes.iter().zip(places) {
+            let place = axis.values.iter().position(|value| value.label == *label);
+            let unknown = || ValueError::Place { axis: axis.name.clone(), label: label.clone() };
+            at.push(place.ok_or_else(unknown)?);
+        }
+        Ok((index, at))
+    }
+}
+
+/// A line of `values.csv`.
+struct Line {
+    /// The columns of the axes: name and value.
+    places: Vec<(String, String)>,
+    variant: String,
+    metric: String,
+    estimate: Option<Estimate>,
+}
+
+impl Row for Line {
+    const COLUMNS: &'static [&'static str] = &["variant", "metric", "id", "seeds", "mean", "ci95_half_width"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        let number = |column: &str| match cells.text(column).as_str() {
+            "" => Ok(None),
+            _ => cells.number(column).map(Some),
+        };
+        let (seeds, half_width) = (cells.count("seeds")?, number("ci95_half_width")?);
+        let estimate = number("mean")?.map(|mean| Estimate { seeds, mean, half_width });
+        let (variant, metric) = (cells.text("variant"), cells.text("metric"));
+        Ok(Self { places: cells.others(Self::COLUMNS), variant, metric, estimate })
+    }
+}
+
+impl Line {
+    /// Where it belongs in the experiment.
+    #[expect(clippy::type_complexity, reason = "a cell with its key")]
+    fn place(
+        self,
+        runs: &Runs,
+        file: &str,
+        line: u64,
+    ) -> Result<((String, usize, Vec<usize>), Option<Estimate>), TableError> {
+        let wrong = |column: &str, found: &str, known: Vec<&str>| {
+            let near = suggestion(found, known.iter().copied())
+                .map_or_else(String::new, |near| format!("did you mean \"{near}\"? "));
+            let why = format!(
+                "the experiment has no \"{found}\" ({near}known: {})",
+                quoted_list(known.into_iter())
+            );
+            TableError { file: file.to_owned(), line, column: Some(column.to_owned()), why }
+        };
+        let metrics = || runs.metrics.keys().map(String::as_str).collect();
+        if !runs.metrics.contains_key(&self.metric) {
+            return Err(wrong("metric", &self.metric, metrics()));
+        }
+        let variant = runs.variants.iter().position(|known| known.name == self.variant);
+        let names = || runs.variants.iter().map(|variant| variant.name.as_str()).collect();
+        let variant = variant.ok_or_else(|| wrong("variant", &self.variant, names()))?;
+        let mut at = Vec::with_capacity(runs.axes.len());
+        for axis in &runs.axes {
+            let of_axis = self.places.iter().find(|(name, _)| *name == axis.name);
+            let columns = || self.places.iter().map(|(name, _)| name.as_str()).collect();
+            let (_, label) = of_axis.ok_or_else(|| wrong("header", &axis.name, columns()))?;
+            let labels = |axis: &Axis| -> Vec<String> {
+                axis.values.iter().map(|value| value.label.clone()).collect()
+            };
+            let labels = labels(axis);
+            let place = labels.iter().position(|known| known == label);
+            let unknown = || wrong(&axis.name, label, labels.iter().map(String::as_str).collect());
+            at.push(place.ok_or_else(unknown)?);
+        }
+        Ok(((self.metric, variant, at), self.estimate))
+    }
+}

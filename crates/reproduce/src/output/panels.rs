@@ -1,0 +1,63 @@
+//! How are the values of an experiment drawn over its axes?
+
+use crate::Estimates;
+use crate::mark::{marks, placed};
+use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale};
+
+/// Every panel, once for every combination of the axes behind the first.
+///
+/// What the experiment draws comes from the metrics alone, so a figure can be drawn again from its `values.csv`.
+#[must_use]
+pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
+    let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
+    let Some(axis) = runs.axes.first() else { return Vec::new() };
+    let grid = estimates.grid();
+    let mut others: Vec<&[usize]> = Vec::new();
+    for places in grid {
+        if !others.contains(&&places[1..]) {
+            others.push(&places[1..]);
+        }
+    }
+    let placed = placed(estimates);
+    let mut panels = Vec::new();
+    for panel in &runs.panels {
+        for other in &others {
+            let mut lines = Vec::new();
+            let shown = runs.variants.iter().enumerate().filter(|(_, of)| panel.shows(&of.name));
+            for (variant, of) in shown {
+                let mut points = Vec::new();
+                for places in grid.iter().filter(|places| &places[1..] == *other) {
+                    if let Some(mean) = estimates.get(&panel.metric, variant, places) {
+                        let x = axis.values[places[0]].x;
+                        points.push(CurvePoint { x, y: mean.mean, half_width: mean.half_width });
+                    }
+                }
+                if !points.is_empty() {
+                    lines.push(CurveLine { name: of.name.clone(), points });
+                }
+            }
+            if lines.is_empty() {
+                continue;
+            }
+            let fixed = runs.axes[1..].iter().zip(*other);
+            let fixed: Vec<_> = fixed
+                .map(|(axis, &place)| format!("{} = {}", axis.title, axis.values[place].label))
+                .collect();
+            let logarithmic =
+                panel.log && lines.iter().flat_map(|line| &line.points).all(|point| point.y > 0.0);
+            panels.push(CurvePanel {
+                title: panel.title.clone(),
+                note: fixed.join(", "),
+                x: CurveAxis { title: axis.title.clone(), scale: CurveScale::Linear },
+                y: CurveAxis {
+                    title: runs.metrics[&panel.metric].words(),
+                    scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
+                },
+                marks: marks(&placed, panel, other),
+                lines,
+                markers: true,
+            });
+        }
+    }
+    panels
+}
