@@ -345,6 +345,10 @@ pub(crate) struct ReproduceArgs {
     /// Seeds of every point [default: the experiment's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
+    /// Another set of seeds, which begins so many behind the scenarios' own: does a verdict depend on them?
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = count::<u32>)]
+    #[arg(conflicts_with_all = ["record", "why", "list"])]
+    pub(crate) first_seed: u32,
     /// Folder of the results; what is there already is not run again
     #[arg(long, value_name = "DIR", default_value = "results/reproduce")]
     pub(crate) out: PathBuf,

@@ -51,6 +51,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         return redraw(args, &selected, values);
     }
     let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
+    let plans = plans.into_iter().map(|plan| plan.from_seed(args.first_seed)).collect();
     let how = Execution { threads: args.jobs, verify: false };
     interrupt::listen();
     let (results, board) = run(plans, &args.out, &how, Board::new).map_err(error::reproduce)?;

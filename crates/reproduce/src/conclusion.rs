@@ -51,7 +51,10 @@ pub fn conclude(
             result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
-        renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
+        // Verdicts of other seeds are shown and not remembered: they say how much the remembered ones are worth.
+        if result.plan.first_seed == 0 {
+            renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
+        }
         judged.push(verdicts);
     }
     ledger.update(&renewed);

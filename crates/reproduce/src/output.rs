@@ -225,9 +225,13 @@ fn runs_page(
     if !runs.courses.is_empty() {
         about.push("Charts over time are of the first seed.".to_owned());
     }
+    let other = match results.plan.first_seed {
+        0 => String::new(),
+        first => format!(", from {first} behind the scenario's own on"),
+    };
     let seeds = match results.seeds() {
-        1 => "1 seed".to_owned(),
-        seeds => format!("{seeds} seeds; bars are 95 % intervals of the mean over the seeds"),
+        1 => format!("1 seed{other}"),
+        seeds => format!("{seeds} seeds{other}; bars are 95 % intervals of the mean over the seeds"),
     };
     about.push(format!(
         "{}, scale {}, profile {}, {seeds}.",

@@ -30,6 +30,8 @@ pub struct Plan {
     pub profile: Option<Profile>,
     /// In order: places of the axes, variants, seeds.
     pub points: Vec<Point>,
+    /// Behind the scenario's own seed and before every point's: another set of seeds.
+    pub first_seed: u32,
     /// What else is set, after everything, by variant and places.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
 }
@@ -48,6 +50,7 @@ impl Plan {
             scale,
             profile: None,
             points,
+            first_seed: 0,
             extra: BTreeMap::new(),
         })
     }
@@ -77,6 +80,12 @@ impl Plan {
         Ok(plans.into_iter().map(|plan| Self { profile, ..plan }).collect())
     }
 
+    /// The same runs with other seeds: so many behind the scenario's own.
+    #[must_use]
+    pub fn from_seed(self, first_seed: u32) -> Self {
+        Self { first_seed, ..self }
+    }
+
     /// The same runs in the reading of `profile`: the scenario's key `profile`, and for that of the artifact what the experiment's `[artifact]` sets.
     #[must_use]
     pub fn under(self, profile: Profile) -> Self {
@@ -95,13 +104,16 @@ impl Plan {
         }
     }
 
-    /// The folder of what the experiment leaves behind: its name, with `-artifact` in the reading of the artifact.
+    /// The folder of what the experiment leaves behind: its name, with `-artifact` in the reading of the artifact, and with the first of
+    /// other seeds.
     #[must_use]
     pub fn folder(&self) -> String {
-        match self.profile {
-            Some(Profile::Artifact) => format!("{}-artifact", self.experiment.id),
-            _ => self.experiment.id.clone(),
-        }
+        let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
+        let seeds = match self.first_seed {
+            0 => String::new(),
+            first => format!("-seeds-from-{first}"),
+        };
+        format!("{}{reading}{seeds}", self.experiment.id)
     }
 
     /// What runs, and how much of it.
@@ -145,12 +157,13 @@ impl Plan {
         overrides
             .extend(self.extra.get(&(point.variant, point.places.clone())).into_iter().flatten().cloned());
         let failed = |error| RunFailure::new(self.describe(point), FailureCause::Scenario(error));
-        if point.seed > 0 {
+        let seed = u64::from(self.first_seed) + point.seed;
+        if seed > 0 {
             let own = match own_seed {
                 Some(seed) => seed,
                 None => bufferlab_scenario::load_with(scenario, &overrides).map_err(failed)?.scenario.seed,
             };
-            overrides.push(Setting::new("seed", Value::Integer(i128::from(own + point.seed))));
+            overrides.push(Setting::new("seed", Value::Integer(i128::from(own + seed))));
         }
         bufferlab_scenario::load_with(scenario, &overrides).map_err(failed)
     }
@@ -166,7 +179,7 @@ impl Plan {
             self.experiment.id,
             places.collect::<String>(),
             runs.variants[point.variant].name,
-            point.seed
+            u64::from(self.first_seed) + point.seed
         )
     }
 }
@@ -213,7 +226,7 @@ impl<'a> Loader<'a> {
         let same = |known: &&Point| known.variant == point.variant && known.places == point.places;
         let own_seed = self.last.filter(|(known, _)| same(known)).map(|(_, seed)| seed);
         let loaded = self.plan.load_with(point, own_seed)?;
-        self.last = Some((point, loaded.scenario.seed - point.seed));
+        self.last = Some((point, loaded.scenario.seed - u64::from(self.plan.first_seed) - point.seed));
         Ok(loaded)
     }
 }
@@ -251,5 +264,12 @@ mod tests {
             assert_eq!(resolved(one), resolved(alone), "{}", plan.describe(point));
         }
         assert!(plan.points.iter().any(|point| point.seed == 2));
+        // Another set of seeds begins where it is told to, and its folder is its own.
+        let (third, other) = (plan.points.iter().find(|point| point.seed == 2), plan.clone().from_seed(2));
+        let first = other.points.iter().find(|point| point.seed == 0).expect("a first seed");
+        let seed =
+            |plan: &Plan, point| plan.load(point).unwrap_or_else(|error| panic!("{error}")).scenario.seed;
+        assert_eq!(seed(&other, first), seed(&plan, third.expect("three seeds")));
+        assert_eq!(other.folder(), "reverie/fig13-seeds-from-2");
     }
 }
