@@ -18,6 +18,7 @@ __all__ = [
     "Loaded",
     "Markable",
     "PolicyInfo",
+    "ReproductionPlan",
     "SweepPlan",
     "Verdict",
     "Weight",
@@ -42,6 +43,7 @@ __all__ = [
     "store",
     "schema",
     "summary",
+    "take",
     "theory_figure",
     "theory_figures",
     "unpack_scenarios",
@@ -343,6 +345,17 @@ def experiments(folder: str | PathLike[str]) -> list[tuple[str, str, str, list[s
 def reproduce(
     wanted: dict[str, Any], progress: Callable[[float, int, int, int], Any] | None
 ) -> list[tuple[str, str, str, Path, list[tuple[str, str, str, str | None]], list[str]]]: ...
+@final
+class ReproductionPlan:
+    def __new__(cls, wanted: dict[str, Any]) -> ReproductionPlan: ...
+    @property
+    def jobs(self) -> list[tuple[Loaded, str]]: ...
+    def keep(self, index: int, numbers: bytes) -> None: ...
+    def finish(
+        self, failures: list[tuple[int, str]]
+    ) -> list[tuple[str, str, str, Path, list[tuple[str, str, str, str | None]], list[str]]]: ...
+
+def take(loaded: Loaded, wanted: str, folder: str | PathLike[str]) -> bytes: ...
 def unpack_scenarios(folder: str | PathLike[str]) -> list[Path]: ...
 def plan(source: _Source, policies: list[str], seeds: int, out: str | PathLike[str], replace: bool) -> _Plan: ...
 @final

@@ -83,17 +83,8 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
 
     ``attempt`` tells repetitions apart for executors that remember answers (and failures) by their arguments.
     """
-    if unit.version != _bufferlab.version():
-        raise BufferlabError(
-            f"a worker has bufferlab {_in_words(_bufferlab.version())}, the sweep was started by {_in_words(unit.version)}",
-            "install the same wheel on every worker",
-        )
-    _own.unpack(unit.own)
-    with tempfile.TemporaryDirectory(prefix="bufferlab-") as desk:
-        for name, content in unit.inputs:
-            (Path(desk) / name).write_bytes(content)
-        loaded = _bufferlab.load(Path(desk) / "scenario.toml", unit.scenario, [])
-        folder = Path(unit.folder) if unit.folder is not None else Path(desk) / "run"
+    with _desk(unit) as (desk, loaded):
+        folder = Path(unit.folder) if unit.folder is not None else desk / "run"
         [error] = _bufferlab.execute([(loaded, folder, list(unit.caveats))], 1, unit.verify, None)
         if error is not None:
             raise error
@@ -102,7 +93,29 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
         return [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
 
 
-def _in_words(version: tuple[str, str | None]) -> str:
+def take_unit(unit: Unit, wanted: str, attempt: int = 0) -> bytes:
+    """Does a run where it is called, and answers what is ``wanted`` of its tables, which do not travel."""
+    with _desk(unit) as (desk, loaded):
+        return bytes(_bufferlab.take(loaded, wanted, desk / "run"))
+
+
+@contextmanager
+def _desk(unit: Unit) -> Iterator[tuple[Path, _bufferlab.Loaded]]:
+    """A folder with the unit's files, gone afterwards, and its scenario, read there."""
+    if unit.version != _bufferlab.version():
+        raise BufferlabError(
+            f"a worker has bufferlab {_version_in_words(_bufferlab.version())}, the work was given out by {_version_in_words(unit.version)}",
+            "install the same wheel on every worker",
+        )
+    _own.unpack(unit.own)
+    with tempfile.TemporaryDirectory(prefix="bufferlab-") as name:
+        desk = Path(name)
+        for file, content in unit.inputs:
+            (desk / file).write_bytes(content)
+        yield desk, _bufferlab.load(desk / "scenario.toml", unit.scenario, [])
+
+
+def _version_in_words(version: tuple[str, str | None]) -> str:
     number, revision = version
     return number if revision is None else f"{number} ({revision})"
 
@@ -130,6 +143,11 @@ class _Processes:
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def told(error: BaseException) -> str:
+    """What befell a run, in a line."""
+    return error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
 
 
 @contextmanager
@@ -166,8 +184,57 @@ def carry_out(
     """
     if executor == "threads":
         return list(_bufferlab.execute(list(jobs), at_a_time or 0, verify, relay(progress)))
+    version = _bufferlab.version()
+
+    def unit(index: int) -> tuple[Unit]:
+        loaded, folder, caveats = jobs[index]
+        shown = os.path.abspath(folder) if shared else None
+        return (_unit(loaded, caveats, verify, version, shown),)
+
+    def store(index: int, files: list[tuple[str, bytes]] | None) -> None:
+        if files is not None:
+            _bufferlab.store(jobs[index][1], files)
+
     with _opened(executor, at_a_time) as opened:
-        return _Courier(opened, jobs, retries, shared, verify, relay(progress)).deliver()
+        return _Courier(opened, run_unit, len(jobs), unit, store, retries, relay(progress)).deliver()
+
+
+def take_elsewhere(
+    jobs: Sequence[tuple[_bufferlab.Loaded, str]],
+    keep: Callable[[int, bytes], None],
+    *,
+    executor: ExecutorOption,
+    at_a_time: int | None,
+    retries: int,
+    progress: ProgressOption,
+) -> list[BaseException | None]:
+    """Does runs of which only some numbers are wanted, and keeps those as they come; what befell each, in their order."""
+    version = _bufferlab.version()
+
+    def unit(index: int) -> tuple[Unit, str]:
+        loaded, wanted = jobs[index]
+        return _unit(loaded, (), False, version, None), wanted
+
+    with _opened(executor, at_a_time) as opened:
+        return _Courier(opened, take_unit, len(jobs), unit, keep, retries, relay(progress)).deliver()
+
+
+def _unit(
+    loaded: _bufferlab.Loaded,
+    caveats: Sequence[tuple[str, str, str]],
+    verify: bool,
+    version: tuple[str, str | None],
+    folder: str | None,
+) -> Unit:
+    return Unit(
+        scenario=loaded.resolved,
+        inputs=tuple(loaded.inputs),
+        caveats=tuple(caveats),
+        verify=verify,
+        own=_own.pack(loaded),
+        version=version,
+        folder=folder,
+    )
 
 
 class _Courier:
@@ -179,25 +246,28 @@ class _Courier:
     def __init__(
         self,
         executor: Executor,
-        jobs: Sequence[_bufferlab._Job],
+        work: Callable[..., Any],
+        count: int,
+        arguments: Callable[[int], tuple[Any, ...]],
+        store: Callable[[int, Any], None],
         retries: int,
-        shared: bool,
-        verify: bool,
         tell: Callable[[float, int, int, int], None] | None,
     ) -> None:
+        """``work`` is called elsewhere with the ``arguments`` of an index and the number of the attempt; ``store`` gets what it answered."""
         self._executor = executor
-        self._jobs = jobs
+        self._work = work
+        self._count = count
+        self._arguments = arguments
+        self._store = store
         self._retries = retries
-        self._shared = shared
-        self._verify = verify
         self._tell = tell
         self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._under_way: dict[int, Any] = {}
-        self._attempts = [0] * len(jobs)
-        self._outcomes: list[BaseException | None] = [None] * len(jobs)
+        self._attempts = [0] * count
+        self._outcomes: list[BaseException | None] = [None] * count
 
     def deliver(self) -> list[BaseException | None]:
-        waiting = list(reversed(range(len(self._jobs))))
+        waiting = list(reversed(range(self._count)))
         complete = 0
         try:
             while waiting or self._under_way:
@@ -216,28 +286,16 @@ class _Courier:
                 self._outcomes[index] = error
                 complete += 1
                 if self._tell is not None:
-                    self._tell(float(complete), complete, 0, len(self._jobs))
+                    self._tell(float(complete), complete, 0, self._count)
         except BaseException:
             for future in self._under_way.values():
                 future.cancel()
             raise
         return self._outcomes
 
-    def _unit(self, index: int) -> Unit:
-        loaded, folder, caveats = self._jobs[index]
-        return Unit(
-            scenario=loaded.resolved,
-            inputs=tuple(loaded.inputs),
-            caveats=tuple(caveats),
-            verify=self._verify,
-            own=_own.pack(loaded),
-            version=_bufferlab.version(),
-            folder=os.path.abspath(folder) if self._shared else None,
-        )
-
     def _send(self, index: int) -> None:
         try:
-            future = self._executor.submit(run_unit, self._unit(index), self._attempts[index])
+            future = self._executor.submit(self._work, *self._arguments(index), self._attempts[index])
         except Exception as error:
             # An executor that takes nothing more: the units that it has may still arrive.
             self._under_way[index] = _Failed(error)
@@ -250,9 +308,7 @@ class _Courier:
         """Puts a result into its place, and forgets the future, so that its memory can go."""
         future = self._under_way.pop(index)
         try:
-            files = future.result()
-            if files is not None:
-                _bufferlab.store(self._jobs[index][1], files)
+            self._store(index, future.result())
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from . import _bufferlab
 from ._folders import TemporaryFolder
+from .executors import ExecutorOption, take_elsewhere, told
 from .progress import ProgressOption, relay
 
 __all__ = ["Experiment", "JudgedClaim", "Reproduction", "experiments", "reproduce"]
@@ -79,7 +80,10 @@ def reproduce(
     profile: Literal["paper", "artifact"] | None = None,
     seeds: int | None = None,
     registry: str | os.PathLike[str] | None = None,
+    first_seed: int = 0,
+    executor: ExecutorOption = "threads",
     jobs: int | None = None,
+    retries: int = 2,
     progress: ProgressOption = None,
 ) -> list[Reproduction]:
     """Repeats figures and tables of the papers, and judges their statements, as ``bufferlab reproduce`` does.
@@ -98,10 +102,24 @@ def reproduce(
         Seeds of every point; the experiment's by default.
     registry
         A folder of experiments of your own.
+    first_seed
+        Another set of seeds, which begins so many behind the scenarios' own. Its verdicts are shown, and not remembered.
+    executor
+        Where runs are done: ``"threads"`` of this process, ``"processes"`` of this machine, or any object with ``submit``, such as a
+        ``dask.distributed.Client``. Only the numbers that are wanted of a run travel back, and they are kept as they come.
     jobs
-        Runs at the same time; the number of cores by default.
+        Runs at the same time, where the executor is none of the caller's; the number of cores by default.
+    retries
+        How often a run is tried again elsewhere when its worker dies.
     progress
         A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`.
+
+    Examples
+    --------
+    The papers' own size on a cluster, with the same bytes as on one machine::
+
+        with dask.distributed.Client("scheduler:8786") as client:
+            reproduce("abm/fig6", scale="paper", executor=client)
     """
     if not names:
         raise TypeError('reproduce() takes the names of experiments or papers, or "all"')
@@ -112,10 +130,18 @@ def reproduce(
         "paper_scale": scale == "paper",
         "profile": profile,
         "seeds": seeds,
+        "first_seed": first_seed,
         "threads": jobs or 0,
     }
     with _bufferlab.Claim(Path(out)):
-        done = _bufferlab.reproduce(wanted, relay(progress))
+        if executor == "threads":
+            done = _bufferlab.reproduce(wanted, relay(progress))
+        else:
+            plan = _bufferlab.ReproductionPlan(wanted)
+            errors = take_elsewhere(
+                plan.jobs, plan.keep, executor=executor, at_a_time=jobs, retries=retries, progress=progress
+            )
+            done = plan.finish([(index, told(error)) for index, error in enumerate(errors) if error is not None])
     return [
         Reproduction(name, figure, title, folder, tuple(JudgedClaim(*verdict) for verdict in verdicts), tuple(failures))
         for name, figure, title, folder, verdicts, failures in done

@@ -14,8 +14,8 @@ from . import _bufferlab, _toml
 from ._folders import TemporaryFolder
 from ._toml import Value
 from .comparisons import Comparison, PolicyChoice
-from .exceptions import BufferlabError, ResultsError, SweepError
-from .executors import ExecutorOption, carry_out
+from .exceptions import ResultsError, SweepError
+from .executors import ExecutorOption, carry_out, told
 from .policy import policy_name
 from .progress import ProgressOption
 from .runs import warn
@@ -159,8 +159,7 @@ def sweep(
         )
         for place, error in zip(plan.places, errors):
             if error is not None:
-                why = error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
-                failed.append(f"{place}: {why}")
+                failed.append(f"{place}: {told(error)}")
         result = Sweep(folder, text=plan.finish(), keep=keep)
     if failed:
         raise SweepError(failed, result)

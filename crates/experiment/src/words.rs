@@ -1,6 +1,7 @@
 //! The words of the format: enumerations that are written as one of a few.
 
 use bufferlab_params::choices;
+use serde::{Deserialize, Serialize};
 
 choices! {
     /// How the seeds become one number.
@@ -15,6 +16,7 @@ choices! {
 
 choices! {
     /// What is looked at, of a flow, a query or a sample.
+    #[derive(Serialize, Deserialize)]
     pub enum Quantity {
         Slowdown = "slowdown": "completion time over its ideal, of those that finished",
         TimeMs = "time_ms": "completion time (ms), of those that finished",
@@ -29,6 +31,7 @@ choices! {
 
 choices! {
     /// What is taken of many values.
+    #[derive(Serialize, Deserialize)]
     pub enum Take {
         Mean = "mean": "the mean",
         P50 = "p50": "the median, by nearest rank as all percentiles",
@@ -43,6 +46,7 @@ choices! {
 
 choices! {
     /// What a queue counts.
+    #[derive(Serialize, Deserialize)]
     pub enum QueueCount {
         ArrivedPackets = "arrived_packets": "packets that arrived for it",
         DroppedPackets = "dropped_packets": "packets that were refused",
@@ -53,7 +57,7 @@ choices! {
 
 choices! {
     /// What a sample holds.
-    #[derive(PartialOrd, Ord)]
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     pub enum Sampled {
         Occupancy = "occupancy": "what is stored (KB), of the switch or of ports",
         Threshold = "threshold": "the limit of a port's lowest priority in use, as the policy has it (KB)",

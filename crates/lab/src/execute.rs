@@ -7,6 +7,7 @@ use bufferlab_scenario::Loaded;
 use bufferlab_sim::{Progress, SimError, Simulation};
 use cpu_time::ThreadTime;
 use rayon::prelude::*;
+use std::borrow::Borrow;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -105,8 +106,8 @@ pub fn execute(
 ///
 /// # Errors
 /// If threads cannot be started.
-pub fn execute_then<R: Send>(
-    jobs: &[Job],
+pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
+    jobs: &[J],
     how: &Execution,
     watcher: &dyn Watcher,
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
@@ -114,7 +115,8 @@ pub fn execute_then<R: Send>(
     // More threads than jobs would only wait for one another.
     let threads = how.threads.map_or(0, |threads| threads.get().min(jobs.len().max(1)));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let run = |(index, job): (usize, &Job)| {
+    let run = |(index, job): (usize, &J)| {
+        let job = job.borrow();
         if !watcher.goes_on() {
             return Err(RunError::Simulation(SimError::Interrupted));
         }

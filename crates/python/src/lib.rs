@@ -38,7 +38,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::registry::{PolicyInfo, policies};
     #[pymodule_export]
-    use super::reproduction::{experiments, reproduce, unpack_scenarios};
+    use super::reproduction::{ReproductionPlan, experiments, reproduce, take, unpack_scenarios};
     #[pymodule_export]
     use super::results::{estimate, report, store, summary};
     #[pymodule_export]

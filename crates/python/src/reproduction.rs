@@ -2,9 +2,14 @@
 
 use crate::errors;
 use crate::runs::{Relay, attend};
+use crate::scenario::Loaded;
 use bufferlab_core::Profile;
-use bufferlab_lab::Execution;
-use bufferlab_reproduce::{Experiment, Plan, Registry, ReproduceError, ScaleName, conclude, run};
+use bufferlab_lab::{Execution, Job, execute_one};
+use bufferlab_reproduce::{
+    Cache, Experiment, Judged, Missing, Plan, Registry, ReproduceError, Results, ScaleName, conclude, gather,
+    missing, run,
+};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -27,6 +32,7 @@ pub(crate) struct Wanted {
     paper_scale: bool,
     profile: Option<String>,
     seeds: Option<u32>,
+    first_seed: u32,
     threads: usize,
 }
 
@@ -66,34 +72,124 @@ fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     }
 }
 
+/// A reproduction that can begin, or go on: its runs are done by the caller, wherever, and kept as they come.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct ReproductionPlan {
+    registry: Registry,
+    plans: Vec<Plan>,
+    out: PathBuf,
+    cache: Cache,
+    missing: Vec<Missing>,
+}
+
+#[pymethods]
+impl ReproductionPlan {
+    #[new]
+    fn new(py: Python<'_>, wanted: Wanted) -> PyResult<Self> {
+        let plan = || {
+            let (registry, plans) = wanted.plans()?;
+            let (missing, cache) = (missing(&plans, &wanted.out)?, Cache::of(&wanted.out)?);
+            Ok(Self { registry, plans, out: wanted.out.clone(), cache, missing })
+        };
+        py.detach(plan).map_err(|error| failed(py, &error))
+    }
+
+    /// The runs that are missing: scenario, and what is to be taken of it, as JSON.
+    #[getter]
+    fn jobs(&self) -> PyResult<Vec<(Loaded, String)>> {
+        let one = |missing: &Missing| {
+            let wanted = serde_json::to_string(&missing.wanted)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
+            Ok((Loaded { inner: missing.job.loaded.clone() }, wanted))
+        };
+        self.missing.iter().map(one).collect()
+    }
+
+    /// Keeps what was taken of the run `index`.
+    fn keep(&self, py: Python<'_>, index: usize, numbers: &[u8]) -> PyResult<()> {
+        let wrong = |why: String| {
+            errors::with_help(py, "ResultsError", &why, "install the same wheel on every worker")
+        };
+        let numbers = serde_json::from_slice(numbers).map_err(|why| wrong(why.to_string()))?;
+        let key = self.missing.get(index).map(|missing| missing.key.as_str());
+        let key = key.ok_or_else(|| PyValueError::new_err(format!("there is no run {index}")))?;
+        self.cache.keep(key, numbers).map_err(|why| wrong(why.to_string()))
+    }
+
+    /// Judges what is there and writes all outputs; `failures` says why runs (by their index) have not come.
+    fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<Vec<PlainExperiment>> {
+        let of_key = |(index, why): (usize, String)| Some((self.missing.get(index)?.key.clone(), why));
+        let failures = failures.into_iter().filter_map(of_key).collect();
+        let finish = || {
+            let results = gather(self.plans.clone(), &self.out, failures)?;
+            conclusion(&self.registry, &results, &self.out)
+        };
+        py.detach(finish).map_err(|error| failed(py, &error))
+    }
+}
+
+/// Does a run in `folder` and answers what is `wanted` of it, as JSON: its tables are not needed any more.
+#[pyfunction]
+pub(crate) fn take(
+    py: Python<'_>,
+    loaded: PyRef<'_, Loaded>,
+    wanted: &str,
+    folder: PathBuf,
+) -> PyResult<Vec<u8>> {
+    let wrong =
+        |why: String| errors::with_help(py, "ResultsError", &why, "install the same wheel on every worker");
+    let wanted: bufferlab_reproduce::Wanted =
+        serde_json::from_str(wanted).map_err(|why| wrong(why.to_string()))?;
+    let job = Job { loaded: loaded.inner.clone(), dir: folder, caveats: Vec::new() };
+    let finished = py.detach(|| execute_one(&job, false, &mut |_| true));
+    let finished = finished.map_err(|error| errors::run(py, &error))?;
+    let numbers = py.detach(|| wanted.take(&job, finished)).map_err(|why| wrong(why.to_string()))?;
+    serde_json::to_vec(&numbers).map_err(|why| wrong(why.to_string()))
+}
+
+impl Wanted {
+    /// The registry, and the plans of what is named.
+    fn plans(&self) -> Result<(Registry, Vec<Plan>), ReproduceError> {
+        let registry = match &self.registry {
+            Some(folder) => Registry::load(folder)?,
+            None => Registry::unpack(&self.out.join("registry"))?,
+        };
+        let scale = if self.paper_scale { ScaleName::Paper } else { ScaleName::Quick };
+        let profile = self.profile.as_deref().map(|name| match name {
+            "artifact" => Profile::Artifact,
+            _ => Profile::Paper,
+        });
+        let plans = Plan::all(registry.select(&self.names)?, scale, self.seeds, profile)?;
+        let plans = plans.into_iter().map(|plan| plan.from_seed(self.first_seed)).collect();
+        Ok((registry, plans))
+    }
+}
+
 fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, ReproduceError> {
-    let out: &Path = &wanted.out;
-    let registry = match &wanted.registry {
-        Some(folder) => Registry::load(folder)?,
-        None => Registry::unpack(&out.join("registry"))?,
-    };
-    let scale = if wanted.paper_scale { ScaleName::Paper } else { ScaleName::Quick };
-    let profile = wanted.profile.as_deref().map(|name| match name {
-        "artifact" => Profile::Artifact,
-        _ => Profile::Paper,
-    });
-    let plans = Plan::all(registry.select(&wanted.names)?, scale, wanted.seeds, profile)?;
+    let (registry, plans) = wanted.plans()?;
     let how = Execution { threads: NonZero::new(wanted.threads), verify: false };
-    let (results, _) = run(plans, out, &how, |runs| {
+    let (results, _) = run(plans, &wanted.out, &how, |runs| {
         relay.expect(runs);
         relay
     })?;
-    let found = conclude(&registry, &results, out, None)?;
-    let mut all = Vec::with_capacity(results.len());
-    for (result, verdicts) in results.iter().zip(&found.judged) {
+    conclusion(&registry, &results, &wanted.out)
+}
+
+/// Judges, writes all outputs, and says what was found in plain values.
+fn conclusion(
+    registry: &Registry,
+    results: &[Results],
+    out: &Path,
+) -> Result<Vec<PlainExperiment>, ReproduceError> {
+    let found = conclude(registry, results, out, None)?;
+    let one = |(result, verdicts): (&Results, &Vec<Judged>)| {
         let experiment = result.experiment();
-        let folder = out.join(result.plan.folder());
         let plain = verdicts.iter().map(|judged| {
             (judged.id.clone(), judged.verdict.to_string(), judged.measured(), judged.note.clone())
         });
         let failures = result.failures().map(ToString::to_string).collect();
         let (id, figure, title) = (&experiment.id, &experiment.figure, &experiment.title);
-        all.push((id.clone(), figure.clone(), title.clone(), folder, plain.collect(), failures));
-    }
-    Ok(all)
+        (id.clone(), figure.clone(), title.clone(), out.join(result.plan.folder()), plain.collect(), failures)
+    };
+    Ok(results.iter().zip(&found.judged).map(one).collect())
 }

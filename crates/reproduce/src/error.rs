@@ -132,6 +132,9 @@ pub enum FailureCause {
         /// Why.
         source: io::Error,
     },
+    /// It was to be done elsewhere, and has not come from there.
+    #[error("{0}")]
+    Elsewhere(String),
     /// Its numbers were kept, and somebody removed or damaged them.
     #[error("{}: the numbers have vanished", .0.display())]
     Vanished(PathBuf),

@@ -4,6 +4,7 @@
 //! experiment needs at a scale, [`run()`] does those that nobody has done before, and [`judge()`] gives every statement its [`Verdict`] by rules that
 //! stand in one place. The [`Ledger`] puts them beside what named tests prove: a row that nobody ran says so.
 
+mod cache;
 mod conclusion;
 mod course;
 mod error;
@@ -27,6 +28,7 @@ mod verdict;
 mod why;
 
 pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
+pub use cache::{Cache, Numbers, Wanted};
 pub use conclusion::{Conclusion, Keep, conclude};
 pub use course::{Course, CourseLine};
 pub use error::{FailureCause, ReproduceError, RunFailure};
@@ -43,7 +45,7 @@ pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
 pub use plan::{Plan, Point};
 pub use registry::{Registry, unpack_scenarios};
-pub use run::{Numbers, Results, run};
+pub use run::{Missing, Results, gather, missing, run};
 pub use table::TableError;
 pub use tally::Tally;
 pub use theory::{theory_csv, theory_panels};

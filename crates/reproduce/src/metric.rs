@@ -14,6 +14,7 @@ use crate::{Quantity, Take, Tally};
 use bufferlab_metrics::{FlowRow, PauseRow, QueryRow};
 use bufferlab_report::{Percentile, run_summary, visit_buffer_samples};
 use bufferlab_results::RunResult;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Where a number comes from.
@@ -28,7 +29,7 @@ pub enum Metric {
 }
 
 /// A statistic over flows, over queries, or over the samples of a buffer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistic {
     /// Classes of the flows; none: all classes.
     pub flows: Option<Vec<String>>,

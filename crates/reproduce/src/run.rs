@@ -3,35 +3,18 @@
 //! Of every run the numbers of its summary are kept, under the fingerprint of its resolved scenario: experiments that share a run share its numbers, and a
 //! reproduction that was killed goes on where it was. A run's tables are removed once its numbers are kept.
 
+use crate::cache::Cache;
 use crate::expression::{ValueError, Values};
-use crate::metric::{Statistic, numbers, statistics, tallies};
 use crate::plan::{Loader, fingerprint};
 use crate::{
-    Course, CourseLine, Experiment, FailureCause, Metric, Plan, Point, ReproduceError, RunFailure, Tally,
+    Course, CourseLine, Experiment, FailureCause, Metric, Numbers, Plan, Point, ReproduceError, RunFailure,
+    Wanted,
 };
-use bufferlab_lab::{Execution, Finished, Job, Watcher, execute_then};
-use bufferlab_results::RunResult;
-use serde::{Deserialize, Serialize};
+use bufferlab_lab::{Execution, Job, Watcher, execute_then};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-/// What is kept of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Numbers {
-    /// By the metric's id; without those that do not exist.
-    pub metrics: BTreeMap<String, f64>,
-    /// The statistics and courses that were taken, whether or not they have a value.
-    pub taken: BTreeSet<String>,
-    /// Lines over time, by the course's key.
-    #[serde(default)]
-    pub courses: BTreeMap<String, Vec<CourseLine>>,
-    /// Packets that crossed a link.
-    pub packet_hops: u64,
-    /// CPU time (s).
-    pub cpu_seconds: f64,
-}
 
 /// The numbers of an experiment's runs.
 #[derive(Clone, Debug)]
@@ -54,151 +37,117 @@ pub fn run<W: Watcher>(
     how: &Execution,
     board: impl FnOnce(usize) -> W,
 ) -> Result<(Vec<Results>, W), ReproduceError> {
-    let cache = folder.join("runs");
-    fs::create_dir_all(&cache).map_err(ReproduceError::io("make", &cache))?;
-    // Experiments that share a run may want different numbers of it.
-    let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut jobs, mut takes): (Vec<Job>, Vec<(String, Wanted<'_>)>) = (Vec::new(), Vec::new());
-    let mut keys: Vec<Vec<Result<String, RunFailure>>> = Vec::new();
-    for plan in &plans {
-        let mut of_plan = Vec::with_capacity(plan.points.len());
-        let mut loader = Loader::new(plan);
-        for point in &plan.points {
-            of_plan.push(loader.load(point).map(|loaded| {
-                let key = fingerprint(&loaded);
-                if let Some(&job) = wanted.get(&key) {
-                    takes[job].1.add(&plan.experiment);
-                } else if !has(&cache, &key, &plan.experiment) {
-                    wanted.insert(key.clone(), jobs.len());
-                    let dir = cache.join(format!("{key}.tables"));
-                    let mut own = Wanted::default();
-                    own.add(&plan.experiment);
-                    takes.push((key.clone(), own));
-                    jobs.push(Job { loaded, dir, caveats: Vec::new() });
-                }
-                key
-            }));
-        }
-        keys.push(of_plan);
-    }
-    let watcher = board(jobs.len());
+    let cache = Cache::of(folder)?;
+    let prepared = Prepared::new(&plans, &cache);
+    let watcher = board(prepared.missing.len());
+    let jobs: Vec<&Job> = prepared.missing.iter().map(|missing| &missing.job).collect();
     // A run's tables go as soon as its numbers are kept: all of them together would not fit.
     let kept = execute_then(&jobs, how, &watcher, |index, finished| {
-        let (key, what) = &takes[index];
-        keep(&cache, key, &jobs[index], what, finished?)
+        let missing = &prepared.missing[index];
+        cache.keep(&missing.key, missing.wanted.take(&missing.job, finished?)?)?;
+        fs::remove_dir_all(&missing.job.dir)
+            .map_err(|source| FailureCause::Kept { path: missing.job.dir.clone(), source })
     })?;
-    let failures: BTreeMap<String, Arc<FailureCause>> = takes
+    let failures = prepared
+        .missing
         .iter()
         .zip(kept)
-        .filter_map(|((key, _), kept)| kept.err().map(|why| (key.clone(), Arc::new(why))))
-        .collect();
-    let known = |key: &String| match failures.get(key) {
-        Some(why) => Err(Arc::clone(why)),
-        None => read(&cache, key)
-            .map(Arc::new)
-            .ok_or_else(|| Arc::new(FailureCause::Vanished(place(&cache, key)))),
-    };
-    let results = plans.into_iter().zip(keys).map(|(plan, keys)| {
-        let found = |(point, key): (&Point, Result<String, RunFailure>)| {
-            known(&key?).map_err(|cause| RunFailure { point: plan.describe(point), cause })
+        .filter_map(|(missing, kept)| kept.err().map(|why| (missing.key.clone(), Arc::new(why))));
+    let failures = failures.collect();
+    Ok((prepared.gather(plans, &cache, &failures), watcher))
+}
+
+/// A run that is to be done, wherever it is done: what runs, and what is taken of it.
+#[derive(Clone, Debug)]
+pub struct Missing {
+    /// Under this its numbers are kept.
+    pub key: String,
+    /// What runs; its folder is for its tables.
+    pub job: Job,
+    /// What is taken of the tables.
+    pub wanted: Wanted,
+}
+
+/// The runs of `plans` that `folder` does not have yet, each once.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn missing(plans: &[Plan], folder: &Path) -> Result<Vec<Missing>, ReproduceError> {
+    Ok(Prepared::new(plans, &Cache::of(folder)?).missing)
+}
+
+/// What `folder` has of the runs of `plans`: [`run()`] without doing any. `failures` says by their keys why runs that were to be done elsewhere have not come.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn gather(
+    plans: Vec<Plan>,
+    folder: &Path,
+    failures: BTreeMap<String, String>,
+) -> Result<Vec<Results>, ReproduceError> {
+    let cache = Cache::of(folder)?;
+    let prepared = Prepared::new(&plans, &cache);
+    let failures =
+        failures.into_iter().map(|(key, why)| (key, Arc::new(FailureCause::Elsewhere(why)))).collect();
+    Ok(prepared.gather(plans, &cache, &failures))
+}
+
+/// Which runs plans consist of, and which of them are to be done.
+struct Prepared {
+    missing: Vec<Missing>,
+    /// Of every plan in the order of its points: under which key the numbers are, or why there are none.
+    keys: Vec<Vec<Result<String, RunFailure>>>,
+}
+
+impl Prepared {
+    fn new(plans: &[Plan], cache: &Cache) -> Self {
+        // Experiments that share a run may want different numbers of it.
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let (mut missing, mut keys) = (Vec::<Missing>::new(), Vec::with_capacity(plans.len()));
+        for plan in plans {
+            let mut of_plan = Vec::with_capacity(plan.points.len());
+            let mut loader = Loader::new(plan);
+            for point in &plan.points {
+                of_plan.push(loader.load(point).map(|loaded| {
+                    let key = fingerprint(&loaded);
+                    if let Some(&place) = places.get(&key) {
+                        missing[place].wanted.add(&plan.experiment);
+                    } else if !cache.has(&key, &plan.experiment) {
+                        places.insert(key.clone(), missing.len());
+                        let job = Job { loaded, dir: cache.tables(&key), caveats: Vec::new() };
+                        let wanted = Wanted::of(&plan.experiment);
+                        missing.push(Missing { key: key.clone(), job, wanted });
+                    }
+                    key
+                }));
+            }
+            keys.push(of_plan);
+        }
+        Self { missing, keys }
+    }
+
+    fn gather(
+        self,
+        plans: Vec<Plan>,
+        cache: &Cache,
+        failures: &BTreeMap<String, Arc<FailureCause>>,
+    ) -> Vec<Results> {
+        let known = |key: &String| match failures.get(key) {
+            Some(why) => Err(Arc::clone(why)),
+            None => cache
+                .read(key)
+                .map(Arc::new)
+                .ok_or_else(|| Arc::new(FailureCause::Vanished(cache.place(key)))),
         };
-        let runs = plan.points.iter().zip(keys).map(found).collect();
-        Results { plan, runs }
-    });
-    Ok((results.collect(), watcher))
-}
-
-/// Keeps the numbers of a finished run, whole or not at all, and removes its tables.
-fn keep(
-    cache: &Path,
-    key: &str,
-    job: &Job,
-    what: &Wanted<'_>,
-    finished: Finished,
-) -> Result<(), FailureCause> {
-    let result = RunResult::open(&job.dir)?;
-    let mut metrics = numbers(&result, &what.statistics)?;
-    for tally in &what.tallies {
-        let value = tally.of(&result)?;
-        metrics.extend(value.map(|value| (tally.key(), value)));
+        let results = plans.into_iter().zip(self.keys).map(|(plan, keys)| {
+            let found = |(point, key): (&Point, Result<String, RunFailure>)| {
+                known(&key?).map_err(|cause| RunFailure { point: plan.describe(point), cause })
+            };
+            let runs = plan.points.iter().zip(keys).map(found).collect();
+            Results { plan, runs }
+        });
+        results.collect()
     }
-    let mut courses = BTreeMap::new();
-    for course in &what.courses {
-        courses.insert(course.key(), course.lines(&result)?);
-    }
-    let mut numbers = Numbers {
-        metrics,
-        taken: what.keys().collect(),
-        courses,
-        packet_hops: finished.packet_hops,
-        cpu_seconds: finished.cpu_seconds,
-    };
-    // Another experiment has taken other statistics of the same run: it was the same to the last byte.
-    if let Some(before) = read(cache, key) {
-        numbers.metrics.extend(before.metrics);
-        numbers.taken.extend(before.taken);
-        numbers.courses.extend(before.courses);
-    }
-    let (path, partial) = (place(cache, key), cache.join(format!(".{key}.partial")));
-    let text = serde_json::to_string(&numbers)?;
-    fs::write(&partial, text)
-        .and_then(|()| fs::rename(&partial, &path))
-        .and_then(|()| fs::remove_dir_all(&job.dir))
-        .map_err(|source| FailureCause::Kept { path, source })
-}
-
-/// What experiments want of a run beside its summary.
-#[derive(Default)]
-struct Wanted<'a> {
-    statistics: Vec<&'a Statistic>,
-    tallies: Vec<&'a Tally>,
-    courses: Vec<&'a Course>,
-}
-
-impl<'a> Wanted<'a> {
-    /// Adds what `experiment` wants and nobody before it did.
-    fn add(&mut self, experiment: &'a Experiment) {
-        let Some(runs) = experiment.runs() else { return };
-        for statistic in statistics(&runs.metrics) {
-            if !self.statistics.contains(&statistic) {
-                self.statistics.push(statistic);
-            }
-        }
-        for tally in tallies(&runs.metrics) {
-            if !self.tallies.contains(&tally) {
-                self.tallies.push(tally);
-            }
-        }
-        for course in &runs.courses {
-            if !self.courses.iter().any(|known| known.key() == course.key()) {
-                self.courses.push(course);
-            }
-        }
-    }
-
-    /// The names under which all of it is kept.
-    fn keys(&self) -> impl Iterator<Item = String> {
-        let statistics = self.statistics.iter().map(|&one| Metric::Statistic(one.clone()).key());
-        let statistics = statistics.chain(self.tallies.iter().map(|tally| tally.key()));
-        statistics.chain(self.courses.iter().map(|course| course.key()))
-    }
-}
-
-/// Whether the run was done, and all taken of it that `experiment` wants. What was taken stands beside the values: a statistic without a value is no
-/// reason to run again.
-fn has(cache: &Path, key: &str, experiment: &Experiment) -> bool {
-    let Some(numbers) = read(cache, key) else { return false };
-    let mut wanted = Wanted::default();
-    wanted.add(experiment);
-    wanted.keys().all(|name| numbers.taken.contains(&name))
-}
-
-fn place(cache: &Path, key: &str) -> PathBuf {
-    cache.join(format!("{key}.json"))
-}
-
-fn read(cache: &Path, key: &str) -> Option<Numbers> {
-    serde_json::from_slice(&fs::read(place(cache, key)).ok()?).ok()
 }
 
 impl Results {

@@ -10,10 +10,11 @@
 use crate::QueueCount;
 use bufferlab_metrics::{ProbeRow, ProgressRow, QueueRow};
 use bufferlab_results::{ResultsError, RunResult};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A number of the tables of samples or of queues.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Tally {
     /// Payload that receivers have got (Mb/s), of all flows of some classes together, between two samples; needs `output.sample_flows`.
     Goodput {

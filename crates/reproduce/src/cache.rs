@@ -1,0 +1,149 @@
+//! What is kept of a run? The numbers that experiments want of it, in a file under the fingerprint of its scenario.
+
+use crate::metric::{Statistic, numbers, statistics, tallies};
+use crate::{Course, CourseLine, Experiment, FailureCause, Metric, ReproduceError, Tally};
+use bufferlab_lab::{Finished, Job};
+use bufferlab_results::{RunResult, write_whole};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is kept of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// By the metric's id; without those that do not exist.
+    pub metrics: BTreeMap<String, f64>,
+    /// The statistics and courses that were taken, whether or not they have a value.
+    pub taken: BTreeSet<String>,
+    /// Lines over time, by the course's key.
+    #[serde(default)]
+    pub courses: BTreeMap<String, Vec<CourseLine>>,
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// CPU time (s).
+    pub cpu_seconds: f64,
+}
+
+/// What experiments want of a run beside its summary. It can be written as JSON: where a run is done somewhere else, its tables stay there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    statistics: Vec<Statistic>,
+    tallies: Vec<Tally>,
+    courses: Vec<Course>,
+}
+
+impl Wanted {
+    /// What an experiment wants.
+    #[must_use]
+    pub fn of(experiment: &Experiment) -> Self {
+        let mut wanted = Self::default();
+        wanted.add(experiment);
+        wanted
+    }
+
+    /// Adds what `experiment` wants and nobody before it did.
+    pub(crate) fn add(&mut self, experiment: &Experiment) {
+        fn add<'a, T: Clone + PartialEq + 'a>(to: &mut Vec<T>, more: impl Iterator<Item = &'a T>) {
+            for one in more {
+                if !to.contains(one) {
+                    to.push(one.clone());
+                }
+            }
+        }
+        let Some(runs) = experiment.runs() else { return };
+        add(&mut self.statistics, statistics(&runs.metrics));
+        add(&mut self.tallies, tallies(&runs.metrics));
+        for course in &runs.courses {
+            if !self.courses.iter().any(|known| known.key() == course.key()) {
+                self.courses.push(course.clone());
+            }
+        }
+    }
+
+    /// The names under which all of it is kept.
+    fn keys(&self) -> impl Iterator<Item = String> {
+        let statistics = self.statistics.iter().map(|one| Metric::Statistic(one.clone()).key());
+        let statistics = statistics.chain(self.tallies.iter().map(Tally::key));
+        statistics.chain(self.courses.iter().map(Course::key))
+    }
+
+    /// Takes it of the tables that a finished run has left in its folder.
+    ///
+    /// # Errors
+    /// If the tables cannot be read.
+    pub fn take(&self, job: &Job, finished: Finished) -> Result<Numbers, FailureCause> {
+        let result = RunResult::open(&job.dir)?;
+        let statistics: Vec<&Statistic> = self.statistics.iter().collect();
+        let mut metrics = numbers(&result, &statistics)?;
+        for tally in &self.tallies {
+            let value = tally.of(&result)?;
+            metrics.extend(value.map(|value| (tally.key(), value)));
+        }
+        let mut courses = BTreeMap::new();
+        for course in &self.courses {
+            courses.insert(course.key(), course.lines(&result)?);
+        }
+        Ok(Numbers {
+            metrics,
+            taken: self.keys().collect(),
+            courses,
+            packet_hops: finished.packet_hops,
+            cpu_seconds: finished.cpu_seconds,
+        })
+    }
+}
+
+/// The folder of all that is kept.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// That of a folder of results.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn of(results: &Path) -> Result<Self, ReproduceError> {
+        let folder = results.join("runs");
+        fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;
+        Ok(Self { folder })
+    }
+
+    /// Whether the run was done, and all taken of it that `experiment` wants. What was taken stands beside the values: a statistic without a value is no
+    /// reason to run again.
+    pub(crate) fn has(&self, key: &str, experiment: &Experiment) -> bool {
+        let Some(numbers) = self.read(key) else { return false };
+        Wanted::of(experiment).keys().all(|name| numbers.taken.contains(&name))
+    }
+
+    /// Where the tables of a run are until its numbers are kept.
+    pub(crate) fn tables(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.tables"))
+    }
+
+    /// Where the numbers of a run are.
+    pub(crate) fn place(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.json"))
+    }
+
+    pub(crate) fn read(&self, key: &str) -> Option<Numbers> {
+        serde_json::from_slice(&fs::read(self.place(key)).ok()?).ok()
+    }
+
+    /// Keeps the numbers of a run, whole or not at all, beside what is known of it.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn keep(&self, key: &str, mut numbers: Numbers) -> Result<(), FailureCause> {
+        // Another experiment has taken other statistics of the same run: it was the same to the last byte.
+        if let Some(before) = self.read(key) {
+            numbers.metrics.extend(before.metrics);
+            numbers.taken.extend(before.taken);
+            numbers.courses.extend(before.courses);
+        }
+        let (path, text) = (self.place(key), serde_json::to_string(&numbers)?);
+        write_whole(&path, text).map_err(|source| FailureCause::Kept { path, source })
+    }
+}
