@@ -4,6 +4,7 @@
 //! `generate --check` are no steps of their own: they run as tests.
 
 use crate::python::{self, Build};
+use crate::site;
 use crate::{cargo, metadata, output, root, run as spawn};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +27,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "doc", run: doc },
     Step { name: "smoke", run: || smoke(Build::Dev) },
     Step { name: "python", run: || python::check(Build::Dev) },
+    Step { name: "site", run: site::build },
 ];
 
 /// The scenario that the smoke run plays: the one that the documentation starts with.

@@ -7,6 +7,7 @@
 //! * [`mutants`]: whether the tests notice when the code is wrong;
 //! * [`python`]: whether the Python package builds, installs and passes;
 //! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
+//! * [`site`]: the documentation as a site, with a gallery of figures;
 //! * [`tidy`]: what no compiler checks: links, references, sizes, long functions, words, the arrows between crates.
 //!
 //! Errors are sentences for the person at the terminal: nothing else reads them.
@@ -18,6 +19,7 @@ pub mod instructions;
 pub mod mutants;
 pub mod python;
 pub mod same_tables;
+pub mod site;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use xtask::{ci, generate, hardware, instructions, mutants, python, same_tables, 
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, fuzz, doc, smoke, python
+cargo xtask STEP                 one of its steps: fmt, clippy, test, fuzz, doc, smoke, python, site
 cargo xtask smoke --release      the same with the program as people use it
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
@@ -25,6 +25,7 @@ cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
 cargo xtask hardware [STEP] [--quick] [CIRCUIT...]
                                  circuits against the policies: lint, cosim, prove, mutants, cost (docs/circuits.md)
+cargo xtask site                 the documentation as a site, in target/site/html: search, menu, gallery; every link is checked
 cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
 ";
 

@@ -1,7 +1,7 @@
 //! What do runs end in? Verdicts, a folder for every experiment, and a ledger that tells what ran now from what was recorded.
 
 use crate::output::{records, write_experiment, write_ledger, write_whole};
-use crate::{Cost, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
+use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
 
@@ -20,7 +20,8 @@ pub struct Conclusion {
 /// The table that keeps verdicts: a file, and the date of the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep<'a> {
-    /// `verdicts.csv`; what it holds already stays, but for what ran now. `costs.csv` lies beside it.
+    /// `verdicts.csv`; what it holds already stays, but for what ran now. `costs.csv` and the folder
+    /// `values` lie beside it.
     pub table: &'a Path,
     /// Year, month, day.
     pub date: &'a str,
@@ -67,7 +68,7 @@ pub fn conclude(
     Ok(Conclusion { judged, ledger })
 }
 
-/// Writes the table of verdicts, and that of costs beside it.
+/// Writes the table of verdicts, and beside it that of costs and the values of every experiment.
 fn record(ledger: &Ledger, results: &[Results], keep: Keep<'_>) -> Result<(), ReproduceError> {
     write_whole(keep.table, ledger.records_csv()?)?;
     let table = keep.table.with_file_name("costs.csv");
@@ -80,7 +81,18 @@ fn record(ledger: &Ledger, results: &[Results], keep: Keep<'_>) -> Result<(), Re
         costs.push(cost);
     }
     costs.sort_by(|a, b| a.key().cmp(&b.key()));
-    write_whole(&table, costs_csv(&costs)?)
+    write_whole(&table, costs_csv(&costs)?)?;
+    // From its values every chart can be drawn again, without a run.
+    let folder = keep.table.with_file_name("values");
+    for result in
+        results.iter().filter(|result| !result.runs.is_empty() && result.failures().next().is_none())
+    {
+        std::fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;
+        let (name, plan) = (result.experiment().id.replace('/', "-"), &result.plan);
+        let file = format!("{name}.{}.{}.csv", plan.scale.name(), plan.profile_name());
+        write_whole(&folder.join(file), Estimates::of(result).csv())?;
+    }
+    Ok(())
 }
 
 /// Where a verdict comes from, in a word or two.

@@ -195,6 +195,8 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let kept = fs::read_to_string(&table).expect("recorded");
     assert_eq!(kept.lines().count(), 1 + 7, "{kept}");
     assert!(kept.contains("2026-01-02"), "{kept}");
+    let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
+    assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
     // Another command, in which nothing of it runs: what is known is shown with its date, and kept.
     let again = conclude(
         &registry,
