@@ -38,7 +38,7 @@ pub fn build() -> Result<(), String> {
     }
     gather(&source)?;
     let gallery = gallery(&source, &folder.join("figures"))?;
-    write(&source.join("docs/gallery.md"), &gallery)?;
+    write(&source.join("gallery.md"), &gallery)?;
     let theme = root().join("docs/site/theme");
     let configuration =
         read(CONFIGURATION)?.replace("custom_dir: theme", &format!("custom_dir: {}", theme.display()));
@@ -111,7 +111,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \
          would put its scheme. What is computed is exact; what runs is drawn from recorded values, whose commit and date are in \
-         [the ledger](reproduction.md).\n",
+         [the ledger](docs/reproduction.md).\n",
     );
     let program = program()?;
     for path in experiments()? {
@@ -141,7 +141,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
         };
         let _ = write!(
             text,
-            "\n## {id}: {}, {}\n\n```console\n$ {command}\n```\n\n[The experiment](../experiments/{id}.toml)\n\n",
+            "\n## {id}: {}, {}\n\n```console\n$ {command}\n```\n\n[The experiment](experiments/{id}.toml)\n\n",
             of("figure"),
             of("title")
         );
@@ -150,7 +150,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
             .filter(|path| path.extension() == Some("svg".as_ref()))
             .collect();
         for number in 1..=panels.len() {
-            let (name, place) = (format!("panel-{number}.svg"), source.join("docs/gallery").join(&id));
+            let (name, place) = (format!("panel-{number}.svg"), source.join("gallery").join(&id));
             fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
             let from = charts.join(&id).join(&name);
             fs::copy(&from, place.join(&name)).map_err(|error| format!("{}: {error}", from.display()))?;
