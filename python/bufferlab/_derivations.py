@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 from . import _bufferlab
@@ -40,6 +40,44 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Check:
+    """A quantity as a calculator states it, and as packets show it."""
+
+    quantity: str
+    """What it is."""
+    stated: float
+    """The calculator's answer in its base unit."""
+    measured: float
+    """What packets showed."""
+    relation: str
+    """How they are compared: measured is ``equal`` to stated, ``at least`` or ``at most`` that."""
+    bound: float
+    """The difference that discretisation explains: a packet, a serialization time, a refresh."""
+    holds: bool
+    """Whether they agree."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What packets say about a calculator's answers; ``print`` shows it as ``bufferlab theory … --verify`` does."""
+
+    checks: tuple[Check, ...]
+    """Everything that was compared."""
+    left_out: tuple[str, ...]
+    """Answers that were not replayed, and why."""
+    text: str
+    """All of it."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every quantity that was replayed is what the calculator states."""
+        return all(check.holds for check in self.checks)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class Derivation:
     """How an answer came about; ``print`` shows all of it as the command line does."""
 
@@ -57,6 +95,18 @@ class Derivation:
     """Under which conditions they hold, and what to keep in mind."""
     text: str
     """All of it."""
+    _question: tuple[str, dict[str, Any]] = field(repr=False, compare=False)
+
+    def verify(self) -> Verification:
+        """Sends packets through the switch of the question, with the policies' own code, and compares what they show with what is stated here.
+
+        >>> from bufferlab import theory
+        >>> found = theory.drain_time().verify()
+        >>> found.holds, len(found.checks) > 0
+        (True, True)
+        """
+        checks, left_out, text = _bufferlab.replay(*self._question)
+        return Verification(tuple(Check(*check) for check in checks), tuple(left_out), text)
 
     def __getitem__(self, name: str) -> float:
         """The value of an answer in its base unit."""
@@ -81,4 +131,5 @@ def calculate(name: str, values: dict[str, Any]) -> Derivation:
         tuple(Answer(*answer) for answer in answers),
         tuple(notes),
         text,
+        (name, dict(values)),
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from . import _bufferlab, _calculators
 from ._calculators import *  # noqa: F403
-from ._derivations import Answer, Derivation, Line, Quantity
+from ._derivations import Answer, Check, Derivation, Line, Quantity, Verification
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Axis",
+    "Check",
     "Derivation",
     "Figure",
     "Line",
     "Quantity",
     "Series",
+    "Verification",
     "figure",
     "figures",
 ]

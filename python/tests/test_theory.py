@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -81,3 +82,19 @@ def test_every_figure_can_be_computed_and_has_lines() -> None:
 def test_an_answer_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(KeyError, match="answers are"):
         theory.burst_tolerance(policy="dt")["nothing"]
+
+
+@pytest.mark.parametrize(("ask", "command"), CASES)
+def test_packets_say_of_an_answer_what_the_command_line_says(
+    cli: Path, ask: Callable[[], theory.Derivation], command: list[str]
+) -> None:
+    answer = ask()
+    found = answer.verify()
+    assert found.holds and (found.checks or found.left_out), found
+    whole = [str(cli), "theory", *command, "--verify"]
+    said = subprocess.run(whole, check=True, capture_output=True, text=True).stdout
+    assert said == f"{answer}\n{found}"
+    for check in found.checks:
+        difference = check.measured - check.stated
+        if math.isfinite(difference) and check.relation == "equal":
+            assert abs(difference) <= check.bound + 1e-9 * abs(check.stated)

@@ -46,7 +46,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::scenario::{Loaded, load, schema};
     #[pymodule_export]
-    use super::theory::{calculate, quantity, theory_figure, theory_figures};
+    use super::theory::{calculate, quantity, replay, theory_figure, theory_figures};
     #[pymodule_export]
     use super::version;
     #[pymodule_export]

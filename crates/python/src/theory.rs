@@ -2,6 +2,7 @@
 
 use crate::errors;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
+use bufferlab_replay::Relation;
 use bufferlab_scenario::{QuantityError, parse_parameter, parse_rate, parse_size, parse_time};
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorError, CalculatorInfo, Derivation};
 use bufferlab_theory::figures::{self, FIGURES, Figure, Scale};
@@ -15,6 +16,8 @@ use pyo3::types::PyDict;
 type Line = (String, String, String, String, String);
 /// Heads, rows.
 type Table = (Vec<String>, Vec<Vec<String>>);
+/// Quantity, stated, measured, how they are compared, the difference that discretisation explains, whether they agree.
+type PlainCheck = (String, f64, f64, &'static str, f64, bool);
 /// Title, lines, table, answers (name, value, text), notes, and all of it as text.
 type Plain = (String, Vec<Line>, Option<Table>, Vec<(String, f64, String)>, Vec<String>, String);
 
@@ -22,6 +25,37 @@ type Plain = (String, Vec<Line>, Option<Table>, Vec<(String, f64, String)>, Vec<
 /// `None` where a value may be left out.
 #[pyfunction]
 pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) -> PyResult<Plain> {
+    let (info, given) = question(py, name, values)?;
+    info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
+}
+
+/// The same question, put to packets: what was compared, what was left out and why, and all of it as text.
+#[pyfunction]
+pub(crate) fn replay(
+    py: Python<'_>,
+    name: &str,
+    values: &Bound<'_, PyDict>,
+) -> PyResult<(Vec<PlainCheck>, Vec<String>, String)> {
+    let (info, given) = question(py, name, values)?;
+    let found = py.detach(|| bufferlab_replay::verify(info, &given));
+    let found = found.map_err(|error| refused(py, info, &error))?;
+    let check = |check: &bufferlab_replay::Check| {
+        let relation = match check.relation {
+            Relation::Equal => "equal",
+            Relation::AtLeast => "at least",
+            Relation::AtMost => "at most",
+        };
+        (check.quantity.clone(), check.stated, check.measured, relation, check.bound, check.holds())
+    };
+    Ok((found.checks().map(check).collect(), found.left_out.clone(), found.to_string()))
+}
+
+/// A calculator and the values that are given to it.
+fn question(
+    py: Python<'_>,
+    name: &str,
+    values: &Bound<'_, PyDict>,
+) -> PyResult<(&'static CalculatorInfo, Vec<(String, ParamValue)>)> {
     let info = CALCULATORS.find(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
     let mut given = Vec::new();
     for (name, value) in values {
@@ -34,7 +68,7 @@ pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) 
         }
         given.push((name, parameter(py, param, param.kind, &value)?));
     }
-    info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
+    Ok((info, given))
 }
 
 fn plain(derivation: Derivation) -> Plain {
