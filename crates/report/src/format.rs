@@ -54,6 +54,19 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// A mean of whole numbers: whole where it is, else with one decimal below 100.
+#[must_use]
+pub fn mean_count(value: f64) -> String {
+    if value.fract() == 0.0 || value.abs() >= 99.95 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}{}", count(value.abs().round() as u64))
+    } else if value.abs() < 0.05 {
+        number(value)
+    } else {
+        format!("{value:.1}")
+    }
+}
+
 /// Bytes in powers of 1,000: `1.5 MB`.
 #[must_use]
 pub fn bytes(value: f64) -> String {
@@ -113,6 +126,12 @@ mod tests {
             ["0", "0.0123", "0.500", "1.00", "10.0", "12.3", "100", "123", "12,346", "-3.21", "2.1e-7"]
         );
         assert_eq!(number(f64::NAN), "–");
+    }
+
+    #[test]
+    fn counts_are_whole_and_their_means_have_a_decimal() {
+        let texts = [0.0, 2.0, 35.0, 2.4, 123.4, 12_345.0, 0.01].map(mean_count);
+        assert_eq!(texts, ["0", "2", "35", "2.4", "123", "12,345", "0.0100"]);
     }
 
     #[test]

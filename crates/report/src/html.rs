@@ -5,6 +5,7 @@ mod bursts;
 mod charts;
 mod course;
 mod explanations;
+mod first;
 mod occupancy;
 mod parts;
 mod pauses;
@@ -47,8 +48,10 @@ fn page(report: &Report) -> Result<String, ReportError> {
     let sections: Vec<_> = sections.into_iter().flatten().collect();
     let body = html! {
         h1 { (title) }
-        (what(report))
-        (caveats(&report.caveats))
+        div.first {
+            div.found { (first::finding_part(report)) (caveats(&report.caveats)) (first::ranked(report)) }
+            (what(report))
+        }
         nav aria-label="Sections" {
             @for (id, heading, _) in &sections { a href=(format!("#{id}")) { (heading) } }
         }
@@ -84,6 +87,7 @@ fn what(report: &Report) -> Markup {
         None => first.bufferlab_version.clone(),
     };
     html! {
+      div.what {
         @if !manifest.scenario_description.is_empty() { p { (manifest.scenario_description) } }
         dl.facts {
             dt { "Policies" }
@@ -109,6 +113,7 @@ fn what(report: &Report) -> Markup {
             dt { "Version" }
             dd { "bufferlab " (version) }
         }
+      }
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! * [`RunSummary`]: one run in numbers. Percentiles are by nearest rank ([`Percentile`]).
 //! * [`Comparison`]: policies over seeds, **paired by seed**, with 95 % confidence intervals ([`Estimate`]).
-//! * [`Caveat`]: what to check before trusting the numbers; shown first in the report, and after the table on the
-//!   terminal.
+//! * [`finding()`]: what a comparison says, in sentences, corrected for the number of looks; [`Ranking`]: who is best, and
+//!   who is as good.
+//! * [`Caveat`]: what to check before trusting the numbers; shown before the numbers in the report, and after the table on
+//!   the terminal.
 //! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML.
 //! * [`CurvesPage`]: charts and tables of anything else, a chart also as SVG and PNG ([`curve_svg`], [`curve_png`]);
 //!   with an [`Explorer`] readers draw any metric of a grid over any of its axes.
@@ -24,6 +26,7 @@ mod curves;
 mod error;
 mod explorer;
 mod export;
+mod finding;
 pub mod format;
 mod html;
 mod load;
@@ -31,6 +34,7 @@ mod metric;
 mod page;
 mod pauses;
 mod picture;
+mod ranking;
 mod samples;
 mod statistics;
 mod summary;
@@ -47,11 +51,13 @@ pub use curves::{
 };
 pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
+pub use finding::{Sentence, SentenceKind, finding};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
 pub use metric::{Better, Metric, MetricValue, Unit};
 pub use pauses::{Deadlock, PauseTotal, Pauses};
+pub use ranking::{Ranking, Standing};
 pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,

@@ -2,8 +2,10 @@
 
 use crate::caveat::Caveat;
 use crate::compare::{Cell, Comparison};
+use crate::finding::finding;
 use crate::format;
 use crate::metric::{Metric, Unit};
+use crate::ranking::{Ranking, Standing};
 use std::fmt::Write;
 
 /// Widest line.
@@ -20,6 +22,9 @@ pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
         Some(estimate) => match estimate.half_width {
             None if metric.unit == Unit::Count => format::count(estimate.mean.round() as u64),
             None => format::number(estimate.mean),
+            Some(half) if metric.unit == Unit::Count => {
+                format!("{} ±{}", format::mean_count(estimate.mean), format::mean_count(half))
+            }
             Some(half) => format::estimate(estimate.mean, half),
         },
     }
@@ -42,13 +47,56 @@ pub(crate) fn change_text(cell: &Cell) -> String {
     }
 }
 
-/// The headline metrics of all policies, then the caveats.
+/// The finding, a ranked table of three schemes or more, the headline metrics of all policies, then the caveats.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
-    if comparison.policies.len() > POLICIES_SIDE_BY_SIDE {
-        return a_line_per_policy(comparison) + &caveats_text(caveats);
-    }
     let mut out = String::new();
+    for sentence in finding(comparison) {
+        wrap(&mut out, "", &sentence.text);
+    }
+    ranked(&mut out, comparison);
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    if comparison.policies.len() > POLICIES_SIDE_BY_SIDE {
+        out.push_str(&a_line_per_policy(comparison));
+    } else {
+        side_by_side(&mut out, comparison);
+    }
+    out.push_str(&caveats_text(caveats));
+    out
+}
+
+/// Schemes by the headline metric, where there are more than two.
+fn ranked(out: &mut String, comparison: &Comparison) {
+    let Some(ranking) = Ranking::of(comparison).filter(|_| comparison.policies.len() > 2) else { return };
+    let names: Vec<&str> = ranking.order.iter().map(|&at| comparison.policies[at].as_str()).collect();
+    let columns: Vec<Column> = ranking
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(column, row)| {
+            let cell = |&policy: &usize| {
+                let sign = ranking.standing(column, policy).map_or("", Standing::sign);
+                format!("{} {}", estimate_text(&row.metric, &row.cells[policy]), pad(sign, 1))
+            };
+            (
+                broken(&format!("{}: {}", row.metric.group, row.metric.title())),
+                ranking.order.iter().map(cell).collect(),
+            )
+        })
+        .collect();
+    columns_text(out, &names, &columns);
+    let signs = if comparison.seeds.len() > 1 {
+        "Ranked by the first column. ● best mean; ○ not told apart from it (paired interval includes zero)."
+    } else {
+        "Ranked by the first column. ● best in this seed; ○ equal."
+    };
+    wrap(out, "", signs);
+}
+
+/// The headline metrics as rows, a column per policy.
+fn side_by_side(out: &mut String, comparison: &Comparison) {
     let rows: Vec<_> = comparison.metrics.iter().filter(|row| row.metric.headline).collect();
     let label_width = rows.iter().map(|row| width(&row.metric.title()) + 2).max().unwrap_or(0).min(40);
     // One column per policy: header, means and changes.
@@ -70,14 +118,14 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
             cells.iter().flatten().map(|text| width(text)).chain([width(&header(at))]).max().unwrap_or(0)
         })
         .collect();
-    explain(&mut out, comparison);
+    explain(out, comparison);
     for block in blocks(&widths, label_width) {
         out.push('\n');
         out.push_str(&" ".repeat(label_width));
         for &at in &block {
             let _ = write!(out, "  {}", pad(&header(at), widths[at]));
         }
-        end_line(&mut out);
+        end_line(out);
         let mut group = "";
         for (number, row) in rows.iter().enumerate() {
             if row.metric.group != group {
@@ -89,7 +137,7 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
                 for &at in &block {
                     let _ = write!(out, "  {}", pad(&columns[at][number][part], widths[at]));
                 }
-                end_line(&mut out);
+                end_line(out);
             };
             line(&format!("  {}", row.metric.title()), 0);
             if block.iter().any(|&at| !columns[at][number][1].is_empty()) {
@@ -97,9 +145,10 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
             }
         }
     }
-    out.push_str(&caveats_text(caveats));
-    out
 }
+
+/// Lines of a header, and the cells below it.
+type Column = (Vec<String>, Vec<String>);
 
 /// The headline metrics as columns, in as many blocks as needed: for many policies. Changes are left to the report.
 fn a_line_per_policy(comparison: &Comparison) -> String {
@@ -110,8 +159,7 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
     };
     wrap(&mut out, "", &format!("{text} The report has the changes against {}.", comparison.baseline()));
     let names: Vec<&str> = comparison.policies.iter().map(String::as_str).collect();
-    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    let columns: Vec<(Vec<String>, Vec<String>)> = comparison
+    let columns: Vec<Column> = comparison
         .metrics
         .iter()
         .filter(|row| row.metric.headline)
@@ -120,6 +168,13 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
             (broken(&title), row.cells.iter().map(|cell| estimate_text(&row.metric, cell)).collect())
         })
         .collect();
+    columns_text(&mut out, &names, &columns);
+    out
+}
+
+/// A line per name, in as many blocks of columns as the width asks for.
+fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
+    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let widths: Vec<usize> = columns
         .iter()
         .map(|(header, cells)| header.iter().chain(cells).map(|text| width(text)).max().unwrap_or(0))
@@ -144,18 +199,17 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
                 let text = line.checked_sub(above).map_or(&empty, |line| &header[line]);
                 let _ = write!(out, "  {}", pad_left(text, *width));
             }
-            end_line(&mut out);
+            end_line(out);
         }
         for (at, name) in names.iter().enumerate() {
             out.push_str(&pad(name, name_width));
             for ((_, cells), width) in block.iter().zip(&widths[start..end]) {
                 let _ = write!(out, "  {}", pad_left(&cells[at], *width));
             }
-            end_line(&mut out);
+            end_line(out);
         }
         start = end;
     }
-    out
 }
 
 /// Words in lines of [`HEADER_WIDTH`], longer only for a longer word.

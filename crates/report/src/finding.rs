@@ -1,0 +1,156 @@
+//! What does a comparison say, in sentences? And what does it not say?
+//!
+//! A sentence "a differs from b" is only made where the paired test says so after Holm's correction for *all* looks of
+//! the page: every judged metric ([`judged`]) of every scheme against the baseline. Holm's method and not that of
+//! Benjamini and Hochberg: each sentence is read, quoted and acted upon alone, so the chance that any of them is wrong
+//! must be small, not the share of wrong ones; and the metrics of one run depend on each other in ways nobody knows,
+//! which Holm's method bears. Its price is power: what only shows without the correction is said to be open.
+
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::compare::{Comparison, MetricComparison};
+use crate::metric::{Better, Metric};
+use crate::statistics::{Estimate, chance_of, holm};
+
+/// Chance of an error that is accepted, over all sentences together.
+const LEVEL: f64 = 0.05;
+/// Relative changes below this round to nothing where they are shown.
+const TOLD: f64 = 0.000_5;
+
+/// What kind of sentence it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SentenceKind {
+    /// A difference that holds after the correction.
+    Difference,
+    /// What may be a difference, and what is none as far as can be told.
+    Open,
+    /// What happened in these runs, without a claim beyond them: losses and pauses.
+    Fact,
+}
+
+/// A sentence of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// Its kind.
+    pub kind: SentenceKind,
+    /// Its text, with a full stop.
+    pub text: String,
+}
+
+/// The finding of a comparison in sentences, the most important first; empty where nothing is compared.
+#[must_use]
+pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
+    if comparison.policies.len() < 2 {
+        return Vec::new();
+    }
+    let judged: Vec<&MetricComparison> = judged(comparison);
+    let looks = looks(&judged, comparison.policies.len());
+    words::sentences(comparison, &judged, &looks)
+}
+
+/// The metrics that findings and ranked tables are about, that by which schemes are ranked first: outcomes with a good
+/// direction, and of the mean and the p99 of one quantity only one, since both would mostly say the same twice. Which
+/// ones does not depend on the results.
+#[must_use]
+pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
+    let mut found: Vec<(u8, &MetricComparison)> = comparison
+        .metrics
+        .iter()
+        .filter(|row| row.cells.iter().any(|cell| cell.estimate.is_some()))
+        .filter_map(|row| Some((importance(&row.metric)?, row)))
+        .collect();
+    // Stable: classes stay in their order.
+    found.sort_by_key(|(importance, _)| *importance);
+    found.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The place of a metric among those that are judged; `None` if it is not.
+fn importance(metric: &Metric) -> Option<u8> {
+    let (prefix, name) = metric.id.rsplit_once('.')?;
+    if !metric.headline || metric.better == Better::Neither {
+        return None;
+    }
+    Some(match name {
+        "qct_mean_ms" => 0,
+        // The tail is what short flows are looked at for, the mean what others are.
+        "slowdown_p99" if prefix == "short" => 1,
+        "slowdown_mean" if prefix != "short" => 2,
+        "lossless_percent" => 3,
+        "delay_mean_us" => 4,
+        "jain" => 5,
+        "lost_percent" => 6,
+        "lost_lossless_packets" => 7,
+        "paused_ms" => 8,
+        "unfinished_flows" => 9,
+        _ => return None,
+    })
+}
+
+/// One metric of one scheme against the baseline.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// Index among the judged metrics.
+    metric: usize,
+    /// Index of the scheme, at least 1.
+    policy: usize,
+    /// Mean of the paired differences.
+    difference: Estimate,
+    /// Mean of the baseline over the same seeds.
+    base: f64,
+    /// The scheme's value is zero in all of them.
+    gone: bool,
+    /// Chance of such differences without an effect.
+    chance: f64,
+    /// The same, corrected for all looks.
+    corrected: f64,
+}
+
+impl Look {
+    fn holds(&self) -> bool {
+        self.corrected <= LEVEL && self.is_told()
+    }
+
+    /// Only shows as long as one does not look elsewhere.
+    fn is_hint(&self) -> bool {
+        self.chance <= LEVEL && self.corrected > LEVEL && self.is_told()
+    }
+
+    /// Large enough to be read.
+    fn is_told(&self) -> bool {
+        self.base == 0.0 || self.difference.mean.abs() >= TOLD * self.base.abs()
+    }
+
+    /// The change as a fraction of the baseline; `None` if that is zero.
+    fn relative(&self) -> Option<f64> {
+        (self.base != 0.0).then(|| self.difference.mean / self.base.abs())
+    }
+}
+
+/// Every pair of a judged metric and a scheme with at least two common seeds.
+fn looks(judged: &[&MetricComparison], policies: usize) -> Vec<Look> {
+    let mut looks = Vec::new();
+    for (metric, row) in judged.iter().enumerate() {
+        for policy in 1..policies {
+            let pairs: Vec<(f64, f64)> = pairs(row, 0, policy);
+            let differences: Vec<f64> = pairs.iter().map(|(base, value)| value - base).collect();
+            if let (Some(chance), Some(difference)) = (chance_of(&differences), Estimate::of(&differences)) {
+                let base = pairs.iter().map(|(base, _)| base).sum::<f64>() / pairs.len() as f64;
+                let gone = pairs.iter().all(|(_, value)| *value == 0.0);
+                looks.push(Look { metric, policy, difference, base, gone, chance, corrected: 1.0 });
+            }
+        }
+    }
+    let corrected = holm(&looks.iter().map(|look| look.chance).collect::<Vec<_>>());
+    for (look, corrected) in looks.iter_mut().zip(corrected) {
+        look.corrected = corrected;
+    }
+    looks
+}
+
+/// The values of two schemes in the seeds that both have.
+pub(crate) fn pairs(row: &MetricComparison, of: usize, with: usize) -> Vec<(f64, f64)> {
+    let values = row.cells[of].values.iter().zip(&row.cells[with].values);
+    values.filter_map(|(a, b)| (*a).zip(*b)).collect()
+}

@@ -1,0 +1,186 @@
+use super::{SentenceKind, finding};
+use crate::compare::{Cell, Comparison, MetricComparison};
+use crate::metric::{Better, Metric, Unit};
+use crate::ranking::{Ranking, Standing};
+use crate::statistics::Estimate;
+use bufferlab_units::RandomStream;
+
+/// A metric with the values of every scheme, by seed.
+fn row(id: &str, group: &str, label: &str, unit: Unit, values: &[&[f64]]) -> MetricComparison {
+    let metric = Metric {
+        id: id.into(),
+        group: group.into(),
+        label: label.into(),
+        unit,
+        better: if id.ends_with("jain") { Better::Higher } else { Better::Lower },
+        headline: true,
+    };
+    let cells = values.iter().enumerate().map(|(at, values)| Cell {
+        policy: format!("p{at}"),
+        values: values.iter().copied().map(Some).collect(),
+        estimate: Estimate::of(values),
+        change: None,
+    });
+    MetricComparison { cells: cells.collect(), metric }
+}
+
+fn queries(values: &[&[f64]]) -> MetricComparison {
+    row("class.web.qct_mean_ms", "web queries", "QCT mean", Unit::Milliseconds, values)
+}
+
+fn losses(values: &[&[f64]]) -> MetricComparison {
+    row("switches.lost_percent", "switches", "packets lost, of arrivals", Unit::Percent, values)
+}
+
+fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
+    let policies = metrics[0].cells.iter().map(|cell| cell.policy.clone()).collect();
+    let seeds = (1..=metrics[0].cells[0].values.len() as u64).collect();
+    Comparison { policies, seeds, metrics }
+}
+
+fn texts(comparison: &Comparison, kind: SentenceKind) -> Vec<String> {
+    finding(comparison).into_iter().filter(|one| one.kind == kind).map(|one| one.text).collect()
+}
+
+const ZEROS: &[f64] = &[0.0; 3];
+
+#[test]
+fn a_difference_is_told_with_its_paired_interval() {
+    // Differences -9, -11, -10 on 20: -50 %; s = 1, half 4.3027 / sqrt(3) / 20 = 12.4 %. t = 17.3: 0.0033, twice.
+    let found =
+        comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
+    let told = texts(&found, SentenceKind::Difference);
+    assert_eq!(told, ["p1 ends web queries 50 % ± 12 sooner than p0."]);
+    let open = texts(&found, SentenceKind::Open);
+    assert_eq!(
+        open,
+        [
+            "Nothing else differs beyond noise. 2 comparisons were looked at, and corrected for (Holm): mean QCT of web \
+          queries and packets lost."
+        ]
+    );
+    let facts = texts(&found, SentenceKind::Fact);
+    assert_eq!(facts, ["No scheme lost a packet.", "No priority is lossless, so nothing was paused."]);
+}
+
+#[test]
+fn what_only_holds_without_the_correction_is_open() {
+    // t = 6 with two degrees: 0.0267 alone; twice that is 0.053.
+    let s = 10.0 * 3.0_f64.sqrt() / 6.0;
+    let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
+    let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
+    assert!(texts(&found, SentenceKind::Difference).is_empty());
+    let open = texts(&found, SentenceKind::Open);
+    assert!(
+        open[0].starts_with("Open: p1 (mean QCT of web queries, −10.0 %). Alone this one is"),
+        "{open:?}"
+    );
+    // The only look: no correction, and the same numbers are a finding.
+    let alone = comparison(vec![queries(&[&[100.0; 3], &values])]);
+    assert_eq!(texts(&alone, SentenceKind::Difference).len(), 1);
+}
+
+#[test]
+fn one_seed_tells_nothing_but_what_happened() {
+    let found = comparison(vec![queries(&[&[20.0], &[10.0]]), losses(&[&[1.5], &[0.0]])]);
+    let sentences = finding(&found);
+    assert!(sentences[0].text.starts_with("One seed: whether the schemes differ cannot be told"));
+    assert!(sentences.iter().all(|sentence| sentence.kind != SentenceKind::Difference));
+    assert_eq!(sentences[1].text, "Packets lost, of arrivals: p0 1.50 %, p1 none.");
+}
+
+#[test]
+fn losses_that_only_others_have_are_absolute_and_those_that_are_gone_have_no_interval() {
+    let (some, none) = (&[0.3, 0.31, 0.29], ZEROS);
+    let told = texts(&comparison(vec![losses(&[none, some])]), SentenceKind::Difference);
+    assert_eq!(told, ["p1 raises packets lost, of arrivals of switches from 0 (p0) to 0.300 ± 0.025 %."]);
+    let gone = comparison(vec![losses(&[some, none])]);
+    assert_eq!(texts(&gone, SentenceKind::Difference), ["p1 loses 100 % fewer packets than p0."]);
+    let fact = &texts(&gone, SentenceKind::Fact)[0];
+    assert_eq!(
+        fact,
+        "Packets lost, of arrivals: p0 0.300 %, p1 none; in no seed more under p1 than under p0."
+    );
+}
+
+#[test]
+fn more_than_three_schemes_are_grouped() {
+    // p3: differences 10 + noise; s = 0.0854, half 3.1824 s / 2 = 0.136 on 20.025: 0.68 %.
+    let noise = [0.0, 0.1, -0.1, 0.05];
+    let of = |mean: f64| noise.map(|noise| mean + noise * mean / 10.0);
+    let values = [of(20.0), of(10.0), of(16.0), of(30.0), [20.0, 20.2, 19.8, 20.1]];
+    let values: Vec<&[f64]> = values.iter().map(<[f64; 4]>::as_slice).collect();
+    let told = texts(&comparison(vec![queries(&values)]), SentenceKind::Difference);
+    assert_eq!(
+        told,
+        [
+            "p1 and p2 end web queries 20–50 % sooner than p0.",
+            "p3 ends web queries 50 % ± 0.7 later than p0."
+        ]
+    );
+}
+
+#[test]
+fn pauses_and_lossless_losses_are_always_told() {
+    let lost = row(
+        "pauses.lost_lossless_packets",
+        "pauses",
+        "lossless packets lost",
+        Unit::Count,
+        &[ZEROS, &[0.0, 7.0, 0.0]],
+    );
+    let paused =
+        row("pauses.paused_ms", "pauses", "time paused", Unit::Milliseconds, &[&[1.0, 2.0, 3.0], ZEROS]);
+    let facts = texts(&comparison(vec![losses(&[ZEROS, ZEROS]), lost, paused]), SentenceKind::Fact);
+    assert_eq!(
+        facts,
+        [
+            "No scheme lost a packet.",
+            "Lossless packets lost: p0 none, p1 2.3.",
+            "Time paused, summed over links: p0 2.00 ms, p1 none."
+        ]
+    );
+}
+
+/// Twenty-four looks at nothing but noise: without a correction seven pages of ten would claim something.
+#[test]
+fn pages_of_noise_claim_something_one_time_in_twenty() {
+    const PAGES: usize = 400;
+    let mut random = RandomStream::new(1, "noise", 0);
+    let mut normal = || (0..12).map(|_| random.next_f64()).sum::<f64>() - 6.0;
+    let (mut claims, mut hints) = (0, 0);
+    for _ in 0..PAGES {
+        let rows = (0..6).map(|class| {
+            let values: Vec<Vec<f64>> = (0..5).map(|_| (0..5).map(|_| 100.0 + normal()).collect()).collect();
+            let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+            row(&format!("class.c{class}.qct_mean_ms"), "q", "QCT mean", Unit::Milliseconds, &values)
+        });
+        let found = finding(&comparison(rows.collect()));
+        claims += usize::from(found.iter().any(|sentence| sentence.kind == SentenceKind::Difference));
+        hints += usize::from(found.iter().any(|sentence| sentence.text.starts_with("Open:")));
+    }
+    // At most 20 expected; 35 is more than three deviations away.
+    assert!(claims <= 35, "{claims} of {PAGES} pages claim what is not there");
+    assert!(claims + hints > PAGES / 3, "the uncorrected test would have claimed it: {hints}");
+}
+
+#[test]
+fn the_best_and_what_cannot_be_told_from_it_are_marked() {
+    let values: [&[f64]; 4] = [&[5.0, 6.0, 7.0], &[3.0, 4.0, 5.0], &[2.9, 4.3, 5.1], &[3.0, 4.0, 5.0]];
+    let found = comparison(vec![losses(&[ZEROS; 4]), queries(&values)]);
+    let ranking = Ranking::of(&found).unwrap();
+    assert_eq!(ranking.columns.len(), 1, "what is the same for all ranks nobody");
+    assert_eq!(ranking.order, [1, 3, 2, 0]);
+    let standings: Vec<_> = (0..4).map(|policy| ranking.standing(0, policy).unwrap()).collect();
+    assert_eq!(standings, [Standing::Behind, Standing::Best, Standing::AsGood, Standing::Best]);
+}
+
+#[test]
+fn where_more_is_better_the_largest_is_first() {
+    let jain =
+        row("ports.jain", "ports", "Jain's index", Unit::Index, &[&[0.5, 0.51, 0.52], &[0.9, 0.92, 0.91]]);
+    let found = comparison(vec![jain]);
+    assert_eq!(Ranking::of(&found).unwrap().order, [1, 0]);
+    let told = texts(&found, SentenceKind::Difference);
+    assert_eq!(told, ["p1 raises the Jain's index by 78 % ± 4.9 against p0."]);
+}

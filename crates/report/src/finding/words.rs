@@ -1,0 +1,308 @@
+//! The words of findings.
+
+use super::{Look, Sentence, SentenceKind, pairs};
+use crate::compare::{Comparison, MetricComparison};
+use crate::format;
+use crate::metric::{Better, Metric, Unit};
+
+/// Schemes up to which each has its own sentences; more are grouped.
+const SINGLY: usize = 3;
+/// Names that a sentence lists.
+const NAMES: usize = 6;
+/// Sentences about differences; more would be a table, and that one follows.
+const DIFFERENCES: usize = 8;
+
+/// All sentences, in the order in which they are read.
+pub(super) fn sentences(
+    comparison: &Comparison,
+    judged: &[&MetricComparison],
+    looks: &[Look],
+) -> Vec<Sentence> {
+    let mut list = differences(comparison, judged, looks);
+    let told = list.len();
+    list.truncate(DIFFERENCES);
+    if told > DIFFERENCES {
+        let left = told - DIFFERENCES;
+        list.push(open(format!("{left} more kinds of differences hold; the table of numbers has them.")));
+    }
+    list.extend(hints(comparison, judged, looks));
+    list.push(closing(comparison, judged, looks));
+    list.extend(facts(comparison));
+    list
+}
+
+fn open(text: String) -> Sentence {
+    Sentence { kind: SentenceKind::Open, text }
+}
+
+/// One sentence per difference, or per metric and direction where there are many schemes.
+fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Vec<Sentence> {
+    let mut list = Vec::new();
+    for (at, row) in judged.iter().enumerate() {
+        let good = if row.metric.better == Better::Lower { -1.0 } else { 1.0 };
+        // What is better first.
+        for side in [good, -good] {
+            let mut found: Vec<&Look> = looks
+                .iter()
+                .filter(|look| look.metric == at && look.holds() && look.difference.mean * side > 0.0)
+                .collect();
+            found.sort_by(|a, b| b.difference.mean.abs().total_cmp(&a.difference.mean.abs()));
+            let grouped = comparison.policies.len() > SINGLY && found.len() > 1;
+            let groups: Vec<&[&Look]> =
+                if grouped { vec![&found[..]] } else { found.chunks(1).collect::<Vec<_>>() };
+            for group in groups {
+                let text = difference(comparison, row, group, side < 0.0);
+                list.push(Sentence { kind: SentenceKind::Difference, text });
+            }
+        }
+    }
+    list
+}
+
+/// `abm ends incast queries 48 % ± 44 sooner than dt.`
+fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], lower: bool) -> String {
+    let schemes: Vec<&str> = group.iter().map(|look| comparison.policies[look.policy].as_str()).collect();
+    let (names, several) = (named(&schemes), group.len() > 1);
+    let baseline = comparison.baseline();
+    if group.iter().any(|look| look.base == 0.0) {
+        let verb = match (lower, several) {
+            (false, false) => "raises",
+            (false, true) => "raise",
+            (true, false) => "lowers",
+            (true, true) => "lower",
+        };
+        let values: Vec<f64> = group.iter().map(|look| look.difference.mean).collect();
+        let to = match group {
+            [one] => match one.difference.half_width {
+                Some(half) => format::estimate(one.difference.mean, half).replace(" ±", " ± "),
+                None => format::number(one.difference.mean),
+            },
+            _ => range(&values, format::number),
+        };
+        return format!(
+            "{names} {verb} {} of {} from 0 ({baseline}) to {to} {}.",
+            row.metric.label,
+            row.metric.group,
+            row.metric.unit.symbol()
+        );
+    }
+    let changes: Vec<f64> =
+        group.iter().filter_map(|look| look.relative()).map(|c| c.abs() * 100.0).collect();
+    let amount = match group {
+        // Of nothing at all there is no more or less.
+        [one] if one.gone => "100 %".to_owned(),
+        [one] => {
+            let half = one.difference.half_width.unwrap_or(0.0) / one.base.abs() * 100.0;
+            format!("{} % ± {}", percent(changes[0]), percent(half))
+        }
+        _ => format!("{} %", range(&changes, percent)),
+    };
+    phrase(&row.metric, lower, several, &amount).replace("{names}", &names).replace("{baseline}", baseline)
+}
+
+/// The sentence of a metric with places for names.
+fn phrase(metric: &Metric, lower: bool, several: bool, amount: &str) -> String {
+    let (prefix, name) = metric.id.rsplit_once('.').unwrap_or(("", &metric.id));
+    // "short flows (< 100 KB, no query)": the limit is in the table.
+    let group = metric.group.split(" (").next().unwrap_or(&metric.group);
+    let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
+    let than = |verb: String, object: &str, end: &str| {
+        let object = if object.is_empty() { String::new() } else { format!(" {object}") };
+        format!("{{names}} {verb}{object} {amount} {end} than {{baseline}}.")
+    };
+    let more = if lower { "fewer" } else { "more" };
+    match name {
+        "qct_mean_ms" => than(verb("end"), group, if lower { "sooner" } else { "later" }),
+        "lost_percent" => than(verb("lose"), "", &format!("{more} packets")),
+        "lost_lossless_packets" => than(verb("lose"), "", &format!("{more} lossless packets")),
+        "unfinished_flows" => than(verb("leave"), "", &format!("{more} flows unfinished")),
+        "paused_ms" => {
+            than(verb("spend"), "", &format!("{} time paused", if lower { "less" } else { "more" }))
+        }
+        "lossless_percent" => {
+            let class = prefix.strip_prefix("class.").unwrap_or(prefix);
+            than(verb("let"), "", &format!("{more} bursts of {class} through without loss"))
+        }
+        _ => {
+            let (verb, label) = (verb(if lower { "lower" } else { "raise" }), words_of(&metric.label));
+            let of = if prefix == "ports" { String::new() } else { format!(" of {group}") };
+            format!("{{names}} {verb} the {label}{of} by {amount} against {{baseline}}.")
+        }
+    }
+}
+
+/// `FCT slowdown p99` as `p99 FCT slowdown`: as one would say it.
+fn words_of(label: &str) -> String {
+    match label.rsplit_once(' ') {
+        Some((what, part @ ("mean" | "p50" | "p95" | "p99" | "p99.9"))) => format!("{part} {what}"),
+        _ => label.to_owned(),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
+fn named(names: &[&str]) -> String {
+    let (shown, left) = names.split_at(names.len().min(NAMES));
+    let mut words: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
+    if !left.is_empty() {
+        words.push(format!("{} more", left.len()));
+    }
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// `20–48`, or `20` if both ends read the same.
+fn range(values: &[f64], text: fn(f64) -> String) -> String {
+    let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
+    let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    if least == most { least } else { format!("{least}–{most}") }
+}
+
+/// Whole from ten on.
+fn percent(value: f64) -> String {
+    if value >= 9.95 { format::count(value.round() as u64) } else { format!("{value:.1}") }
+}
+
+/// What is a difference only as long as one does not count how often one looked.
+fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Option<Sentence> {
+    let found: Vec<String> = looks
+        .iter()
+        .filter(|look| look.is_hint())
+        .map(|look| {
+            let sign =
+                look.relative().map_or_else(String::new, |change| format!(", {}", format::change(change)));
+            format!(
+                "{} ({}{sign})",
+                comparison.policies[look.policy],
+                short_name(&judged[look.metric].metric)
+            )
+        })
+        .collect();
+    let names: Vec<&str> = found.iter().map(String::as_str).collect();
+    let what = if found.len() == 1 { "this one is" } else { "these are" };
+    (!found.is_empty()).then(|| {
+        open(format!(
+            "Open: {}. Alone {what} clear of noise, among {} looks not; more seeds would tell.",
+            named(&names),
+            looks.len()
+        ))
+    })
+}
+
+/// `QCT mean of incast queries`.
+fn short_name(metric: &Metric) -> String {
+    let group = metric.group.split(" (").next().unwrap_or(&metric.group);
+    if matches!(group, "switches" | "all flows" | "ports" | "pauses") {
+        metric.label.replace(", of arrivals", "")
+    } else {
+        format!("{} of {group}", words_of(&metric.label))
+    }
+}
+
+/// What was looked at, and that nothing else can be told.
+fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Sentence {
+    if comparison.seeds.len() < 2 || looks.is_empty() {
+        let why =
+            if comparison.seeds.len() < 2 { "One seed" } else { "No seed that two schemes share twice" };
+        return open(format!(
+            "{why}: whether the schemes differ cannot be told, since a difference may be chance. Repeat with `--seeds 5`."
+        ));
+    }
+    let (held, hints) = (looks.iter().any(Look::holds), looks.iter().any(Look::is_hint));
+    let begin = if held || hints { "Nothing else differs" } else { "Nothing differs" };
+    let names: Vec<String> = judged.iter().map(|row| short_name(&row.metric)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let schemes = comparison.policies.len() - 1;
+    let times = if schemes == 1 { String::new() } else { format!(", each for {schemes} schemes") };
+    let looked = match looks.len() {
+        1 => "One comparison was looked at".to_owned(),
+        many => format!("{many} comparisons were looked at, and corrected for (Holm)"),
+    };
+    let small = looks.iter().filter(|look| look.corrected <= super::LEVEL && !look.holds()).count();
+    let small = match small {
+        0 => String::new(),
+        _ => " by as much as 0.1 %".to_owned(),
+    };
+    open(format!("{begin} beyond noise{small}. {looked}: {}{times}.", named(&names)))
+}
+
+/// Losses and pauses are always told.
+fn facts(comparison: &Comparison) -> Vec<Sentence> {
+    let mut list = Vec::new();
+    let row = |id: &str| comparison.metric(id);
+    if let Some(lost) = row("switches.lost_percent") {
+        let text = match levels(comparison, lost) {
+            None => "No scheme lost a packet".to_owned(),
+            Some(levels) => format!("Packets lost, of arrivals: {levels}{}", never_more(comparison, lost)),
+        };
+        list.push(text);
+    }
+    let pauses = [
+        ("pauses.lost_lossless_packets", "Lossless packets lost", "No lossless packet was lost"),
+        ("pauses.paused_ms", "Time paused, summed over links", "Nothing was paused"),
+    ];
+    for (id, some, none) in pauses {
+        if let Some(row) = row(id) {
+            list.push(
+                levels(comparison, row).map_or_else(|| none.to_owned(), |levels| format!("{some}: {levels}")),
+            );
+        }
+    }
+    if row("pauses.paused_ms").is_none() {
+        list.push("No priority is lossless, so nothing was paused".to_owned());
+    }
+    list.into_iter().map(|text| Sentence { kind: SentenceKind::Fact, text: text + "." }).collect()
+}
+
+/// `dt 11.9 %, abm none`; `None` if all are zero. Many schemes: the ends and the baseline.
+fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
+    let unit = match row.metric.unit {
+        Unit::Count => String::new(),
+        unit => format!(" {}", unit.symbol()),
+    };
+    let text = |mean: f64| match row.metric.unit {
+        _ if mean == 0.0 => "none".to_owned(),
+        Unit::Count => format::mean_count(mean),
+        _ => format!("{}{unit}", format::number(mean)),
+    };
+    let known: Vec<(&str, f64)> =
+        row.cells.iter().filter_map(|cell| Some((cell.policy.as_str(), cell.estimate?.mean))).collect();
+    if known.iter().all(|(_, mean)| *mean == 0.0) {
+        return None;
+    }
+    if comparison.policies.len() <= SINGLY {
+        let each: Vec<String> = known.iter().map(|(name, mean)| format!("{name} {}", text(*mean))).collect();
+        return Some(each.join(", "));
+    }
+    let least = known.iter().map(|(_, mean)| *mean).fold(f64::INFINITY, f64::min);
+    let most = known.iter().map(|(_, mean)| *mean).fold(f64::NEG_INFINITY, f64::max);
+    let at = |level: f64| {
+        named(&known.iter().filter(|(_, mean)| *mean == level).map(|(name, _)| *name).collect::<Vec<_>>())
+    };
+    if least == most {
+        return Some(format!("{} in all schemes", text(most)));
+    }
+    let baseline = known.iter().find(|(name, _)| *name == comparison.baseline());
+    let baseline = baseline
+        .filter(|(_, mean)| *mean != least && *mean != most)
+        .map(|(name, mean)| format!("; {name} {}", text(*mean)));
+    let (low, high) = (text(least), text(most));
+    Some(format!("from {low} ({}) to {high} ({}){}", at(least), at(most), baseline.unwrap_or_default()))
+}
+
+/// Schemes that in no seed lost more than the baseline, and in some less.
+fn never_more(comparison: &Comparison, row: &MetricComparison) -> String {
+    let found: Vec<&str> = (1..comparison.policies.len())
+        .filter(|&policy| {
+            let pairs = pairs(row, 0, policy);
+            pairs.iter().all(|(base, value)| value <= base) && pairs.iter().any(|(base, value)| value < base)
+        })
+        .map(|policy| comparison.policies[policy].as_str())
+        .collect();
+    if found.is_empty() || comparison.policies.len() > SINGLY || comparison.seeds.len() < 2 {
+        return String::new();
+    }
+    format!("; in no seed more under {} than under {}", found.join(" or "), comparison.baseline())
+}

@@ -1,0 +1,86 @@
+//! Which scheme is best, and which are as good as far as can be told?
+
+use crate::compare::{Comparison, MetricComparison};
+use crate::finding::{judged, pairs};
+use crate::metric::Better;
+use crate::statistics::Estimate;
+
+/// Metrics that a ranked table has room for.
+const COLUMNS: usize = 5;
+
+/// How a scheme stands in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The best mean.
+    Best,
+    /// Not told apart from the best: the paired interval of their difference includes zero, or they are equal in every
+    /// seed. One interval per scheme, not corrected for their number.
+    AsGood,
+    /// Worse than the best; with one seed: in this seed.
+    Behind,
+}
+
+impl Standing {
+    /// The sign by which tables show it: no colour is needed.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Best => "●",
+            Self::AsGood => "○",
+            Self::Behind => "",
+        }
+    }
+}
+
+/// Schemes by the headline metric, with a few metrics that matter.
+#[derive(Clone, Debug)]
+pub struct Ranking<'a> {
+    /// The metrics; schemes are ranked by the first.
+    pub columns: Vec<&'a MetricComparison>,
+    /// Indices of schemes, the best first; those without a value last.
+    pub order: Vec<usize>,
+}
+
+impl<'a> Ranking<'a> {
+    /// `None` where there is nothing to rank.
+    #[must_use]
+    pub fn of(comparison: &'a Comparison) -> Option<Self> {
+        let mut columns = judged(comparison);
+        // A column that is the same for all schemes ranks nobody; losses are told by the finding.
+        columns.retain(|row| varies(row));
+        columns.truncate(COLUMNS);
+        let first = *columns.first().filter(|_| comparison.policies.len() > 1)?;
+        let mut order: Vec<usize> = (0..comparison.policies.len()).collect();
+        // Stable: equal ones stay in the order in which they were named.
+        order.sort_by(|a, b| cost(first, *a).total_cmp(&cost(first, *b)));
+        Some(Self { columns, order })
+    }
+
+    /// How the scheme stands in that column; `None` if it has no value.
+    #[must_use]
+    pub fn standing(&self, column: usize, policy: usize) -> Option<Standing> {
+        let row = self.columns[column];
+        row.cells[policy].estimate?;
+        let best = (0..row.cells.len()).min_by(|a, b| cost(row, *a).total_cmp(&cost(row, *b)))?;
+        if policy == best || cost(row, policy) == cost(row, best) {
+            return Some(Standing::Best);
+        }
+        let differences: Vec<f64> = pairs(row, best, policy).iter().map(|(best, own)| own - best).collect();
+        let same = !differences.is_empty() && differences.iter().all(|difference| *difference == 0.0);
+        let unclear = Estimate::of(&differences)
+            .is_some_and(|difference| difference.half_width.is_some() && !difference.excludes_zero());
+        Some(if same || unclear { Standing::AsGood } else { Standing::Behind })
+    }
+}
+
+/// What is lower the better a scheme is; infinite without a value.
+fn cost(row: &MetricComparison, policy: usize) -> f64 {
+    let mean = row.cells[policy].estimate.map(|estimate| estimate.mean);
+    mean.map_or(f64::INFINITY, |mean| if row.metric.better == Better::Higher { -mean } else { mean })
+}
+
+fn varies(row: &MetricComparison) -> bool {
+    let mut values = row.cells.iter().map(|cell| &cell.values);
+    let first = values.next();
+    values.any(|other| Some(other) != first)
+}
