@@ -221,16 +221,7 @@ fn tick(value: f64) -> String {
 }
 
 fn chart(panel: &CurvePanel) -> Chart {
-    let points = || panel.lines.iter().flat_map(|line| &line.points);
     let elsewhere = || marks(panel);
-    let axis = |axis: &CurveAxis, values: Vec<f64>| {
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        match axis.scale {
-            CurveScale::Linear => Axis::linear(axis.title.as_str(), least.min(0.0), most, tick),
-            CurveScale::Log => Axis::log(axis.title.as_str(), least, most, tick),
-        }
-    };
     let series = panel.lines.iter().enumerate().map(|(number, line)| Series {
         name: line.name.clone(),
         class: svg::style_class(number),
@@ -248,17 +239,52 @@ fn chart(panel: &CurvePanel) -> Chart {
         points: vec![(mark.x, mark.y).into()],
     });
     let series = series.chain(hollow);
-    Chart {
-        title: panel.title.clone(),
-        x: axis(&panel.x, points().map(|point| point.x).chain(elsewhere().map(|mark| mark.x)).collect()),
-        y: axis(
-            &panel.y,
-            points()
-                .flat_map(|point| [point.y, point.y + point.half_width.unwrap_or(0.0)])
-                .chain(elsewhere().map(|mark| mark.y))
-                .collect(),
-        ),
-        series: series.collect(),
+    Chart { title: panel.title.clone(), x: horizontal(panel), y: vertical(panel), series: series.collect() }
+}
+
+/// The least and the most.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+}
+
+/// From where the points begin to where they end; a linear axis begins at zero if that is near.
+fn horizontal(panel: &CurvePanel) -> Axis {
+    let points = panel.lines.iter().flat_map(|line| &line.points).map(|point| point.x);
+    let (least, most) = ends(points.chain(marks(panel).map(|mark| mark.x)));
+    let title = panel.x.title.as_str();
+    match panel.x.scale {
+        CurveScale::Log => Axis::log(title, least, most, tick),
+        CurveScale::Linear if least > (most - least) * 0.4 && most > least => {
+            Axis::linear(title, least, most, tick)
+        }
+        CurveScale::Linear => Axis::linear(title, least.min(0.0), most, tick),
+    }
+}
+
+/// With whole intervals. A linear axis begins at zero or below; below only if a value does: an interval that would lead
+/// there ends open. So does one on a logarithmic axis that reaches below a tenth of its mean.
+fn vertical(panel: &CurvePanel) -> Axis {
+    let points = || panel.lines.iter().flat_map(|line| &line.points);
+    let half = |point: &CurvePoint| point.half_width.unwrap_or(0.0);
+    let (lowest, _) = ends(points().map(|point| point.y).chain(marks(panel).map(|mark| mark.y)));
+    let tops = points().map(|point| point.y + half(point));
+    let (_, most) = ends(tops.chain(marks(panel).map(|mark| mark.y)));
+    let title = panel.y.title.as_str();
+    match panel.y.scale {
+        CurveScale::Log => {
+            let feet = points().map(|point| (point.y - half(point)).max(point.y / 10.0));
+            let positive = feet.chain(marks(panel).map(|mark| mark.y)).filter(|value| *value > 0.0);
+            let (least, _) = ends(positive);
+            // Nothing lies on the frame.
+            let least = if least.is_finite() { least / 1.1 } else { most };
+            Axis::log(title, least, most * 1.05, tick)
+        }
+        CurveScale::Linear if lowest < 0.0 => {
+            let (least, _) = ends(points().map(|point| point.y - half(point)));
+            Axis::linear(title, least.min(lowest), most, tick)
+        }
+        CurveScale::Linear => Axis::linear(title, 0.0, most, tick),
     }
 }
 
@@ -303,9 +329,41 @@ mod tests {
     fn the_axes_have_room_for_numbers_from_elsewhere_and_a_logarithm_none_for_zero() {
         let chart = chart(&panel(CurveScale::Log));
         assert_eq!(chart.series.iter().filter(|series| series.mark == Mark::Hollow).count(), 2);
-        assert_eq!(chart.y.place(6.0), 0.0);
-        assert!(chart.y.place(9.0) > 0.05);
+        assert!(chart.y.place(6.0) > 0.0 && chart.y.place(6.0) < 0.1);
+        assert!(chart.y.place(9.0) > chart.y.place(6.0) + 0.05);
         assert!(!curve_svg(&panel(CurveScale::Log)).contains("would put dt"));
+    }
+
+    #[test]
+    fn intervals_are_not_cut_off_and_stand_side_by_side() {
+        for scale in [CurveScale::Linear, CurveScale::Log] {
+            let mut panel = panel(scale);
+            panel.marks.clear();
+            for line in &mut panel.lines {
+                for point in &mut line.points {
+                    point.half_width = Some(4.0);
+                }
+            }
+            let axis = vertical(&panel);
+            // 9 ± 4 and 100 ± 4.
+            assert!(axis.place(5.0) > 0.0 && axis.place(104.0) < 1.0, "{axis:?}");
+            let svg = curve_svg(&panel);
+            let whiskers = svg.split("class=\"whisker\" d=\"M").skip(1);
+            let places: Vec<&str> = whiskers.filter_map(|rest| rest.split(' ').next()).collect();
+            let different: std::collections::BTreeSet<&str> = places.iter().copied().collect();
+            assert_eq!((places.len(), different.len()), (4, 4), "{svg}");
+            assert_eq!(svg.contains("slowdown, logarithmic"), scale == CurveScale::Log);
+        }
+    }
+
+    #[test]
+    fn a_horizontal_axis_begins_where_the_points_do() {
+        let mut panel = panel(CurveScale::Linear);
+        panel.marks.clear();
+        for line in &mut panel.lines {
+            line.points[0].x = 0.5;
+        }
+        assert_eq!(horizontal(&panel).place(0.5), 0.0);
     }
 
     #[test]

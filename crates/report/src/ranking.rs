@@ -48,6 +48,13 @@ impl<'a> Ranking<'a> {
         let mut columns = judged(comparison);
         // A column that is the same for all schemes ranks nobody; losses are told by the finding.
         columns.retain(|row| varies(row));
+        // Losses stay in sight, however many classes there are.
+        if let Some(losses) = columns.iter().position(|row| row.metric.id == "switches.lost_percent")
+            && losses >= COLUMNS
+        {
+            let losses = columns.remove(losses);
+            columns.insert(COLUMNS - 1, losses);
+        }
         columns.truncate(COLUMNS);
         let first = *columns.first().filter(|_| comparison.policies.len() > 1)?;
         let mut order: Vec<usize> = (0..comparison.policies.len()).collect();

@@ -3,9 +3,17 @@
 //! Colours, dashes and fonts come from the page's style sheet, so that a chart follows light and dark; series differ in
 //! dash and marker too, so that colour is never the only difference.
 
+mod axis;
+mod dots;
+mod marker;
 mod timeline;
 
+pub(crate) use axis::Axis;
+pub(crate) use dots::{Dot, dots};
+pub(crate) use marker::sample;
 pub(crate) use timeline::{Timeline, TimelineRow};
+
+use marker::{HOLLOW, marker, style_number, swatch};
 
 use maud::{Markup, html};
 use std::fmt::Write;
@@ -15,94 +23,18 @@ const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 250.0;
 /// Width of a character of the chart font at 12 units, somewhat wide of the mark.
 const CHARACTER: f64 = 6.9;
+/// Distance of two lines of an axis' title.
+const TITLE_LINE: f64 = 14.0;
 /// Series styles in the style sheet.
 pub(crate) const STYLES: usize = 8;
-
-/// How values are laid out along an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
-    Linear,
-    Log,
-}
-
-/// An axis with its ticks.
-#[derive(Clone, Debug)]
-pub(crate) struct Axis {
-    title: String,
-    scale: Scale,
-    min: f64,
-    max: f64,
-    ticks: Vec<f64>,
-    text: fn(f64) -> String,
-}
-
-impl Axis {
-    /// From `min` to at least `max`, rounded up to a tick.
-    pub(crate) fn linear(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
-        let span = if max > min { max - min } else { 1.0 };
-        let rough = span / 5.0;
-        let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough * 0.999);
-        let step = step.unwrap_or(10.0 * power);
-        let (first, last) = ((min / step).floor() as i64, ((min + span) / step - 1e-9).ceil() as i64);
-        let ticks: Vec<f64> = (first..=last).map(|k| k as f64 * step).collect();
-        Self {
-            title: title.into(),
-            scale: Scale::Linear,
-            min: ticks[0],
-            max: ticks[ticks.len() - 1],
-            ticks,
-            text,
-        }
-    }
-
-    /// From `min` to exactly `max`, which means something (a buffer's size) and need not be a tick.
-    pub(crate) fn linear_to(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
-        let mut axis = Self::linear(title, min, max, text);
-        if max > axis.min {
-            axis.ticks.retain(|tick| *tick <= max * (1.0 + 1e-9));
-            axis.max = max;
-        }
-        axis
-    }
-
-    /// From `min` to `max`, both positive, on a logarithmic scale.
-    pub(crate) fn log(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
-        let min = min.max(1e-12);
-        let max = max.max(min * 1.5);
-        let decades = (max / min).log10();
-        // Few decades need ticks in between; many would crowd.
-        let (multiples, every): (&[f64], i32) = match decades {
-            d if d < 1.2 => (&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], 1),
-            d if d < 2.6 => (&[1.0, 2.0, 5.0], 1),
-            d if d < 7.0 => (&[1.0], 1),
-            _ => (&[1.0], 2),
-        };
-        let from = min.log10().floor() as i32;
-        let to = max.log10().ceil() as i32;
-        let ticks = (from..=to)
-            .filter(|decade| decade.rem_euclid(every) == 0)
-            .flat_map(|decade| multiples.iter().map(move |m| m * 10_f64.powi(decade)))
-            .filter(|tick| (min * 0.999..=max * 1.001).contains(tick))
-            .collect();
-        Self { title: title.into(), scale: Scale::Log, min, max, ticks, text }
-    }
-
-    /// Where `value` lies, 0 at the start and 1 at the end; values beyond are put at the ends.
-    pub(crate) fn place(&self, value: f64) -> f64 {
-        let place = match self.scale {
-            Scale::Linear => (value - self.min) / (self.max - self.min),
-            Scale::Log => (value.max(self.min) / self.min).ln() / (self.max / self.min).ln(),
-        };
-        place.clamp(0.0, 1.0)
-    }
-}
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A line.
     Line,
+    /// A line with a few markers along it, which are no points: so that it can be told apart without colour.
+    Traced,
     /// A line with a marker at every point.
     Points,
     /// A filled area down to the axis.
@@ -173,7 +105,39 @@ pub(crate) struct Chart {
     pub(crate) series: Vec<Series>,
 }
 
+/// Where the parts of a chart lie (units of the drawing).
+struct Layout {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    /// Without rows of bars.
+    height: f64,
+    x_title: Vec<String>,
+    y_title: Vec<String>,
+}
+
 impl Chart {
+    fn layout(&self, strips: &[Strip]) -> Layout {
+        let title_width = (WIDTH / CHARACTER) as usize - 1;
+        let lines = |title: &str| wrapped(title, title_width);
+        let (x_title, y_title) = (lines(&self.x.title), lines(&self.y.title));
+        let more = |lines: &[String]| lines.len().saturating_sub(1) as f64 * TITLE_LINE;
+        let texts = self.y.ticks.iter().map(|tick| (self.y.text)(*tick).chars().count());
+        let widest = texts.chain(strips.iter().map(|strip| strip.name.chars().count())).max().unwrap_or(1);
+        let top = 24.0 + more(&y_title);
+        let bottom = HEIGHT - 40.0 + more(&y_title);
+        Layout {
+            left: widest as f64 * CHARACTER + 10.0,
+            right: WIDTH - 14.0,
+            top,
+            bottom,
+            height: HEIGHT + more(&y_title) + more(&x_title),
+            x_title,
+            y_title,
+        }
+    }
+
     pub(crate) fn markup(&self) -> Markup {
         self.markup_with(&[])
     }
@@ -181,13 +145,10 @@ impl Chart {
     /// With rows of bars below it.
     pub(crate) fn markup_with(&self, strips: &[Strip]) -> Markup {
         const ROW: f64 = 18.0;
-        let height = HEIGHT + strips.len() as f64 * ROW;
-        let texts = self.y.ticks.iter().map(|tick| (self.y.text)(*tick).chars().count());
-        let widest = texts.chain(strips.iter().map(|strip| strip.name.chars().count())).max().unwrap_or(1);
-        let (left, right) = (widest as f64 * CHARACTER + 10.0, WIDTH - 14.0);
-        let (top, bottom) = (24.0, HEIGHT - 40.0);
+        let layout = self.layout(strips);
+        let Layout { left, right, .. } = layout;
+        let height = layout.height + strips.len() as f64 * ROW;
         let at_x = |value: f64| left + self.x.place(value) * (right - left);
-        let at_y = |value: f64| bottom - self.y.place(value) * (bottom - top);
         let description = format!(
             "{}. Horizontal: {}. Vertical: {}. Series: {}.",
             self.title,
@@ -199,28 +160,67 @@ impl Chart {
             figure.chart {
                 figcaption { (self.title) }
                 svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(description) {
-                    @for tick in &self.y.ticks {
-                        line.grid x1=(coordinate(left)) x2=(coordinate(right)) y1=(coordinate(at_y(*tick))) y2=(coordinate(at_y(*tick))) {}
-                        text.tick.end x=(coordinate(left - 5.0)) y=(coordinate(at_y(*tick) + 4.0)) { ((self.y.text)(*tick)) }
-                    }
-                    @for tick in spaced(&self.x, &at_x, WIDTH) {
-                        line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
-                        text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 15.0)) { ((self.x.text)(tick)) }
-                    }
-                    path.frame d=(format!("M{left:.1} {top:.1}V{bottom:.1}H{right:.1}")) {}
-                    text.title x="2" y="12" { (self.y.title) }
-                    text.title.middle x=(coordinate((left + right) / 2.0)) y=(coordinate(HEIGHT - 6.0)) { (self.x.title) }
-                    @for series in &self.series {
-                        (draw(series, &at_x, &at_y, bottom))
-                    }
+                    (self.frame(&layout))
+                    (self.lines(&layout))
                     @for (row, strip) in strips.iter().enumerate() {
-                        @let y = HEIGHT + row as f64 * ROW;
+                        @let y = layout.height + row as f64 * ROW;
                         text.tick.end x=(coordinate(left - 5.0)) y=(coordinate(y + 11.0)) { (strip.name) }
                         g class=(strip.class) {
                             @for segment in &strip.segments { (bar(segment, at_x(segment.from), at_x(segment.to), y)) }
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// Ticks, titles and the frame.
+    fn frame(&self, layout: &Layout) -> Markup {
+        let Layout { left, right, top, bottom, height, .. } = *layout;
+        let at_x = |value: f64| left + self.x.place(value) * (right - left);
+        let at_y = |value: f64| bottom - self.y.place(value) * (bottom - top);
+        let above_foot = layout.x_title.len().saturating_sub(1);
+        html! {
+            @for tick in &self.y.ticks {
+                line.grid x1=(coordinate(left)) x2=(coordinate(right)) y1=(coordinate(at_y(*tick))) y2=(coordinate(at_y(*tick))) {}
+                text.tick.end x=(coordinate(left - 5.0)) y=(coordinate(at_y(*tick) + 4.0)) { ((self.y.text)(*tick)) }
+            }
+            @for tick in self.x.spaced(&at_x, WIDTH) {
+                line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
+                text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 15.0)) { ((self.x.text)(tick)) }
+            }
+            path.frame d=(format!("M{left:.1} {top:.1}V{bottom:.1}H{right:.1}")) {}
+            @for (row, line) in layout.y_title.iter().enumerate() {
+                text.title x="2" y=(coordinate(12.0 + row as f64 * TITLE_LINE)) { (line) }
+            }
+            @for (row, line) in layout.x_title.iter().enumerate() {
+                @let y = height - 6.0 - (above_foot - row) as f64 * TITLE_LINE;
+                text.title.middle x=(coordinate((left + right) / 2.0)) y=(coordinate(y)) { (line) }
+            }
+        }
+    }
+
+    /// The series. Those with intervals stand side by side, so that none hides another's.
+    fn lines(&self, layout: &Layout) -> Markup {
+        let Layout { left, right, top, bottom, .. } = *layout;
+        let at_y = |value: f64| bottom - self.y.place(value) * (bottom - top);
+        let with_intervals = |series: &&Series| {
+            series.mark == Mark::Points && series.points.iter().any(|point| point.half.is_some())
+        };
+        let beside = self.series.iter().filter(with_intervals).count();
+        let mut number = 0;
+        let mut offset = |series: &Series| {
+            if beside < 2 || !with_intervals(&series) {
+                return 0.0;
+            }
+            number += 1;
+            (f64::from(number - 1) - (beside - 1) as f64 / 2.0) * f64::min(4.0, 16.0 / beside as f64)
+        };
+        html! {
+            @for series in &self.series {
+                @let aside = offset(series);
+                @let at_x = |value: f64| left + self.x.place(value) * (right - left) + aside;
+                (draw(series, &at_x, &at_y, bottom))
             }
         }
     }
@@ -235,22 +235,23 @@ impl Chart {
         // Bold letters are wider.
         let caption = wrapped(&self.title, (WIDTH / CHARACTER / 1.15) as usize);
         let top = 8.0 + caption.len() as f64 * 16.0;
+        let chart_height = self.layout(&[]).height;
         let page = self.markup().into_string();
         let inner = page.split_once("<svg").and_then(|(_, rest)| rest.split_once('>'));
         let inner = inner.and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner);
-        let height = top + HEIGHT + (legend.len() + lines.len()) as f64 * LINE + 6.0;
+        let height = top + chart_height + (legend.len() + lines.len()) as f64 * LINE + 6.0;
         let drawn = html! {
             @for (row, line) in caption.iter().enumerate() {
                 text.caption x="2" y=(coordinate(16.0 + row as f64 * 16.0)) { (line) }
             }
             g transform=(format!("translate(0 {:.0})", top - 2.0)) { (maud::PreEscaped(inner)) }
             @for (row, (class, mark, name)) in legend.iter().enumerate() {
-                @let y = top + HEIGHT + row as f64 * LINE;
+                @let y = top + chart_height + row as f64 * LINE;
                 g class=(class) transform=(format!("translate(12 {y:.0})")) { (swatch(class, *mark)) }
                 text x="48" y=(coordinate(y + 10.0)) { (name) }
             }
             @for (row, line) in lines.iter().enumerate() {
-                text.tick x="12" y=(coordinate(top + 10.0 + HEIGHT + (legend.len() + row) as f64 * LINE)) { (line) }
+                text.tick x="12" y=(coordinate(top + 10.0 + chart_height + (legend.len() + row) as f64 * LINE)) { (line) }
             }
         };
         format!(
@@ -277,28 +278,6 @@ fn bar(segment: &Segment, from: f64, to: f64, y: f64) -> Markup {
     }
 }
 
-/// Ticks whose labels do not touch: a label that would is left out, and its line with it.
-fn spaced(axis: &Axis, at: &dyn Fn(f64) -> f64, width: f64) -> Vec<f64> {
-    let mut end = f64::NEG_INFINITY;
-    let fits = |tick: &f64| {
-        let half = (axis.text)(*tick).chars().count() as f64 * CHARACTER / 2.0;
-        let place = at(*tick);
-        let free = place - half > end + 4.0 && place + half <= width + 2.0;
-        if free {
-            end = place + half;
-        }
-        free
-    };
-    axis.ticks
-        .iter()
-        .copied()
-        .filter({
-            let mut fits = fits;
-            move |tick| fits(tick)
-        })
-        .collect()
-}
-
 fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, bottom: f64) -> Markup {
     let mut path = String::new();
     for (number, point) in series.points.iter().enumerate() {
@@ -321,6 +300,9 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
             } @else {
                 path.area[series.mark == Mark::Area].line[series.mark != Mark::Area] d=(path) {}
             }
+            @if series.mark == Mark::Traced {
+                @for (x, y) in along(series, at_x, at_y) { path.mark d=(marker(&series.class, x, y, 0.9)) {} }
+            }
             @if series.mark == Mark::Points {
                 @for point in &series.points {
                     @if let Some(half) = point.half {
@@ -333,48 +315,27 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
     }
 }
 
-/// How much larger than others a hollow marker is.
-const HOLLOW: f64 = 1.9;
-
-/// The outline of a series' marker: circle, square, triangle, diamond in turn; `size` times as large as that of a
-/// point.
-fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
-    let number = class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
-    let [three, radius, four, across] = [3.0, 3.5, 4.0, 7.0].map(|length| length * size);
-    match number % 4 {
-        0 => format!(
-            "M{:.1} {y:.1}a{radius:.2} {radius:.2} 0 1 0 {across:.2} 0a{radius:.2} {radius:.2} 0 1 0 -{across:.2} 0Z",
-            x - radius
-        ),
-        1 => format!("M{:.1} {:.1}h{w:.2}v{w:.2}h-{w:.2}Z", x - three, y - three, w = 2.0 * three),
-        2 => format!("M{x:.1} {:.1}l{four:.2} {across:.2}h-{w:.2}Z", y - 4.5 * size, w = 2.0 * four),
-        _ => {
-            format!("M{x:.1} {:.1}l{four:.2} {four:.2}l-{four:.2} {four:.2}l-{four:.2} -{four:.2}Z", y - four)
+/// Places for markers along a line: equally far from each other as it is drawn, and elsewhere on each series, so that
+/// lines on top of each other show all their markers.
+fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    const MARKERS: f64 = 4.0;
+    let corners: Vec<(f64, f64)> = series.points.iter().map(|point| (at_x(point.x), at_y(point.y))).collect();
+    let pieces: Vec<f64> =
+        corners.windows(2).map(|pair| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)).collect();
+    let step = pieces.iter().sum::<f64>() / MARKERS;
+    let mut places = Vec::new();
+    let mut next = step * (style_number(&series.class) as f64 + 0.5) / STYLES as f64;
+    let mut gone = 0.0;
+    for (pair, length) in corners.windows(2).zip(pieces) {
+        while length > 0.0 && next <= gone + length {
+            let part = (next - gone) / length;
+            let between = |from: f64, to: f64| from + part * (to - from);
+            places.push((between(pair[0].0, pair[1].0), between(pair[0].1, pair[1].1)));
+            next += step;
         }
+        gone += length;
     }
-}
-
-/// A short sample of a series' line and marker, for legends.
-pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
-    html! {
-        svg.sample viewBox="0 0 30 12" aria-hidden="true" {
-            g class=(class) { (swatch(class, mark)) }
-        }
-    }
-}
-
-/// What stands for a series in a legend, 30 wide and 12 high.
-fn swatch(class: &str, mark: Mark) -> Markup {
-    html! {
-        @match mark {
-            Mark::Area => path.area d="M1 11V3H29V11Z" {},
-            Mark::Hollow => path.mark.hollow d=(marker(class, 15.0, 6.0, 1.4)) {},
-            Mark::Line | Mark::Points => {
-                path.line d="M1 6H29" {}
-                @if mark == Mark::Points { path.mark d=(marker(class, 15.0, 6.0, 1.0)) {} }
-            }
-        }
-    }
+    places
 }
 
 /// Lines of at most so many characters, broken between words.
@@ -392,68 +353,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// One policy of a [`dots`] chart.
-#[derive(Clone, Debug)]
-pub(crate) struct Dot {
-    pub(crate) name: String,
-    pub(crate) class: String,
-    pub(crate) mean: f64,
-    pub(crate) half_width: Option<f64>,
-}
-
-/// Means with their confidence intervals, a row per policy.
-pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> String) -> Markup {
-    const ROW: f64 = 24.0;
-    const NAME_MAX: usize = 20;
-    let low = dots.iter().map(|dot| dot.mean - dot.half_width.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
-    let high =
-        dots.iter().map(|dot| dot.mean + dot.half_width.unwrap_or(0.0)).fold(f64::NEG_INFINITY, f64::max);
-    // From zero, unless the values are so close to each other that nothing could be seen.
-    let start = if low > 0.0 && high > low && high - low < low * 0.25 {
-        low - (high - low) * 0.2
-    } else {
-        low.min(0.0)
-    };
-    let axis = Axis::linear(unit, start, if high > start { high } else { start + 1.0 }, text);
-    let short = |name: &str| -> String {
-        if name.chars().count() <= NAME_MAX {
-            name.to_owned()
-        } else {
-            name.chars().take(NAME_MAX - 1).chain(['…']).collect()
-        }
-    };
-    let widest = dots.iter().map(|dot| short(&dot.name).chars().count()).max().unwrap_or(0);
-    let (left, right) = (widest as f64 * CHARACTER + 14.0, WIDTH - 18.0);
-    let (top, bottom) = (4.0, 4.0 + dots.len() as f64 * ROW);
-    let height = bottom + 36.0;
-    let at_x = |value: f64| left + axis.place(value) * (right - left);
-    let description = dots.iter().map(|dot| format!("{}: {}", dot.name, text(dot.mean))).collect::<Vec<_>>();
-    html! {
-        figure.chart {
-            figcaption { (title) }
-            svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(format!("{title} [{unit}]. {}", description.join(", "))) {
-                @for tick in spaced(&axis, &at_x, WIDTH) {
-                    line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
-                    text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 14.0)) { (text(tick)) }
-                }
-                text.title.middle x=(coordinate((left + right) / 2.0)) y=(coordinate(height - 5.0)) { (unit) }
-                @for (row, dot) in dots.iter().enumerate() {
-                    @let y = top + (row as f64 + 0.5) * ROW;
-                    text.name.end x=(coordinate(left - 8.0)) y=(coordinate(y + 4.0)) { (short(&dot.name)) title { (dot.name) } }
-                    g class=(dot.class) {
-                        title { (dot.name) ": " (text(dot.mean)) @if let Some(half) = dot.half_width { " ± " (text(half)) } }
-                        @if let Some(half) = dot.half_width {
-                            @let (a, b) = (at_x(dot.mean - half), at_x(dot.mean + half));
-                            path.whisker d=(format!("M{a:.1} {y:.1}H{b:.1}M{a:.1} {:.1}v8M{b:.1} {:.1}v8", y - 4.0, y - 4.0)) {}
-                        }
-                        path.mark d=(marker(&dot.class, at_x(dot.mean), y, 1.0)) {}
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// A coordinate with one decimal: more would only make the page larger.
 fn coordinate(value: f64) -> String {
     format!("{value:.1}")
@@ -468,23 +367,6 @@ mod tests {
     }
 
     #[test]
-    fn linear_ticks_are_round_and_cover_the_range() {
-        let axis = Axis::linear("x", 0.0, 93.0, plain);
-        assert_eq!(axis.ticks, [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
-        assert_eq!((axis.place(0.0), axis.place(50.0), axis.place(1e9)), (0.0, 0.5, 1.0));
-        // Nothing to show is no reason to divide by zero.
-        assert!(Axis::linear("x", 0.0, 0.0, plain).place(0.5).is_finite());
-    }
-
-    #[test]
-    fn an_axis_may_end_between_two_ticks() {
-        let axis = Axis::linear_to("x", 0.0, 93.0, plain);
-        assert_eq!(axis.ticks, [0.0, 20.0, 40.0, 60.0, 80.0]);
-        assert_eq!(axis.place(93.0), 1.0);
-        assert!(Axis::linear_to("x", 0.0, 0.0, plain).place(0.5).is_finite());
-    }
-
-    #[test]
     fn a_line_has_a_gap_where_nothing_is_known() {
         let point = |x, lifted| Point { lifted, ..Point::from((x, 1.0)) };
         let series = Series {
@@ -495,13 +377,6 @@ mod tests {
         };
         let drawn = draw(&series, &|x| x, &|y| y, 0.0).into_string();
         assert!(drawn.contains("M0.0 1.0L1.0 1.0M2.0 1.0L3.0 1.0"), "{drawn}");
-    }
-
-    #[test]
-    fn log_ticks_thin_out_with_the_number_of_decades() {
-        assert_eq!(Axis::log("x", 1.0, 1e4, plain).ticks, [1.0, 10.0, 100.0, 1e3, 1e4]);
-        assert_eq!(Axis::log("x", 1.0, 60.0, plain).ticks, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
-        assert!((Axis::log("x", 1.0, 100.0, plain).place(10.0) - 0.5).abs() < 1e-12);
     }
 
     #[test]
@@ -525,12 +400,5 @@ mod tests {
         assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
         assert_eq!(wrapped("incomprehensibilities are kept", 7), ["incomprehensibilities", "are", "kept"]);
         assert!(wrapped("", 7).is_empty());
-    }
-
-    #[test]
-    fn labels_that_would_touch_are_left_out() {
-        let axis = Axis::log("x", 1.0, 10.0, |value| format!("{value} very long"));
-        let ticks = spaced(&axis, &|value| axis.place(value) * 100.0, WIDTH);
-        assert!(ticks.len() < axis.ticks.len());
     }
 }

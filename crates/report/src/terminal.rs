@@ -23,7 +23,9 @@ pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
             None if metric.unit == Unit::Count => format::count(estimate.mean.round() as u64),
             None => format::number(estimate.mean),
             Some(half) if metric.unit == Unit::Count => {
-                format!("{} ±{}", format::mean_count(estimate.mean), format::mean_count(half))
+                let whole = estimate.mean.abs() >= 99.95;
+                let half = format::mean_count(if whole { half.round() } else { half });
+                format!("{} ±{half}", format::mean_count(estimate.mean))
             }
             Some(half) => format::estimate(estimate.mean, half),
         },

@@ -176,11 +176,27 @@ fn the_best_and_what_cannot_be_told_from_it_are_marked() {
 }
 
 #[test]
+fn losses_have_a_column_even_where_others_fill_the_table() {
+    let mut rows: Vec<MetricComparison> = (0..7)
+        .map(|class| {
+            let id = format!("class.c{class}.qct_mean_ms");
+            row(&id, "q", "QCT mean", Unit::Milliseconds, &[&[1.0, 2.0], &[2.0, 3.0]])
+        })
+        .collect();
+    rows.push(losses(&[&[1.0, 2.0], &[2.0, 3.0]]));
+    let found = comparison(rows);
+    let columns: Vec<_> =
+        Ranking::of(&found).unwrap().columns.iter().map(|row| row.metric.id.clone()).collect();
+    assert_eq!((columns.len(), columns[0].as_str()), (5, "class.c0.qct_mean_ms"));
+    assert_eq!(columns[4], "switches.lost_percent");
+}
+
+#[test]
 fn where_more_is_better_the_largest_is_first() {
     let jain =
         row("ports.jain", "ports", "Jain's index", Unit::Index, &[&[0.5, 0.51, 0.52], &[0.9, 0.92, 0.91]]);
     let found = comparison(vec![jain]);
     assert_eq!(Ranking::of(&found).unwrap().order, [1, 0]);
     let told = texts(&found, SentenceKind::Difference);
-    assert_eq!(told, ["p1 raises the Jain's index by 78 % ± 4.9 against p0."]);
+    assert_eq!(told, ["p1 raises Jain's index by 78 % ± 4.9 against p0."]);
 }

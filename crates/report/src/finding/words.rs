@@ -125,8 +125,8 @@ fn phrase(metric: &Metric, lower: bool, several: bool, amount: &str) -> String {
         }
         _ => {
             let (verb, label) = (verb(if lower { "lower" } else { "raise" }), words_of(&metric.label));
-            let of = if prefix == "ports" { String::new() } else { format!(" of {group}") };
-            format!("{{names}} {verb} the {label}{of} by {amount} against {{baseline}}.")
+            let what = if prefix == "ports" { label } else { format!("the {label} of {group}") };
+            format!("{{names}} {verb} {what} by {amount} against {{baseline}}.")
         }
     }
 }

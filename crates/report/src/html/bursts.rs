@@ -1,6 +1,6 @@
 //! The section of open-loop traffic: which bursts came through, queues while they did, delays, and the ports' shares.
 
-use super::parts::{axis_number, legend, pooled};
+use super::parts::{axis_number, drawn, legend, pooled, row_class, trace};
 use super::queues;
 use crate::bursts::{BurstBin, BurstGroup};
 use crate::error::ReportError;
@@ -71,16 +71,13 @@ fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, Burs
 
 /// The share of bursts that came through, by length; `None` where all are about as long as each other.
 fn by_length(report: &Report, class: &str) -> Option<Markup> {
-    let series: Vec<Series> = report
-        .comparison
-        .policies
-        .iter()
-        .enumerate()
-        .map(|(number, policy)| Series {
-            name: policy.clone(),
-            class: svg::style_class(number),
+    let series: Vec<Series> = drawn(report)
+        .into_iter()
+        .map(|one| Series {
+            name: one.policy.to_owned(),
+            class: one.class,
             mark: Mark::Points,
-            points: pooled_bins(report, policy, class)
+            points: pooled_bins(report, one.policy, class)
                 .values()
                 .map(|bin| Point {
                     x: (bin.from_ns as f64 + bin.to_ns.map_or(bin.from_ns as f64 + 250e3, |to| to as f64))
@@ -117,13 +114,14 @@ fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
         wanted.push((id("burst_lost_percent"), format!("{class}: packets lost"), "packets [%]"));
     }
     wanted.push(("ports.jain".into(), "Fairness among ports".into(), "Jain's index"));
+    let drawn = drawn(report);
     let chart = |(id, title, unit): (String, String, &str)| {
         let row = report.comparison.metric(&id)?;
         let dot = |(number, cell): (usize, &crate::Cell)| {
             let estimate = cell.estimate?;
             Some(Dot {
                 name: cell.policy.clone(),
-                class: svg::style_class(number),
+                class: row_class(&drawn, number),
                 mean: estimate.mean,
                 half_width: estimate.half_width,
             })
@@ -175,21 +173,18 @@ fn delays(report: &Report) -> Vec<Markup> {
         }
     }
     let chart = |class: &&str| {
-        let series: Vec<Series> = report
-            .comparison
-            .policies
-            .iter()
-            .enumerate()
-            .map(|(number, policy)| {
+        let series: Vec<Series> = drawn(report)
+            .into_iter()
+            .map(|one| {
                 let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-                let samples = report.runs_of(policy).flat_map(|run| &run.samples.delays);
+                let samples = report.runs_of(one.policy).flat_map(|run| &run.samples.delays);
                 for (to, packets) in samples.filter(|(name, _)| name == class).flat_map(|(_, bins)| bins) {
                     *bins.entry(*to).or_default() += packets;
                 }
                 Series {
-                    name: policy.clone(),
-                    class: svg::style_class(number),
-                    mark: Mark::Line,
+                    name: one.policy.to_owned(),
+                    class: one.class,
+                    mark: trace(report),
                     points: distribution(&bins),
                 }
             })

@@ -1,6 +1,6 @@
 //! Charts of completion times: by flow size, as distributions, and of queries.
 
-use super::parts::{axis_number, legend, pooled};
+use super::parts::{Drawn, axis_number, drawn, legend, pooled, row_class, trace};
 use crate::format;
 use crate::load::Report;
 use crate::samples::{FlowSample, SIZE_BINS, size_bin_label, size_bin_middle};
@@ -22,8 +22,9 @@ pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
         return None;
     }
     let policies = &report.comparison.policies;
+    let drawn = drawn(report);
     let charts = [Percentile::P50, Percentile::P95, Percentile::P99]
-        .map(|percentile| percentile_by_size(policies, &bins, &used, percentile));
+        .map(|percentile| percentile_by_size(&drawn, &bins, &used, percentile));
     Some(html! {
         p.soft {
             "Flows outside queries in half-decade bins of size, drawn at the bin's middle. A hollow mark has fewer samples than its percentile needs."
@@ -50,7 +51,7 @@ fn binned_slowdowns(report: &Report) -> Vec<Vec<Vec<f64>>> {
 
 /// One percentile over the bins in `used`, which are some.
 fn percentile_by_size(
-    policies: &[String],
+    drawn: &[Drawn<'_>],
     bins: &[Vec<Vec<f64>>],
     used: &[usize],
     percentile: Percentile,
@@ -63,15 +64,13 @@ fn percentile_by_size(
         };
         used.iter().filter_map(point).collect()
     };
-    let series: Vec<Series> = policies
+    let series: Vec<Series> = drawn
         .iter()
-        .zip(bins)
-        .enumerate()
-        .map(|(number, (policy, bins))| Series {
-            name: policy.clone(),
-            class: svg::style_class(number),
+        .map(|one| Series {
+            name: one.policy.to_owned(),
+            class: one.class.clone(),
             mark: Mark::Points,
-            points: points(bins),
+            points: points(&bins[one.at]),
         })
         .collect();
     let (first, last) = (size_bin_middle(used[0]), size_bin_middle(used[used.len() - 1]));
@@ -130,7 +129,7 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Markup> {
     (!charts.is_empty()).then(|| {
         html! {
             p.soft { "Fraction of finished flows whose slowdown is at most the value." (pooled(report)) }
-            (legend(report, Mark::Line))
+            (legend(report, trace(report)))
             div.charts { @for chart in &charts { (chart.markup()) } }
         }
     })
@@ -145,7 +144,12 @@ fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> b
             .map(|flow| f64::from(flow.slowdown))
             .collect()
     })?;
-    let x = Axis::log("slowdown [x ideal]", lowest(&series, |point| point.x), furthest(&series), axis_number);
+    let x = Axis::log(
+        "slowdown [x ideal]",
+        lowest(&series, |point| point.x),
+        furthest(&series) * 1.04,
+        axis_number,
+    );
     Some(Chart { title, x, y: Axis::linear("fraction of flows", 0.0, 1.0, fraction), series })
 }
 
@@ -168,7 +172,12 @@ pub(super) fn queries(report: &Report) -> Option<Markup> {
                 series.iter().filter_map(|s| s.points.first()).map(|p| p.x).fold(f64::INFINITY, f64::min);
             Some(Chart {
                 title: format!("{class} queries"),
-                x: Axis::log("query completion time [ms]", lowest * 0.9, furthest(&series), axis_number),
+                x: Axis::log(
+                    "query completion time [ms]",
+                    lowest * 0.9,
+                    furthest(&series) * 1.04,
+                    axis_number,
+                ),
                 y: Axis::linear("fraction of queries", 0.0, 1.0, fraction),
                 series,
             })
@@ -176,30 +185,7 @@ pub(super) fn queries(report: &Report) -> Option<Markup> {
         .collect();
     // One policy alone has nothing to be compared with.
     let several = report.comparison.policies.len() > 1;
-    let dots: Vec<Markup> = classes
-        .iter()
-        .filter(|_| several)
-        .flat_map(|class| [("mean", "mean"), ("p99", "p99")].map(|(id, name)| (class, id, name)))
-        .filter_map(|(class, id, name)| {
-            let row = report.comparison.metric(&format!("class.{class}.qct_{id}_ms"))?;
-            let dots: Vec<Dot> = row
-                .cells
-                .iter()
-                .enumerate()
-                .filter_map(|(number, cell)| {
-                    let estimate = cell.estimate?;
-                    Some(Dot {
-                        name: cell.policy.clone(),
-                        class: svg::style_class(number),
-                        mean: estimate.mean,
-                        half_width: estimate.half_width,
-                    })
-                })
-                .collect();
-            let title = format!("{class} queries, {name}");
-            (!dots.is_empty()).then(|| svg::dots(&title, "query completion time [ms]", &dots, axis_number))
-        })
-        .collect();
+    let dots = if several { query_dots(report, &classes) } else { Vec::new() };
     (!charts.is_empty()).then(|| {
         html! {
             p.soft {
@@ -207,26 +193,55 @@ pub(super) fn queries(report: &Report) -> Option<Markup> {
                 @if several && report.comparison.seeds.len() > 1 { " Bars are 95 % confidence intervals over seeds." }
                 (pooled(report))
             }
-            (legend(report, Mark::Line))
+            (legend(report, trace(report)))
             div.charts { @for chart in &charts { (chart.markup()) } @for chart in &dots { (chart) } }
         }
     })
 }
 
+/// Means and p99s of completion times with their intervals, a row per policy.
+fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
+    let drawn = drawn(report);
+    classes
+        .iter()
+        .flat_map(|class| [("mean", "mean"), ("p99", "p99")].map(|(id, name)| (class, id, name)))
+        .filter_map(|(class, id, name)| {
+            let row = report.comparison.metric(&format!("class.{class}.qct_{id}_ms"))?;
+            let mut dots: Vec<Dot> = row
+                .cells
+                .iter()
+                .enumerate()
+                .filter_map(|(number, cell)| {
+                    let estimate = cell.estimate?;
+                    Some(Dot {
+                        name: cell.policy.clone(),
+                        class: row_class(&drawn, number),
+                        mean: estimate.mean,
+                        half_width: estimate.half_width,
+                    })
+                })
+                .collect();
+            // Many are found by their value, few by their name.
+            if drawn.len() < dots.len() {
+                dots.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+            }
+            let title = format!("{class} queries, {name}");
+            (!dots.is_empty()).then(|| svg::dots(&title, "query completion time [ms]", &dots, axis_number))
+        })
+        .collect()
+}
+
 /// One distribution curve per policy over the samples that `samples` gives; `None` if there are none at all.
 fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<Series>> {
-    let series: Vec<Series> = report
-        .comparison
-        .policies
-        .iter()
-        .enumerate()
-        .map(|(number, policy)| {
-            let mut sorted = samples(policy);
+    let series: Vec<Series> = drawn(report)
+        .into_iter()
+        .map(|one| {
+            let mut sorted = samples(one.policy);
             sorted.sort_unstable_by(f64::total_cmp);
             Series {
-                name: policy.clone(),
-                class: svg::style_class(number),
-                mark: Mark::Line,
+                name: one.policy.to_owned(),
+                class: one.class,
+                mark: trace(report),
                 points: curve(&sorted),
             }
         })
@@ -234,14 +249,21 @@ fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<
     series.iter().any(|series| !series.points.is_empty()).then_some(series)
 }
 
-/// The empirical distribution of sorted samples, thinned to [`CURVE_POINTS`] at equal steps of the fraction.
+/// The empirical distribution of sorted samples, as steps: it rises at samples and nowhere else. More than
+/// [`CURVE_POINTS`] samples are thinned at equal steps of the fraction; then a step is finer than the drawing.
 fn curve(sorted: &[f64]) -> Vec<Point> {
     let steps = sorted.len().min(CURVE_POINTS);
     let mut points: Vec<Point> = sorted.first().map(|least| Point::from((*least, 0.0))).into_iter().collect();
-    points.extend((1..=steps).map(|step| {
+    let mut before = 0.0;
+    for step in 1..=steps {
         let rank = (sorted.len() * step).div_ceil(steps);
-        Point::from((sorted[rank - 1], rank as f64 / sorted.len() as f64))
-    }));
+        let (at, fraction) = (sorted[rank - 1], rank as f64 / sorted.len() as f64);
+        if steps == sorted.len() && points.last().is_some_and(|last| last.x < at) {
+            points.push(Point::from((at, before)));
+        }
+        points.push(Point::from((at, fraction)));
+        before = fraction;
+    }
     points
 }
 
@@ -276,5 +298,12 @@ mod tests {
         assert_eq!((last.x, last.y), (1_000.0, 1.0));
         assert_eq!(curve(&[5.0]).len(), 2);
         assert!(curve(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_curve_of_few_samples_rises_at_samples_only() {
+        let points: Vec<_> = curve(&[1.0, 2.0, 2.0, 4.0]).iter().map(|point| (point.x, point.y)).collect();
+        let wanted = [(1.0, 0.0), (1.0, 0.25), (2.0, 0.25), (2.0, 0.5), (2.0, 0.75), (4.0, 0.75), (4.0, 1.0)];
+        assert_eq!(points, wanted);
     }
 }

@@ -3,7 +3,7 @@
 //! A sampled value holds until the next sample. Samples have rows of those queues only that hold something, unless the
 //! scenario chose the ports: a queue without a row is empty, and its threshold is then not known.
 
-use super::parts::axis_number;
+use super::parts::{axis_number, one_each};
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};
@@ -35,8 +35,9 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
         }
     }
     let frame = Frame::of(&courses, choice.buffer_bytes);
-    let charts: Vec<Markup> =
-        courses.iter().map(|(policy, course)| course.chart(policy, &choice.name, &frame).markup()).collect();
+    let chart = |policy: &str, course: &Course| course.chart(policy, &choice.name, &frame).markup();
+    let charts: Vec<(&str, Markup)> =
+        courses.iter().map(|(policy, course)| (*policy, chart(policy, course))).collect();
     let seed = report.runs[0].summary.seed;
     Ok(Some(html! {
         p.soft { (choice.sentence()) " Seed " (seed) ". "
@@ -45,7 +46,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
             @if choice.buffer_bytes > 0 { (frame.sentence(choice.buffer_bytes)) }
         }
         ul.legend { @for (class, mark, text) in legend(&courses) { li { (svg::sample(class, mark)) (text) } } }
-        div.charts { @for chart in &charts { (chart) } }
+        (one_each(report, &charts))
     }))
 }
 

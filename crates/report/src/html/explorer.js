@@ -119,13 +119,21 @@
     return element;
   }
   const style = (scheme) => "s" + (scheme % STYLES);
+  // Eight outlines, as in the charts of the page; the first one is a circle.
+  const OUTLINES = [
+    [],
+    [[-3, -3], [3, -3], [3, 3], [-3, 3]],
+    [[0, -4.5], [4, 2.5], [-4, 2.5]],
+    [[0, -4.2], [4.2, 0], [0, 4.2], [-4.2, 0]],
+    [[-1.1, -4], [1.1, -4], [1.1, -1.1], [4, -1.1], [4, 1.1], [1.1, 1.1], [1.1, 4], [-1.1, 4], [-1.1, 1.1], [-4, 1.1], [-4, -1.1], [-1.1, -1.1]],
+    [[0, 4.5], [4, -2.5], [-4, -2.5]],
+    [[-3.4, -4], [3.4, -4], [-3.4, 4], [3.4, 4]],
+    [[-3.6, -2.1], [-2.1, -3.6], [0, -1.5], [2.1, -3.6], [3.6, -2.1], [1.5, 0], [3.6, 2.1], [2.1, 3.6], [0, 1.5], [-2.1, 3.6], [-3.6, 2.1], [-1.5, 0]],
+  ];
   function marker(scheme, x, y) {
-    switch (scheme % 4) {
-      case 0: return `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z`;
-      case 1: return `M${x - 3} ${y - 3}h6v6h-6Z`;
-      case 2: return `M${x} ${y - 4.5}l4 7h-8Z`;
-      default: return `M${x} ${y - 4}l4 4l-4 4l-4 -4Z`;
-    }
+    const outline = OUTLINES[scheme % STYLES];
+    if (outline.length === 0) return `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z`;
+    return "M" + outline.map(([dx, dy]) => `${x + dx} ${y + dy}`).join("L") + "Z";
   }
   function sample(scheme, hollow) {
     const point = make("svg:path", { class: hollow ? "mark hollow" : "mark", d: marker(scheme, 15, 6) });
@@ -135,24 +143,46 @@
 
   // --- axes ---
 
+  const STEPS = [1, 2, 2.5, 5, 10];
+  function roundStep(rough) {
+    const power = 10 ** Math.floor(Math.log10(rough));
+    return STEPS.map((m) => m * power).find((step) => step >= rough * 0.999);
+  }
+  // Up to a tick if one is near, else a little beyond the largest value.
   function linear(low, high) {
     const span = high > low ? high - low : 1;
-    const power = 10 ** Math.floor(Math.log10(span / 5));
-    const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= (span / 5) * 0.999);
+    const step = roundStep(span / 5);
     const first = Math.floor(low / step + 1e-9);
     const last = Math.ceil((low + span) / step - 1e-9);
     const ticks = [];
     for (let k = first; k <= last; k++) ticks.push(k * step);
-    return { ticks, at: (value) => (value - first * step) / ((last - first) * step) };
+    let end = last * step;
+    if (end - (low + span) > 0.4 * step && ticks.length > 3) {
+      ticks.pop();
+      end = low + span * 1.03;
+    }
+    return { ticks, at: (value) => (value - first * step) / (end - first * step) };
   }
+  // Whole decades; with 2 and 5 where they are few; then more, last equal steps: at least three ticks.
   function logarithmic(low, high) {
     const top = Math.max(high, low * 1.5);
     const decades = Math.log10(top / low);
-    const multiples = decades < 1.2 ? [1, 1.5, 2, 3, 5, 7] : decades < 2.6 ? [1, 2, 5] : [1];
-    const every = decades < 7 ? 1 : 2;
-    const ticks = [];
-    for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(top)); k++) {
-      if (k % every === 0) for (const m of multiples) if (m * 10 ** k >= low * 0.999 && m * 10 ** k <= top * 1.001) ticks.push(m * 10 ** k);
+    const of = (multiples, every) => {
+      const ticks = [];
+      for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(top)); k++) {
+        if (k % every === 0) for (const m of multiples) if (m * 10 ** k >= low * 0.999 && m * 10 ** k <= top * 1.001) ticks.push(m * 10 ** k);
+      }
+      return ticks;
+    };
+    const sets = [];
+    if (decades >= 7) sets.push(of([1], 2));
+    if (decades >= 3.6) sets.push(of([1], 1));
+    sets.push(of([1, 2, 5], 1), of([1, 1.5, 2, 3, 5, 7], 1));
+    let ticks = sets.find((set) => set.length >= 3);
+    if (!ticks) {
+      const step = roundStep((top - low) / 6);
+      ticks = [];
+      for (let k = Math.ceil(low / step - 1e-9); k * step <= top * 1.001; k++) ticks.push(k * step);
     }
     return { ticks, at: (value) => Math.log(Math.max(value, low) / low) / Math.log(top / low) };
   }
@@ -181,7 +211,9 @@
     const logY = state.logY && !state.change && positive.length > 0;
     const left = points.length + elsewhere.length - positive.length;
     const ends = elsewhere.map((mark) => mark.value).concat(points.flatMap((point) => [point.y, point.y + (point.half || 0)].concat(state.change ? [point.y - (point.half || 0)] : [])));
-    const y = logY ? logarithmic(Math.min(...positive) / 1.1, Math.max(...ends)) : linear(Math.min(0, ...ends), Math.max(0, ...ends));
+    // The lower ends of intervals, too; one that reaches far down, or to zero, ends open at the frame.
+    const lowest = points.filter((point) => point.y > 0).map((point) => Math.max(point.y - (point.half || 0), point.y / 10));
+    const y = logY ? logarithmic(Math.min(...positive, ...lowest) / 1.1, Math.max(...ends)) : linear(Math.min(0, ...ends), Math.max(0, ...ends));
     const places = axis.values.map((_, at) => (known ? known[at] : at));
     const [low, high] = [Math.min(...places), Math.max(...places)];
     const fraction = (at) => {

@@ -1,8 +1,8 @@
 //! How long was the buffer how full? A distribution over time, and a table per switch.
 
-use super::parts::{axis_number, legend};
+use super::parts::{axis_number, drawn, legend, trace};
 use crate::load::Report;
-use crate::svg::{self, Axis, Chart, Mark, Point, Series};
+use crate::svg::{Axis, Chart, Point, Series};
 use maud::{Markup, html};
 
 /// Smallest fraction of time that the distribution shows.
@@ -10,19 +10,16 @@ const FRACTION_MIN: f64 = 1e-4;
 
 /// How long the buffers were fuller than a value, and a table per switch.
 pub(super) fn distribution(report: &Report) -> Option<Markup> {
-    let series: Vec<Series> = report
-        .comparison
-        .policies
-        .iter()
-        .enumerate()
-        .map(|(number, policy)| {
+    let series: Vec<Series> = drawn(report)
+        .into_iter()
+        .map(|one| {
             let mut bins: Vec<(f64, u64)> =
-                report.runs_of(policy).flat_map(|run| run.samples.occupancy.iter().copied()).collect();
+                report.runs_of(one.policy).flat_map(|run| run.samples.occupancy.iter().copied()).collect();
             bins.sort_by(|a, b| a.0.total_cmp(&b.0));
             Series {
-                name: policy.clone(),
-                class: svg::style_class(number),
-                mark: Mark::Line,
+                name: one.policy.to_owned(),
+                class: one.class,
+                mark: trace(report),
                 points: exceedance(&bins),
             }
         })
@@ -41,7 +38,7 @@ pub(super) fn distribution(report: &Report) -> Option<Markup> {
         p.soft {
             "Every change of the occupancy is counted with the time that it lasted. The scale is logarithmic: the rare, full moments decide about losses."
         }
-        (legend(report, Mark::Line))
+        (legend(report, trace(report)))
         div.charts.few { (chart.markup()) }
         (switch_table(report))
     })

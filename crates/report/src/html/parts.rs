@@ -2,17 +2,78 @@
 
 use crate::format;
 use crate::load::Report;
+use crate::ranking::Ranking;
 use crate::svg::{self, Mark};
 use maud::{Markup, html};
 
+/// A policy that charts draw.
+pub(super) struct Drawn<'a> {
+    /// Its label.
+    pub(super) policy: &'a str,
+    /// Its place in the comparison.
+    pub(super) at: usize,
+    /// The class of its series.
+    pub(super) class: String,
+}
+
+/// The policies that charts draw: as many as have a style of their own. Of more than that the baseline and the best by
+/// the ranking, in its order; tables have all.
+pub(super) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
+    let policies = &report.comparison.policies;
+    let mut chosen: Vec<usize> = (0..policies.len()).collect();
+    if policies.len() > svg::STYLES {
+        if let Some(ranking) = Ranking::of(&report.comparison) {
+            chosen = std::iter::once(0).chain(ranking.order.into_iter().filter(|at| *at > 0)).collect();
+        }
+        chosen.truncate(svg::STYLES);
+    }
+    let of =
+        |(number, at): (usize, usize)| Drawn { policy: &policies[at], at, class: svg::style_class(number) };
+    chosen.into_iter().enumerate().map(of).collect()
+}
+
+/// The class of a policy in charts that name their rows: that of its lines elsewhere, if it has any.
+pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
+    drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
+}
+
+/// How distributions are drawn: a line alone needs no markers.
+pub(super) fn trace(report: &Report) -> Mark {
+    if report.comparison.policies.len() > 1 { Mark::Traced } else { Mark::Line }
+}
+
 /// Which line is which policy.
 pub(super) fn legend(report: &Report, mark: Mark) -> Markup {
+    let (drawn, all) = (drawn(report), report.comparison.policies.len());
     html! {
-        @if report.comparison.policies.len() > 1 {
+        @if all > 1 {
             ul.legend {
-                @for (number, policy) in report.comparison.policies.iter().enumerate() {
-                    li { (svg::sample(&svg::style_class(number), mark)) (policy) }
+                @for one in &drawn { li { (svg::sample(&one.class, mark)) (one.policy) } }
+            }
+        }
+        @if drawn.len() < all {
+            p.soft {
+                "Lines: the baseline and the " (drawn.len() - 1) " best of " (all - 1) " others"
+                @if let Some(ranking) = Ranking::of(&report.comparison) {
+                    " by " (ranking.columns[0].metric.group) ", " (ranking.columns[0].metric.label)
                 }
+                ". Tables have all."
+            }
+        }
+    }
+}
+
+/// Charts of their own for every policy: those of the policies that lines are drawn of, the others folded.
+pub(super) fn one_each(report: &Report, charts: &[(&str, Markup)]) -> Markup {
+    let drawn = drawn(report);
+    let is_drawn = |policy: &str| drawn.iter().any(|one| one.policy == policy);
+    let (first, rest): (Vec<_>, Vec<_>) = charts.iter().partition(|(policy, _)| is_drawn(policy));
+    html! {
+        div.charts { @for (_, chart) in &first { (chart) } }
+        @if !rest.is_empty() {
+            details {
+                summary { "The " (rest.len()) " other policies" }
+                div.charts { @for (_, chart) in &rest { (chart) } }
             }
         }
     }

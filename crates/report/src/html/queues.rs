@@ -1,6 +1,6 @@
 //! What did the sampled queues, their limits and the policy's state of their ports do over time? One chart per policy.
 
-use super::parts::axis_number;
+use super::parts::{axis_number, one_each};
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};
@@ -43,8 +43,9 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
     let until = found.iter().map(|(_, sampled)| sampled.until_ms).fold(0.0, f64::max);
     let has_limits = found.iter().any(|(_, sampled)| sampled.lines.values().any(|line| line.has_limit()));
     let has_states = found.iter().any(|(_, sampled)| sampled.lines.values().any(|line| line.has_state()));
-    let charts: Vec<Markup> =
-        found.iter().map(|(policy, sampled)| sampled.chart(policy, (from, until), highest, &style)).collect();
+    let chart = |policy: &str, sampled: &Sampled| sampled.chart(policy, (from, until), highest, &style);
+    let charts: Vec<(&str, Markup)> =
+        found.iter().map(|(policy, sampled)| (policy.as_str(), chart(policy, sampled))).collect();
     Ok(Some(html! {
         p.soft {
             "The longest of the sampled queues, at most " (QUEUES_SHOWN) " per policy, seed " (report.runs[0].summary.seed) "."
@@ -55,7 +56,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
             @for name in &names { li { (svg::sample(&format!("solid {}", style(name)), Mark::Line)) (queue_name(*name)) } }
             @if has_limits { li { (svg::sample("limit total", Mark::Line)) "limit" } }
         }
-        div.charts.few[found.len() < 3] { @for chart in &charts { (chart) } }
+        (one_each(report, &charts))
     }))
 }
 

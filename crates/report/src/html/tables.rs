@@ -1,5 +1,6 @@
 //! Tables of the page: the comparison, losses and links.
 
+use super::parts::{drawn, row_class};
 use crate::compare::{Cell, MetricComparison};
 use crate::format;
 use crate::load::Report;
@@ -104,6 +105,7 @@ pub(super) fn losses(report: &Report) -> Markup {
         }
     }
     let most = rows.iter().map(|row| row.2).fold(0.0, f64::max);
+    let drawn = drawn(report);
     html! {
         h3 { "By reason" }
         p.soft { "Packets lost in switches, " @if report.comparison.seeds.len() > 1 { "mean per seed, " } "by the limit that bound." }
@@ -112,11 +114,11 @@ pub(super) fn losses(report: &Report) -> Markup {
                 thead { tr { th { "Policy" } th.left { "Reason" } th { "Packets" } th.left {} th { "Of arrivals [%]" } } }
                 tbody {
                     @for (policy, reason, packets, percent) in &rows {
-                        @let style = policies.iter().position(|name| name == policy).map(crate::svg::style_class);
+                        @let style = policies.iter().position(|name| name == policy).map(|at| row_class(&drawn, at));
                         tr {
                             th { (policy) }
                             td.left { (reason) }
-                            td { (format::number(*packets)) }
+                            td { (format::mean_count(*packets)) }
                             td.bars {
                                 @if *packets > 0.0 {
                                     span class=(style.unwrap_or_default()) {
@@ -164,7 +166,7 @@ fn worst_queues(report: &Report) -> Markup {
                             tr {
                                 th { (switch) ", port " (port) ", priority " (priority) }
                                 @for (policy, packets) in policies.iter().zip(packets) {
-                                    td { (format::number(*packets as f64 / seeds(policy))) }
+                                    td { (format::mean_count(*packets as f64 / seeds(policy))) }
                                 }
                             }
                         }

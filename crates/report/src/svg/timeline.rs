@@ -1,6 +1,6 @@
 //! Rows of bars over time.
 
-use super::{Axis, CHARACTER, Segment, WIDTH, bar, coordinate, spaced};
+use super::{Axis, CHARACTER, Segment, WIDTH, bar, coordinate};
 use maud::{Markup, html};
 
 /// Something that holds now and then, on a row of a [`Timeline`].
@@ -37,7 +37,7 @@ impl Timeline {
                 figure.chart.wide {
                     figcaption { (self.title) }
                     svg viewBox=(format!("0 0 {width} {}", bottom + 36.0)) role="img" aria-label=(format!("{}. Horizontal: {}. Every value is in the table below.", self.title, self.x.title)) {
-                        @for tick in spaced(&self.x, &at_x, width) {
+                        @for tick in self.x.spaced(&at_x, width) {
                             line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1="4" y2=(coordinate(bottom)) {}
                             text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 15.0)) { ((self.x.text)(tick)) }
                         }

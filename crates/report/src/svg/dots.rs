@@ -1,0 +1,97 @@
+//! Means with their intervals, a row each.
+
+use super::marker::marker;
+use super::{Axis, CHARACTER, WIDTH, coordinate};
+use maud::{Markup, html};
+
+/// One policy of a [`dots`] chart.
+#[derive(Clone, Debug)]
+pub(crate) struct Dot {
+    pub(crate) name: String,
+    pub(crate) class: String,
+    pub(crate) mean: f64,
+    pub(crate) half_width: Option<f64>,
+}
+
+/// Means with their confidence intervals, a row per policy.
+pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> String) -> Markup {
+    const ROW: f64 = 24.0;
+    const NAME_MAX: usize = 20;
+    let low = dots.iter().map(|dot| dot.mean - dot.half_width.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
+    let high =
+        dots.iter().map(|dot| dot.mean + dot.half_width.unwrap_or(0.0)).fold(f64::NEG_INFINITY, f64::max);
+    // From zero, unless the values are so close to each other that nothing could be seen. Where no mean is negative the
+    // quantity has no negative values: an interval that goes there (Student's knows no bounds) ends open at zero.
+    let negative = dots.iter().any(|dot| dot.mean < 0.0);
+    let start = if low > 0.0 && high > low && high - low < low * 0.25 {
+        low - (high - low) * 0.2
+    } else if negative {
+        low.min(0.0)
+    } else {
+        0.0
+    };
+    let axis = Axis::linear(unit, start, if high > start { high } else { start + 1.0 }, text);
+    let short = |name: &str| -> String {
+        if name.chars().count() <= NAME_MAX {
+            name.to_owned()
+        } else {
+            name.chars().take(NAME_MAX - 1).chain(['…']).collect()
+        }
+    };
+    let widest = dots.iter().map(|dot| short(&dot.name).chars().count()).max().unwrap_or(0);
+    let (left, right) = (widest as f64 * CHARACTER + 14.0, WIDTH - 18.0);
+    let (top, bottom) = (4.0, 4.0 + dots.len() as f64 * ROW);
+    let height = bottom + 36.0;
+    let at_x = |value: f64| left + axis.place(value) * (right - left);
+    let description = dots.iter().map(|dot| format!("{}: {}", dot.name, text(dot.mean))).collect::<Vec<_>>();
+    html! {
+        figure.chart {
+            figcaption { (title) }
+            svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(format!("{title} [{unit}]. {}", description.join(", "))) {
+                @for tick in axis.spaced(&at_x, WIDTH) {
+                    line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
+                    text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 14.0)) { (text(tick)) }
+                }
+                text.title.middle x=(coordinate((left + right) / 2.0)) y=(coordinate(height - 5.0)) { (unit) }
+                @for (row, dot) in dots.iter().enumerate() {
+                    @let y = top + (row as f64 + 0.5) * ROW;
+                    text.name.end x=(coordinate(left - 8.0)) y=(coordinate(y + 4.0)) { (short(&dot.name)) title { (dot.name) } }
+                    g class=(dot.class) {
+                        title { (dot.name) ": " (text(dot.mean)) @if let Some(half) = dot.half_width { " ± " (text(half)) } }
+                        @if let Some(half) = dot.half_width {
+                            @let (a, b) = (at_x(dot.mean - half), at_x(dot.mean + half));
+                            path.whisker d=(format!("M{a:.1} {y:.1}H{b:.1}M{b:.1} {:.1}v8", y - 4.0)) {}
+                            @if !axis.is_below(dot.mean - half) { path.whisker d=(format!("M{a:.1} {:.1}v8", y - 4.0)) {} }
+                        }
+                        path.mark d=(marker(&dot.class, at_x(dot.mean), y, 1.0)) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(means: &[(f64, f64)]) -> String {
+        let dot = |(at, (mean, half)): (usize, &(f64, f64))| Dot {
+            name: format!("p{at}"),
+            class: format!("s{at}"),
+            mean: *mean,
+            half_width: Some(*half),
+        };
+        let list: Vec<Dot> = means.iter().enumerate().map(dot).collect();
+        dots("t", "ms", &list, |value| format!("[{value}]")).into_string()
+    }
+
+    #[test]
+    fn a_quantity_that_is_never_negative_has_no_negative_axis() {
+        let text = drawn(&[(9.7, 7.0), (2.0, 6.0)]);
+        assert!(!text.contains("[-") && text.contains(">[0]<"), "{text}");
+        // Two ends of the first interval have a bar, of the second only the upper one.
+        assert_eq!(text.matches("v8").count(), 3, "{text}");
+        assert!(drawn(&[(-1.0, 0.5)]).contains("[-"));
+    }
+}

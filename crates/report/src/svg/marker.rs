@@ -1,0 +1,128 @@
+//! Markers: eight outlines, so that eight series can be told apart without colour, and their samples in legends.
+
+use super::{Mark, coordinate};
+use maud::{Markup, html};
+use std::fmt::Write;
+
+/// How much larger than others a hollow marker is.
+pub(super) const HOLLOW: f64 = 1.9;
+
+/// Corners of the outlines around their middle; the first one, a circle, has none. `explorer.js` has the same.
+const OUTLINES: [&[(f64, f64)]; 8] = [
+    &[],
+    &[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)],
+    &[(0.0, -4.5), (4.0, 2.5), (-4.0, 2.5)],
+    &[(0.0, -4.2), (4.2, 0.0), (0.0, 4.2), (-4.2, 0.0)],
+    // Upright cross.
+    &[
+        (-1.1, -4.0),
+        (1.1, -4.0),
+        (1.1, -1.1),
+        (4.0, -1.1),
+        (4.0, 1.1),
+        (1.1, 1.1),
+        (1.1, 4.0),
+        (-1.1, 4.0),
+        (-1.1, 1.1),
+        (-4.0, 1.1),
+        (-4.0, -1.1),
+        (-1.1, -1.1),
+    ],
+    // Triangle that stands on its point.
+    &[(0.0, 4.5), (4.0, -2.5), (-4.0, -2.5)],
+    // Hourglass.
+    &[(-3.4, -4.0), (3.4, -4.0), (-3.4, 4.0), (3.4, 4.0)],
+    // Slanting cross.
+    &[
+        (-3.6, -2.1),
+        (-2.1, -3.6),
+        (0.0, -1.5),
+        (2.1, -3.6),
+        (3.6, -2.1),
+        (1.5, 0.0),
+        (3.6, 2.1),
+        (2.1, 3.6),
+        (0.0, 1.5),
+        (-2.1, 3.6),
+        (-3.6, 2.1),
+        (-1.5, 0.0),
+    ],
+];
+
+/// The number of a series' style; 0 of classes by meaning.
+pub(super) fn style_number(class: &str) -> usize {
+    class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0)
+}
+
+/// The outline of a series' marker; `size` times as large as that of a point.
+pub(super) fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
+    let outline = OUTLINES[style_number(class) % OUTLINES.len()];
+    if outline.is_empty() {
+        let (radius, across) = (3.5 * size, 7.0 * size);
+        let from = x - radius;
+        return format!(
+            "M{from:.1} {y:.1}a{radius:.2} {radius:.2} 0 1 0 {across:.2} 0a{radius:.2} {radius:.2} 0 1 0 -{across:.2} 0Z"
+        );
+    }
+    let mut path = String::new();
+    for (number, (dx, dy)) in outline.iter().enumerate() {
+        // Writing into a string cannot fail.
+        let _ = write!(
+            path,
+            "{}{} {}",
+            if number == 0 { 'M' } else { 'L' },
+            coordinate(x + dx * size),
+            coordinate(y + dy * size)
+        );
+    }
+    path + "Z"
+}
+
+/// A short sample of a series' line and marker, for legends.
+pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
+    html! {
+        svg.sample viewBox="0 0 30 12" aria-hidden="true" {
+            g class=(class) { (swatch(class, mark)) }
+        }
+    }
+}
+
+/// What stands for a series in a legend, 30 wide and 12 high.
+pub(super) fn swatch(class: &str, mark: Mark) -> Markup {
+    html! {
+        @match mark {
+            Mark::Area => path.area d="M1 11V3H29V11Z" {},
+            Mark::Hollow => path.mark.hollow d=(marker(class, 15.0, 6.0, 1.4)) {},
+            Mark::Line | Mark::Points | Mark::Traced => {
+                path.line d="M1 6H29" {}
+                @if mark != Mark::Line { path.mark d=(marker(class, 15.0, 6.0, 1.0)) {} }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::svg::{STYLES, style_class};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_style_has_an_outline_of_its_own() {
+        let outlines: BTreeSet<String> =
+            (0..STYLES).map(|number| marker(&style_class(number), 10.0, 10.0, 1.0)).collect();
+        assert_eq!(outlines.len(), STYLES);
+    }
+
+    #[test]
+    fn the_explorer_draws_the_same_outlines() {
+        let script = include_str!("../html/explorer.js");
+        let lists = OUTLINES[1..].iter().map(|corners| {
+            let corners: Vec<String> = corners.iter().map(|(x, y)| format!("[{x}, {y}]")).collect();
+            format!("[{}]", corners.join(", "))
+        });
+        for list in lists {
+            assert!(script.contains(&list), "{list}");
+        }
+    }
+}
