@@ -5,7 +5,17 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// Written by this crate, free of user data: the one thing that is not escaped.
 const STYLE: &str = include_str!("page/style.css");
 
-/// A page that needs nothing but itself.
+/// Saves charts; its place for [`file_style`] is filled.
+const EXPORT: &str = include_str!("page/export.js");
+const STYLE_PLACE: &str = "\"/* style of files */\"";
+
+/// The script that saves charts.
+fn export() -> String {
+    // A string of this crate's own: it has a form in JSON.
+    EXPORT.replace(STYLE_PLACE, &serde_json::to_string(&file_style()).unwrap_or_default())
+}
+
+/// A page that needs nothing but itself. Without JavaScript it has all but the buttons that save its charts.
 pub(crate) fn document(title: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -16,7 +26,10 @@ pub(crate) fn document(title: &str, body: &Markup) -> Markup {
                 title { (title) " – bufferlab" }
                 style { (PreEscaped(STYLE)) }
             }
-            body { main { (body) } }
+            body {
+                main { (body) }
+                @if body.0.contains("<figure") || body.0.contains("id=\"explorer\"") { script { (PreEscaped(export())) } }
+            }
         }
     }
 }
@@ -165,5 +178,12 @@ mod tests {
             assert!(style.contains(&format!(".{class} .line {{ fill: none; stroke: #")), "{class}: {style}");
         }
         assert!(!style.contains("var("), "{style}");
+    }
+
+    #[test]
+    fn the_script_takes_the_style_of_files_along_and_refers_to_nothing() {
+        let script = export();
+        assert!(script.contains(".s0 .line { fill: none; stroke: #1951d0;"), "{script}");
+        assert!(!script.contains(STYLE_PLACE) && !script.contains("</script") && !script.contains("fetch("));
     }
 }

@@ -4,6 +4,7 @@
 //! dash and marker too, so that colour is never the only difference.
 
 mod axis;
+mod data;
 mod dots;
 mod marker;
 mod timeline;
@@ -170,6 +171,7 @@ impl Chart {
                         }
                     }
                 }
+                (data::hidden(&data::of_series(&self.x.title, &self.y.title, &self.series, strips)))
             }
         }
     }
@@ -391,6 +393,7 @@ mod tests {
         let chart = Chart { title: "t".into(), x: axis(10.0), y: axis(1.0), series: Vec::new() };
         let (without, with) = (chart.markup().into_string(), chart.markup_with(&[strip]).into_string());
         assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
+        let with = with.split("<template").next().unwrap();
         // Twice as a tooltip, once as a text.
         assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
     }

@@ -109,7 +109,11 @@ fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let mut wanted: Vec<(String, String, &str)> = Vec::new();
     for class in classes {
         let id = |name: &str| format!("class.{class}.{name}");
-        wanted.push((id("lossless_percent"), format!("{class}: bursts without loss"), "bursts [%]"));
+        wanted.push((
+            id("lossless_percent"),
+            format!("{class}: bursts without loss, all lengths"),
+            "bursts [%]",
+        ));
         wanted.push((id("absorbed_us"), format!("{class}: absorbed up to"), "length of the burst [us]"));
         wanted.push((id("burst_lost_percent"), format!("{class}: packets lost"), "packets [%]"));
     }

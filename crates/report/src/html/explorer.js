@@ -289,6 +289,15 @@
     return make("div", { class: "scroll", tabindex: "0" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
   }
 
+  function csv() {
+    const line = (cells) => cells.map((cell) => (/[",\n]/.test(String(cell)) ? `"${String(cell).replace(/"/g, '""')}"` : String(cell))).join(",") + "\n";
+    const rows = visible().flatMap((scheme) => axes[state.x].values.map((value, at) => {
+      const one = cell(scheme, at);
+      return one ? line([schemes[scheme], value, one.y, one.half ?? "", one.seeds]) : "";
+    }));
+    return line(["scheme", axes[state.x].title, yTitle(), "half of the interval", "seeds"]) + rows.join("");
+  }
+
   // --- controls ---
 
   const canLogX = () => {
@@ -362,7 +371,9 @@
     const group = metrics[state.metric].group;
     caption.replaceChildren(make("strong", {}, `${group === "" ? "" : group + ": "}${metrics[state.metric].title}${state.change ? ", change against " + schemes[0] : ""}`), ` over ${axes[state.x].title}${at === "" ? "" : ", " + at}`);
     const { svg, missing, empty } = chart(Math.round(Math.min(900, Math.max(320, root.clientWidth))));
-    drawing.replaceChildren(svg);
+    drawing.dataset.title = caption.textContent;
+    drawing.replaceChildren(svg, make("template", { class: "data" }));
+    drawing.lastChild.content.append(csv());
     const marked = new Map(marks().map((mark) => [mark.legend, mark.scheme]));
     legend.replaceChildren(
       ...visible().map((scheme) => make("li", {}, sample(scheme, false), schemes[scheme])),
@@ -370,6 +381,8 @@
     remark.textContent = empty ? "No scheme that is shown has a value here." : missing;
     remark.hidden = remark.textContent === "";
     numbers.replaceChildren(table());
+    // Whoever adds buttons to charts adds them again.
+    drawing.dispatchEvent(new Event("drawn", { bubbles: true }));
   }
   function change(set) {
     set();

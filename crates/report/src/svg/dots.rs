@@ -1,7 +1,7 @@
 //! Means with their intervals, a row each.
 
 use super::marker::marker;
-use super::{Axis, CHARACTER, WIDTH, coordinate};
+use super::{Axis, CHARACTER, WIDTH, coordinate, data};
 use maud::{Markup, html};
 
 /// One policy of a [`dots`] chart.
@@ -67,6 +67,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
                     }
                 }
             }
+            (data::hidden(&data::of_dots(unit, dots)))
         }
     }
 }

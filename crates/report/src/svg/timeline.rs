@@ -1,6 +1,6 @@
 //! Rows of bars over time.
 
-use super::{Axis, CHARACTER, Segment, WIDTH, bar, coordinate};
+use super::{Axis, CHARACTER, Segment, WIDTH, bar, coordinate, data};
 use maud::{Markup, html};
 
 /// Something that holds now and then, on a row of a [`Timeline`].
@@ -51,6 +51,7 @@ impl Timeline {
                             }
                         }
                     }
+                    (data::hidden(&data::of_rows(&self.x.title, &self.rows)))
                 }
             }
         }
