@@ -29,38 +29,85 @@ impl Report {
     }
 }
 
-fn page(report: &Report) -> Result<String, ReportError> {
-    let title = title(report);
-    let sections = [
-        Some(("comparison", "Numbers", tables::comparison(report))),
-        bursts::section(report)?.map(|body| ("bursts", "Bursts", body)),
-        charts::slowdown_by_size(report).map(|body| ("sizes", "Slowdown by flow size", body)),
-        charts::slowdown_distribution(report).map(|body| ("distribution", "Slowdown distribution", body)),
-        charts::queries(report).map(|body| ("queries", "Query completion time", body)),
-        course::over_time(report)?.map(|body| ("buffer-time", "Buffer over time", body)),
-        occupancy::distribution(report).map(|body| ("buffer", "Buffer occupancy", body)),
-        Some(("losses", "Losses", tables::losses(report))),
-        explanations::section(report)?.map(|body| ("explanations", "Explained losses", body)),
-        pauses::section(report)?.map(|body| ("pauses", "Pauses", body)),
-        Some(("links", "Links", tables::links(report))),
-        Some(("runs", "Runs", runs(report)?)),
-    ];
-    let sections: Vec<_> = sections.into_iter().flatten().collect();
-    let body = html! {
-        h1 { (title) }
-        div.first {
-            div.found { (first::finding_part(report)) (caveats(&report.caveats)) (first::ranked(report)) }
-            (what(report))
+/// A part of the page with a heading.
+struct Section {
+    id: &'static str,
+    heading: &'static str,
+    body: Markup,
+}
+
+impl Section {
+    fn new(id: &'static str, heading: &'static str, body: Markup) -> Self {
+        Self { id, heading, body }
+    }
+
+    /// How wide it wants to be beside others: as its charts, up to a whole line.
+    fn width(&self) -> &'static str {
+        let charts = self.body.0.matches("<figure class=\"chart").count();
+        match charts {
+            _ if self.body.0.contains("<figure class=\"chart wide") => "whole",
+            0 => "table",
+            1 => "one",
+            2 => "two",
+            _ => "whole",
         }
-        nav aria-label="Sections" {
-            @for (id, heading, _) in &sections { a href=(format!("#{id}")) { (heading) } }
-        }
-        @for (id, heading, body) in &sections {
-            section {
-                h2 id=(id) { (heading) }
-                (body)
+    }
+}
+
+/// Sections side by side where there is room; `wide` ones need all of it.
+fn flow(sections: &[Section], wide: bool) -> Markup {
+    html! {
+        @if !sections.is_empty() {
+            div.flow {
+                @for section in sections {
+                    section class=(if wide { "whole" } else { section.width() }) {
+                        h2 id=(section.id) { (section.heading) }
+                        (section.body)
+                    }
+                }
             }
         }
+    }
+}
+
+fn page(report: &Report) -> Result<String, ReportError> {
+    let title = title(report);
+    let charts = [
+        first::glance(report).map(|body| Section::new("glance", "At a glance", body)),
+        bursts::section(report)?.map(|body| Section::new("bursts", "Bursts", body)),
+        charts::slowdown_by_size(report).map(|body| Section::new("sizes", "Slowdown by flow size", body)),
+        charts::slowdown_distribution(report)
+            .map(|body| Section::new("distribution", "Slowdown distribution", body)),
+        charts::queries(report).map(|body| Section::new("queries", "Query completion time", body)),
+        course::over_time(report)?.map(|body| Section::new("buffer-time", "Buffer over time", body)),
+        occupancy::distribution(report).map(|body| Section::new("buffer", "Buffer occupancy", body)),
+    ];
+    let charts: Vec<_> = charts.into_iter().flatten().collect();
+    let tables = [
+        Section::new("comparison", "Numbers", tables::comparison(report)),
+        Section::new("losses", "Losses", tables::losses(report)),
+    ];
+    let rest = [
+        explanations::section(report)?.map(|body| Section::new("explanations", "Explained losses", body)),
+        pauses::section(report)?.map(|body| Section::new("pauses", "Pauses", body)),
+        Some(Section::new("links", "Links", tables::links(report))),
+        Some(Section::new("runs", "Runs", runs(report)?)),
+    ];
+    let rest: Vec<_> = rest.into_iter().flatten().collect();
+    // What is compared is told above; of a single policy the numbers are what there is to tell.
+    let parts: [&[Section]; 3] = if report.comparison.policies.len() > 1 {
+        [&charts, &tables, &rest]
+    } else {
+        [&tables, &charts, &rest]
+    };
+    let wide = report.comparison.policies.len() > WIDE;
+    let body = html! {
+        h1 { (title) }
+        (first::screen(report, &caveats(&report.caveats), &what(report)))
+        nav aria-label="Sections" {
+            @for section in parts.into_iter().flatten() { a href=(format!("#{}", section.id)) { (section.heading) } }
+        }
+        @for part in parts { (flow(part, wide && part.iter().any(|section| section.id == "comparison"))) }
         footer {
             "bufferlab " (report.runs[0].summary.bufferlab_version)
             ". Percentiles are by nearest rank: the smallest sample that at least that fraction of the samples does not exceed. "
@@ -70,10 +117,14 @@ fn page(report: &Report) -> Result<String, ReportError> {
     Ok(document(&title, &body).into_string())
 }
 
+/// Policies beyond which tables need the whole width, and titles do not name them.
+const WIDE: usize = 4;
+
 fn title(report: &Report) -> String {
     let scenario = &report.runs[0].summary.scenario_name;
     match report.comparison.policies.as_slice() {
         [one] => format!("{scenario}: {one}"),
+        policies if policies.len() > WIDE => format!("{scenario}: {} policies compared", policies.len()),
         policies => format!("{scenario}: {} compared", policies.join(", ")),
     }
 }
@@ -95,7 +146,9 @@ fn what(report: &Report) -> Markup {
                 @for (number, policy) in report.comparison.policies.iter().enumerate() {
                     @if number > 0 { "; " }
                     (policy)
-                    @if let Some(run) = report.runs_of(policy).next() {
+                    // Many are listed with their titles below, in the section of runs.
+                    @if report.comparison.policies.len() > WIDE {}
+                    @else if let Some(run) = report.runs_of(policy).next() {
                         @let title = &run.summary.policy.title;
                         @if !title.is_empty() && title != policy { " (" (title) ")" }
                     }
@@ -174,6 +227,7 @@ fn runs(report: &Report) -> Result<Markup, ReportError> {
                 @let params = &run.summary.policy.params;
                 p {
                     strong { (policy) } ": policy " code { (run.summary.policy.name) }
+                    @if !run.summary.policy.title.is_empty() { " (" (run.summary.policy.title) ")" }
                     @if params.is_empty() { ", no parameters" }
                     @for (number, (name, value)) in params.iter().enumerate() {
                         (if number == 0 { ", " } else { "; " }) code { (name) " = " (value) }

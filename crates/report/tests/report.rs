@@ -117,12 +117,13 @@ fn the_page_has_every_section_and_refers_to_nothing_outside() {
     let html = Report::load(temp.path(), &["dt".to_owned()]).unwrap().html().unwrap();
     let mut from = 0;
     let ids = [
-        "comparison",
+        "glance",
         "sizes",
         "distribution",
         "queries",
         "buffer-time",
         "buffer",
+        "comparison",
         "losses",
         "links",
         "runs",
@@ -133,7 +134,9 @@ fn the_page_has_every_section_and_refers_to_nothing_outside() {
         from = at;
     }
     let caveats = html.find("Before you trust these numbers").expect("caveats");
-    assert!(caveats < html.find("<h2 id=\"comparison\"").unwrap(), "caveats come before any number");
+    let finding = html.find("aria-label=\"Finding\"").expect("a finding");
+    let ranked = html.find("aria-label=\"Ranking\"").expect("a ranked table");
+    assert!(finding < caveats && caveats < ranked, "what was found, what to doubt, then numbers");
     // The script that saves charts names the language of drawings, as every such file must.
     let (page, script) = html.rsplit_once("<script>").expect("charts can be saved");
     assert!(!page.contains("http") && script.matches("http").count() == 1, "no reference to the network");

@@ -1,6 +1,6 @@
 //! The section of open-loop traffic: which bursts came through, queues while they did, delays, and the ports' shares.
 
-use super::parts::{axis_number, drawn, legend, pooled, row_class, trace};
+use super::parts::{axis_number, drawn, in_glance, legend, pooled, row_class, trace};
 use super::queues;
 use crate::bursts::{BurstBin, BurstGroup};
 use crate::error::ReportError;
@@ -46,7 +46,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
         @if !delays.is_empty() {
             h3 { "Queueing delay" }
             p.soft { "Fraction of packets that waited for at most so long, arrival to the start of transmission, over all queues." }
-            div.charts.few[delays.len() < 3] { @for chart in &delays { (chart) } }
+            div.charts { @for chart in &delays { (chart) } }
         }
         h3 { "Ports" }
         (ports(report))
@@ -121,6 +121,9 @@ fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let drawn = drawn(report);
     let chart = |(id, title, unit): (String, String, &str)| {
         let row = report.comparison.metric(&id)?;
+        if in_glance(report, row) {
+            return None;
+        }
         let dot = |(number, cell): (usize, &crate::Cell)| {
             let estimate = cell.estimate?;
             Some(Dot {

@@ -1,6 +1,6 @@
 //! Charts of completion times: by flow size, as distributions, and of queries.
 
-use super::parts::{Drawn, axis_number, drawn, legend, pooled, row_class, trace};
+use super::parts::{Drawn, axis_number, drawn, in_glance, legend, pooled, row_class, trace};
 use crate::format;
 use crate::load::Report;
 use crate::samples::{FlowSample, SIZE_BINS, size_bin_label, size_bin_middle};
@@ -207,6 +207,9 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
         .flat_map(|class| [("mean", "mean"), ("p99", "p99")].map(|(id, name)| (class, id, name)))
         .filter_map(|(class, id, name)| {
             let row = report.comparison.metric(&format!("class.{class}.qct_{id}_ms"))?;
+            if in_glance(report, row) {
+                return None;
+            }
             let mut dots: Vec<Dot> = row
                 .cells
                 .iter()

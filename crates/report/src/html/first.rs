@@ -1,8 +1,13 @@
 //! The first screen: what was found, who is best, what to doubt, and what was run.
 
+use super::parts::{axis_number, drawn, row_class};
+use crate::compare::MetricComparison;
 use crate::finding::{Sentence, SentenceKind, finding};
 use crate::load::Report;
+use crate::metric::{Metric, Unit};
 use crate::ranking::{Ranking, Standing};
+use crate::statistics::Estimate;
+use crate::svg::{self, Dot};
 use crate::terminal::estimate_text;
 use maud::{Markup, html};
 
@@ -14,8 +19,54 @@ const JUDGEMENT: &str = "A difference is told only where Student's paired test o
     p99; losses, pauses, unfinished flows. Losses and pauses are told as they were in these runs, without a claim \
     beyond them. With few seeds the test rests on the assumption that differences are about normally distributed.";
 
+/// What a reader sees first: on the left what was found, on the right what was run.
+pub(super) fn screen(report: &Report, caveats: &Markup, what: &Markup) -> Markup {
+    let found = html! { (finding_part(report)) (caveats) (ranked(report)) };
+    let beside = !found.0.is_empty();
+    html! {
+        div.first.beside[beside] {
+            @if beside { div { (found) } }
+            (what)
+        }
+    }
+}
+
+/// The ranked metrics with their intervals, the best scheme first; `None` where nothing is ranked.
+pub(super) fn glance(report: &Report) -> Option<Markup> {
+    let ranking = Ranking::of(&report.comparison)?;
+    let drawn = drawn(report);
+    let chart = |row: &&MetricComparison| {
+        let dot = |&at: &usize| {
+            let Estimate { mean, half_width, .. } = row.cells[at].estimate?;
+            let name = report.comparison.policies[at].clone();
+            Some(Dot { name, class: row_class(&drawn, at), mean, half_width })
+        };
+        let dots: Vec<Dot> = ranking.order.iter().filter_map(dot).collect();
+        svg::dots(
+            &format!("{}: {}", row.metric.group, row.metric.label),
+            &unit(&row.metric),
+            &dots,
+            axis_number,
+        )
+    };
+    let charts: Vec<Markup> = ranking.columns.iter().map(chart).collect();
+    Some(html! {
+        p.soft {
+            "The metrics of the ranked table, in its order"
+            @if report.comparison.seeds.len() > 1 { ", with 95 % confidence intervals over seeds" }
+            ". Two that overlap may still differ: seeds are paired, and the finding looks at their differences."
+        }
+        div.charts { @for chart in &charts { (chart) } }
+    })
+}
+
+/// `QCT mean [ms]`; a number of things has no unit.
+fn unit(metric: &Metric) -> String {
+    if metric.unit == Unit::Count { metric.label.clone() } else { metric.title() }
+}
+
 /// The finding in sentences; empty where nothing is compared.
-pub(super) fn finding_part(report: &Report) -> Markup {
+fn finding_part(report: &Report) -> Markup {
     let sentences = finding(&report.comparison);
     let (facts, claims): (Vec<_>, Vec<_>) =
         sentences.iter().partition(|sentence| sentence.kind == SentenceKind::Fact);
@@ -42,7 +93,7 @@ fn paragraph(sentence: &Sentence) -> Markup {
 }
 
 /// Schemes × a few metrics, the best first.
-pub(super) fn ranked(report: &Report) -> Markup {
+fn ranked(report: &Report) -> Markup {
     let comparison = &report.comparison;
     let Some(ranking) = Ranking::of(comparison) else { return html! {} };
     let several = comparison.seeds.len() > 1;
@@ -76,7 +127,7 @@ pub(super) fn ranked(report: &Report) -> Markup {
 }
 
 /// What the signs mean.
-pub(super) fn legend(several: bool) -> String {
+fn legend(several: bool) -> String {
     if several {
         "● best mean; ○ not told apart from it: the paired interval of the difference includes zero (not corrected for the number of schemes)."
     } else {

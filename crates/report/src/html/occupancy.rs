@@ -39,7 +39,7 @@ pub(super) fn distribution(report: &Report) -> Option<Markup> {
             "Every change of the occupancy is counted with the time that it lasted. The scale is logarithmic: the rare, full moments decide about losses."
         }
         (legend(report, trace(report)))
-        div.charts.few { (chart.markup()) }
+        div.charts { (chart.markup()) }
         (switch_table(report))
     })
 }

@@ -1,5 +1,6 @@
 //! What several sections of the report have.
 
+use crate::compare::MetricComparison;
 use crate::format;
 use crate::load::Report;
 use crate::ranking::Ranking;
@@ -35,6 +36,12 @@ pub(super) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
 /// The class of a policy in charts that name their rows: that of its lines elsewhere, if it has any.
 pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
     drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
+}
+
+/// Whether the first charts of the page show this metric already.
+pub(super) fn in_glance(report: &Report, row: &MetricComparison) -> bool {
+    Ranking::of(&report.comparison)
+        .is_some_and(|ranking| ranking.columns.iter().any(|column| column.metric.id == row.metric.id))
 }
 
 /// How distributions are drawn: a line alone needs no markers.

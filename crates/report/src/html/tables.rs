@@ -5,11 +5,14 @@ use crate::compare::{Cell, MetricComparison};
 use crate::format;
 use crate::load::Report;
 use crate::metric::Better;
+use crate::ranking::Ranking;
 use crate::statistics::Estimate;
 use crate::terminal::{change_text, estimate_text};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
+/// Policies that a table has room for side by side.
+const COLUMNS: usize = 6;
 /// Rows of a table of the worst queues.
 const QUEUES_SHOWN: usize = 10;
 
@@ -30,10 +33,38 @@ pub(super) fn comparison(report: &Report) -> Markup {
             }
             " FCT is the flow completion time, its slowdown the ratio to the ideal in an empty network; QCT is that of a whole query."
         }
-        (metric_table(report, &headline))
+        @if comparison.policies.len() > COLUMNS { (policy_table(report, &headline)) } @else { (metric_table(report, &headline)) }
         details {
             summary { "All " (comparison.metrics.len()) " metrics" }
             (metric_table(report, &rest))
+        }
+    }
+}
+
+/// A row per policy, the best first: for more policies than a page has room for columns.
+fn policy_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
+    let policies = &report.comparison.policies;
+    let order = Ranking::of(&report.comparison)
+        .map_or_else(|| (0..policies.len()).collect(), |ranking| ranking.order);
+    html! {
+        div.scroll tabindex="0" {
+            table {
+                thead { tr {
+                    th { "Policy" }
+                    @for row in rows { th { (row.metric.group) br; (row.metric.title()) } }
+                } }
+                tbody {
+                    @for &at in &order {
+                        tr {
+                            th { (policies[at]) @if at == 0 { " (baseline)" } }
+                            @for row in rows {
+                                @let cell = &row.cells[at];
+                                td { (estimate_text(&row.metric, cell)) (change(row.metric.better, cell)) }
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 }
