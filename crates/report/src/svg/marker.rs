@@ -64,16 +64,17 @@ pub(super) fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
             "M{from:.1} {y:.1}a{radius:.2} {radius:.2} 0 1 0 {across:.2} 0a{radius:.2} {radius:.2} 0 1 0 -{across:.2} 0Z"
         );
     }
-    let mut path = String::new();
-    for (number, (dx, dy)) in outline.iter().enumerate() {
-        // Writing into a string cannot fail.
-        let _ = write!(
-            path,
-            "{}{} {}",
-            if number == 0 { 'M' } else { 'L' },
-            coordinate(x + dx * size),
-            coordinate(y + dy * size)
-        );
+    let (mut before, mut path) = (outline[0], String::new());
+    // Writing into a string cannot fail.
+    let _ = write!(path, "M{} {}", coordinate(x + before.0 * size), coordinate(y + before.1 * size));
+    for corner in &outline[1..] {
+        let (dx, dy) = ((corner.0 - before.0) * size, (corner.1 - before.1) * size);
+        let _ = match (dx == 0.0, dy == 0.0) {
+            (_, true) => write!(path, "h{dx:.2}"),
+            (true, _) => write!(path, "v{dy:.2}"),
+            _ => write!(path, "l{dx:.2} {dy:.2}"),
+        };
+        before = *corner;
     }
     path + "Z"
 }
