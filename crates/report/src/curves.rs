@@ -133,11 +133,11 @@ impl CurvesPage {
                 @if !self.panels.is_empty() { h2 { "At a glance" } }
             }
             div.charts {
-                @for panel in &self.panels {
+                @for (panel, piece) in self.panels.iter().flat_map(|panel| pieces(panel).into_iter().map(move |piece| (panel, piece))) {
                     div {
-                        (chart(panel).markup())
-                        (legend(panel))
-                        @if !panel.note.is_empty() { p.soft { (panel.note) } }
+                        (chart_within(&piece, panel).markup())
+                        (legend(&piece))
+                        @if !piece.note.is_empty() { p.soft { (piece.note) } }
                     }
                 }
             }
@@ -220,7 +220,32 @@ fn tick(value: f64) -> String {
     if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A panel with more lines than there are styles as small multiples: in each the first line, with which others are
+/// compared, and as many others as can be told apart.
+fn pieces(panel: &CurvePanel) -> Vec<CurvePanel> {
+    let Some((first, others)) = panel.lines.split_first().filter(|_| panel.lines.len() > svg::STYLES) else {
+        return vec![panel.clone()];
+    };
+    let groups: Vec<_> = others.chunks(svg::STYLES - 1).collect();
+    let piece = |(number, group): (usize, &&[CurveLine])| {
+        let lines: Vec<CurveLine> = std::iter::once(first).chain(*group).cloned().collect();
+        let marks = panel.marks.iter().filter(|mark| lines.iter().any(|line| line.name == mark.line));
+        CurvePanel {
+            title: format!("{} ({} of {})", panel.title, number + 1, groups.len()),
+            marks: marks.cloned().collect(),
+            lines,
+            ..panel.clone()
+        }
+    };
+    groups.iter().enumerate().map(piece).collect()
+}
+
 fn chart(panel: &CurvePanel) -> Chart {
+    chart_within(panel, panel)
+}
+
+/// With the axes of `whole`, so that pieces of it can be compared.
+fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     let elsewhere = || marks(panel);
     let series = panel.lines.iter().enumerate().map(|(number, line)| Series {
         name: line.name.clone(),
@@ -239,7 +264,7 @@ fn chart(panel: &CurvePanel) -> Chart {
         points: vec![(mark.x, mark.y).into()],
     });
     let series = series.chain(hollow);
-    Chart { title: panel.title.clone(), x: horizontal(panel), y: vertical(panel), series: series.collect() }
+    Chart { title: panel.title.clone(), x: horizontal(whole), y: vertical(whole), series: series.collect() }
 }
 
 /// The least and the most.
@@ -354,6 +379,23 @@ mod tests {
             assert_eq!((places.len(), different.len()), (4, 4), "{svg}");
             assert_eq!(svg.contains("slowdown, logarithmic"), scale == CurveScale::Log);
         }
+    }
+
+    #[test]
+    fn more_lines_than_styles_are_drawn_in_pieces_with_one_scale() {
+        let mut many = panel(CurveScale::Linear);
+        many.lines =
+            (0..25).map(|n| CurveLine::plain(format!("p{n}"), [(0.2, 1.0), (0.8, f64::from(n))])).collect();
+        many.marks.clear();
+        let html = curves_page("many", std::slice::from_ref(&many));
+        assert_eq!((html.matches("<figcaption>").count(), html.matches("(4 of 4)").count()), (4, 2));
+        // The first line in all of them, each other once; once as a title of the line.
+        let of = |name: &str| html.matches(&format!("<title>{name}</title>")).count();
+        assert_eq!((of("p0"), of("p1"), of("p24")), (4, 1, 1));
+        assert!(pieces(&many).iter().all(|piece| piece.lines.len() <= svg::STYLES));
+        // p24 at 24 is as high as the axis of every piece goes.
+        let first = chart_within(&pieces(&many)[0], &many);
+        assert!(first.y.place(24.0) > 0.9 && first.y.place(8.0) < 0.4);
     }
 
     #[test]

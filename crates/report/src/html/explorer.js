@@ -13,13 +13,16 @@
   const headlines = [...metrics.keys()].filter((at) => metrics[at].headline);
   const headline = headlines.find(differs) ?? headlines[0] ?? 0;
 
+  // Shown at first: as many as can be told apart.
+  const usual = [...schemes.keys()].slice(0, STYLES);
+
   // --- state and address ---
 
   function initial() {
     return {
       x: choices[0],
       metric: headline,
-      shown: new Set(schemes.keys()),
+      shown: new Set(usual),
       fixed: axes.map(() => 0),
       logX: false,
       logY: metrics[headline].log,
@@ -53,7 +56,7 @@
     if (state.x !== choices[0]) to.set("x", axes[state.x].key);
     to.set("metric", metrics[state.metric].id);
     if (state.shown.size === 0) to.set("scheme", "");
-    else if (state.shown.size < schemes.length) for (const at of [...state.shown].sort((a, b) => a - b)) to.append("scheme", schemes[at]);
+    else if (state.shown.size !== usual.length || !usual.every((at) => state.shown.has(at))) for (const at of [...state.shown].sort((a, b) => a - b)) to.append("scheme", schemes[at]);
     axes.forEach((axis, at) => {
       if (at !== state.x && state.fixed[at] > 0) to.set("at." + axis.key, axis.values[state.fixed[at]]);
     });
@@ -118,7 +121,9 @@
     element.append(...children.filter((child) => child !== null));
     return element;
   }
-  const style = (scheme) => "s" + (scheme % STYLES);
+  // Of many schemes those that are shown have the styles.
+  const slot = (scheme) => (schemes.length > STYLES ? Math.max(0, visible().indexOf(scheme)) : scheme) % STYLES;
+  const style = (scheme) => "s" + slot(scheme);
   // Eight outlines, as in the charts of the page; the first one is a circle.
   const OUTLINES = [
     [],
@@ -131,7 +136,7 @@
     [[-3.6, -2.1], [-2.1, -3.6], [0, -1.5], [2.1, -3.6], [3.6, -2.1], [1.5, 0], [3.6, 2.1], [2.1, 3.6], [0, 1.5], [-2.1, 3.6], [-3.6, 2.1], [-1.5, 0]],
   ];
   function marker(scheme, x, y) {
-    const outline = OUTLINES[scheme % STYLES];
+    const outline = OUTLINES[slot(scheme)];
     if (outline.length === 0) return `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z`;
     return "M" + outline.map(([dx, dy]) => `${x + dx} ${y + dy}`).join("L") + "Z";
   }
@@ -378,7 +383,8 @@
     legend.replaceChildren(
       ...visible().map((scheme) => make("li", {}, sample(scheme, false), schemes[scheme])),
       ...[...marked].map(([text, scheme]) => make("li", {}, sample(scheme, true), text)));
-    remark.textContent = empty ? "No scheme that is shown has a value here." : missing;
+    const crowd = visible().length > STYLES ? `More than ${STYLES} schemes: styles repeat.` : "";
+    remark.textContent = empty ? "No scheme that is shown has a value here." : [missing, crowd].filter((text) => text !== "").join(" ");
     remark.hidden = remark.textContent === "";
     numbers.replaceChildren(table());
     // Whoever adds buttons to charts adds them again.
