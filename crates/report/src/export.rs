@@ -3,6 +3,7 @@
 use crate::caveat::{Caveat, CaveatRecord};
 use crate::compare::{Cell, Comparison, MetricComparison};
 use crate::error::ReportError;
+use crate::finding::{Sentence, finding};
 use arrow_array::builder::{ArrayBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
@@ -37,6 +38,7 @@ struct ComparisonFile<'a> {
     /// Without this, a report made from the folder alone could not know the order.
     policies: &'a [String],
     seeds: &'a [u64],
+    finding: Vec<Sentence>,
     caveats: Vec<CaveatRecord>,
     metrics: &'a [MetricComparison],
 }
@@ -54,6 +56,7 @@ pub(crate) fn write_json(
         format_version: 1,
         policies: &comparison.policies,
         seeds: &comparison.seeds,
+        finding: finding(comparison),
         caveats: caveats.iter().map(Caveat::record).collect(),
         metrics: &comparison.metrics,
     };

@@ -13,6 +13,7 @@ mod words;
 use crate::compare::{Comparison, MetricComparison};
 use crate::metric::{Better, Metric};
 use crate::statistics::{Estimate, chance_of, holm};
+use serde::Serialize;
 
 /// Chance of an error that is accepted, over all sentences together.
 const LEVEL: f64 = 0.05;
@@ -20,7 +21,8 @@ const LEVEL: f64 = 0.05;
 const TOLD: f64 = 0.000_5;
 
 /// What kind of sentence it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SentenceKind {
     /// A difference that holds after the correction.
     Difference,
@@ -31,7 +33,7 @@ pub enum SentenceKind {
 }
 
 /// A sentence of a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sentence {
     /// Its kind.
     pub kind: SentenceKind,
@@ -73,15 +75,16 @@ fn importance(metric: &Metric) -> Option<u8> {
         return None;
     }
     Some(match name {
-        "qct_mean_ms" => 0,
+        // What is lossless and loses is broken: nothing else matters before that.
+        "lost_lossless_packets" => 0,
+        "qct_mean_ms" => 1,
         // The tail is what short flows are looked at for, the mean what others are.
-        "slowdown_p99" if prefix == "short" => 1,
-        "slowdown_mean" if prefix != "short" => 2,
-        "lossless_percent" => 3,
-        "delay_mean_us" => 4,
-        "jain" => 5,
-        "lost_percent" => 6,
-        "lost_lossless_packets" => 7,
+        "slowdown_p99" if prefix == "short" => 2,
+        "slowdown_mean" if prefix != "short" => 3,
+        "lossless_percent" => 4,
+        "delay_mean_us" => 5,
+        "jain" => 6,
+        "lost_percent" => 7,
         "paused_ms" => 8,
         "unfinished_flows" => 9,
         _ => return None,

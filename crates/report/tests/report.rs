@@ -104,6 +104,8 @@ fn a_comparison_is_reported_from_its_folder_alone() {
     bufferlab_report::write(temp.path()).unwrap();
     assert!(before == fs::read(&written[0]).unwrap(), "the same results give the same page");
 
+    let json = fs::read_to_string(&written[1]).unwrap();
+    assert!(json.contains("\"kind\": \"fact\"") && json.contains("nothing was paused"), "{json}");
     let csv = fs::read_to_string(&written[2]).unwrap();
     assert_eq!(csv.lines().count(), 1 + report.comparison.metrics.len() * 3);
     assert!(csv.lines().all(|line| line.split(',').count() >= 11), "every line has every column");

@@ -93,7 +93,7 @@ fn one_seed_tells_nothing_but_what_happened() {
 fn losses_that_only_others_have_are_absolute_and_those_that_are_gone_have_no_interval() {
     let (some, none) = (&[0.3, 0.31, 0.29], ZEROS);
     let told = texts(&comparison(vec![losses(&[none, some])]), SentenceKind::Difference);
-    assert_eq!(told, ["p1 raises packets lost, of arrivals of switches from 0 (p0) to 0.300 ± 0.025 %."]);
+    assert_eq!(told, ["p1 raises packets lost from 0 (p0) to 0.300 ± 0.025 %."]);
     let gone = comparison(vec![losses(&[some, none])]);
     assert_eq!(texts(&gone, SentenceKind::Difference), ["p1 loses 100 % fewer packets than p0."]);
     let fact = &texts(&gone, SentenceKind::Fact)[0];
@@ -162,6 +162,21 @@ fn pages_of_noise_claim_something_one_time_in_twenty() {
     // At most 20 expected; 35 is more than three deviations away.
     assert!(claims <= 35, "{claims} of {PAGES} pages claim what is not there");
     assert!(claims + hints > PAGES / 3, "the uncorrected test would have claimed it: {hints}");
+}
+
+#[test]
+fn lossless_packets_that_are_lost_come_first() {
+    let lost = row(
+        "pauses.lost_lossless_packets",
+        "pauses",
+        "lossless packets lost",
+        Unit::Count,
+        &[ZEROS, &[70.0, 80.0, 75.0]],
+    );
+    let found = comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), lost]);
+    let told = texts(&found, SentenceKind::Difference);
+    assert_eq!(told[0], "p1 raises lossless packets lost from 0 (p0) to 75.0 ± 12.4.");
+    assert_eq!((told.len(), Ranking::of(&found).unwrap().order), (2, vec![0, 1]));
 }
 
 #[test]

@@ -79,12 +79,11 @@ fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], 
             },
             _ => range(&values, format::number),
         };
-        return format!(
-            "{names} {verb} {} of {} from 0 ({baseline}) to {to} {}.",
-            row.metric.label,
-            row.metric.group,
-            row.metric.unit.symbol()
-        );
+        let unit = match row.metric.unit {
+            Unit::Count => String::new(),
+            unit => format!(" {}", unit.symbol()),
+        };
+        return format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", short_name(&row.metric));
     }
     let changes: Vec<f64> =
         group.iter().filter_map(|look| look.relative()).map(|c| c.abs() * 100.0).collect();
@@ -204,8 +203,7 @@ fn short_name(metric: &Metric) -> String {
 /// What was looked at, and that nothing else can be told.
 fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Sentence {
     if comparison.seeds.len() < 2 || looks.is_empty() {
-        let why =
-            if comparison.seeds.len() < 2 { "One seed" } else { "No seed that two schemes share twice" };
+        let why = if comparison.seeds.len() < 2 { "One seed" } else { "Fewer than two seeds in common" };
         return open(format!(
             "{why}: whether the schemes differ cannot be told, since a difference may be chance. Repeat with `--seeds 5`."
         ));
@@ -215,7 +213,12 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     let names: Vec<String> = judged.iter().map(|row| short_name(&row.metric)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let schemes = comparison.policies.len() - 1;
-    let times = if schemes == 1 { String::new() } else { format!(", each for {schemes} schemes") };
+    let times = match schemes {
+        // A scheme without two seeds in common with the baseline is not looked at.
+        _ if looks.len() < judged.len() * schemes => ", where two seeds or more are shared".to_owned(),
+        1 => String::new(),
+        _ => format!(", each for {schemes} schemes"),
+    };
     let looked = match looks.len() {
         1 => "One comparison was looked at".to_owned(),
         many => format!("{many} comparisons were looked at, and corrected for (Holm)"),
