@@ -134,7 +134,7 @@ fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
             })
         };
         let dots: Vec<Dot> = row.cells.iter().enumerate().filter_map(dot).collect();
-        (!dots.is_empty()).then(|| svg::dots(&title, unit, &dots, axis_number))
+        (!dots.is_empty()).then(|| svg::dots(&title, unit, &dots, axis_number, false))
     };
     wanted.into_iter().filter_map(chart).collect()
 }

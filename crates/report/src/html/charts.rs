@@ -229,7 +229,8 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
                 dots.sort_by(|a, b| a.mean.total_cmp(&b.mean));
             }
             let title = format!("{class} queries, {name}");
-            (!dots.is_empty()).then(|| svg::dots(&title, "query completion time [ms]", &dots, axis_number))
+            (!dots.is_empty())
+                .then(|| svg::dots(&title, "query completion time [ms]", &dots, axis_number, false))
         })
         .collect()
 }

@@ -47,6 +47,7 @@ pub(super) fn glance(report: &Report) -> Option<Markup> {
             &unit(&row.metric),
             &dots,
             axis_number,
+            row.metric.unit == Unit::Count,
         )
     };
     let charts: Vec<Markup> = ranking.columns.iter().map(chart).collect();

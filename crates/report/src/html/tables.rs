@@ -28,7 +28,7 @@ pub(super) fn comparison(report: &Report) -> Markup {
             }
             @if several {
                 " Below it, the change against " (comparison.baseline()) ", paired by seed"
-                @if comparison.seeds.len() > 1 { " (± percentage points): ✓ better, ✗ worse, * different, ≈ the interval holds zero" }
+                @if comparison.seeds.len() > 1 { " (± percentage points): ✓ better, ✗ worse, * different, ≈ the interval holds zero; each interval alone, not corrected for their number" }
                 "."
             }
             " FCT is the flow completion time, its slowdown the ratio to the ideal in an empty network; QCT is that of a whole query."

@@ -49,6 +49,15 @@ impl Axis {
         axis
     }
 
+    /// With ticks at whole numbers only: for counts. An axis too short for two of them keeps what it has.
+    pub(crate) fn whole(mut self) -> Self {
+        let whole: Vec<f64> = self.ticks.iter().copied().filter(|tick| tick.fract() == 0.0).collect();
+        if whole.len() > 1 {
+            self.ticks = whole;
+        }
+        self
+    }
+
     /// From `min` to `max`, both positive, on a logarithmic scale. The title says so.
     pub(crate) fn log(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let min = min.max(1e-12);
@@ -162,6 +171,13 @@ mod tests {
         assert_eq!(axis.ticks, [0.0, 20.0, 40.0, 60.0, 80.0]);
         assert_eq!(axis.place(93.0), 1.0);
         assert!(Axis::linear_to("x", 0.0, 0.0, plain).place(0.5).is_finite());
+    }
+
+    #[test]
+    fn counts_have_ticks_at_whole_numbers() {
+        assert_eq!(Axis::linear("x", 0.0, 2.4, plain).ticks.len(), 6);
+        assert_eq!(Axis::linear("x", 0.0, 2.4, plain).whole().ticks, [0.0, 1.0, 2.0]);
+        assert_eq!(Axis::linear("x", 0.0, 0.4, plain).whole().ticks.len(), 5);
     }
 
     #[test]

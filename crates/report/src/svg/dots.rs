@@ -13,8 +13,8 @@ pub(crate) struct Dot {
     pub(crate) half_width: Option<f64>,
 }
 
-/// Means with their confidence intervals, a row per policy.
-pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> String) -> Markup {
+/// Means with their confidence intervals, a row per policy; `counts` have ticks at whole numbers.
+pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> String, counts: bool) -> Markup {
     const ROW: f64 = 24.0;
     const NAME_MAX: usize = 20;
     let low = dots.iter().map(|dot| dot.mean - dot.half_width.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
@@ -31,6 +31,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
         0.0
     };
     let axis = Axis::linear(unit, start, if high > start { high } else { start + 1.0 }, text);
+    let axis = if counts { axis.whole() } else { axis };
     let short = |name: &str| -> String {
         if name.chars().count() <= NAME_MAX {
             name.to_owned()
@@ -84,7 +85,7 @@ mod tests {
             half_width: Some(*half),
         };
         let list: Vec<Dot> = means.iter().enumerate().map(dot).collect();
-        dots("t", "ms", &list, |value| format!("[{value}]")).into_string()
+        dots("t", "ms", &list, |value| format!("[{value}]"), false).into_string()
     }
 
     #[test]
