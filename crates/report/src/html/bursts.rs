@@ -180,7 +180,7 @@ fn delays(report: &Report) -> Vec<Markup> {
         }
     }
     let chart = |class: &&str| {
-        let series: Vec<Series> = drawn(report)
+        let mut series: Vec<Series> = drawn(report)
             .into_iter()
             .map(|one| {
                 let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
@@ -197,9 +197,11 @@ fn delays(report: &Report) -> Vec<Markup> {
             })
             .collect();
         let most = series.iter().flat_map(|series| &series.points).map(|point| point.x).fold(0.0, f64::max);
+        let (scale, unit) = if most < 0.5 { (1e3, "us") } else { (1.0, "ms") };
+        series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.x *= scale);
         let chart = Chart {
             title: (*class).to_owned(),
-            x: Axis::linear("queueing delay [ms]", 0.0, most, axis_number),
+            x: Axis::linear(format!("queueing delay [{unit}]"), 0.0, most * scale, axis_number),
             y: Axis::linear("fraction of packets", 0.0, 1.0, axis_number),
             series,
         };

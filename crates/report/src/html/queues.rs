@@ -174,12 +174,7 @@ impl Sampled {
         highest: f64,
         style: &dyn Fn(&Queue) -> String,
     ) -> Markup {
-        let points = |line: &Line, value: &dyn Fn(&Cell) -> Option<u64>| -> Vec<Point> {
-            let point = |(at, cell): (usize, &Cell)| {
-                Some(Point::from((self.from_ms + at as f64 * self.step_ms, value(cell)? as f64)))
-            };
-            line.0.iter().enumerate().filter_map(point).collect()
-        };
+        let points = |line: &Line, value: &dyn Fn(&Cell) -> Option<u64>| self.steps(line, value);
         let limit = |cell: &Cell| cell.limit.map(|limit| limit.min(self.buffer));
         let mut series = Vec::new();
         for (queue, line) in self.lines.iter().filter(|(_, line)| line.has_limit()) {
@@ -217,6 +212,26 @@ impl Sampled {
         chart.markup_with(&strips)
     }
 
+    /// Corners: a value holds for its column, and where there is none the line has a gap.
+    fn steps(&self, line: &Line, value: &dyn Fn(&Cell) -> Option<u64>) -> Vec<Point> {
+        let at = |column: usize| (self.from_ms + column as f64 * self.step_ms).min(self.until_ms);
+        let mut points: Vec<Point> = Vec::new();
+        let mut before = None;
+        for (column, cell) in line.0.iter().enumerate() {
+            let found = value(cell);
+            match (found, points.last_mut()) {
+                (Some(_), Some(last)) if found == before => last.x = at(column + 1),
+                (Some(value), _) => {
+                    let first = Point { lifted: before.is_none(), ..Point::from((at(column), value as f64)) };
+                    points.extend([first, Point::from((at(column + 1), value as f64))]);
+                }
+                (None, _) => {}
+            }
+            before = found;
+        }
+        points
+    }
+
     /// Runs of columns in the same state, without the normal one. A column without a sample continues the one before.
     fn segments(&self, policy: &str, line: &Line) -> Vec<Segment> {
         let at = |column: usize| self.from_ms + column as f64 * self.step_ms;
@@ -243,6 +258,24 @@ impl Sampled {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_steps_with_gaps_where_nothing_is_known() {
+        let cells = [Some(5), Some(5), None, Some(7), Some(9)].map(|limit| Cell { limit, ..Cell::default() });
+        let sampled =
+            Sampled { from_ms: 0.0, until_ms: 4.0, step_ms: 1.0, buffer: 1, lines: BTreeMap::new() };
+        let points = sampled.steps(&Line(cells.to_vec()), &|cell| cell.limit);
+        let corners: Vec<_> = points.iter().map(|point| (point.x, point.y, point.lifted)).collect();
+        let wanted = [
+            (0.0, 5.0, true),
+            (2.0, 5.0, false),
+            (3.0, 7.0, true),
+            (4.0, 7.0, false),
+            (4.0, 9.0, false),
+            (4.0, 9.0, false),
+        ];
+        assert_eq!(corners, wanted);
+    }
 
     #[test]
     fn states_become_bars_and_the_normal_one_none() {
