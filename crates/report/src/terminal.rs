@@ -1,7 +1,7 @@
 //! The comparison as text for a terminal: at most 110 columns, no colours.
 
 use crate::caveat::Caveat;
-use crate::compare::{Cell, Comparison};
+use crate::compare::{Cell, Comparison, MetricComparison};
 use crate::finding::finding;
 use crate::format;
 use crate::metric::{Metric, Unit};
@@ -56,6 +56,11 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     for sentence in finding(comparison) {
         wrap(&mut out, "", &sentence.text);
     }
+    if !out.is_empty() && !caveats.is_empty() {
+        let reasons =
+            if caveats.len() == 1 { "One reason".to_owned() } else { format!("{} reasons", caveats.len()) };
+        wrap(&mut out, "", &format!("{reasons} to doubt these numbers: see the end."));
+    }
     ranked(&mut out, comparison);
     if !out.is_empty() {
         out.push('\n');
@@ -72,7 +77,10 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
 /// Schemes by the headline metric, where there are more than two.
 fn ranked(out: &mut String, comparison: &Comparison) {
     let Some(ranking) = Ranking::of(comparison).filter(|_| comparison.policies.len() > 2) else { return };
-    let names: Vec<&str> = ranking.order.iter().map(|&at| comparison.policies[at].as_str()).collect();
+    let name =
+        |&at: &usize| format!("{}{}", comparison.policies[at], if at == 0 { " (baseline)" } else { "" });
+    let names: Vec<String> = ranking.order.iter().map(name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let columns: Vec<Column> = ranking
         .columns
         .iter()
@@ -152,7 +160,8 @@ fn side_by_side(out: &mut String, comparison: &Comparison) {
 /// Lines of a header, and the cells below it.
 type Column = (Vec<String>, Vec<String>);
 
-/// The headline metrics as columns, in as many blocks as needed: for many policies. Changes are left to the report.
+/// The headline metrics that the ranked table does not have as columns, in as many blocks as needed: for many policies.
+/// Changes are left to the report.
 fn a_line_per_policy(comparison: &Comparison) -> String {
     let mut out = String::new();
     let text = match comparison.seeds.len() {
@@ -160,14 +169,24 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
         seeds => format!("Mean over {seeds} seeds ± half of its 95 % confidence interval."),
     };
     wrap(&mut out, "", &format!("{text} The report has the changes against {}.", comparison.baseline()));
-    let names: Vec<&str> = comparison.policies.iter().map(String::as_str).collect();
+    // The ranked table above has the first ones, and their order.
+    let ranking = Ranking::of(comparison);
+    let ranked = |row: &&MetricComparison| {
+        ranking
+            .as_ref()
+            .is_some_and(|ranking| ranking.columns.iter().any(|column| column.metric == row.metric))
+    };
+    let order = ranking
+        .as_ref()
+        .map_or_else(|| (0..comparison.policies.len()).collect(), |known| known.order.clone());
+    let names: Vec<&str> = order.iter().map(|&at| comparison.policies[at].as_str()).collect();
     let columns: Vec<Column> = comparison
         .metrics
         .iter()
-        .filter(|row| row.metric.headline)
+        .filter(|row| row.metric.headline && !ranked(row))
         .map(|row| {
             let title = format!("{}: {}", row.metric.group, row.metric.title());
-            (broken(&title), row.cells.iter().map(|cell| estimate_text(&row.metric, cell)).collect())
+            (broken(&title), order.iter().map(|&at| estimate_text(&row.metric, &row.cells[at])).collect())
         })
         .collect();
     columns_text(&mut out, &names, &columns);
