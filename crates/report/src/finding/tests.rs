@@ -104,6 +104,23 @@ fn losses_that_only_others_have_are_absolute_and_those_that_are_gone_have_no_int
 }
 
 #[test]
+fn a_scheme_without_two_common_seeds_is_not_looked_at() {
+    let values: &[f64] = &[19.0, 21.0, 20.0];
+    let mut found = comparison(vec![queries(&[values, &[10.0; 3], &[10.0; 3]])]);
+    found.metrics[0].cells[2].values = vec![None, None, Some(10.0)];
+    let told = texts(&found, SentenceKind::Difference);
+    assert_eq!(told, ["p1 ends web queries 50 % ± 12 sooner than p0."]);
+    let open = texts(&found, SentenceKind::Open);
+    assert!(
+        open[0].contains("One comparison was looked at: mean QCT of web queries, where two seeds"),
+        "{open:?}"
+    );
+    found.metrics[0].cells[1].values = vec![Some(10.0), None, None];
+    let open = texts(&found, SentenceKind::Open);
+    assert!(open[0].starts_with("Fewer than two seeds in common: whether"), "{open:?}");
+}
+
+#[test]
 fn more_than_three_schemes_are_grouped() {
     // p3: differences 10 + noise; s = 0.0854, half 3.1824 s / 2 = 0.136 on 20.025: 0.68 %.
     let noise = [0.0, 0.1, -0.1, 0.05];
