@@ -71,10 +71,7 @@ fn what_only_holds_without_the_correction_is_open() {
     let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
     assert!(texts(&found, SentenceKind::Difference).is_empty());
     let open = texts(&found, SentenceKind::Open);
-    assert!(
-        open[0].starts_with("Open: p1 (mean QCT of web queries, −10.0 %). Alone this one is"),
-        "{open:?}"
-    );
+    assert!(open[0].starts_with("Open: mean QCT of web queries: p1 −10.0 %. Alone this one is"), "{open:?}");
     // The only look: no correction, and the same numbers are a finding.
     let alone = comparison(vec![queries(&[&[100.0; 3], &values])]);
     assert_eq!(texts(&alone, SentenceKind::Difference).len(), 1);

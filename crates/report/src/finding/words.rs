@@ -9,6 +9,8 @@ use crate::metric::{Better, Metric, Unit};
 const SINGLY: usize = 3;
 /// Names that a sentence lists.
 const NAMES: usize = 6;
+/// Metrics with open differences that are named.
+const OPEN: usize = 3;
 /// Sentences about differences; more would be a table, and that one follows.
 const DIFFERENCES: usize = 8;
 
@@ -166,25 +168,30 @@ fn percent(value: f64) -> String {
 
 /// What is a difference only as long as one does not count how often one looked.
 fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Option<Sentence> {
-    let found: Vec<String> = looks
-        .iter()
-        .filter(|look| look.is_hint())
-        .map(|look| {
-            let sign =
-                look.relative().map_or_else(String::new, |change| format!(", {}", format::change(change)));
-            format!(
-                "{} ({}{sign})",
-                comparison.policies[look.policy],
-                short_name(&judged[look.metric].metric)
-            )
-        })
-        .collect();
-    let names: Vec<&str> = found.iter().map(String::as_str).collect();
+    let found: Vec<&Look> = looks.iter().filter(|look| look.is_hint()).collect();
+    let of_metric = |(at, row): (usize, &&MetricComparison)| {
+        let schemes = found.iter().filter(|look| look.metric == at).map(|look| {
+            let change =
+                look.relative().map_or_else(String::new, |change| format!(" {}", format::change(change)));
+            format!("{}{change}", comparison.policies[look.policy])
+        });
+        let schemes: Vec<String> = schemes.collect();
+        let names: Vec<&str> = schemes.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| format!("{}: {}", short_name(&row.metric), named(&names)))
+    };
+    let mut metrics: Vec<String> = judged.iter().enumerate().filter_map(of_metric).collect();
+    let left = metrics.len().saturating_sub(OPEN);
+    metrics.truncate(OPEN);
+    match left {
+        0 => {}
+        1 => metrics.push("and another metric".to_owned()),
+        _ => metrics.push(format!("and {left} other metrics")),
+    }
     let what = if found.len() == 1 { "this one is" } else { "these are" };
     (!found.is_empty()).then(|| {
         open(format!(
             "Open: {}. Alone {what} clear of noise, among {} looks not; more seeds would tell.",
-            named(&names),
+            metrics.join("; "),
             looks.len()
         ))
     })
