@@ -13,6 +13,7 @@
 //! what was written and fills in what was not. Mistakes are collected in a [`context::Context`], so that one pass shows all of
 //! them. The [`schema`] and the [`reference`](mod@reference) are generated from the same declarations.
 
+pub mod call;
 pub mod context;
 pub mod convert;
 pub mod files;

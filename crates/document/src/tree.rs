@@ -1,5 +1,7 @@
 //! A document as written: values that remember where they were written, and how one file extends another.
 
+use crate::call::call;
+use crate::setting::command_line_value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -226,13 +228,30 @@ pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     }
 }
 
-/// `policy = "abm"` means `policy = { name = "abm" }`.
+/// `policy = "abm"` means `policy = { name = "abm" }`, and `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
+///
+/// What cannot be taken apart so is a name: there is none like it, as whoever looks for it will say.
 pub fn expand_name(item: &mut Item) {
-    if matches!(item.value, Value::String(_)) {
-        let name = item.clone();
-        let entry = Entry { key: "name".to_owned(), key_origin: name.origin, item: name };
-        item.value = Value::Table(Table { entries: vec![entry] });
+    let Value::String(written) = &item.value else { return };
+    let origin = item.origin;
+    let entries = in_brackets(written, origin)
+        .unwrap_or_else(|| vec![Entry { key: "name".to_owned(), key_origin: origin, item: item.clone() }]);
+    item.value = Value::Table(Table { entries });
+}
+
+/// The table that `dt(alpha=0.5)` stands for; all of it stands at `origin`.
+fn in_brackets(written: &str, origin: Origin) -> Option<Vec<Entry>> {
+    if !written.ends_with(')') {
+        return None;
     }
+    let call = call(written).ok()?;
+    let entry = |key: &str, item| Entry { key: key.to_owned(), key_origin: origin, item };
+    let name = Item { value: Value::String(call.name.text.to_owned()), origin };
+    let mut entries = vec![entry("name", name)];
+    for parameter in &call.parameters {
+        entries.push(entry(parameter.key.text, command_line_value(parameter.value.text, origin).ok()?));
+    }
+    Some(entries)
 }
 
 #[cfg(test)]
@@ -277,6 +296,18 @@ mod tests {
         assert_eq!(show(&item), "{policy={name=\"abm\"}}");
         let item = merged("policy = { name = 'dt', alpha = 2 }", "policy = 'abm'");
         assert_eq!(show(&item), "{policy=\"abm\"}");
+    }
+
+    #[test]
+    fn a_name_with_brackets_is_a_table() {
+        let expanded = |text: &str| {
+            let mut item = Item { value: Value::String(text.to_owned()), origin: Origin::BUILT_IN };
+            expand_name(&mut item);
+            show(&item)
+        };
+        assert_eq!(expanded("dt(alpha=0.5, cap=20 KB)"), "{name=\"dt\",alpha=0.5,cap=\"20 KB\"}");
+        assert_eq!(expanded("dt(alpha"), "{name=\"dt(alpha\"}");
+        assert_eq!(expanded("dt(alpha=[1)"), "{name=\"dt(alpha=[1)\"}");
     }
 
     #[test]

@@ -20,9 +20,11 @@ mod parameter;
 mod read;
 mod reference;
 mod schema;
+mod variant;
 use bufferlab_document::{context, convert, files, quantity, reader, resolved, tree};
 
 pub use bufferlab_core::ParamValue;
+pub use bufferlab_document::call::{Mistake, between_commas};
 pub use bufferlab_document::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };
@@ -30,12 +32,15 @@ pub use bufferlab_document::setting::Setting;
 pub use bufferlab_document::{LoadError, Problem};
 pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology};
 pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
-pub use load::{COMMAND_LINE, Loaded, load, load_text, load_text_with, load_with};
+pub use load::{
+    COMMAND_LINE, Changes, Loaded, VariantName, load, load_changed, load_text, load_text_with, load_with,
+};
 pub use model::*;
 pub use parameter::{ParameterTextError, format_parameter, parse_parameter};
 pub use read::InputFile;
 pub use reference::reference;
 pub use schema::json_schema;
+pub use variant::{A_VARIANT, Variant};
 
 /// The format as data: its root table, from which all others are reached.
 #[must_use]

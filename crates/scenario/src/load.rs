@@ -6,6 +6,7 @@ use crate::format::{MERGING, MOVED};
 use crate::model::Scenario;
 use crate::read::{self, InputFile};
 use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
+use crate::variant::Variant;
 use bufferlab_document::setting::{Setting, command_line_value};
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,28 @@ pub struct Loaded {
     pub inputs: Vec<InputFile>,
     /// "Check before you trust the numbers."
     pub warnings: Vec<Problem>,
+    /// The variant that it was loaded as, if that is more than a policy's name.
+    pub variant: Option<VariantName>,
+}
+
+/// What a run is called in a comparison, and what that stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantName {
+    /// [`Variant::label`].
+    pub label: String,
+    /// The variant in its plainest spelling; [`Variant::parse`] reads it.
+    pub text: String,
+}
+
+/// What changes a scenario behind its files, in this order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes<'a> {
+    /// Dotted keys and TOML values, where a bare word stands for a string.
+    pub overrides: &'a [(String, String)],
+    /// A policy, with what else it brings.
+    pub variant: Option<&'a Variant>,
+    /// As the first ones.
+    pub then: &'a [(String, String)],
 }
 
 /// Loads a scenario file.
@@ -39,9 +62,17 @@ pub struct Loaded {
 /// # Errors
 /// Everything that is wrong, as far as one pass can tell.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
+    load_changed(path, None, &Changes { overrides, ..Changes::default() })
+}
+
+/// Loads a scenario with changes: the file, or `text` as if it stood there.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED);
     let name = path.display().to_string();
-    let text = match std::fs::read_to_string(path) {
+    let text = match text.map_or_else(|| std::fs::read_to_string(path), |text| Ok(text.to_owned())) {
         Ok(text) => text,
         Err(error) => {
             report_unreadable(&context, path, &error);
@@ -49,7 +80,16 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
         }
     };
     let root = read_chain(&mut context, path, text);
-    finish(context, root, &name, path, |context, root| override_all(context, root, overrides))
+    let mut loaded = finish(context, root, &name, path, |context, root| {
+        override_all(context, root, changes.overrides);
+        if let Some(variant) = changes.variant {
+            variant.apply(context, root);
+        }
+        override_all(context, root, changes.then);
+    })?;
+    let named = changes.variant.filter(|variant| !variant.is_plain());
+    loaded.variant = named.map(|variant| VariantName { label: variant.label(), text: variant.to_string() });
+    Ok(loaded)
 }
 
 /// Loads a scenario file with keys that another document sets, in order: mistakes in them are shown where they were written.
@@ -78,10 +118,7 @@ pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError>
 /// # Errors
 /// As [`load`].
 pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
-    let mut context = Context::new("scenario").with_moved_keys(MOVED);
-    let root = read_chain(&mut context, path, text.to_owned());
-    let name = path.display().to_string();
-    finish(context, root, &name, path, |context, root| override_all(context, root, overrides))
+    load_changed(path, Some(text), &Changes { overrides, ..Changes::default() })
 }
 
 /// Loads a scenario from its text with keys that another document sets, in order: mistakes in them are shown where they were written.
@@ -128,6 +165,7 @@ fn finish(
             resolved: read.resolved,
             inputs: read.inputs.into_files(),
             warnings,
+            variant: None,
         }),
         _ => Err(LoadError::new(name, errors)),
     }
@@ -252,7 +290,7 @@ fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
 }
 
 /// Lays `value` over what `keys` name below `item`.
-fn assign(
+pub(crate) fn assign(
     item: &mut Item,
     keys: &[&str],
     value: Item,

@@ -37,12 +37,13 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The definition of a registry's entries: a name, or for every entry a table with its parameters. Without `name`, what a base file says
-/// is meant.
+/// The definition of a registry's entries: a name, a name with parameters in brackets, or for every entry a table with its parameters.
+/// Without `name`, what a base file says is meant.
 fn entries(catalog: &'static dyn Catalog) -> Value {
     let cards = catalog.cards(false);
     let names: Vec<_> = cards.iter().flat_map(Card::names).collect();
-    let mut alternatives = vec![json!({ "enum": names })];
+    let brackets = format!("^({})\\(.*\\)$", names.join("|"));
+    let mut alternatives = vec![json!({ "enum": names }), json!({ "type": "string", "pattern": brackets })];
     for card in &cards {
         let mut properties = Map::new();
         let known: Vec<_> = card.names().collect();

@@ -257,7 +257,7 @@ static SWITCH_KEYS: &[KeySpec] = &[
         "policy",
         Kind::Entry(POLICY_CATALOG),
         "{ name = \"dt\", alpha = 0.5 }",
-        "Who may occupy the buffer: a name, or a table with `name` and parameters (section Policies).",
+        "Who may occupy the buffer: a name, a table with `name` and parameters (section Policies), or the same in a line: `\"dt(alpha=0.5)\"`.",
     ),
     default(
         "scheduler",

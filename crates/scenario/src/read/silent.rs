@@ -3,11 +3,11 @@
 mod cards;
 mod switches;
 
-use crate::COMMAND_LINE;
 use crate::context::{Complaint, Context};
 use crate::model::{Scenario, TransportSpec};
 use crate::quantity::{format_rate, format_time, parse_time};
 use crate::tree::{Item, Origin, Value};
+use crate::{A_VARIANT, COMMAND_LINE};
 use bufferlab_units::{BitRate, Time};
 
 /// More samples than this fill gigabytes with rows that no chart can show.
@@ -51,7 +51,8 @@ impl Sight<'_> {
     /// there the last one counts.
     pub(super) fn rank(&self, key: &str) -> Option<(bool, i64)> {
         let origin = self.place(key)?;
-        let said_behind = self.context.source_of(origin).is_some_and(|source| source.name() == COMMAND_LINE);
+        let behind = |name: &str| name == COMMAND_LINE || name == A_VARIANT;
+        let said_behind = self.context.source_of(origin).is_some_and(|source| behind(source.name()));
         let number = i64::from(origin.source);
         Some((said_behind, if said_behind { number } else { -number }))
     }

@@ -11,3 +11,4 @@ mod own_workloads;
 mod reference;
 mod round_trip;
 mod schema;
+mod variant;

@@ -54,6 +54,16 @@ fn resolved_scenarios_fit_the_schema_with_every_policy() {
 }
 
 #[test]
+fn a_policy_may_be_written_with_its_parameters_in_brackets() {
+    let validator = jsonschema::validator_for(&json_schema()).expect("the schema is a schema");
+    for (policy, fits) in [("dt(alpha=0.5)", true), ("dt", true), ("td(alpha=0.5)", false), ("dt(", false)] {
+        let mut scenario = as_json(&Path::new(crate::common::SCENARIOS).join("star-incast.toml"));
+        scenario["switch"]["policy"] = json!(policy);
+        assert_eq!(validator.is_valid(&scenario), fits, "{policy}");
+    }
+}
+
+#[test]
 fn the_schema_refuses_mistakes_of_form() {
     let validator = jsonschema::validator_for(&json_schema()).expect("the schema is a schema");
     let of_form = [

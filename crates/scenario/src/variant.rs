@@ -1,0 +1,389 @@
+//! Variants: a policy with parameters, and perhaps other changes to a scenario, in one line.
+//!
+//! ```text
+//! [label:] policy[(key=value, …)] [+ path=value]…
+//! ecn: dt(alpha=0.5) + ecn.threshold=30 KB
+//! ```
+//!
+//! Whoever names what is compared reads it here: the command line, experiments, Python.
+//!
+//! ```
+//! use bufferlab_scenario::Variant;
+//!
+//! let variant = Variant::parse("dt( alpha = 0.5 ) + buffer=2 MB")?;
+//! assert_eq!(variant.label(), "dt(alpha=0.5) + buffer=2 MB");
+//! assert_eq!(variant.folder(), "dt-alpha=0.5-buffer=2-MB");
+//! assert_eq!(variant.paths().collect::<Vec<_>>(), ["switch.policy.alpha", "switch.buffer"]);
+//! let error = Variant::parse("dt(alpha=0.5").expect_err("the bracket is open");
+//! assert_eq!(error.character(), 3);
+//! # Ok::<(), bufferlab_scenario::Mistake>(())
+//! ```
+
+use crate::context::{Context, Source};
+use crate::format::ROOT;
+use crate::format::SWITCH;
+use crate::load::assign;
+use crate::tree::{Entry, Item, Origin, Table, Value};
+use bufferlab_core::{PolicyInfo, find_policy, policies};
+use bufferlab_document::call::{Assignment, Mistake, Part, assignment, call_in, unquoted};
+use bufferlab_document::setting::{Setting, command_line_value};
+use bufferlab_params::suggestion;
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+/// What a variant is called where errors name a file ([`crate::Problem::file`]).
+pub const A_VARIANT: &str = "a variant";
+
+/// The longest label that is made of a variant's text (characters).
+const LONGEST_LABEL: usize = 60;
+/// The longest label that may be written: a column of a table has to hold it (characters).
+const LONGEST_WRITTEN_LABEL: usize = 40;
+/// The longest name of a folder (bytes): file systems take 255, and other names are put before it.
+const LONGEST_FOLDER: usize = 100;
+/// What a label may not have, because it begins something else.
+const NOT_IN_A_LABEL: &[char] = &['(', ')', '=', '+', ',', '[', ']', '{', '}', '"', '\''];
+
+/// A policy with parameters, perhaps with other changes, under a name.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// As it was written: places refer to it.
+    written: String,
+    named: Option<String>,
+    policy: &'static PolicyInfo,
+    /// Where the policy stands.
+    policy_at: Range<usize>,
+    parameters: Vec<Change>,
+    changes: Vec<Change>,
+}
+
+/// One `key=value` of a variant.
+#[derive(Clone, Debug)]
+struct Change {
+    key: String,
+    value: String,
+    key_at: Range<usize>,
+    value_at: Range<usize>,
+}
+
+impl Change {
+    fn of(Assignment { key, value }: &Assignment<'_>) -> Self {
+        let (key_at, value_at) = (key.range(), value.range());
+        Self { key: key.text.to_owned(), value: value.text.to_owned(), key_at, value_at }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
+}
+
+/// The variant in its plainest spelling, which reads as the same variant.
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(label) = &self.named {
+            write!(f, "{label}: ")?;
+        }
+        f.write_str(self.policy.name)?;
+        if !self.parameters.is_empty() {
+            let all: Vec<_> = self.parameters.iter().map(Change::to_string).collect();
+            write!(f, "({})", all.join(", "))?;
+        }
+        self.changes.iter().try_for_each(|change| write!(f, " + {change}"))
+    }
+}
+
+/// Two variants are equal if they are written the same in their plainest spelling.
+impl PartialEq for Variant {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Variant {
+    /// A policy as it is: with the parameters that the scenario gives it if it is the scenario's own, else with its defaults.
+    #[must_use]
+    pub fn plain(policy: &'static PolicyInfo) -> Self {
+        Self {
+            written: policy.name.to_owned(),
+            named: None,
+            policy,
+            policy_at: 0..policy.name.len(),
+            parameters: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// Reads a variant.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where: brackets, the policy, its parameters, a path. Whether a value fits is seen when a scenario is
+    /// loaded with it.
+    pub fn parse(written: &str) -> Result<Self, Mistake> {
+        let (named, start) = label_of(written)?;
+        let seen = unquoted(written, start)?;
+        let mut plus = Vec::new();
+        let mut blank = true;
+        for &(at, c, depth) in &seen {
+            // In a value (1e+3) a plus is one of many characters; behind a blank it begins a change.
+            let in_a_value = written[plus.last().map_or(start, |last| last + 1)..at].contains('=');
+            let behind_a_bracket = written[..at].ends_with(')') && plus.is_empty();
+            if c == '+' && depth == 0 && (blank || !in_a_value || behind_a_bracket) {
+                plus.push(at);
+            }
+            blank = c.is_whitespace();
+        }
+        let head = start..plus.first().copied().unwrap_or(written.len());
+        let call = call_in(written, head, &seen)?;
+        let policy = policy_called(written, call.name)?;
+        let parameters: Vec<Change> = call.parameters.iter().map(Change::of).collect();
+        let mut changes: Vec<Change> = Vec::new();
+        for (index, at) in plus.iter().enumerate() {
+            let part = Part::of(written, at + 1..plus.get(index + 1).copied().unwrap_or(written.len()));
+            changes.push(Change::of(&assignment(written, part, "switch.buffer=2 MB")?));
+        }
+        let policy_at = call.name.range();
+        let variant = Self { written: written.to_owned(), named, policy, policy_at, parameters, changes };
+        variant.check()?;
+        Ok(variant)
+    }
+
+    /// Its name in tables and charts: what stands before the colon, else the whole of it.
+    #[must_use]
+    pub fn label(&self) -> String {
+        if let Some(label) = &self.named {
+            return label.clone();
+        }
+        let text = self.to_string();
+        match text.char_indices().nth(LONGEST_LABEL) {
+            None => text,
+            Some(_) => text.chars().take(LONGEST_LABEL - 1).chain(['…']).collect(),
+        }
+    }
+
+    /// A name for a folder that says the same as the label, as far as every file system has it: letters, digits and a few signs.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        let mut name = String::new();
+        for c in self.label().chars() {
+            if c.is_ascii_alphanumeric() || "._=".contains(c) {
+                name.push(c);
+            } else if !name.ends_with('-') {
+                name.push('-');
+            }
+        }
+        name.truncate(LONGEST_FOLDER);
+        let name = name.trim_matches(['-', '.']);
+        // Folders of seeds, and of nothing at all, have a meaning of their own.
+        if name.is_empty() || name.starts_with("seed-") { format!("variant-{name}") } else { name.to_owned() }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub const fn policy(&self) -> &'static PolicyInfo {
+        self.policy
+    }
+
+    /// Whether it is a policy and nothing else, under its own name.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.named.is_none() && self.parameters.is_empty() && self.changes.is_empty()
+    }
+
+    /// The dotted keys of the scenario that it sets, besides that of the policy.
+    pub fn paths(&self) -> impl Iterator<Item = String> {
+        let parameters = self.parameters.iter().map(|change| format!("switch.policy.{}", change.key));
+        parameters.chain(self.changes.iter().map(|change| full_path(&change.key).unwrap_or_default()))
+    }
+
+    /// The keys that it sets, for a document that says the policy of every variant whole: the policy starts afresh, whatever a scenario says of
+    /// it. All of it stands at `origin` in `source`.
+    #[must_use]
+    pub fn settings(&self, origin: Origin, source: Option<&Source>) -> Vec<Setting> {
+        let policy = Value::String(self.policy.name.to_owned());
+        let policy = ("switch.policy".to_owned(), Item { value: policy, origin });
+        let others = self.changes().map(|(path, change)| {
+            let item =
+                command_line_value(&change.value, origin).unwrap_or_else(|_| bare(&change.value, origin));
+            (path, item)
+        });
+        let setting = |(key, item)| Setting { key, key_origin: origin, item, source: source.cloned() };
+        std::iter::once(policy).chain(others).map(setting).collect()
+    }
+
+    /// Lays it over a scenario: its own policy keeps its parameters, another one starts afresh.
+    pub(crate) fn apply(&self, context: &mut Context, root: &mut Item) {
+        let source = context.add_source(A_VARIANT, &self.written, Path::new(""));
+        let place = |range: &Range<usize>| Origin { source, start: range.start, end: range.end };
+        if own_policy(root).and_then(|name| find_policy(&name)).is_none_or(|own| own.name != self.policy.name)
+        {
+            let origin = place(&self.policy_at);
+            let keys = ["switch", "policy"];
+            // A table, not its name alone: nothing is left to be taken apart.
+            let name = Item { value: Value::String(self.policy.name.to_owned()), origin };
+            let entries = vec![Entry { key: "name".to_owned(), key_origin: origin, item: name }];
+            let policy = Item { value: Value::Table(Table { entries }), origin };
+            if let Err((path, complaint)) = assign(root, &keys, policy, origin, 0) {
+                context.error(&path, origin, complaint);
+            }
+        }
+        for (path, change) in self.changes() {
+            let (key_origin, origin) = (place(&change.key_at), place(&change.value_at));
+            let item =
+                command_line_value(&change.value, origin).unwrap_or_else(|_| bare(&change.value, origin));
+            let keys: Vec<&str> = path.split('.').collect();
+            if let Err((path, complaint)) = assign(root, &keys, item, key_origin, 0) {
+                context.error(&path, key_origin, complaint);
+            }
+        }
+    }
+
+    /// Parameters and changes with their full paths.
+    fn changes(&self) -> impl Iterator<Item = (String, &Change)> {
+        self.paths().zip(self.parameters.iter().chain(&self.changes))
+    }
+
+    /// What can be said of it without a scenario.
+    fn check(&self) -> Result<(), Mistake> {
+        let wrong = |at: &Range<usize>, message: String, help: &str| {
+            Err(Mistake::new(&self.written, at.clone(), message, help))
+        };
+        for change in &self.parameters {
+            let known: Vec<_> = self.policy.params.iter().map(|param| param.name).collect();
+            let first = change.key.split('.').next().unwrap_or_default();
+            if !known.contains(&first) {
+                let list = match known.as_slice() {
+                    [] => format!("\"{}\" has no parameters", self.policy.name),
+                    _ => format!("parameters of \"{}\": {}", self.policy.name, known.join(", ")),
+                };
+                let near = suggestion(first, known.iter().copied());
+                let help = near.map_or(list.clone(), |near| format!("did you mean `{near}`? {list}"));
+                return wrong(&change.key_at, format!("unknown parameter `{}`", change.key), &help);
+            }
+        }
+        for (index, change) in self.changes.iter().enumerate() {
+            let path = full_path(&change.key).map_err(|help| {
+                let message = format!("a scenario has no key `{}`", change.key);
+                Mistake::new(&self.written, change.key_at.clone(), message, help)
+            })?;
+            if path == "seed" {
+                let help = "runs of one seed are compared with each other: --seeds says how many there are";
+                return wrong(&change.key_at, "a variant cannot choose the seed".to_owned(), help);
+            }
+            if path == "switch" || path == "switch.policy" || path.starts_with("switch.policy.") {
+                let help = "parameters go into brackets behind the policy's name, such as dt(alpha=0.5)";
+                return wrong(&change.key_at, format!("`{}` is the policy itself", change.key), help);
+            }
+            if self.changes[..index].iter().any(|known| full_path(&known.key).as_ref() == Ok(&path)) {
+                return wrong(&change.key_at, format!("`{path}` is set twice"), "remove one of the two");
+            }
+        }
+        for change in self.parameters.iter().chain(&self.changes) {
+            if let Err(why) = command_line_value(&change.value, Origin::BUILT_IN) {
+                let help = "a value is written as in a scenario file; a bare word stands for a string";
+                return wrong(&change.value_at, format!("not a TOML value: {why}"), help);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bare(text: &str, origin: Origin) -> Item {
+    Item { value: Value::String(text.to_owned()), origin }
+}
+
+/// The name that `switch.policy` has.
+fn own_policy(root: &Item) -> Option<String> {
+    let below = |item: &Item, key: &str| match &item.value {
+        Value::Table(table) => table.get(key).cloned(),
+        _ => None,
+    };
+    let mut policy = below(&below(root, "switch")?, "policy")?;
+    crate::tree::expand_name(&mut policy);
+    match below(&policy, "name")?.value {
+        Value::String(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// What stands before a colon, and where the rest begins.
+fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
+    let Some(colon) = written.find(':') else { return Ok((None, 0)) };
+    let part = Part::of(written, 0..colon);
+    if part.text.contains(NOT_IN_A_LABEL) || is_python(part.text, &written[colon + 1..]) {
+        return Ok((None, 0));
+    }
+    let wrong = |message: &str, help: &str| Err(Mistake::new(written, part.range(), message, help));
+    if part.text.is_empty() {
+        return wrong("the label is empty", "write one before the colon, or remove the colon");
+    }
+    if part.text.chars().any(char::is_control) {
+        return wrong("the label has a control character", "labels are printed in tables");
+    }
+    if part.text.chars().count() > LONGEST_WRITTEN_LABEL {
+        let message = format!("the label is longer than {LONGEST_WRITTEN_LABEL} characters");
+        return wrong(&message, "it heads a column of tables: write a shorter one");
+    }
+    Ok((Some(part.text.to_owned()), colon + 1))
+}
+
+/// Whether this is `mine.py:FairShare`: a class in a file of Python.
+fn is_python(before: &str, behind: &str) -> bool {
+    before.to_ascii_lowercase().ends_with(".py")
+        && behind.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+fn policy_called(written: &str, name: Part<'_>) -> Result<&'static PolicyInfo, Mistake> {
+    if let Some(policy) = find_policy(&name.text.to_lowercase()) {
+        return Ok(policy);
+    }
+    let place = || name.range();
+    if name.text.is_empty() {
+        let help = "write policy(key=value, …) + path=value, such as dt(alpha=0.5)";
+        return Err(Mistake::new(written, place(), "a policy is expected here", help));
+    }
+    if name.text.split_once(':').is_some_and(|(file, class)| is_python(file, class)) {
+        let help = "this program runs no Python: install the package (pip install .) and write the same behind `python -m bufferlab`, \
+                    as in `python -m bufferlab compare SCENARIO --variants dt mine.py:FairShare`";
+        let message = format!("\"{}\" is a policy in Python", name.text);
+        return Err(Mistake::new(written, place(), message, help));
+    }
+    let names =
+        policies().into_iter().flat_map(|info| [info.name].into_iter().chain(info.aliases.iter().copied()));
+    let help = match suggestion(name.text, names) {
+        _ if name.text == "all" => "all of them: --policies all".to_owned(),
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "`bufferlab policy list` shows all of them".to_owned(),
+    };
+    Err(Mistake::new(written, place(), format!("there is no policy \"{}\"", name.text), help))
+}
+
+/// The path from the root of a scenario: keys of `[switch]` may be written without it, where the root has none of that name.
+///
+/// # Errors
+/// What could be meant instead.
+fn full_path(written: &str) -> Result<String, String> {
+    let first = written.split('.').next().unwrap_or_default();
+    let names = |spec: &'static bufferlab_document::spec::TableSpec| spec.keys.iter().map(|key| key.name);
+    let top = || names(&ROOT).filter(|name| *name != "extends");
+    if top().any(|name| name == first) {
+        return Ok(written.to_owned());
+    }
+    if names(&SWITCH).any(|name| name == first) {
+        return Ok(format!("switch.{written}"));
+    }
+    if ["marking", "markings", "red", "threshold"].contains(&first) {
+        return Err("marking is [switch.ecn], such as ecn.threshold=30 KB".to_owned());
+    }
+    let near = suggestion(first, top().chain(names(&SWITCH)));
+    Err(match near {
+        Some(near) if top().any(|name| name == near) => format!("did you mean `{near}`?"),
+        Some(near) => format!("did you mean `switch.{near}`?"),
+        None => {
+            let switch: Vec<_> = names(&SWITCH).filter(|name| *name != "policy").collect();
+            let top: Vec<_> = top().collect();
+            format!("a path begins with {}, or with a key of [switch]: {}", top.join(", "), switch.join(", "))
+        }
+    })
+}
