@@ -5,11 +5,13 @@ use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary};
 use bufferlab_params::Choice;
-use bufferlab_scenario::TieOrder;
+use bufferlab_scenario::{TieOrder, Variant, between_commas};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -214,6 +216,9 @@ pub(crate) struct ExecutionArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    /// A policy with parameters and other changes, after every --set: 'dt(alpha=0.5) + buffer=2 MB'
+    #[arg(long, value_name = "VARIANT", value_parser = Variant::parse)]
+    pub(crate) variant: Option<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
     /// Replace results of another scenario that lie in the folder; without this they are kept, and nothing runs
@@ -226,15 +231,35 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Policies to compare, separated by commas, the baseline first; `all`: the scenario's own, then every other one that fits
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", default_value = "dt,cs,abm")]
+    /// Policies to compare, separated by commas, the baseline first; `all`: the scenario's own, then every other one that fits [default:
+    /// dt,cs,abm]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
-    pub(crate) policies: Vec<PolicyChoice>,
+    policies: Vec<PolicyChoice>,
+    /// What else to compare: policies with parameters and other changes, perhaps under a label: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
+    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = Variant::parse)]
+    variants: Vec<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
     /// Replace runs of another scenario that lie in the folder; without this they are kept, and nothing runs
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+impl CompareArgs {
+    /// What is compared, the baseline first.
+    pub(crate) fn choices(&self) -> Vec<PolicyChoice> {
+        let choices = choices(&self.policies, &self.variants);
+        if !choices.is_empty() {
+            return choices;
+        }
+        ["dt", "cs", "abm"].into_iter().filter_map(PolicyChoice::of).collect()
+    }
+}
+
+/// Policies, then variants.
+fn choices(policies: &[PolicyChoice], variants: &[Variant]) -> Vec<PolicyChoice> {
+    policies.iter().cloned().chain(variants.iter().cloned().map(PolicyChoice::One)).collect()
 }
 
 /// `sweep`.
@@ -249,9 +274,19 @@ pub(crate) struct SweepArgs {
     /// Policies, separated by commas, the baseline first [default: the scenario's]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
-    pub(crate) policies: Vec<PolicyChoice>,
+    policies: Vec<PolicyChoice>,
+    /// What else to compare at every point: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
+    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = Variant::parse)]
+    variants: Vec<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
+}
+
+impl SweepArgs {
+    /// What is compared, the baseline first; nothing: the scenario's own policy.
+    pub(crate) fn choices(&self) -> Vec<PolicyChoice> {
+        choices(&self.policies, &self.variants)
+    }
 }
 
 /// `check`.
@@ -259,6 +294,9 @@ pub(crate) struct SweepArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    /// A policy with parameters and other changes, after every --set: 'dt(alpha=0.5) + buffer=2 MB'
+    #[arg(long, value_name = "VARIANT", value_parser = Variant::parse)]
+    pub(crate) variant: Option<Variant>,
     /// Print the resolved scenario (every default filled in) instead of a summary
     #[arg(long)]
     pub(crate) resolved: bool,
@@ -269,6 +307,9 @@ pub(crate) struct CheckArgs {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    /// A policy with parameters and other changes, after every --set: 'dt(alpha=0.5) + buffer=2 MB'
+    #[arg(long, value_name = "VARIANT", value_parser = Variant::parse)]
+    pub(crate) variant: Option<Variant>,
     /// What is to be explained
     #[arg(long, value_enum, default_value = "loss")]
     pub(crate) event: EventKind,
@@ -392,6 +433,34 @@ pub(crate) struct BenchArgs {
     pub(crate) runs: NonZero<u32>,
 }
 
+/// Values around which there may be blanks: "dt, abm".
+#[derive(Clone, Debug)]
+struct Trimmed(PossibleValuesParser);
+
+impl TypedValueParser for Trimmed {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        match value.to_str() {
+            Some(text) if text.contains('(') => {
+                let message = "parameters belong to --variants, as in --variants dt 'dt(alpha=0.5)'\n";
+                Err(clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command))
+            }
+            Some(text) => self.0.parse_ref(command, argument, OsStr::new(text.trim())),
+            None => self.0.parse_ref(command, argument, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
 /// The names of the registry.
 fn policy_names() -> impl Iterator<Item = PossibleValue> {
     policies().into_iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
@@ -399,13 +468,13 @@ fn policy_names() -> impl Iterator<Item = PossibleValue> {
 
 /// A policy of the registry by name or alias.
 fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
-    PossibleValuesParser::new(policy_names())
+    Trimmed(PossibleValuesParser::new(policy_names()))
         .map(|name| find_policy(&name.to_lowercase()).expect("only names of the registry are accepted"))
 }
 
 /// The same, or all of them.
 fn choice_parser() -> impl TypedValueParser<Value = PolicyChoice> {
-    PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicyChoice::ALL)]))
+    Trimmed(PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicyChoice::ALL)])))
         .map(|name| PolicyChoice::of(&name.to_lowercase()).expect("only names of the registry are accepted"))
 }
 
@@ -443,8 +512,12 @@ fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
         },
         Err(_) => None,
     };
-    let values =
-        list.unwrap_or_else(|| values.split(',').map(|value| value.trim().to_owned()).collect::<Vec<_>>());
+    // A comma in brackets separates parameters: switch.policy=dt(alpha=0.5),abm. Where brackets do not match, none counts.
+    let split = || match between_commas(&values) {
+        Ok(parts) => parts.iter().map(|part| part.text.to_owned()).collect::<Vec<_>>(),
+        Err(_) => values.split(',').map(|value| value.trim().to_owned()).collect(),
+    };
+    let values = list.unwrap_or_else(split);
     if values.iter().any(String::is_empty) {
         return Err(Mistyped::EmptyValue);
     }

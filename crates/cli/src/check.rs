@@ -1,7 +1,7 @@
 //! `check`: what would run, without running it.
 
 use crate::args::CheckArgs;
-use crate::execute::{load, warn};
+use crate::execute::{load_as, warn};
 use crate::{error, print};
 use bufferlab_core::Params;
 use bufferlab_scenario::{
@@ -14,7 +14,7 @@ use std::fmt::Write;
 
 /// `check`.
 pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
-    let loaded = load(&args.scenario, &[])?;
+    let loaded = load_as(&args.scenario, args.variant.as_ref())?;
     warn(&loaded);
     // Building the network finds what only shows when policies meet switches.
     Simulation::new(&loaded.scenario).map_err(|e| error::simulation(&args.scenario.scenario, e))?;

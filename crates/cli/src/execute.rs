@@ -6,32 +6,37 @@ use crate::{error, interrupt, print, say};
 use bufferlab_lab::{Destination, Execution, Job, Plan, plan_compare, plan_run};
 use bufferlab_report::Report;
 use bufferlab_results::{Claim, RunResult, remove_leftovers};
-use bufferlab_scenario::{LoadError, Loaded, Scenario};
+use bufferlab_scenario::{Changes, LoadError, Loaded, Scenario, Variant, load_changed};
 use std::path::{Path, PathBuf};
 
 /// `run`.
 pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
-    let first = load(&args.scenario, &[])?;
+    let variant = args.variant.as_ref();
+    let first = load_as(&args.scenario, variant)?;
     warn(&first);
-    let ending = if args.execution.seeds.get() == 1 { "" } else { "-seeds" };
-    let out = out(&args.execution, &first.scenario, ending);
+    let seeds = if args.execution.seeds.get() == 1 { "" } else { "-seeds" };
+    let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
+    let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
     // The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
     let single = args.execution.seeds.get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
-    let plan = plan_run(&loader(&args.scenario), args.execution.seeds, to).map_err(error::plan)?;
+    let load = loader(&args.scenario);
+    let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
+    let plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
     carry_out(&args.scenario.scenario, &out, &plan, &args.execution)
 }
 
 /// `compare`.
 pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
-    let first = load(&args.scenario, &[])?;
+    let first = load(&args.scenario)?;
     warn(&first);
     let out = out(&args.execution, &first.scenario, "-compare");
     let load = loader(&args.scenario);
     let to = Destination { out: &out, replace: args.replace };
     let _claim = Claim::folder(&out).map_err(error::results)?;
-    let plan = plan_compare(&load, &args.policies, args.execution.seeds, to).map_err(error::plan)?;
+    let plan = plan_compare(&load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
+    warn_of_variants(&first, &plan);
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }
@@ -73,16 +78,23 @@ pub(crate) fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> Pa
     args.out.clone().unwrap_or_else(default)
 }
 
-/// Loads the scenario with the overrides of the command line, then `more`.
-pub(crate) fn load(args: &ScenarioArgs, more: &[(String, String)]) -> miette::Result<Loaded> {
-    Ok(loader(args)(more)?)
+/// Loads the scenario with the overrides of the command line.
+pub(crate) fn load(args: &ScenarioArgs) -> miette::Result<Loaded> {
+    load_as(args, None)
 }
 
-/// The same as the planners take it.
-pub(crate) fn loader(args: &ScenarioArgs) -> impl Fn(&[(String, String)]) -> Result<Loaded, LoadError> {
-    |more| {
-        let overrides: Vec<_> = args.changes().into_iter().chain(more.iter().cloned()).collect();
-        bufferlab_scenario::load(&args.scenario, &overrides)
+/// The same, then as a variant.
+pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette::Result<Loaded> {
+    Ok(loader(args)(variant, &[])?)
+}
+
+/// The same as the planners take it: overrides of the command line, a variant, then more overrides.
+pub(crate) fn loader(
+    args: &ScenarioArgs,
+) -> impl Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> {
+    |variant, then| {
+        let overrides = args.changes();
+        load_changed(&args.scenario, None, &Changes { overrides: &overrides, variant, then })
     }
 }
 
@@ -90,6 +102,19 @@ pub(crate) fn loader(args: &ScenarioArgs) -> impl Fn(&[(String, String)]) -> Res
 pub(crate) fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
         say(format!("{:?}", miette::Report::new(warning.clone())).trim_end());
+    }
+}
+
+/// The same of variants, as far as the scenario itself does not give cause: once each.
+fn warn_of_variants(first: &Loaded, plan: &Plan) {
+    let mut said: Vec<_> = first.warnings.iter().map(ToString::to_string).collect();
+    for job in plan.jobs.iter().filter(|job| job.loaded.variant.is_some()) {
+        for warning in &job.loaded.warnings {
+            if !said.contains(&warning.to_string()) {
+                said.push(warning.to_string());
+                say(format!("{:?}", miette::Report::new(warning.clone())).trim_end());
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `explain`: why a packet was dropped, marked or evicted. Runs the scenario up to the event.
 
 use crate::args::{ExplainArgs, ScenarioArgs};
-use crate::execute::{load, warn};
+use crate::execute::{load_as, warn};
 use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_lab::Watcher;
@@ -29,7 +29,7 @@ impl RunSink for Explanations {
 /// `explain`.
 pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     let place = scenario_of(&args.scenario);
-    let loaded = load(&place, &[])?;
+    let loaded = load_as(&place, args.variant.as_ref())?;
     warn(&loaded);
     let scenario = &loaded.scenario;
     let request = request(args, &scenario.topology.switches)?;

@@ -15,7 +15,7 @@ impl RunSink for Forget {}
 
 /// `bench`.
 pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
-    let loaded = load(&args.scenario, &[])?;
+    let loaded = load(&args.scenario)?;
     let path = &args.scenario.scenario;
     let mut seconds = Vec::new();
     let mut totals = RunTotals::default();

@@ -9,12 +9,12 @@ use miette::{WrapErr, miette};
 
 /// `sweep`.
 pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
-    let first = load(&args.scenario, &[])?;
+    let first = load(&args.scenario)?;
     warn(&first);
     let request = SweepRequest {
         scenario_file: args.scenario.scenario.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         vary: args.vary.clone(),
-        policies: args.policies.clone(),
+        policies: args.choices(),
         seeds: args.execution.seeds,
         out: out(&args.execution, &first.scenario, "-sweep"),
     };

@@ -1,15 +1,15 @@
 //! Folders that hold several runs: what may already lie there, so that one table never mixes two experiments.
 //!
-//! A comparison keeps its runs in `<policy>/seed-<n>/`, a run with several seeds in `seed-<n>/`. Runs that are there
+//! A comparison keeps its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`. Runs that are there
 //! already and are not made again stay, and are shown together with the new ones; so they must be runs of the same
 //! scenario, which is checked by what they have stored: it must be what this command line would have stored.
 
-use crate::PlanError;
 use crate::execute::has_stored;
+use crate::{Job, PlanError};
 use bufferlab_core::find_policy;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
 use bufferlab_results::{GROUP_FILE, ResultsError, RunResult};
-use bufferlab_scenario::{LoadError, Loaded};
+use bufferlab_scenario::{LoadError, Loaded, Variant};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Layout {
     /// `seed-<n>/`
     Seeds,
-    /// `<policy>/seed-<n>/`
+    /// `<variant>/seed-<n>/`
     Policies,
 }
 
@@ -35,24 +35,25 @@ impl Layout {
 /// A run that is there already.
 #[derive(Debug)]
 struct Present {
-    policy: Option<String>,
+    /// `None`: the scenario as it is, or one that this program does not know.
+    variant: Option<Variant>,
     seed: u64,
     dir: PathBuf,
 }
 
 /// Checks that runs may be added to `out`; answers the finished runs there that stay.
 ///
-/// `new` are the folders of the runs to come, which take the place of runs of the same scenario, and with `replace` of any; `load` loads the scenario for a policy (the scenario's own if `None`)
-/// and a seed.
+/// `new` are the runs to come, which take the place of runs of the same scenario, and with `replace` of any; `load` loads the scenario as a
+/// variant (unchanged if `None`) with a seed.
 ///
 /// # Errors
 /// If `out` holds anything else than such runs and their report, or runs of another scenario.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,
-    new: &[&Path],
+    new: &[Job],
     replace: bool,
-    load: impl Fn(Option<&str>, u64) -> Result<Loaded, LoadError>,
+    load: impl Fn(Option<&Variant>, u64) -> Result<Loaded, LoadError>,
 ) -> Result<Vec<PathBuf>, PlanError> {
     if RunResult::is_complete(out) {
         return Err(PlanError::refused(
@@ -65,20 +66,24 @@ pub(crate) fn check(
         ));
     }
     let mut kept = Vec::new();
-    for run in present(out, layout)? {
-        let is_new = new.contains(&run.dir.as_path());
-        if (is_new && replace) || !RunResult::is_complete(&run.dir) {
+    for run in present(out, layout, new)? {
+        let job = new.iter().find(|job| job.dir == run.dir);
+        if (job.is_some() && replace) || !RunResult::is_complete(&run.dir) {
             continue;
         }
         // What cannot be loaded is not what this command line would run.
-        if !load(run.policy.as_deref(), run.seed).is_ok_and(|loaded| has_stored(&run.dir, &loaded)) {
+        let same = match job {
+            Some(job) => has_stored(&run.dir, &job.loaded),
+            None => load(run.variant.as_ref(), run.seed).is_ok_and(|loaded| has_stored(&run.dir, &loaded)),
+        };
+        if !same {
             return Err(PlanError::refused(
                 format!("{} holds runs of another scenario, such as {}", out.display(), run.dir.display()),
                 "runs of one folder are compared with each other: choose another folder with --out, or remove \
                  the old runs; nothing was deleted",
             ));
         }
-        if !is_new {
+        if job.is_none() {
             kept.push(run.dir);
         }
     }
@@ -86,7 +91,7 @@ pub(crate) fn check(
 }
 
 /// The runs of a folder, which holds nothing else but their report.
-fn present(out: &Path, layout: Layout) -> Result<Vec<Present>, PlanError> {
+fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, PlanError> {
     let mut runs = Vec::new();
     for (name, path) in visible(out)? {
         let own_file = [GROUP_FILE, REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET]
@@ -103,18 +108,34 @@ fn present(out: &Path, layout: Layout) -> Result<Vec<Present>, PlanError> {
         }
         match (layout, seed_of(&name)) {
             (Layout::Seeds, Some(seed)) if path.is_dir() => {
-                runs.push(Present { policy: None, seed, dir: path });
+                runs.push(Present { variant: None, seed, dir: path });
             }
-            (Layout::Policies, _) if path.is_dir() && find_policy(&name).is_some() => {
-                for (inner, dir) in visible(&path)? {
+            (Layout::Policies, _) if path.is_dir() => {
+                let ours = find_policy(&name).is_some() || new.iter().any(|job| job.dir.starts_with(&path));
+                let inner = visible(&path)?;
+                if inner.is_empty() && !ours {
+                    return Err(foreign());
+                }
+                for (inner, dir) in inner {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
-                    runs.push(Present { policy: Some(name.clone()), seed, dir });
+                    let variant = stored_variant(&dir).or_else(|| find_policy(&name).map(Variant::plain));
+                    if variant.is_none() && !ours {
+                        return Err(foreign());
+                    }
+                    runs.push(Present { variant, seed, dir });
                 }
             }
             _ => return Err(foreign()),
         }
     }
     Ok(runs)
+}
+
+/// The variant that a finished run says it is.
+fn stored_variant(dir: &Path) -> Option<Variant> {
+    let run = RunResult::is_complete(dir).then(|| RunResult::open(dir).ok())??;
+    let named = run.manifest().variant.as_ref()?;
+    Variant::parse(&named.text).ok()
 }
 
 fn seed_of(name: &str) -> Option<u64> {

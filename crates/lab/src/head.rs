@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use bufferlab_core::{Params, find_policy};
-use bufferlab_results::{NameTables, PolicyHead, RunHead};
+use bufferlab_results::{NameTables, PolicyHead, RunHead, VariantHead};
 use bufferlab_scenario::{Loaded, Scenario};
 
 /// The head of a run's manifest; `classes` in the order of [`bufferlab_sim::Simulation::classes`].
@@ -12,6 +12,7 @@ use bufferlab_scenario::{Loaded, Scenario};
 pub fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunError> {
     let scenario = &loaded.scenario;
     let topology = &scenario.topology;
+    let variant = loaded.variant.clone();
     Ok(RunHead {
         bufferlab_version: env!("CARGO_PKG_VERSION").to_owned(),
         git_commit: crate::commit().map(str::to_owned),
@@ -22,6 +23,7 @@ pub fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunError> {
         profile: scenario.profile.word().to_owned(),
         seed: scenario.seed,
         policy: policy_head(scenario)?,
+        variant: variant.map(|name| VariantHead { label: name.label, text: name.text }),
         lossless_priorities: lossless_priorities(scenario),
         duration_ns: scenario.duration.as_ns(),
         drain_ns: scenario.drain.as_ns(),

@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod choice;
 mod error;
 mod execute;
 mod group;
@@ -25,12 +26,13 @@ mod plan;
 mod sweep;
 
 pub use bufferlab_sim::Progress;
+pub use choice::PolicyChoice;
 pub use error::{PlanError, RunError};
 pub use execute::{
     Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then, has_stored,
 };
 pub use head::head as run_head;
-pub use plan::{Destination, Load, Plan, PolicyChoice, plan_compare, plan_run};
+pub use plan::{Destination, Load, Plan, plan_compare, plan_run};
 pub use sweep::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest, Vary};
 
 /// The source revision that the program was built from, where it is known.

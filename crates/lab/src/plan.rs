@@ -1,51 +1,27 @@
 //! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and into which folders
 //! they go.
 
+use crate::choice::{PolicyChoice, changing, chosen, other_traffic, own_policy, refuse_twins};
 use crate::execute::has_stored;
 use crate::group::{self, Layout};
 use crate::{Job, PlanError};
-use bufferlab_core::{POLICIES, PolicyInfo};
 use bufferlab_results::{Group, RunCaveat, RunResult, SCENARIO_FILE};
-use bufferlab_scenario::{LoadError, Loaded, Scenario};
+use bufferlab_scenario::{LoadError, Loaded, Scenario, Variant};
 use bufferlab_sim::Simulation;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Loads the scenario with what the user has changed and then these overrides, as [`bufferlab_scenario::load`] takes
+/// Loads the scenario with what the user has changed, then as a variant, and then with these overrides, as [`bufferlab_scenario::load`] takes
 /// them.
-pub type Load<'a> = dyn Fn(&[(String, String)]) -> Result<Loaded, LoadError> + 'a;
-
-/// A policy to be compared, or all of them.
-#[derive(Clone, Copy, Debug)]
-pub enum PolicyChoice {
-    /// One policy of the registry.
-    One(&'static PolicyInfo),
-    /// Every built-in policy: what a program brings along must be named, so that the word means the same in every
-    /// process.
-    All,
-}
-
-impl PolicyChoice {
-    /// The word for every policy.
-    pub const ALL: &'static str = "all";
-
-    /// A name of the registry, or [`Self::ALL`]; `None` if there is no such policy.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        match name {
-            Self::ALL => Some(Self::All),
-            name => bufferlab_core::find_policy(name).map(Self::One),
-        }
-    }
-}
+pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The runs.
     pub jobs: Vec<Job>,
-    /// The policies in order, the baseline first; empty if they are not compared.
+    /// The labels of what is compared in order, the baseline first; empty if nothing is.
     pub policies: Vec<String>,
     /// Earlier runs of the same experiment in the folder, which are shown together with the new ones.
     pub kept: Vec<PathBuf>,
@@ -69,9 +45,9 @@ pub struct Destination<'a> {
 /// If the scenario does not load, or something else lies in the folder.
 pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Result<Plan, PlanError> {
     let out = to.out;
-    let seeds = seeds_of(&load(&[])?.scenario, seeds);
+    let seeds = seeds_of(&load(None, &[])?.scenario, seeds);
     let single = seeds.len() == 1;
-    let load_seed = |seed: u64| load(&[of_seed(seed)]);
+    let load_seed = |seed: u64| load(None, &[of_seed(seed)]);
     let mut jobs = Vec::with_capacity(seeds.len());
     for &seed in &seeds {
         let dir = if single { out.to_owned() } else { out.join(format!("seed-{seed}")) };
@@ -89,91 +65,57 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
     Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new() })
 }
 
-/// Plans a comparison of policies on the same traffic, paired by seed, in `<policy>/seed-<n>` below the folder.
+/// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>` below the folder.
 ///
-/// The scenario's own policy keeps the parameters that the scenario gives it, others run with their defaults.
+/// The scenario's own policy keeps the parameters that the scenario gives it, others run with their defaults; both apart from what the variant
+/// says.
 ///
 /// # Errors
-/// If a scenario does not load, a policy is named twice or would be used by no switch, or something else lies in the folder.
+/// If a scenario does not load, two variants have one name, a policy would be used by no switch, or something else lies in the folder.
 pub fn plan_compare(
     load: &Load<'_>,
     choices: &[PolicyChoice],
     seeds: NonZero<u32>,
     to: Destination<'_>,
 ) -> Result<Plan, PlanError> {
-    let out = to.out;
-    let first = load(&[])?;
-    let (mut policies, all) = named(choices, &first.scenario);
-    if let Some(twice) = repeated(&policies) {
-        let message = format!("policy \"{twice}\" is named twice");
-        return Err(PlanError::refused(message, "name each policy once"));
-    }
+    let first = load(None, &[])?;
+    let (mut variants, all) = chosen(choices, &first.scenario);
+    refuse_twins(&variants)?;
     let own = own_policy(&first.scenario);
-    let load_variant = |policy: &str, seed: u64| load(&variant(policy, &own, seed));
+    let load_variant = |variant: &Variant, seed: u64| load(changing(variant, &own), &[of_seed(seed)]);
     let mut left_out = Vec::new();
     if all {
-        policies.retain(|policy| match unfit(load_variant(policy, first.scenario.seed)) {
+        variants.retain(|variant| match unfit(load_variant(variant, first.scenario.seed)) {
             None => true,
             Some(why) => {
-                left_out.push((policy.clone(), why));
+                left_out.push((variant.label(), why));
                 false
             }
         });
     }
-    let mut jobs = Vec::new();
-    for policy in &policies {
-        for seed in seeds_of(&first.scenario, seeds) {
-            let loaded = load_variant(policy, seed)?;
-            let caveats = overridden(&loaded.scenario, policy)?.into_iter().collect();
-            jobs.push(Job { loaded, dir: out.join(policy).join(format!("seed-{seed}")), caveats });
+    let mut jobs: Vec<Job> = Vec::new();
+    let seeds = seeds_of(&first.scenario, seeds);
+    for variant in &variants {
+        for (index, seed) in seeds.iter().enumerate() {
+            let loaded = load_variant(variant, *seed)?;
+            let mut caveats: Vec<_> =
+                overridden(&loaded.scenario, variant.policy().name)?.into_iter().collect();
+            if let (false, Some(baseline)) = (variant.is_plain(), jobs.get(index)) {
+                let baseline = (&variants[0], &baseline.loaded.scenario);
+                caveats.extend(other_traffic(baseline, (variant, &loaded.scenario)));
+            }
+            let dir = to.out.join(variant.folder()).join(format!("seed-{seed}"));
+            jobs.push(Job { loaded, dir, caveats });
         }
     }
-    let kept =
-        keep(to, Layout::Policies, &jobs, |policy, seed| load_variant(policy.unwrap_or_default(), seed))?;
-    Ok(Plan { jobs, policies, kept, left_out })
+    let kept = keep(to, Layout::Policies, &jobs, |variant, seed| {
+        load(variant.and_then(|variant| changing(variant, &own)), &[of_seed(seed)])
+    })?;
+    Ok(Plan { jobs, policies: variants.iter().map(Variant::label).collect(), kept, left_out })
 }
 
-/// The overrides for a policy and a seed; `own` is the scenario's policy, which keeps its parameters.
-pub(crate) fn variant(policy: &str, own: &str, seed: u64) -> Vec<(String, String)> {
-    let mut overrides = vec![of_seed(seed)];
-    if policy != own {
-        overrides.push(("switch.policy".to_owned(), policy.to_owned()));
-    }
-    overrides
-}
-
-fn of_seed(seed: u64) -> (String, String) {
+pub(crate) fn of_seed(seed: u64) -> (String, String) {
     ("seed".to_owned(), seed.to_string())
-}
-
-/// The policy of the first switch.
-pub(crate) fn own_policy(scenario: &Scenario) -> String {
-    scenario.switches.first().map(|switch| switch.policy.clone()).unwrap_or_default()
-}
-
-/// The policies that are asked for, and whether that is all of them: then the scenario's own is the baseline, which
-/// keeps the parameters that the scenario gives it.
-pub(crate) fn named(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<String>, bool) {
-    if !choices.iter().any(|choice| matches!(choice, PolicyChoice::All)) {
-        let one = |choice: &PolicyChoice| match choice {
-            PolicyChoice::One(info) => Some(info.name.to_owned()),
-            PolicyChoice::All => None,
-        };
-        return (choices.iter().filter_map(one).collect(), false);
-    }
-    // Named ones come first, in their order, the others follow.
-    let named = choices.iter().filter_map(|choice| match choice {
-        PolicyChoice::One(info) => Some(info.name),
-        PolicyChoice::All => None,
-    });
-    let own = scenario.switches.first().map(|switch| switch.policy.as_str());
-    let mut names: Vec<String> = Vec::new();
-    for name in named.chain(own).chain(POLICIES.iter().map(|info| info.name)) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    (names, true)
 }
 
 /// Why a variant cannot run; `None` if it can.
@@ -263,21 +205,16 @@ fn keep(
     to: Destination<'_>,
     layout: Layout,
     jobs: &[Job],
-    load: impl Fn(Option<&str>, u64) -> Result<Loaded, LoadError>,
+    load: impl Fn(Option<&Variant>, u64) -> Result<Loaded, LoadError>,
 ) -> Result<Vec<PathBuf>, PlanError> {
-    let new: Vec<&Path> = jobs.iter().map(|job| job.dir.as_path()).collect();
-    let kept = group::check(to.out, layout, &new, to.replace, load)?;
-    let all = kept.iter().map(PathBuf::as_path).chain(new);
+    let kept = group::check(to.out, layout, jobs, to.replace, load)?;
+    let all = kept.iter().map(PathBuf::as_path).chain(jobs.iter().map(|job| job.dir.as_path()));
     let name = |dir: &Path| {
         let parts = dir.strip_prefix(to.out).unwrap_or(dir).iter();
         parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
     };
     Group::new(all.map(name).collect()).write(to.out)?;
     Ok(kept)
-}
-
-fn repeated(names: &[String]) -> Option<&str> {
-    (1..names.len()).find(|&i| names[..i].contains(&names[i])).map(|i| names[i].as_str())
 }
 
 /// The scenario's seed and the ones that follow it.

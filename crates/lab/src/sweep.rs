@@ -3,10 +3,12 @@
 mod output;
 mod page;
 
+use crate::choice::{PolicyChoice, changing, chosen, own_policy, refuse_twins, unchanged};
 use crate::execute::has_stored;
-use crate::plan::{Load, PolicyChoice, named, own_policy, seeds_of, variant};
+use crate::plan::{Load, of_seed, seeds_of};
 use crate::{Job, PlanError};
 use bufferlab_results::{ResultsError, RunResult, write_whole};
+use bufferlab_scenario::Variant;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
@@ -43,7 +45,7 @@ pub struct SweepRequest {
     pub scenario_file: String,
     /// The keys of the grid, the last one fastest.
     pub vary: Vec<Vary>,
-    /// The policies, the baseline first; the scenario's own if there is none.
+    /// What is compared at every point, the baseline first; the scenario's own policy if there is none.
     pub policies: Vec<PolicyChoice>,
     /// Seeds of every point: the scenario's and the ones that follow it.
     pub seeds: NonZero<u32>,
@@ -64,6 +66,7 @@ pub struct SweepPlan {
     /// Name of the scenario.
     name: String,
     points: Vec<Point>,
+    /// Labels of what is compared.
     policies: Vec<String>,
 }
 
@@ -73,30 +76,36 @@ impl SweepPlan {
     /// # Errors
     /// If the scenario does not load, two points are the same, or the folder holds something else than this sweep.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
-        let first = load(&[])?;
+        let first = load(None, &[])?;
         let points = points(&request.vary)?;
         refuse_another_sweep(&request)?;
         let own = own_policy(&first.scenario);
-        let policies = if request.policies.is_empty() {
-            vec![own.clone()]
+        let variants = if request.policies.is_empty() {
+            unchanged(&first.scenario).into_iter().collect()
         } else {
-            named(&request.policies, &first.scenario).0
+            chosen(&request.policies, &first.scenario).0
         };
+        refuse_twins(&variants)?;
+        refuse_two_hands(&request.vary, &variants)?;
         let (mut jobs, mut failed, mut kept) = (Vec::new(), Vec::new(), 0_usize);
         for point in &points {
-            for policy in &policies {
+            for variant in &variants {
                 for seed in seeds_of(&first.scenario, request.seeds) {
-                    let mut overrides = variant(policy, &own, seed);
+                    let mut overrides = vec![of_seed(seed)];
                     overrides.extend(point.overrides.iter().cloned());
-                    let dir = request.out.join(&point.folder).join(policy).join(format!("seed-{seed}"));
-                    match load(&overrides) {
+                    let dir =
+                        request.out.join(&point.folder).join(variant.folder()).join(format!("seed-{seed}"));
+                    match load(changing(variant, &own), &overrides) {
                         Ok(loaded) if RunResult::is_complete(&dir) && has_stored(&dir, &loaded) => kept += 1,
                         Ok(loaded) => jobs.push(Job { loaded, dir, caveats: Vec::new() }),
-                        Err(why) => failed.push(format!("{}, {policy}, seed {seed}: {why}", point.folder)),
+                        Err(why) => {
+                            failed.push(format!("{}, {}, seed {seed}: {why}", point.folder, variant.label()));
+                        }
                     }
                 }
             }
         }
+        let policies = variants.iter().map(Variant::label).collect();
         write(&request.out, SWEEP_FILE, &description(&request))?;
         Ok(Self { jobs, kept, failed, request, name: first.scenario.name, points, policies })
     }
@@ -151,6 +160,23 @@ fn points(vary: &[Vary]) -> Result<Vec<Point>, PlanError> {
         ));
     }
     Ok(points)
+}
+
+/// Refuses a key that both the grid and a variant set: the variant's name would say what is not so.
+fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError> {
+    let within =
+        |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    for variant in variants.iter().filter(|variant| !variant.is_plain()) {
+        for path in variant.paths().chain(["switch.policy.name".to_owned()]) {
+            if let Some(Vary { key, .. }) =
+                vary.iter().find(|vary| within(&path, &vary.key) || within(&vary.key, &path))
+            {
+                let message = format!("the sweep varies `{key}`, and \"{}\" sets it, too", variant.label());
+                return Err(PlanError::refused(message, "leave it to one of the two"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The part of a key that tells it from others: `workload.web_search.load` becomes `web_search.load`.

@@ -6,7 +6,7 @@ use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
-use bufferlab_scenario::{COMMAND_LINE, LoadError, Problem};
+use bufferlab_scenario::{A_VARIANT, COMMAND_LINE, LoadError, Problem};
 use bufferlab_sim::{FailedControl, FailedMarking, FailedPolicy, SimError};
 use bufferlab_theory::forms::DomainError;
 use bufferlab_workload::SourceError;
@@ -19,7 +19,7 @@ pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<S
 
 /// A problem with its place. A change has none beyond its key; a dictionary or a text stands in no file, and is named as `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
-    let file = problem.file().filter(|file| *file != COMMAND_LINE);
+    let file = problem.file().filter(|file| ![COMMAND_LINE, A_VARIANT].contains(file));
     let line = problem.line().filter(|_| file.is_some());
     let file = file.map(|file| match Path::new(file) {
         path if path.exists() => file.to_owned(),

@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::scenario::Loaded;
 use bufferlab_lab::{Destination, Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
-use bufferlab_scenario::{LoadError, load, load_text};
+use bufferlab_scenario::{Changes, LoadError, Variant, load_changed};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZero;
@@ -19,13 +19,9 @@ type PlainPlan = (Vec<PlainJob>, Vec<String>, Vec<PathBuf>, Vec<(String, String)
 
 fn loader(
     (path, text, overrides): Source,
-) -> impl Fn(&[(String, String)]) -> Result<bufferlab_scenario::Loaded, LoadError> {
-    move |more| {
-        let overrides: Vec<_> = overrides.iter().chain(more).cloned().collect();
-        match &text {
-            Some(text) => load_text(&path, text, &overrides),
-            None => load(&path, &overrides),
-        }
+) -> impl Fn(Option<&Variant>, &[(String, String)]) -> Result<bufferlab_scenario::Loaded, LoadError> {
+    move |variant, then| {
+        load_changed(&path, text.as_deref(), &Changes { overrides: &overrides, variant, then })
     }
 }
 
@@ -34,30 +30,36 @@ fn plain(job: Job) -> PlainJob {
     (Loaded { inner: job.loaded }, job.dir, caveats.collect())
 }
 
-fn choices(names: &[String]) -> PyResult<Vec<PolicyChoice>> {
-    let one = |name: &String| {
+/// Policies, then variants.
+fn choices(names: &[String], variants: &[String]) -> PyResult<Vec<PolicyChoice>> {
+    let policy = |name: &String| {
         PolicyChoice::of(name)
             .ok_or_else(|| PyValueError::new_err(format!("no policy is called \"{name}\": see policies()")))
     };
-    names.iter().map(one).collect()
+    let variant = |text: &String| {
+        let parsed = Variant::parse(text).map(PolicyChoice::One);
+        parsed.map_err(|mistake| PyValueError::new_err(mistake.to_string()))
+    };
+    names.iter().map(policy).chain(variants.iter().map(variant)).collect()
 }
 
 fn at_least_one(seeds: u32) -> PyResult<NonZero<u32>> {
     NonZero::new(seeds).ok_or_else(|| PyValueError::new_err("seeds is 0, expected 1 or more"))
 }
 
-/// Plans a comparison of `policies` (of the scenario's own alone if there is none) with `seeds` seeds in `out`.
+/// Plans a comparison of `policies` and `variants` (of the scenario's own policy alone if there is none) with `seeds` seeds in `out`.
 #[pyfunction]
 pub(crate) fn plan(
     py: Python<'_>,
     source: Source,
     policies: Vec<String>,
+    variants: Vec<String>,
     seeds: u32,
     out: PathBuf,
     replace: bool,
 ) -> PyResult<PlainPlan> {
     let to = Destination { out: &out, replace };
-    let (choices, seeds, load) = (choices(&policies)?, at_least_one(seeds)?, loader(source));
+    let (choices, seeds, load) = (choices(&policies, &variants)?, at_least_one(seeds)?, loader(source));
     let plan = if choices.is_empty() {
         plan_run(&load, seeds, to)
     } else {
@@ -110,13 +112,14 @@ impl SweepPlan {
         source: Source,
         vary: Vec<(String, Vec<String>)>,
         policies: Vec<String>,
+        variants: Vec<String>,
         seeds: u32,
         out: PathBuf,
     ) -> PyResult<Self> {
         let request = SweepRequest {
             scenario_file: source.0.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             vary: vary.into_iter().map(|(key, values)| Vary { key, values }).collect(),
-            policies: choices(&policies)?,
+            policies: choices(&policies, &variants)?,
             seeds: at_least_one(seeds)?,
             out,
         };

@@ -1,7 +1,7 @@
 //! Scenarios: loaded, checked, described.
 
 use crate::errors::{self, Plain};
-use bufferlab_scenario::{load as load_file, load_text};
+use bufferlab_scenario::{VariantName, load as load_file, load_text};
 use bufferlab_sim::Simulation;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -69,6 +69,19 @@ impl Loaded {
     #[getter]
     fn workloads(&self) -> Vec<&str> {
         each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
+    }
+
+    /// What its run is called in a comparison, and what that stands for; `None` where that is the policy's name.
+    #[getter]
+    fn variant(&self) -> Option<(String, String)> {
+        self.inner.variant.clone().map(|name| (name.label, name.text))
+    }
+
+    /// The same under the name of a variant.
+    fn as_variant(&self, label: String, text: String) -> Self {
+        let mut inner = self.inner.clone();
+        inner.variant = Some(VariantName { label, text });
+        Self { inner }
     }
 
     /// The scenario as TOML with every default written out.

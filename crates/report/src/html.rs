@@ -150,6 +150,8 @@ fn what(report: &Report) -> Markup {
                     @if report.comparison.policies.len() > WIDE {}
                     @else if let Some(run) = report.runs_of(policy).next() {
                         @let title = &run.summary.policy.title;
+                        @let stands_for = run.result.manifest().variant.as_ref().filter(|variant| variant.text != variant.label);
+                        @if let Some(variant) = stands_for { ", which is " code { (variant.text) } }
                         @if !title.is_empty() && title != policy { " (" (title) ")" }
                     }
                     @if number == 0 && report.comparison.policies.len() > 1 { ", the baseline" }

@@ -22,7 +22,7 @@ pub const COMPARISON_PARQUET: &str = "comparison.parquet";
 /// One run of a report.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Label of its policy: the folder's name in a comparison, else the policy's.
+    /// What it is compared as: its variant's label, else the folder's name in a comparison, else the policy's.
     pub label: String,
     /// Its folder.
     pub result: RunResult,
@@ -49,7 +49,7 @@ pub struct Report {
 impl Report {
     /// Reads every finished run of `dir`, which is a run's folder, or holds `seed-<n>/` or `<policy>/seed-<n>/`.
     ///
-    /// `order` names the policies that come first, the baseline at the head. Others follow in the order of an earlier
+    /// `order` has the labels of the policies and variants that come first, the baseline at the head. Others follow in the order of an earlier
     /// `comparison.json`, then by name.
     ///
     /// # Errors
@@ -59,14 +59,15 @@ impl Report {
         let mut found: Vec<(String, RunResult)> = Vec::new();
         if single {
             let result = RunResult::open(dir)?;
-            found.push((result.manifest().policy.name.clone(), result));
+            found.push((result.manifest().label().to_owned(), result));
         } else {
             for result in seed_runs(dir)? {
-                found.push((result.manifest().policy.name.clone(), result));
+                found.push((result.manifest().label().to_owned(), result));
             }
             for (name, path) in folders(dir)? {
                 for result in seed_runs(&path)? {
-                    found.push((name.clone(), result));
+                    let label = result.manifest().variant.as_ref().map_or(&name, |variant| &variant.label);
+                    found.push((label.clone(), result));
                 }
             }
         }

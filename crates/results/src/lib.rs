@@ -39,7 +39,7 @@ pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{
     ColumnInfo, FORMAT, FORMAT_VERSION, FileInfo, Manifest, NameTables, PolicyHead, RunCaveat, RunHead,
-    TableInfo, Timing, Totals, scenario_hash,
+    TableInfo, Timing, Totals, VariantHead, scenario_hash,
 };
 pub use read::RunResult;
 pub use writer::{RunWriter, store_run};

@@ -34,6 +34,8 @@ pub struct RunHead {
     pub seed: u64,
     /// The buffer policy.
     pub policy: PolicyHead,
+    /// What the run is called in a comparison, where that is not the policy's name.
+    pub variant: Option<VariantHead>,
     /// Priorities that are lossless (PFC) on some switch, ascending.
     pub lossless_priorities: Vec<u8>,
     /// Flows start in `0..duration`.
@@ -59,6 +61,15 @@ pub struct PolicyHead {
     pub title: String,
     /// Every parameter with its value as a scenario file writes it, defaults included, in the registry's order.
     pub params: Vec<(String, String)>,
+}
+
+/// A variant of a scenario, by its name in a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariantHead {
+    /// Its name in tables and charts.
+    pub label: String,
+    /// What it stands for, as it is written on a command line: `dt(alpha=0.5) + switch.buffer=2 MB`.
+    pub text: String,
 }
 
 /// Names that rows refer to by index.
@@ -120,6 +131,9 @@ pub struct Manifest {
     pub seed: u64,
     /// The buffer policy.
     pub policy: PolicyHead,
+    /// What the run is called in a comparison; left out where that is the policy's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<VariantHead>,
     /// Priorities that are lossless (PFC) on some switch, ascending. Empty in folders of versions that did not record them.
     #[serde(default)]
     pub lossless_priorities: Vec<u8>,
@@ -148,6 +162,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// What the run is called where it is compared by policies: its variant's label, or the policy's name.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.variant.as_ref().map_or(&self.policy.name, |variant| &variant.label)
+    }
+
     pub(crate) fn new(
         head: RunHead,
         totals: &RunTotals,
@@ -167,6 +187,7 @@ impl Manifest {
             profile: head.profile,
             seed: head.seed,
             policy: head.policy,
+            variant: head.variant,
             lossless_priorities: head.lossless_priorities,
             duration_ns: head.duration_ns,
             drain_ns: head.drain_ns,

@@ -249,6 +249,17 @@ impl Variant {
         let wrong = |at: &Range<usize>, message: String, help: &str| {
             Err(Mistake::new(&self.written, at.clone(), message, help))
         };
+        if let Some(label) = &self.named
+            && let Some(other) = find_policy(&label.to_lowercase())
+            && other.name != self.policy.name
+        {
+            let at = self.written.find(label.as_str()).map_or(0..0, |at| at..at + label.len());
+            return wrong(
+                &at,
+                format!("\"{label}\" is another policy"),
+                "choose a label that is no policy's name",
+            );
+        }
         for change in &self.parameters {
             let known: Vec<_> = self.policy.params.iter().map(|param| param.name).collect();
             let first = change.key.split('.').next().unwrap_or_default();
@@ -349,9 +360,10 @@ fn policy_called(written: &str, name: Part<'_>) -> Result<&'static PolicyInfo, M
         let message = format!("\"{}\" is a policy in Python", name.text);
         return Err(Mistake::new(written, place(), message, help));
     }
-    let names =
-        policies().into_iter().flat_map(|info| [info.name].into_iter().chain(info.aliases.iter().copied()));
-    let help = match suggestion(name.text, names) {
+    let all = policies();
+    let near = suggestion(name.text, all.iter().map(|info| info.name));
+    let near = near.or_else(|| suggestion(name.text, all.iter().flat_map(|info| info.aliases).copied()));
+    let help = match near {
         _ if name.text == "all" => "all of them: --policies all".to_owned(),
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "`bufferlab policy list` shows all of them".to_owned(),

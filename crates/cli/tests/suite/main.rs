@@ -12,3 +12,4 @@ mod sweep;
 mod terminal;
 mod testbed;
 mod theory;
+mod variants;

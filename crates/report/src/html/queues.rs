@@ -21,31 +21,36 @@ type Queue = (u16, u8);
 
 /// The longest of the sampled queues of every policy; `None` if nothing was sampled.
 pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> {
-    let mut found: Vec<(&String, Sampled)> = Vec::new();
+    // Label, name of the policy, samples.
+    let mut found: Vec<(&String, &str, Sampled)> = Vec::new();
     for policy in &report.comparison.policies {
         // The first seed of each policy: with common random numbers they show the same arrivals.
         if let Some(run) = report.runs_of(policy).next()
             && let Some(sampled) = Sampled::of(run)?
         {
-            found.push((policy, sampled));
+            found.push((policy, &run.summary.policy.name, sampled));
         }
     }
     if found.is_empty() {
         return Ok(None);
     }
     // The same queue has the same colour in every chart.
-    let mut names: Vec<Queue> = found.iter().flat_map(|(_, sampled)| sampled.lines.keys().copied()).collect();
+    let mut names: Vec<Queue> =
+        found.iter().flat_map(|(.., sampled)| sampled.lines.keys().copied()).collect();
     names.sort_unstable();
     names.dedup();
     let style = |queue: &Queue| svg::style_class(names.iter().position(|name| name == queue).unwrap_or(0));
-    let highest = found.iter().map(|(_, sampled)| sampled.highest()).fold(1.0, f64::max);
-    let from = found.iter().map(|(_, sampled)| sampled.from_ms).fold(f64::INFINITY, f64::min);
-    let until = found.iter().map(|(_, sampled)| sampled.until_ms).fold(0.0, f64::max);
-    let has_limits = found.iter().any(|(_, sampled)| sampled.lines.values().any(|line| line.has_limit()));
-    let has_states = found.iter().any(|(_, sampled)| sampled.lines.values().any(|line| line.has_state()));
-    let chart = |policy: &str, sampled: &Sampled| sampled.chart(policy, (from, until), highest, &style);
-    let charts: Vec<(&str, Markup)> =
-        found.iter().map(|(policy, sampled)| (policy.as_str(), chart(policy, sampled))).collect();
+    let highest = found.iter().map(|(.., sampled)| sampled.highest()).fold(1.0, f64::max);
+    let from = found.iter().map(|(.., sampled)| sampled.from_ms).fold(f64::INFINITY, f64::min);
+    let until = found.iter().map(|(.., sampled)| sampled.until_ms).fold(0.0, f64::max);
+    let has_limits = found.iter().any(|(.., sampled)| sampled.lines.values().any(|line| line.has_limit()));
+    let has_states = found.iter().any(|(.., sampled)| sampled.lines.values().any(|line| line.has_state()));
+    let charts: Vec<(&str, Markup)> = found
+        .iter()
+        .map(|(label, policy, sampled)| {
+            (label.as_str(), sampled.chart((label, policy), (from, until), highest, &style))
+        })
+        .collect();
     Ok(Some(html! {
         p.soft {
             "The longest of the sampled queues, at most " (QUEUES_SHOWN) " per policy, seed " (report.runs[0].summary.seed) "."
@@ -169,7 +174,7 @@ impl Sampled {
 
     fn chart(
         &self,
-        policy: &str,
+        (label, policy): (&str, &str),
         (from_ms, until_ms): (f64, f64),
         highest: f64,
         style: &dyn Fn(&Queue) -> String,
@@ -204,7 +209,7 @@ impl Sampled {
             })
             .collect();
         let chart = Chart {
-            title: policy.to_owned(),
+            title: label.to_owned(),
             x: Axis::linear("time [ms]", from_ms, until_ms, axis_number),
             y: Axis::linear("bytes stored", 0.0, highest, format::bytes),
             series,

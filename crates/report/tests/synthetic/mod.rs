@@ -66,6 +66,7 @@ pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHead {
             title: policy.title.into(),
             params: vec![("alpha".into(), "0.5".into()), ("interval".into(), "\"80 us\"".into())],
         },
+        variant: None,
         lossless_priorities: Vec::new(),
         duration_ns: DURATION_NS,
         drain_ns: 10_000_000,

@@ -27,6 +27,7 @@ fn head(seed: u64) -> RunHead {
             title: "Dynamic Thresholds".into(),
             params: vec![("alpha".into(), "0.5".into())],
         },
+        variant: None,
         lossless_priorities: Vec::new(),
         duration_ns: 1_000_000,
         drain_ns: 500_000,

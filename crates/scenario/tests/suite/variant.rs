@@ -34,7 +34,8 @@ fn value() -> impl Strategy<Value = String> {
 prop_compose! {
     /// A variant as (label, policy, parameters, changes), and blanks to put between.
     fn written()(
-        label in prop::option::of("[a-zA-Zµ0-9][a-z0-9 %.-]{0,10}[a-z0-9]"),
+        // Begins so that it is no policy's name.
+        label in prop::option::of("[XYµ0-9][a-z0-9 %.-]{0,10}[a-z0-9]"),
         policy in prop::sample::select(POLICIES),
         values in prop::collection::vec(value(), POLICIES.iter().map(|info| info.params.len()).max().unwrap_or(0)),
         used in 0..4_usize,
@@ -138,6 +139,7 @@ fn mistakes_are_shown_with_their_place_and_what_to_do() {
         "dt +",
         "all",
         "mine.py:FairShare(part=0.5)",
+        "abm: dt",
         "",
     ];
     let shown: Vec<_> =

@@ -1,0 +1,149 @@
+//! Variants on the command line: what runs, under which name, and what is said of mistakes.
+
+use crate::support::{Desk, text};
+use serde_json::Value;
+
+fn json(desk: &Desk, path: &str) -> Value {
+    let bytes = std::fs::read(desk.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_slice(&bytes).expect("it is JSON")
+}
+
+#[test]
+fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
+    let desk = Desk::with_tiny();
+    let variants = ["--variants", "dt(alpha=0.25)", "high: dt(alpha=4) + buffer=300 KB"];
+    desk.succeed(&[&["compare", "tiny.toml", "--seeds", "3", "--out", "out"], &variants[..]].concat());
+    for (folder, label, alpha, buffer) in
+        [("dt-alpha=0.25", "dt(alpha=0.25)", "0.25", "200 KB"), ("high", "high", "4", "300 KB")]
+    {
+        for seed in 1..=3 {
+            let manifest = json(&desk, &format!("out/{folder}/seed-{seed}/manifest.json"));
+            assert_eq!(manifest["variant"]["label"], label);
+            assert_eq!(manifest["policy"]["name"], "dt");
+            assert_eq!(manifest["policy"]["params"], serde_json::json!([["alpha", alpha]]));
+            assert_eq!(manifest["seed"], seed);
+            let resolved = desk.path(&format!("out/{folder}/seed-{seed}/scenario.toml"));
+            let resolved = std::fs::read_to_string(resolved).expect("it is there");
+            assert!(resolved.contains(&format!("alpha = {alpha}")), "{resolved}");
+            assert!(resolved.contains(&format!("buffer = \"{buffer}\"\n")), "{resolved}");
+        }
+    }
+    // The same keys set by hand bring the same packets.
+    let by_hand =
+        ["run", "tiny.toml", "--set", "switch.policy.alpha=0.25", "--set", "seed=2", "--out", "hand"];
+    desk.succeed(&by_hand);
+    let read = |path: &str| std::fs::read(desk.path(path)).expect("it is there");
+    assert!(read("out/dt-alpha=0.25/seed-2/flows.parquet") == read("hand/flows.parquet"));
+    // Paired: the interval of a change is that of the differences by seed.
+    let comparison = json(&desk, "out/comparison.json");
+    assert_eq!(comparison["policies"], serde_json::json!(["dt(alpha=0.25)", "high"]));
+    let metrics = comparison["metrics"].as_array().expect("a list");
+    let peak =
+        metrics.iter().find(|row| row["metric"]["id"] == "class.incast.qct_mean_ms").expect("measured");
+    let values = |cell: usize| -> Vec<f64> {
+        peak["cells"][cell]["values"].as_array().expect("a list").iter().filter_map(Value::as_f64).collect()
+    };
+    let (first, second) = (values(0), values(1));
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+    let differences: Vec<f64> = first.iter().zip(&second).map(|(a, b)| b - a).collect();
+    let change = mean(&differences) / mean(&first);
+    let spread = differences.iter().map(|d| (d - mean(&differences)).powi(2)).sum::<f64>() / 2.0;
+    // Student's t for two degrees of freedom; the report's table has five digits.
+    let half = 4.302_652_7 * (spread / 3.0).sqrt() / mean(&first);
+    let shown = &peak["cells"][1]["change"];
+    assert!((shown["mean"].as_f64().expect("a number") - change).abs() < 1e-9, "{shown} {change}");
+    assert!((shown["half_width"].as_f64().expect("a number") - half).abs() < 1e-5, "{shown} {half}");
+    let report = std::fs::read_to_string(desk.path("out/report.html")).expect("it is there");
+    assert!(report.contains("<code>high: dt(alpha=4) + buffer=300 KB</code>"));
+}
+
+#[test]
+fn the_short_form_means_the_same_and_may_have_blanks() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,abm", "--out", "a"]);
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt , abm", "--out", "b"]);
+    desk.succeed(&["compare", "tiny.toml", "--variants", "dt", "abm", "--out", "c"]);
+    let files = |folder: &str| {
+        let mut files = desk.files(folder);
+        files.retain(|name, _| !name.ends_with("timing.json"));
+        files
+    };
+    assert!(files("a") == files("b"));
+    assert!(files("a") == files("c"));
+}
+
+#[test]
+fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["compare", "tiny.toml", "--variants", "x: dt(alpha=0.25)", "--out", "out"]);
+    let shown = desk.succeed(&["compare", "tiny.toml", "--variants", "dt(alpha=4)", "--out", "out"]);
+    assert!(shown.contains("dt(alpha=4) (baseline)  x"), "{shown}");
+    let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
+    assert_eq!(other.status.code(), Some(1));
+    assert!(text(&other.stderr).contains("holds runs of another scenario, such as out/x/seed-1"));
+    let order = ["--variants", "dt(alpha=4)", "x: dt(alpha=0.25)", "--out", "out"];
+    desk.succeed(&[&["compare", "tiny.toml"], &order[..]].concat());
+    assert!(desk.succeed(&["verify", "out"]).contains("all as written"));
+}
+
+#[test]
+fn a_sweep_shows_the_labels() {
+    let desk = Desk::with_tiny();
+    let grid = ["sweep", "tiny.toml", "--vary", "switch.buffer=[\"50 KB\", \"100 KB\"]", "--seeds", "2"];
+    let variants = ["--variants", "dt(alpha=0.25)", "high: dt(alpha=4)", "--out", "out"];
+    let shown = desk.succeed(&[&grid[..], &variants[..]].concat());
+    assert!(shown.contains("switch.buffer  dt(alpha=0.25)"), "{shown}");
+    assert!(desk.path("out/switch.buffer=50-KB/dt-alpha=0.25/seed-2/manifest.json").is_file());
+    let table = std::fs::read_to_string(desk.path("out/sweep.csv")).expect("it is there");
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let paired = rows.records().flatten().filter(|row| &row[5] == "high" && !row[9].is_empty()).count();
+    assert!(paired > 10, "{table}");
+    let again = desk.output(&[&grid[..], &variants[..]].concat());
+    assert!(text(&again.stderr).contains("8 runs are there already"), "{}", text(&again.stderr));
+}
+
+#[test]
+fn one_variant_is_run_checked_and_explained() {
+    let desk = Desk::with_tiny();
+    desk.succeed(&["run", "tiny.toml", "--variant", "dt(alpha=0.25)"]);
+    assert_eq!(json(&desk, "results/tiny-dt-alpha=0.25/manifest.json")["policy"]["params"][0][1], "0.25");
+    let resolved = desk.succeed(&["check", "tiny.toml", "--variant", "abm + buffer=1 MB", "--resolved"]);
+    assert!(resolved.contains("name = \"abm\"") && resolved.contains("buffer = \"1 MB\""), "{resolved}");
+    let why = desk.succeed(&["explain", "tiny.toml", "--variant", "dt(alpha=0.25)"]);
+    assert!(why.contains("dt: alpha = 0.25"), "{why}");
+}
+
+#[test]
+fn a_variant_with_other_traffic_is_warned_about() {
+    let desk = Desk::with_tiny();
+    let compare = |variant: &str, out: &str| {
+        desk.succeed(&["compare", "tiny.toml", "--variants", "dt", variant, "--out", out])
+    };
+    assert!(compare("dt + workload.0.fan_in=2", "a").contains("or other traffic than \"dt\""));
+    assert!(!compare("dt + buffer=1 MB", "b").contains("other traffic"));
+}
+
+#[test]
+fn mistakes_are_shown_with_their_place() {
+    let desk = Desk::with_tiny();
+    let shown: Vec<_> = [
+        (2, &["compare", "tiny.toml", "--variants", "dt(alpha=0.5"][..]),
+        (2, &["compare", "tiny.toml", "--variants", "dt", "abn(alpha=0.5)"]),
+        (2, &["compare", "tiny.toml", "--variants", "dt(alhpa=0.5)"]),
+        (2, &["compare", "tiny.toml", "--policies", "dt,dt(alpha=2)"]),
+        (1, &["compare", "tiny.toml", "--variants", "dt(alpha=2)", "dt( alpha=2 )"]),
+        (1, &["compare", "tiny.toml", "--variants", "x: dt(alpha=2)", "x: dt(alpha=4)"]),
+        (1, &["compare", "tiny.toml", "--variants", "dt alpha.2: abm", "dt-alpha.2: dt"]),
+        (1, &["compare", "tiny.toml", "--variants", "dt + transport.0.min_rto=5"]),
+        (1, &["sweep", "tiny.toml", "--vary", "switch.policy.alpha=1,2", "--variants", "dt(alpha=4)"]),
+    ]
+    .into_iter()
+    .map(|(code, args)| {
+        assert_eq!(desk.output(args).status.code(), Some(code), "{}", desk.terminal(args));
+        desk.terminal(args)
+    })
+    .collect();
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("variant_mistakes", shown.join("\n"));
+    });
+}

@@ -1,0 +1,122 @@
+//! What is compared: variants of a scenario, in order, each under a name and in a folder of its own.
+
+use crate::PlanError;
+use bufferlab_core::{POLICIES, find_policy};
+use bufferlab_results::RunCaveat;
+use bufferlab_scenario::{Scenario, Variant};
+
+/// Something to be compared, or all policies.
+#[derive(Clone, Debug)]
+pub enum PolicyChoice {
+    /// A policy of the registry, with what else a variant says.
+    One(Variant),
+    /// Every built-in policy: what a program brings along must be named, so that the word means the same in every
+    /// process.
+    All,
+}
+
+impl PolicyChoice {
+    /// The word for every policy.
+    pub const ALL: &'static str = "all";
+
+    /// A name of the registry, or [`Self::ALL`]; `None` if there is no such policy.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            Self::ALL => Some(Self::All),
+            name => find_policy(name).map(Variant::plain).map(Self::One),
+        }
+    }
+}
+
+/// The policy of the first switch.
+pub(crate) fn own_policy(scenario: &Scenario) -> String {
+    scenario.switches.first().map(|switch| switch.policy.clone()).unwrap_or_default()
+}
+
+/// What the scenario runs without any change.
+pub(crate) fn unchanged(scenario: &Scenario) -> Option<Variant> {
+    find_policy(&own_policy(scenario)).map(Variant::plain)
+}
+
+/// What a variant changes; `None` if it is the scenario's own policy and nothing else.
+pub(crate) fn changing<'a>(variant: &'a Variant, own: &str) -> Option<&'a Variant> {
+    (!variant.is_plain() || variant.policy().name != own).then_some(variant)
+}
+
+/// The variants that are asked for, and whether all policies are: then the scenario's own is the baseline, which
+/// keeps the parameters that the scenario gives it.
+pub(crate) fn chosen(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Variant>, bool) {
+    let named = choices.iter().filter_map(|choice| match choice {
+        PolicyChoice::One(variant) => Some(variant.clone()),
+        PolicyChoice::All => None,
+    });
+    if !choices.iter().any(|choice| matches!(choice, PolicyChoice::All)) {
+        return (named.collect(), false);
+    }
+    // Named ones come first, in their order, the others follow.
+    let mut variants: Vec<Variant> = Vec::new();
+    let others = unchanged(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::plain(info)));
+    for variant in named.chain(others) {
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    (variants, true)
+}
+
+/// Refuses variants that tables or folders could not tell apart.
+pub(crate) fn refuse_twins(variants: &[Variant]) -> Result<(), PlanError> {
+    for (index, variant) in variants.iter().enumerate() {
+        let earlier = &variants[..index];
+        if variant.is_plain() && earlier.contains(variant) {
+            let message = format!("policy \"{}\" is named twice", variant.policy().name);
+            return Err(PlanError::refused(message, "name each policy once"));
+        }
+        if earlier.iter().any(|known| known.label() == variant.label()) {
+            let message = format!("two variants are called \"{}\"", variant.label());
+            let help = if earlier.contains(variant) {
+                "name each variant once"
+            } else {
+                "tables know a variant by its label: choose another for one of them"
+            };
+            return Err(PlanError::refused(message, help));
+        }
+        if let Some(known) = earlier.iter().find(|known| known.folder() == variant.folder()) {
+            let (first, second) = (known.label(), variant.label());
+            let message = format!("\"{first}\" and \"{second}\" would share the folder {}", variant.folder());
+            return Err(PlanError::refused(
+                message,
+                "write another label before one of them, such as 'second: …'",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A variant may change more than switches do: then equal seeds do not mean equal arrivals.
+pub(crate) fn other_traffic(
+    (baseline, first): (&Variant, &Scenario),
+    (variant, changed): (&Variant, &Scenario),
+) -> Option<RunCaveat> {
+    // What is sent follows from what workloads have calculated: a request may be a part of the buffer.
+    let sent = |scenario: &Scenario| {
+        let workloads = scenario.workloads.iter().map(|spec| format!("{}: {:?}", spec.class, spec.workload));
+        (workloads.collect::<Vec<_>>(), scenario.duration, scenario.start_jitter)
+    };
+    if sent(first) == sent(changed) && first.topology == changed.topology {
+        return None;
+    }
+    let (label, baseline) = (variant.label(), baseline.label());
+    Some(RunCaveat {
+        id: "other-traffic".to_owned(),
+        message: format!(
+            "\"{label}\" has another network or other traffic than \"{baseline}\": with equal seeds they do not see the same \
+             arrivals, and a difference between them is not one of buffers alone."
+        ),
+        advice:
+            "Vary traffic with a sweep, and name sizes in bytes where they follow the buffer (`request` for \
+                 `request_fraction_of_buffer`)."
+                .to_owned(),
+    })
+}
