@@ -72,7 +72,9 @@ pub static ROOT: TableSpec = TableSpec {
             "policies",
             Kind::Texts,
             "[\"dt\", \"abm\"]",
-            "What is compared, if policies are: short for one `[[variant]]` for each that sets `switch.policy`.",
+            "What is compared, if policies are: short for one `[[variant]]` for each that sets `switch.policy`, which starts afresh whatever \
+             the scenario says of it. Parameters and other changes as on the command line: `\"dt(alpha=2)\"`, `\"deep: dt + buffer=2 MB\"` \
+             (section Variants of [scenarios.md](scenarios.md)).",
         ),
         optional(
             "set",

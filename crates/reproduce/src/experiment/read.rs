@@ -4,15 +4,12 @@ use super::axes::{axes, label};
 use super::metrics::{self, Named};
 use super::{Axis, Content, Experiment, Overrides, Panel, Reading, Runs, Scale, Variant, claims};
 use crate::{Course, Sampled};
-use bufferlab_core::policy;
 use bufferlab_document::LoadError;
 use bufferlab_document::context::{Complaint, Context, quoted_list, suggestion};
 use bufferlab_document::files::{self, nearby_file};
 use bufferlab_document::reader::Reader;
-use bufferlab_document::setting::Setting;
 use bufferlab_document::tree::{Item, Origin, Value};
 use bufferlab_experiment::format::ROOT;
-use bufferlab_params::Catalog;
 use bufferlab_theory::figures::{Entry, find};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -176,14 +173,17 @@ pub(super) fn scenario(reader: &mut Reader<'_>) -> Option<PathBuf> {
 fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     let mut variants: Vec<Variant> = Vec::new();
     for (name, origin) in root.texts("policies").unwrap_or_default() {
-        check_policy(root, &name, origin);
-        let set = vec![Setting {
-            key: "switch.policy".to_owned(),
-            key_origin: origin,
-            item: Item { value: Value::String(name.clone()), origin },
-            source: root.context.source_of(origin).cloned(),
-        }];
-        variants.push(Variant { name, set, scenario: None });
+        let Some(variant) = policy(root, name, origin) else { continue };
+        if variants.iter().any(|known| known.name == variant.name) {
+            let complaint =
+                Complaint::new(format!("two variants are called \"{}\"", variant.name), "the second one");
+            root.context.error(
+                "policies",
+                origin,
+                complaint.help("write a label before one of them: \"second: …\""),
+            );
+        }
+        variants.push(variant);
     }
     for mut reader in root.tables("variant") {
         let (name, set, scenario) = (reader.text("name"), reader.settings("set"), scenario(&mut reader));
@@ -207,17 +207,24 @@ fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     variants
 }
 
-fn check_policy(root: &Reader<'_>, name: &str, origin: Origin) {
-    let cards = policy::REGISTRY.cards(true);
-    if cards.iter().any(|card| card.is_called(name)) {
-        return;
-    }
-    let help = match suggestion(name, cards.iter().map(|card| card.name)) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => "`bufferlab policy list` shows all of them".to_owned(),
+/// A policy, perhaps with parameters and other changes. It starts afresh: an experiment says the whole of what it compares.
+fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant> {
+    let source = root.context.source_of(origin);
+    let variant = match bufferlab_scenario::Variant::parse(&written) {
+        Ok(variant) => variant,
+        Err(mistake) => {
+            let label = format!("character {}", mistake.character());
+            let part = mistake.at.len() < written.trim().len();
+            let message =
+                if part { format!("\"{written}\": {}", mistake.message) } else { mistake.message.clone() };
+            let complaint = Complaint::new(message, label).help(mistake.help);
+            root.context.error("policies", origin, complaint);
+            return None;
+        }
     };
-    let complaint = Complaint::new(format!("there is no policy \"{name}\""), "no such policy");
-    root.context.error("policies", origin, complaint.help(help));
+    // A name is kept as it was written: expressions may use an alias.
+    let name = if variant.is_plain() { written } else { variant.label() };
+    Some(Variant { name, set: variant.settings(origin, source), scenario: None })
 }
 
 /// A scale; `None` if it is absent or wrong.

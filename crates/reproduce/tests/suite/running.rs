@@ -4,7 +4,7 @@ use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{panels, write_experiment, write_ledger, write_panels};
 use bufferlab_reproduce::{
-    Estimates, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run, why,
+    Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run, why,
 };
 use bufferlab_scenario::Setting;
 use std::fs;
@@ -514,4 +514,42 @@ fn the_reading_of_an_artifact_is_set_behind_the_variants_and_never_on_an_axis() 
     let error =
         write("\"workload.incast\" = { request = \"9 KB\" }").expect_err("the axis varies it").to_string();
     assert!(error.contains("axis \"request\" varies it"), "{error}");
+}
+
+/// `policies` is short for `[[variant]]`s: what runs is the same to the last byte.
+#[test]
+fn policies_with_parameters_are_variants_that_start_afresh() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let star = STAR.replace("policy = \"dt\"", "policy = { name = \"dt\", alpha = 8 }");
+    fs::write(folder.path().join("star.toml"), star).expect("writable");
+    let resolved = |compared: &str| -> Vec<(String, String)> {
+        let text = format!(
+            "title = \"t\"\nfigure = \"f\"\nscenario = \"star.toml\"\nquick = {{ seeds = 1 }}\n{compared}\n"
+        );
+        let experiment = Experiment::from_text(&folder.path().join("x.toml"), "test/x", &text);
+        let experiment = experiment.unwrap_or_else(|error| panic!("{}", error.in_lines()));
+        let plan = Plan::new(&experiment, ScaleName::Quick, None).expect("a scale");
+        let names =
+            experiment.runs().expect("it has runs").variants.iter().map(|variant| variant.name.clone());
+        let load = |point| plan.load(point).unwrap_or_else(|error| panic!("{error}")).resolved;
+        names.zip(plan.points.iter().map(load)).collect()
+    };
+    let short = resolved(
+        "policies = [\"dt\", \"dt(alpha=0.5)\", \"deep: abm(alpha=0.25) + buffer=2 MB + transport.0.min_rto=5 ms\"]",
+    );
+    let long = resolved(
+        r#"
+[[variant]]
+name = "dt"
+set = { "switch.policy" = "dt" }
+[[variant]]
+name = "dt(alpha=0.5)"
+set = { "switch.policy" = "dt(alpha=0.5)" }
+[[variant]]
+name = "deep"
+set = { "switch.policy" = { name = "abm", alpha = 0.25 }, "switch.buffer" = "2 MB", "transport.0.min_rto" = "5 ms" }
+"#,
+    );
+    assert_eq!(short, long);
+    assert!(!short[0].1.contains("alpha = 8"), "{}", short[0].1);
 }
