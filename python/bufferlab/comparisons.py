@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Union
 
 from . import _bufferlab
 from ._folders import TemporaryFolder
+from ._variants import VariantLike, texts
 from .executors import ExecutorOption, carry_out
 from .policy import policy_name
 from .progress import ProgressOption
@@ -134,7 +135,8 @@ class Comparison:
             if any(part.startswith(".") for part in parts):
                 continue
             run = Run(manifest.parent, keep=self._keep)
-            found[parts[0] if len(parts) == 2 else run.policy, run.seed] = run
+            named = run.manifest.get("variant") is not None or len(parts) < 2
+            found[run.label if named else parts[0], run.seed] = run
         return found
 
     def table(self) -> Table:
@@ -167,8 +169,9 @@ def _cell(plain: _bufferlab._Cell) -> Cell:
 
 def compare(
     scenario: ScenarioLike,
-    policies: Sequence[PolicyChoice] = ("dt", "cs", "abm"),
+    policies: Sequence[PolicyChoice] | None = None,
     *,
+    variants: Sequence[VariantLike] = (),
     seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
     replace: bool = False,
@@ -186,7 +189,11 @@ def compare(
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     policies
-        The policies, the baseline first; ``"all"``: the scenario's own, then every other built-in one that fits.
+        The policies, the baseline first; ``"all"``: the scenario's own, then every other built-in one that fits. Without any, and without
+        variants: ``dt``, ``cs`` and ``abm``.
+    variants
+        Policies with parameters and other changes to the scenario, behind the policies: ``"dt(alpha=0.5)"``,
+        ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or classes of own policies. ``docs/scenarios.md`` has the grammar.
     seeds
         Number of seeds: the scenario's and the ones that follow it.
     out
@@ -219,11 +226,15 @@ def compare(
     >>> change = comparison["class.incast.qct_mean_ms"]["abm"].change
     >>> change.seeds
     3
+    >>> compare("scenarios/star-incast.toml", variants=["dt(alpha=0.5)", "high: dt(alpha=4)"]).policies
+    ('dt(alpha=0.5)', 'high')
     """
-    if not policies:
+    default: tuple[PolicyChoice, ...] = () if variants else ("dt", "cs", "abm")
+    chosen = default if policies is None else policies
+    if not chosen and not variants:
         raise ValueError("policies is empty: name at least one, or use `repeat` for the scenario's own")
-    names = [policy_name(policy) for policy in policies]
-    return _compare(scenario, names, seeds, out, replace, executor, jobs, verify, progress)
+    names = [policy_name(policy) for policy in chosen]
+    return _compare(scenario, names, texts(variants), seeds, out, replace, executor, jobs, verify, progress)
 
 
 def repeat(
@@ -243,12 +254,13 @@ def repeat(
     >>> repeat("scenarios/star-incast.toml", seeds=2)["all.flows"]["dt"].estimate.seeds
     2
     """
-    return _compare(scenario, [], seeds, out, replace, executor, jobs, verify, progress)
+    return _compare(scenario, [], [], seeds, out, replace, executor, jobs, verify, progress)
 
 
 def _compare(
     scenario: ScenarioLike,
     policies: list[str],
+    variants: list[str],
     seeds: int,
     out: str | os.PathLike[str] | None,
     replace: bool,
@@ -262,8 +274,10 @@ def _compare(
     keep = TemporaryFolder() if out is None else None
     folder = Path(out) if out is not None else keep.path / "runs" if keep else Path()
     # The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
-    with _bufferlab.Claim(folder) if policies or seeds > 1 else nullcontext():
-        planned, order, _, left_out = _bufferlab.plan(scenario._source(), policies, seeds, folder, replace)
+    with _bufferlab.Claim(folder) if policies or variants or seeds > 1 else nullcontext():
+        planned, order, _, left_out = _bufferlab.plan(
+            scenario._source(), policies, variants, seeds, folder, replace
+        )
         errors = carry_out(
             planned,
             executor=executor,

@@ -73,6 +73,8 @@ class Unit:
     """Version and source revision of the program that asks: another one might answer otherwise."""
     folder: str | None
     """Where the worker writes the result, if it sees the same file system."""
+    variant: tuple[str, str] | None = None
+    """What the run is called in a comparison and what that stands for, where it is not the policy's name."""
 
     def __repr__(self) -> str:
         return f"Unit({self.scenario[:40]!r}…)"
@@ -112,7 +114,8 @@ def _desk(unit: Unit) -> Iterator[tuple[Path, _bufferlab.Loaded]]:
         desk = Path(name)
         for file, content in unit.inputs:
             (desk / file).write_bytes(content)
-        yield desk, _bufferlab.load(desk / "scenario.toml", unit.scenario, [])
+        loaded = _bufferlab.load(desk / "scenario.toml", unit.scenario, [])
+        yield desk, loaded if unit.variant is None else loaded.as_variant(*unit.variant)
 
 
 def _version_in_words(version: tuple[str, str | None]) -> str:
@@ -234,6 +237,7 @@ def _unit(
         own=_own.pack(loaded),
         version=version,
         folder=folder,
+        variant=loaded.variant,
     )
 
 

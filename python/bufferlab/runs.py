@@ -119,6 +119,12 @@ class Run:
         return str(self.manifest["policy"]["name"])
 
     @property
+    def label(self) -> str:
+        """What it is called in a comparison: the label of its variant, or the policy's name."""
+        variant = self.manifest.get("variant")
+        return self.policy if variant is None else str(variant["label"])
+
+    @property
     def scenario(self) -> Scenario:
         """What ran, every default filled in."""
         return Scenario.from_file(self.folder / "scenario.toml")
@@ -247,7 +253,7 @@ def run(
         folder = keep.path / "run"
     else:
         folder = Path(out)
-    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], 1, folder, replace)
+    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace)
     [error] = _bufferlab.execute(planned, 1, verify, relay(progress))
     if error is not None:
         raise error

@@ -117,6 +117,12 @@ class Scenario:
         changed._place(self._path, self._text, (*self._overrides, (key, _toml.value(value))))
         return changed
 
+    def _set_text(self, key: str, value: str) -> Scenario:
+        """The same with a value as the command line has it: TOML, or a bare word for a string."""
+        changed = type(self).__new__(type(self))
+        changed._place(self._path, self._text, (*self._overrides, (key, value)))
+        return changed
+
     def with_(self, changes: Mapping[str, Value] | None = None, **top: Value) -> Scenario:
         """Several changes at once: dotted keys in a dictionary, keys of the top as keywords.
 

@@ -13,6 +13,7 @@ import pyarrow.csv
 from . import _bufferlab, _toml
 from ._folders import TemporaryFolder
 from ._toml import Value
+from ._variants import VariantLike, texts
 from .comparisons import Comparison, PolicyChoice
 from .exceptions import ResultsError, SweepError
 from .executors import ExecutorOption, carry_out, told
@@ -80,6 +81,7 @@ def sweep(
     vary: Mapping[str, Sequence[Value]],
     *,
     policies: Sequence[PolicyChoice] = (),
+    variants: Sequence[VariantLike] = (),
     seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
     executor: ExecutorOption = "threads",
@@ -99,6 +101,8 @@ def sweep(
         Dotted keys with their values; the last key varies fastest.
     policies
         The policies, the baseline first; the scenario's own by default.
+    variants
+        Policies with parameters and other changes, behind the policies, as :func:`compare` takes them.
     seeds
         Number of seeds of every point: the scenario's and the ones that follow it.
     out
@@ -144,8 +148,9 @@ def sweep(
     folder = Path(out) if out is not None else keep.path / "sweep" if keep else Path()
     grid = [(key, [_toml.value(value) for value in values]) for key, values in vary.items()]
     names = [policy_name(policy) for policy in policies]
+    others = texts(variants)
     with _bufferlab.Claim(folder):
-        plan = _bufferlab.SweepPlan(scenario._source(), grid, names, seeds, folder)
+        plan = _bufferlab.SweepPlan(scenario._source(), grid, names, others, seeds, folder)
         planned = plan.jobs
         failed = list(plan.failed)
         errors = carry_out(

@@ -1,0 +1,77 @@
+"""Variants: what is compared, as text or as a class; classes of files are loaded."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+from .policy import Policy, policy_name
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["VariantLike", "texts"]
+
+VariantLike = Union[str, "type[Policy]"]
+"""``"dt(alpha=0.5)"``, ``"label: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or the class of an own policy."""
+
+_OF_A_FILE = re.compile(
+    r"""(?P<label>\s*(?:[^:()=+,"']*:\s)?\s*)(?P<file>[^:()=+,"']+\.py):(?P<name>[^\W\d]\w*)(?P<rest>.*)""", re.DOTALL
+)
+
+
+def texts(variants: Sequence[VariantLike]) -> list[str]:
+    """The variants as the extension module takes them: every own policy that they name is registered.
+
+    >>> texts(["dt(alpha=0.5)", "low: abm"])
+    ['dt(alpha=0.5)', 'low: abm']
+    """
+    if isinstance(variants, str):
+        raise TypeError(f"variants is a list: write variants=[{variants!r}]")
+    return [_text(variant) for variant in variants]
+
+
+def _text(variant: VariantLike) -> str:
+    if not isinstance(variant, str):
+        return policy_name(variant)
+    found = _OF_A_FILE.fullmatch(variant)
+    if found is None:
+        return variant
+    policy = _class_of(Path(found["file"].strip()), found["name"])
+    return f"{found['label']}{policy_name(policy)}{found['rest']}"
+
+
+def _class_of(path: Path, name: str) -> type[Policy]:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file; the path is relative to the current folder")
+    own = getattr(_module(path), name, None)
+    if isinstance(own, type) and issubclass(own, Policy):
+        return own
+    known = [key for key, value in vars(_module(path)).items() if _is_own(value, path)]
+    hint = f"it has {', '.join(known)}" if known else "it has no subclass of bufferlab.Policy"
+    raise ValueError(f"{path} has no policy {name}: {hint}")
+
+
+def _is_own(value: object, path: Path) -> bool:
+    return isinstance(value, type) and issubclass(value, Policy) and value.__module__ == path.stem
+
+
+def _module(path: Path) -> ModuleType:
+    """The module in a file, under its own name: worker processes import it by that."""
+    if not path.stem.isidentifier():
+        raise ValueError(f"{path}: {path.stem!r} is no name of a module; rename the file, such as {_as_module(path)}.py")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    module = importlib.import_module(path.stem)
+    if Path(module.__file__ or "").resolve() != path.resolve():
+        raise ValueError(f"{path}: another module is called {path.stem} ({module.__file__}); rename the file")
+    return module
+
+
+def _as_module(path: Path) -> str:
+    return re.sub(r"\W|^(?=\d)", "_", path.stem)
