@@ -174,7 +174,9 @@ fn what(report: &Report) -> Markup {
 
 fn network(report: &Report) -> String {
     let manifest = report.runs[0].result.manifest();
-    let mut buffers = manifest.totals.buffer_bytes.clone();
+    // Variants may have other buffers than the baseline.
+    let all = report.runs.iter().flat_map(|run| &run.result.manifest().totals.buffer_bytes);
+    let mut buffers: Vec<u64> = all.copied().collect();
     buffers.sort_unstable();
     buffers.dedup();
     let buffers = match buffers.as_slice() {
