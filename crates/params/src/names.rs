@@ -4,20 +4,24 @@
 #[must_use]
 pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let written = written.to_lowercase();
-    let scored = known.into_iter().map(|name| {
+    let scored = known.into_iter().filter_map(|name| {
         let lower = name.to_lowercase();
         let contains =
             lower.len() > 2 && written.len() > 2 && (lower.contains(&written) || written.contains(&lower));
-        let bonus = if contains { 0.2 } else { 0.0 };
-        (
-            strsim::jaro_winkler(&written, &lower)
-                .max(strsim::normalized_damerau_levenshtein(&written, &lower))
-                + bonus,
-            name,
-        )
+        let bonus = if contains || letters(&lower) == letters(&written) { 0.2 } else { 0.0 };
+        let edits = strsim::normalized_damerau_levenshtein(&written, &lower);
+        // A beginning in common makes no neighbours of "foo" and "followlqd".
+        (contains || edits > 0.34).then(|| (strsim::jaro_winkler(&written, &lower).max(edits) + bonus, name))
     });
     let best = scored.max_by(|x, y| x.0.total_cmp(&y.0))?;
     (best.0 > 0.7).then(|| best.1.to_owned())
+}
+
+/// In alphabetical order: a name whose letters are written in another order is near.
+fn letters(name: &str) -> Vec<char> {
+    let mut letters: Vec<char> = name.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 /// `"a", "b", "c"`.
@@ -32,4 +36,21 @@ pub fn first_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let count = names.clone().count();
     let shown = quoted_list(names.take(12));
     if count > 12 { format!("{shown} … ({count} in all)") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suggestion_is_a_neighbour_and_not_only_a_beginning() {
+        let policies = ["dt", "abm", "abm-dt", "followlqd", "losspass"];
+        let near = |written| suggestion(written, policies);
+        assert_eq!(near("foo"), None);
+        assert_eq!(near("abmm").as_deref(), Some("abm"));
+        assert_eq!(near("amb").as_deref(), Some("abm"));
+        assert_eq!(suggestion("h7", ["h0", "h1"]), None);
+        assert_eq!(near("folowlqd").as_deref(), Some("followlqd"));
+        assert_eq!(near("loss-pass").as_deref(), Some("losspass"));
+    }
 }
