@@ -152,7 +152,9 @@ impl<'a> Reader<'a> {
                 .help(format!("keys here: {list}"))
             } else {
                 let list = format!("keys here: {list}");
-                let help = match suggestion(&entry.key, known.iter().copied()) {
+                let near =
+                    synonym(&entry.key, &known).or_else(|| suggestion(&entry.key, known.iter().copied()));
+                let help = match near {
                     Some(near) => {
                         let help = format!("did you mean `{near}`?\n{list}");
                         self.misspelled.push(near);
@@ -574,4 +576,11 @@ fn default_item(text: &str) -> Item {
 fn keys_in_words(spec: &TableSpec, kind: Option<&str>) -> String {
     let names: Vec<_> = spec.keys_of(kind).map(|key| key.name).collect();
     names.join(", ")
+}
+
+/// The known key that means what `written` means elsewhere.
+fn synonym(written: &str, known: &[&str]) -> Option<String> {
+    const MEANT: &[(&str, &str)] = &[("name", "class"), ("rate", "queries_per_second_per_host")];
+    let (_, meant) = MEANT.iter().find(|(other, meant)| *other == written && known.contains(meant))?;
+    Some((*meant).to_owned())
 }

@@ -115,6 +115,14 @@ const UNITS: &[(&str, Dimension, u128)] = &[
     ("Mbps", Dimension::Rate, 1_000_000),
     ("Gbps", Dimension::Rate, 1_000_000_000),
     ("Tbps", Dimension::Rate, 1_000_000_000_000),
+    // As switches and standards write them.
+    ("M", Dimension::Rate, 1_000_000),
+    ("G", Dimension::Rate, 1_000_000_000),
+    ("T", Dimension::Rate, 1_000_000_000_000),
+    ("GbE", Dimension::Rate, 1_000_000_000),
+    ("Mbit/s", Dimension::Rate, 1_000_000),
+    ("Gbit/s", Dimension::Rate, 1_000_000_000),
+    ("Tbit/s", Dimension::Rate, 1_000_000_000_000),
 ];
 
 /// Why a text is not the quantity that was asked for.
@@ -288,6 +296,9 @@ mod tests {
         assert_eq!(parse_time("1 s"), Ok(Time::from_ms(1_000)));
         assert_eq!(parse_rate("10Gbps"), Ok(BitRate::gbps(10)));
         assert_eq!(parse_rate("0.995 Gb/s"), Ok(BitRate::mbps(995)));
+        for ten in ["10G", "10GbE", "10 GbE", "10 Gbit/s", "10000M"] {
+            assert_eq!(parse_rate(ten), Ok(BitRate::gbps(10)), "{ten}");
+        }
         assert_eq!(parse_size("1_000 B"), Ok(1_000));
     }
 
@@ -297,6 +308,8 @@ mod tests {
         assert_eq!(parse_size("-1 KB"), Err(QuantityError::Negative));
         assert_eq!(parse_size("1.0001 KB"), Err(QuantityError::TooFine(Dimension::Size)));
         assert_eq!(parse_time("0.5 ps"), Err(QuantityError::TooFine(Dimension::Time)));
+        let found = Dimension::Rate;
+        assert_eq!(parse_size("3M"), Err(QuantityError::WrongDimension { unit: "M".into(), found }));
         assert_eq!(parse_size("3 XB"), Err(QuantityError::UnknownUnit("XB".into())));
         assert_eq!(
             parse_size("3 ms"),

@@ -32,7 +32,7 @@ impl SizeDistribution {
         Self::checked(name.into(), points, &places)
     }
 
-    /// Reads `bytes,cumulative` lines. Empty lines, what follows a `#`, and a header (a first line without
+    /// Reads `bytes,cumulative` lines; blanks may stand for the comma, and per cent for probabilities. Empty lines, what follows a `#`, and a header (a first line without
     /// any number) are passed over.
     ///
     /// # Errors

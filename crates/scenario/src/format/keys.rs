@@ -165,7 +165,8 @@ pub(crate) static CHANGE: TableSpec = TableSpec {
             "link",
             TEXT,
             "\"leaf0-spine1\"",
-            "The two ends; with several cables between them, all of them, or one: \"leaf0-spine1/2\" (numbered from 0).",
+            "The two ends; with several cables between them, all of them, or one: \"leaf0-spine1/2\" (numbered from 0). A pattern means all \
+             cables that match it: \"leaf2-h*\" (`*`: any characters; `?`: one).",
         ),
         optional("rate", Kind::Rate, "\"1 Gb/s\"", "Another rate, both directions."),
         optional("rate_ab", Kind::Rate, "\"1 Gb/s\"", "Another rate from the end that `link` names first."),

@@ -4,6 +4,7 @@ use crate::context::{Complaint, first_names};
 use crate::convert;
 use crate::model::{LinkSpec, Topology};
 use crate::quantity::format_time;
+use crate::read::overrides::matches_glob;
 use crate::reader::Reader;
 use crate::resolved::{list, quote};
 use bufferlab_units::Time;
@@ -82,13 +83,41 @@ fn intervals(change: &mut Reader<'_>) -> Vec<(Time, Time)> {
     times.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// The cables that `name` ("leaf0-spine1", "leaf0-spine1/2") means, and whether it names the ends the other
+/// The cables whose ends match a pattern, written either way round; with a number, only that one of parallel cables.
+fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u32, bool)> {
+    let chosen = topology.links.iter().zip(0_u32..).filter_map(|(link, index)| {
+        let (a, b) = (topology.node_name(link.a), topology.node_name(link.b));
+        let forward = matches_glob(pattern, &format!("{a}-{b}"));
+        let backward = !forward && matches_glob(pattern, &format!("{b}-{a}"));
+        let parallel = || topology.cables_between(link.a, link.b).iter().position(|&other| other == index);
+        let numbered = number.is_none_or(|number| number.parse().ok() == parallel());
+        ((forward || backward) && numbered).then_some((index, backward))
+    });
+    chosen.collect()
+}
+
+/// The cables that `name` ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*") means, and whether it names the ends the other
 /// way round.
 fn cables(change: &Reader<'_>, topology: &Topology, name: &str) -> Vec<(u32, bool)> {
     let (ends, number) = match name.split_once('/') {
         Some((ends, number)) => (ends, Some(number)),
         None => (name, None),
     };
+    if ends.contains(['*', '?']) {
+        let chosen = matching(topology, ends, number);
+        if chosen.is_empty() {
+            let ends =
+                |link: &LinkSpec| format!("{}-{}", topology.node_name(link.a), topology.node_name(link.b));
+            let names: Vec<_> = topology.links.iter().map(ends).collect();
+            let complaint =
+                Complaint::new(format!("no cable matches \"{name}\""), "`*`: any characters; `?`: one");
+            change.error(
+                "link",
+                complaint.help(format!("cables: {}", first_names(names.iter().map(String::as_str)))),
+            );
+        }
+        return chosen;
+    }
     let mut splits = ends.match_indices('-').map(|(at, _)| (&ends[..at], &ends[at + 1..]));
     let Some((one, other)) = splits.find_map(|(a, b)| Some((topology.node(a)?, topology.node(b)?))) else {
         let complaint = Complaint::new(

@@ -29,16 +29,30 @@ fn named(switch: &mut Reader<'_>, name: &str, queues_per_port: u8) -> Option<Vec
         let quoted: Vec<_> = names().map(quote).collect();
         let list = "scheduler = [{ queues = [0] }, { queues = [1, 2], discipline = \"round_robin\" }]";
         let known = format!("known: {}, or a list of groups:\n{list}", quoted.join(", "));
-        let help = match suggestion(name, names()) {
-            Some(near) => format!("did you mean \"{near}\"?\n{known}"),
-            None => known,
-        };
+        let near = || suggestion(name, names()).map(|near| format!("did you mean \"{near}\"?\n{known}"));
+        let help = other_name(name).or_else(near).unwrap_or_else(|| known.clone());
         let complaint = Complaint::new(format!("unknown scheduler \"{name}\""), "no such scheduler");
         switch.error("scheduler", complaint.help(help));
         return None;
     };
     switch.out.set("scheduler", quote(name));
     Some(known.groups(queues_per_port))
+}
+
+/// What is written for what others call so.
+fn other_name(name: &str) -> Option<String> {
+    let group = |discipline: &str, shares: &str| {
+        format!(
+            "write scheduler = [{{ queues = [0, 1], discipline = \"{discipline}\", {shares} }}], with all queues of a port"
+        )
+    };
+    Some(match name.to_ascii_lowercase().as_str() {
+        "drr" | "dwrr" | "wdrr" => group("deficit_round_robin", "quanta = [\"3 KB\", \"1500 B\"]"),
+        "wrr" => group("weighted_round_robin", "weights = [2, 1]"),
+        "rr" => "did you mean \"round_robin\"?".to_owned(),
+        "sp" | "pq" | "strict" | "priority" => "did you mean \"strict_priority\"?".to_owned(),
+        _ => return None,
+    })
 }
 
 fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Option<Vec<Group>> {

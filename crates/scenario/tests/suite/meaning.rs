@@ -164,6 +164,26 @@ workload = [{ kind = "poisson", sizes = "web_search", load = 0.5 }]
 "#;
 
 #[test]
+fn a_pattern_changes_every_cable_that_matches_it_as_if_each_were_named() {
+    let load = |change: &str| {
+        let change = crate::common::owned(&[("topology.change", change)]);
+        let loaded = load_text(Path::new("pair.toml"), PAIR, &change);
+        loaded.unwrap_or_else(|error| panic!("{}", crate::common::render(&error)))
+    };
+    let each = |names: &[&str]| {
+        let one = |name: &&str| format!("{{ link = \"{name}\", rate_ab = \"1 Gb/s\", failed = true }}");
+        load(&format!("[{}]", names.iter().map(one).collect::<Vec<_>>().join(", "))).scenario.topology
+    };
+    assert_eq!(each(&["leaf0-h*"]), each(&["leaf0-h0", "leaf0-h1"]));
+    assert_eq!(each(&["h?-leaf1"]), each(&["h2-leaf1", "h3-leaf1"]));
+    assert_eq!(each(&["leaf*-spine0/1"]), each(&["leaf0-spine0/1", "leaf1-spine0/1"]));
+    assert_eq!(each(&["spine*-*"]), each(&["spine0-leaf0", "spine0-leaf1"]));
+    assert_ne!(each(&["leaf0-h*"]), each(&["leaf0-h0"]));
+    // The resolved file says the same.
+    crate::common::assert_round_trip(&load("[{ link = \"leaf0-h*\", rate = \"1 Gb/s\" }]"));
+}
+
+#[test]
 fn a_change_follows_the_order_in_which_it_names_the_ends() {
     let load = |change: &str| {
         let change = crate::common::owned(&[("topology.change", change)]);

@@ -1,4 +1,7 @@
 //! How is a table of flow sizes written as text?
+//!
+//! `bytes,cumulative`, or with blanks between the two; the cumulative probability may be in per cent, as in the files of ns-3's and HPCC's
+//! traffic generators: then the last one is 100.
 
 use super::{Place, SizeError};
 
@@ -15,7 +18,11 @@ pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
         if content.is_empty() {
             continue;
         }
-        let fields: Vec<_> = content.split(',').map(|field| field.trim().parse::<f64>().ok()).collect();
+        let number = |field: &str| field.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
+        let fields: Vec<_> = match content.contains(',') {
+            true => content.split(',').map(number).collect(),
+            false => content.split_whitespace().map(number).collect(),
+        };
         let place = Place::Line(index + 1);
         match fields[..] {
             [Some(bytes), Some(cumulative)] => {
@@ -26,6 +33,10 @@ pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
             _ => return Err(SizeError::NotAPair { name: name.to_owned(), place, text: content.to_owned() }),
         }
         may_be_header = false;
+    }
+    // A distribution ends at 1, so 100 can only be per cent.
+    if points.last().is_some_and(|point: &(f64, f64)| point.1 == 100.0) {
+        points.iter_mut().for_each(|point| point.1 /= 100.0);
     }
     Ok((points, places))
 }

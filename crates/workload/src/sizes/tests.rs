@@ -110,6 +110,16 @@ fn a_text_table_is_read_with_header_comments_and_spaces() {
     assert_eq!(sizes.name(), "mine");
 }
 
+/// The beginning and the end of the web search distribution as HPCC's generator has it (bytes, per cent).
+#[test]
+fn tables_with_blanks_and_per_cent_are_read_as_those_with_commas_and_fractions() {
+    let percent = SizeDistribution::from_csv("x", "0 0\n10000\t15\n20000  20\n30000000 100\n").unwrap();
+    let fractions = SizeDistribution::from_csv("x", "0,0\n10000,0.15\n20000,0.2\n30000000,1\n").unwrap();
+    assert_eq!(percent, fractions);
+    let signs = SizeDistribution::from_csv("x", "0, 0 %\n10000, 15%\n20000, 20 %\n30000000, 100%\n").unwrap();
+    assert_eq!(signs, fractions);
+}
+
 #[test]
 fn mistakes_in_a_text_table_are_reported_with_their_line() {
     let refuse = |text| SizeDistribution::from_csv("mine", text).unwrap_err().to_string();
@@ -118,7 +128,7 @@ fn mistakes_in_a_text_table_are_reported_with_their_line() {
         ("bytes,cumulative\n", "sizes mine: no points"),
         ("a,b\nc,d\n1,1\n", "line 2: expected `bytes,cumulative` (two numbers and a comma), found `c,d`"),
         ("1,0\nx,1\n", "line 2: expected `bytes,cumulative`"),
-        ("1 0\n2 1\n", "line 1: expected `bytes,cumulative`"),
+        ("1 0\n2 1 1\n", "line 2: expected `bytes,cumulative`"),
         ("1,x\n2,1\n", "line 1: expected `bytes,cumulative`"),
         ("# c\n1,0,3\n", "line 2: expected `bytes,cumulative`"),
         ("-1,0\n2,1\n", "line 1: -1 is not a size"),
@@ -126,7 +136,7 @@ fn mistakes_in_a_text_table_are_reported_with_their_line() {
         ("nan,0\n1,1\n", "line 1: NaN is not a size"),
         ("0,0\n0.5,1\n", "line 2: 0.5 is not a size"),
         ("1,0\n3,0.5\n2,1\n", "line 3: 2 bytes after 3; sort"),
-        ("1,0\n2,50\n3,100\n", "line 2: 50 is not a cumulative probability between 0 and 1; divide"),
+        ("1,0\n2,50\n3,99\n", "line 2: 50 is not a cumulative probability between 0 and 1; divide"),
         ("1,0.5\n2,0.4\n3,1\n", "line 2: cumulative probability 0.4 after 0.5"),
         ("1,0\n2,0.9\n", "line 2: the last cumulative probability is 0.9, expected 1"),
     ] {
