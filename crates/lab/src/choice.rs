@@ -30,18 +30,9 @@ impl PolicyChoice {
 }
 
 /// The policy of the first switch.
-pub(crate) fn own_policy(scenario: &Scenario) -> String {
-    scenario.switches.first().map(|switch| switch.policy.clone()).unwrap_or_default()
-}
-
-/// What the scenario runs without any change.
-pub(crate) fn unchanged(scenario: &Scenario) -> Option<Variant> {
-    find_policy(&own_policy(scenario)).map(Variant::plain)
-}
-
-/// What a variant changes; `None` if it is the scenario's own policy and nothing else.
-pub(crate) fn changing<'a>(variant: &'a Variant, own: &str) -> Option<&'a Variant> {
-    (!variant.is_plain() || variant.policy().name != own).then_some(variant)
+pub(crate) fn own_policy(scenario: &Scenario) -> Option<Variant> {
+    let first = scenario.switches.first()?;
+    find_policy(&first.policy).map(Variant::plain)
 }
 
 /// The variants that are asked for, and whether all policies are: then the scenario's own is the baseline, which
@@ -56,7 +47,7 @@ pub(crate) fn chosen(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Vari
     }
     // Named ones come first, in their order, the others follow.
     let mut variants: Vec<Variant> = Vec::new();
-    let others = unchanged(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::plain(info)));
+    let others = own_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::plain(info)));
     for variant in named.chain(others) {
         if !variants.contains(&variant) {
             variants.push(variant);

@@ -1,7 +1,7 @@
 //! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and into which folders
 //! they go.
 
-use crate::choice::{PolicyChoice, changing, chosen, other_traffic, own_policy, refuse_twins};
+use crate::choice::{PolicyChoice, chosen, other_traffic, refuse_twins};
 use crate::execute::has_stored;
 use crate::group::{self, Layout};
 use crate::{Job, PlanError};
@@ -81,8 +81,7 @@ pub fn plan_compare(
     let first = load(None, &[])?;
     let (mut variants, all) = chosen(choices, &first.scenario);
     refuse_twins(&variants)?;
-    let own = own_policy(&first.scenario);
-    let load_variant = |variant: &Variant, seed: u64| load(changing(variant, &own), &[of_seed(seed)]);
+    let load_variant = |variant: &Variant, seed: u64| load(Some(variant), &[of_seed(seed)]);
     let mut left_out = Vec::new();
     if all {
         variants.retain(|variant| match unfit(load_variant(variant, first.scenario.seed)) {
@@ -108,9 +107,7 @@ pub fn plan_compare(
             jobs.push(Job { loaded, dir, caveats });
         }
     }
-    let kept = keep(to, Layout::Policies, &jobs, |variant, seed| {
-        load(variant.and_then(|variant| changing(variant, &own)), &[of_seed(seed)])
-    })?;
+    let kept = keep(to, Layout::Policies, &jobs, |variant, seed| load(variant, &[of_seed(seed)]))?;
     Ok(Plan { jobs, policies: variants.iter().map(Variant::label).collect(), kept, left_out })
 }
 

@@ -3,13 +3,13 @@
 mod output;
 mod page;
 
-use crate::choice::{PolicyChoice, changing, chosen, own_policy, refuse_twins, unchanged};
+use crate::choice::{PolicyChoice, chosen, other_traffic, own_policy, refuse_twins};
 use crate::execute::has_stored;
 use crate::plan::{Load, of_seed, seeds_of};
 use crate::{Job, PlanError};
 use bufferlab_results::{ResultsError, RunResult, write_whole};
-use bufferlab_scenario::Variant;
-use std::collections::BTreeSet;
+use bufferlab_scenario::{Scenario, Variant};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::num::NonZero;
@@ -79,32 +79,25 @@ impl SweepPlan {
         let first = load(None, &[])?;
         let points = points(&request.vary)?;
         refuse_another_sweep(&request)?;
-        let own = own_policy(&first.scenario);
-        let variants = if request.policies.is_empty() {
-            unchanged(&first.scenario).into_iter().collect()
-        } else {
+        // Where nothing is asked for, the scenario stays as it is, whatever its other switches have.
+        let changes = !request.policies.is_empty();
+        let variants: Vec<Variant> = if changes {
             chosen(&request.policies, &first.scenario).0
+        } else {
+            own_policy(&first.scenario).into_iter().collect()
         };
         refuse_twins(&variants)?;
         refuse_two_hands(&request.vary, &variants)?;
-        let (mut jobs, mut failed, mut kept) = (Vec::new(), Vec::new(), 0_usize);
+        let mut found = Found::default();
+        let load_point = |variant: Option<&Variant>, overrides: &[(String, String)]| {
+            load(variant.filter(|_| changes), overrides)
+        };
+        let seeds = seeds_of(&first.scenario, request.seeds);
         for point in &points {
-            for variant in &variants {
-                for seed in seeds_of(&first.scenario, request.seeds) {
-                    let mut overrides = vec![of_seed(seed)];
-                    overrides.extend(point.overrides.iter().cloned());
-                    let dir =
-                        request.out.join(&point.folder).join(variant.folder()).join(format!("seed-{seed}"));
-                    match load(changing(variant, &own), &overrides) {
-                        Ok(loaded) if RunResult::is_complete(&dir) && has_stored(&dir, &loaded) => kept += 1,
-                        Ok(loaded) => jobs.push(Job { loaded, dir, caveats: Vec::new() }),
-                        Err(why) => {
-                            failed.push(format!("{}, {}, seed {seed}: {why}", point.folder, variant.label()));
-                        }
-                    }
-                }
-            }
+            let dir = request.out.join(&point.folder);
+            found.look_at(point, &dir, &variants, &seeds, &load_point);
         }
+        let Found { jobs, kept, failed } = found;
         let policies = variants.iter().map(Variant::label).collect();
         write(&request.out, SWEEP_FILE, &description(&request))?;
         Ok(Self { jobs, kept, failed, request, name: first.scenario.name, points, policies })
@@ -133,6 +126,48 @@ impl SweepPlan {
         write(out, SWEEP_CSV, &output::csv(vary, &compared))?;
         write(out, SWEEP_HTML, &page::page(&self.name, vary, &compared))?;
         Ok(output::table(vary, &compared))
+    }
+}
+
+/// Runs that are missing, how many are there, and what cannot run.
+#[derive(Default)]
+struct Found {
+    jobs: Vec<Job>,
+    kept: usize,
+    failed: Vec<String>,
+}
+
+impl Found {
+    /// Looks at all runs of a point, whose folder is `dir`.
+    fn look_at(&mut self, point: &Point, dir: &Path, variants: &[Variant], seeds: &[u64], load: &Load<'_>) {
+        let mut baselines: BTreeMap<u64, Scenario> = BTreeMap::new();
+        for (number, variant) in variants.iter().enumerate() {
+            for &seed in seeds {
+                let mut overrides = vec![of_seed(seed)];
+                overrides.extend(point.overrides.iter().cloned());
+                let loaded = match load(Some(variant), &overrides) {
+                    Ok(loaded) => loaded,
+                    Err(why) => {
+                        let label = variant.label();
+                        self.failed.push(format!("{}, {label}, seed {seed}: {why}", point.folder));
+                        continue;
+                    }
+                };
+                let baseline = baselines.get(&seed).filter(|_| !variant.is_plain());
+                let caveat = baseline.and_then(|baseline| {
+                    other_traffic((&variants[0], baseline), (variant, &loaded.scenario))
+                });
+                if number == 0 && variants.len() > 1 {
+                    baselines.insert(seed, loaded.scenario.clone());
+                }
+                let dir = dir.join(variant.folder()).join(format!("seed-{seed}"));
+                if RunResult::is_complete(&dir) && has_stored(&dir, &loaded) {
+                    self.kept += 1;
+                } else {
+                    self.jobs.push(Job { loaded, dir, caveats: caveat.into_iter().collect() });
+                }
+            }
+        }
     }
 }
 

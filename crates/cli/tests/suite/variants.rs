@@ -123,6 +123,23 @@ fn a_variant_with_other_traffic_is_warned_about() {
     assert!(!compare("dt + buffer=1 MB", "b").contains("other traffic"));
 }
 
+/// The first switch has its policy from an override: what is compared is still what its name says, at every switch that is not overridden.
+#[test]
+fn a_policy_that_the_first_switch_has_already_is_set_at_the_others_too() {
+    let desk = Desk::with_scenarios();
+    let part =
+        "extends = \"scenarios/dumbbell.toml\"\n[[switch_override]]\nswitches = \"left\"\npolicy = \"abm\"\n";
+    desk.write("part.toml", part);
+    desk.succeed(&["compare", "part.toml", "--policies", "dt,abm", "--out", "out"]);
+    let head =
+        |folder: &str| json(&desk, &format!("out/{folder}/seed-1/manifest.json"))["policy"]["name"].clone();
+    assert_eq!((head("dt"), head("abm")), ("abm+dt".into(), "abm".into()));
+    // A sweep that names no policy leaves all of them as they are.
+    desk.succeed(&["sweep", "part.toml", "--vary", "drain=1 s,2 s", "--out", "grid"]);
+    let run = json(&desk, "grid/drain=1-s/abm/seed-1/manifest.json");
+    assert_eq!(run["policy"]["name"], "abm+dt");
+}
+
 #[test]
 fn mistakes_are_shown_with_their_place() {
     let desk = Desk::with_tiny();
