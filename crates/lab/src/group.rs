@@ -120,7 +120,11 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
                     let variant = stored_variant(&dir).or_else(|| find_policy(&name).map(Variant::plain));
                     if variant.is_none() && !ours {
-                        return Err(foreign());
+                        return Err(if RunResult::is_complete(&dir) {
+                            unknown(out, &name)
+                        } else {
+                            foreign()
+                        });
                     }
                     runs.push(Present { variant, seed, dir });
                 }
@@ -129,6 +133,15 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
         }
     }
     Ok(runs)
+}
+
+/// There are runs of a policy that another program has brought along.
+fn unknown(out: &Path, name: &str) -> PlanError {
+    PlanError::refused(
+        format!("{} holds runs of {name}, which this program does not know", out.display()),
+        "policies of your own are compared by what brings them along, such as `python -m bufferlab compare`; or choose \
+         another folder with --out; nothing was deleted",
+    )
 }
 
 /// The variant that a finished run says it is.

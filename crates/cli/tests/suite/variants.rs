@@ -81,6 +81,12 @@ fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
     let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
     assert_eq!(other.status.code(), Some(1));
     assert!(text(&other.stderr).contains("holds runs of another scenario, such as out/x/seed-1"));
+    // As a program with a policy of its own leaves it.
+    desk.succeed(&["run", "tiny.toml", "--out", "theirs/fair-share/seed-1"]);
+    let strange = desk.output(&["compare", "tiny.toml", "--policies", "dt", "--out", "theirs"]);
+    assert!(
+        text(&strange.stderr).contains("theirs holds runs of fair-share, which this program does not know")
+    );
     let order = ["--variants", "dt(alpha=4)", "x: dt(alpha=0.25)", "--out", "out"];
     desk.succeed(&[&["compare", "tiny.toml"], &order[..]].concat());
     assert!(desk.succeed(&["verify", "out"]).contains("all as written"));
