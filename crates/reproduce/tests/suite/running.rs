@@ -4,7 +4,8 @@ use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{panels, write_experiment, write_ledger, write_panels};
 use bufferlab_reproduce::{
-    Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run, why,
+    Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run,
+    why,
 };
 use bufferlab_scenario::Setting;
 use std::fs;
