@@ -25,6 +25,12 @@ use std::str::FromStr;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Say only what is wrong or doubtful: no progress, and nothing about where results are
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Colours of what is said on stderr [default: auto, which heeds NO_COLOR and the terminal]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true, value_parser = PossibleValuesParser::new(["auto", "always", "never"]))]
+    pub(crate) color: String,
 }
 
 /// The commands.
@@ -52,6 +58,16 @@ pub(crate) enum Command {
     Policy(PolicyCommand),
     /// Print the JSON Schema of scenario files, for editors
     Schema,
+    /// Print a script that completes commands, options and their values in a shell
+    Completions {
+        /// The shell; for example `bufferlab completions bash > ~/.local/share/bash-completion/completions/bufferlab`
+        shell: clap_complete::Shell,
+    },
+    /// Write a manual page for every command
+    Man {
+        /// The folder: `man -l FOLDER/bufferlab.1` shows the first of them
+        folder: PathBuf,
+    },
     /// Measure the engine's speed on a scenario: packet-hops per CPU second, metrics on, nothing written
     Bench(BenchArgs),
     /// What the papers prove, for your switch: calculators that show their derivation

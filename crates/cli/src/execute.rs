@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
-use crate::{error, interrupt, print, say};
+use crate::{error, inform, interrupt, print, say};
 use bufferlab_lab::{Destination, Execution, Job, Plan, plan_compare, plan_run};
 use bufferlab_report::Report;
 use bufferlab_results::{Claim, RunResult, remove_leftovers};
@@ -139,7 +139,7 @@ fn finish(out: &Path, order: &[String]) -> miette::Result<()> {
     let written = report.write().map_err(error::report)?;
     print(&report.text())?;
     clear_away(out);
-    say(&format!("results in {}, report in {}", out.display(), written[0].display()));
+    inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
     Ok(())
 }
 
@@ -147,7 +147,7 @@ fn finish(out: &Path, order: &[String]) -> miette::Result<()> {
 pub(crate) fn clear_away(out: &Path) {
     match remove_leftovers(out) {
         0 => {}
-        1 => say("1 unfinished run of a command that was killed is cleared away"),
-        runs => say(&format!("{runs} unfinished runs of commands that were killed are cleared away")),
+        1 => inform("1 unfinished run of a command that was killed is cleared away"),
+        runs => inform(&format!("{runs} unfinished runs of commands that were killed are cleared away")),
     }
 }

@@ -1,6 +1,6 @@
 //! `theory figure`: the papers' analytical figures, as points or as a page.
 
-use crate::{print, say};
+use crate::{inform, print};
 use bufferlab_report::curves_page;
 use bufferlab_reproduce::{theory_csv, theory_panels};
 use bufferlab_theory::figures::{FIGURES, find};
@@ -41,7 +41,7 @@ pub(crate) fn figure(args: &FigureArgs) -> miette::Result<()> {
             std::fs::write(path, page)
                 .into_diagnostic()
                 .wrap_err_with(|| format!("cannot write {}", path.display()))?;
-            say(&format!("{name} is in {}", path.display()));
+            inform(&format!("{name} is in {}", path.display()));
             Ok(())
         }
     }

@@ -11,6 +11,7 @@ mod execute;
 mod explain;
 mod figure;
 mod interrupt;
+mod manual;
 mod policy;
 mod progress;
 mod reproduce;
@@ -29,9 +30,16 @@ use args::{Args, Command, PolicyCommand};
 use clap::Parser;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    QUIET.store(args.quiet, Ordering::Relaxed);
+    match args.color.as_str() {
+        "always" => ColorChoice::Always.write_global(),
+        "never" => ColorChoice::Never.write_global(),
+        _ => {}
+    }
     // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak against it.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     match dispatch(args) {
@@ -59,6 +67,8 @@ fn dispatch(args: Args) -> miette::Result<()> {
             let schema = serde_json::to_string_pretty(&bufferlab_scenario::json_schema());
             print(&format!("{}\n", schema.expect("a schema is plain JSON")))
         }
+        Command::Completions { shell } => print(&manual::completions(shell)),
+        Command::Man { folder } => manual::pages(&folder),
         Command::Bench(args) => speed::bench(&args),
         Command::Theory(command) => theory::theory(&command),
         Command::Sonic(command) => sonic::sonic(&command),
@@ -77,7 +87,22 @@ fn print(text: &str) -> miette::Result<()> {
     }
 }
 
-/// Writes a line to stderr: progress, a warning, an error. It does not matter if it cannot be written.
+/// Whether only what is wrong or doubtful is said.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Writes a line to stderr that nobody needs to act upon: progress, where results are. `--quiet` leaves it out.
+fn inform(text: &str) {
+    if !is_quiet() {
+        say(text);
+    }
+}
+
+/// Whether `--quiet` was given.
+fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Writes a line to stderr: a warning, an error. It does not matter if it cannot be written.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,6 +1,6 @@
 //! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds elsewhere.
 
-use crate::{interrupt, say};
+use crate::{inform, interrupt, is_quiet};
 use bufferlab_lab::Watcher;
 use bufferlab_sim::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -30,8 +30,9 @@ pub(crate) struct Board {
 impl Board {
     /// For `runs` runs.
     pub(crate) fn new(runs: usize) -> Self {
-        let bar =
-            ProgressBar::with_draw_target(Some(UNITS * runs as u64), ProgressDrawTarget::stderr_with_hz(4));
+        let target =
+            if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(4) };
+        let bar = ProgressBar::with_draw_target(Some(UNITS * runs as u64), target);
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
         bar.set_style(style.expect("the template is valid"));
         let started = Instant::now();
@@ -53,7 +54,7 @@ impl Board {
         let text = format!("{complete}/{runs} runs  {rate:.1} M packet-hops/s  {} left", seconds(left));
         if self.bar.is_hidden() && state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = Instant::now();
-            say(&format!("{:>3} %  {text}", done * 100 / total.max(1)));
+            inform(&format!("{:>3} %  {text}", done * 100 / total.max(1)));
         }
         self.bar.set_message(text);
         self.bar.set_position(done);

@@ -5,7 +5,7 @@ use crate::error;
 use crate::execute::clear_away;
 use crate::progress::{Board, seconds};
 use crate::speed::Forget;
-use crate::{interrupt, print, say};
+use crate::{inform, interrupt, print};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
@@ -69,7 +69,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     print(&text)?;
     print(&counted(&found, &results))?;
     clear_away(&args.out);
-    say(&format!("figures, values and the ledger are in {}", args.out.display()));
+    inform(&format!("figures, values and the ledger are in {}", args.out.display()));
     if failures.is_empty() {
         return Ok(());
     }
@@ -89,7 +89,7 @@ fn redraw(args: &ReproduceArgs, selected: &[&Experiment], values: &Path) -> miet
     let folder = args.out.join(&experiment.id);
     write_panels(&folder, &panels).map_err(error::reproduce)?;
     clear_away(&args.out);
-    say(&format!("{} panels are in {}", panels.len(), folder.display()));
+    inform(&format!("{} panels are in {}", panels.len(), folder.display()));
     Ok(())
 }
 
@@ -125,7 +125,7 @@ fn ablation(args: &ReproduceArgs, registry: &Registry, id: &str, scale: ScaleNam
     write_whole(&path, text.clone()).map_err(error::reproduce)?;
     print(&format!("{text}\n"))?;
     clear_away(&args.out);
-    say(&format!("the table is in {}", path.display()));
+    inform(&format!("the table is in {}", path.display()));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::SweepArgs;
 use crate::execute::{clear_away, execute_each, load, loader, out, warn};
-use crate::{error, interrupt, print, say};
+use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest};
 use bufferlab_results::Claim;
 use miette::{WrapErr, miette};
@@ -23,7 +23,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
         .map_err(error::plan)
         .wrap_err("the sweep was not started")?;
     if plan.kept > 0 {
-        say(&format!("{} there already", counted(plan.kept)));
+        inform(&format!("{} there already", counted(plan.kept)));
     }
     let mut failed = plan.failed.clone();
     let results = execute_each(&args.scenario.scenario, &plan.jobs, &args.execution)?;
@@ -38,7 +38,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     }
     print(&plan.finish().map_err(error::plan)?)?;
     clear_away(plan.out());
-    say(&format!("points in {}, means in {SWEEP_CSV}, charts in {SWEEP_HTML}", plan.out().display()));
+    inform(&format!("points in {}, means in {SWEEP_CSV}, charts in {SWEEP_HTML}", plan.out().display()));
     if failed.is_empty() {
         return Ok(());
     }

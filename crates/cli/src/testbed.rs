@@ -1,7 +1,7 @@
 //! `testbed`: scenarios with real hosts.
 
 use crate::args::{TestbedCommand, TestbedRunArgs, TestbedUpArgs};
-use crate::{interrupt, print, say};
+use crate::{inform, interrupt, print, say};
 use bufferlab_scenario::{LoadError, Loaded};
 use bufferlab_testbed::{DEMO, Plan, check};
 use miette::miette;
@@ -129,7 +129,7 @@ mod real {
         interrupt::listen();
         for (name, plan) in &plans {
             let seed = format!("seed-{}", plan.scenario().seed);
-            say(&format!("{name}, {seed}: {} with real hosts", plan.scenario().duration));
+            inform(&format!("{name}, {seed}: {} with real hosts", plan.scenario().duration));
             let folder = out.join(name).join(&seed);
             let run = run_real(plan, &folder, &|| !interrupt::requested()).map_err(failed)?;
             describe(name, &run)?;
@@ -170,7 +170,7 @@ mod real {
         let shell = || std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
         let words = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
         let hosts: Vec<_> = plan.scenario().topology.hosts.clone();
-        say(&format!(
+        inform(&format!(
             "hosts {} stand, 10.77.0.1 and up; `nsenter --net=/run/netns/{} COMMAND` runs something at one; all of it goes with this shell",
             hosts.join(", "),
             hosts[0]

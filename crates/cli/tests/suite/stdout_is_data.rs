@@ -121,3 +121,62 @@ fn a_reader_that_has_gone_is_no_error() {
     // An error stays an error, and not a panic.
     assert_eq!(run_without_readers(&desk, &["run", "absent.toml"], true, true).code(), Some(1));
 }
+
+#[test]
+fn a_quiet_command_says_only_what_is_wrong_or_doubtful() {
+    let desk = Desk::with_tiny();
+    for args in [&["run", "tiny.toml", "--quiet"][..], &["-q", "compare", "tiny.toml", "--policies", "dt,cs"]]
+    {
+        let output = desk.output(args);
+        assert!(output.status.success());
+        assert!(text(&output.stdout).contains("QCT mean"), "the data are there");
+        assert_eq!(text(&output.stderr), "");
+    }
+    let output = desk.output(&["--quiet", "run", "nosuch.toml"]);
+    assert!(!output.status.success() && text(&output.stderr).contains("nosuch.toml"), "errors are told");
+}
+
+#[test]
+fn errors_have_colours_where_they_are_asked_for_and_nowhere_else() {
+    let desk = Desk::with_tiny();
+    let escape = |args: &[&str]| text(&desk.output(args).stderr).contains('\u{1b}');
+    assert!(escape(&["--color", "always", "run", "nosuch.toml"]));
+    assert!(!escape(&["--color", "never", "run", "nosuch.toml"]));
+    // No terminal here.
+    assert!(!escape(&["run", "nosuch.toml"]));
+}
+
+/// bash itself reads the script, and completes with it what is typed.
+#[test]
+fn a_shell_completes_commands_options_and_values() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("complete.sh"), desk.output(&["completions", "bash"]).stdout).expect("writable");
+    let complete = |line: &str| {
+        let script = format!(
+            "source complete.sh; COMP_WORDS=({line} ''); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _bufferlab bufferlab '' '{}'; echo \"${{COMPREPLY[@]}}\"",
+            line.split(' ').next_back().unwrap_or_default()
+        );
+        let output =
+            std::process::Command::new("bash").args(["-c", &script]).current_dir(desk.path("")).output();
+        let output = output.expect("bash is there");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    let commands = complete("bufferlab");
+    assert!(["run", "compare", "reproduce", "sonic"].iter().all(|one| commands.contains(one)), "{commands}");
+    let options = complete("bufferlab sweep");
+    assert!(["--vary", "--variants", "--seeds"].iter().all(|one| options.contains(one)), "{options}");
+    assert_eq!(complete("bufferlab reproduce --scale").trim(), "quick paper");
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let desk = Desk::new();
+    desk.succeed(&["man", "pages"]);
+    let page = |name: &str| std::fs::read_to_string(desk.path("pages").join(name)).expect("written");
+    assert!(page("bufferlab.1").contains("bufferlab\\-compare(1)"), "the first page names the others");
+    assert!(page("bufferlab-compare.1").contains("\\-\\-variants"));
+    assert!(page("bufferlab-theory-alpha.1").contains("alpha"));
+    let output = desk.output(&["man", "pages/bufferlab.1"]);
+    assert!(text(&output.stderr).contains("cannot write manual pages into"), "{}", text(&output.stderr));
+}
