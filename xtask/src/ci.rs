@@ -5,7 +5,7 @@
 
 use crate::python::{self, Build};
 use crate::site;
-use crate::{cargo, metadata, output, root, run as spawn};
+use crate::{cargo, output, root, run as spawn, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -131,8 +131,7 @@ pub fn program(build: Build) -> Result<PathBuf, String> {
         Build::Release => ("release", "release"),
     };
     spawn(&mut cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]))?;
-    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
-    let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
+    let target = target()?;
     Ok(target.join(folder).join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 

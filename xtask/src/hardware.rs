@@ -4,8 +4,7 @@
 //! folder, Verilator and a C++ compiler.
 
 use crate::python::Environment;
-use crate::{metadata, run as spawn};
-use std::path::PathBuf;
+use crate::{run as spawn, target};
 use std::process::{Command, Stdio};
 
 /// What the circuits need, with exact versions.
@@ -31,8 +30,7 @@ pub fn run(arguments: &[&str]) -> Result<(), String> {
             ));
         }
     }
-    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
-    let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
+    let target = target()?;
     let environment = Environment::prepare(&target.join("hardware"), REQUIREMENTS)?;
     spawn(environment.interpreter().arg("hardware/flow.py").args(with_step(arguments)))
 }

@@ -75,6 +75,15 @@ pub fn metadata() -> Result<serde_json::Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
+/// The folder of what cargo builds.
+///
+/// # Errors
+/// If cargo does not say.
+pub fn target() -> Result<PathBuf, String> {
+    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
+    target.ok_or_else(|| "cargo metadata names no target directory".to_owned())
+}
+
 /// Reads a text file, named relative to the root.
 ///
 /// # Errors

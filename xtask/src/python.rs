@@ -2,7 +2,7 @@
 //!
 //! Everything happens in a virtual environment below the target folder: nothing is installed anywhere else.
 
-use crate::{cargo, metadata, root, run as spawn};
+use crate::{cargo, root, run as spawn, target};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,8 +41,7 @@ impl Build {
 /// # Errors
 /// If Python is missing, or any of it fails.
 pub fn check(build: Build) -> Result<(), String> {
-    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
-    let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
+    let target = target()?;
     let environment = Environment::prepare(&target.join("python"), REQUIREMENTS)?;
     environment.install_package(build)?;
     environment.check_source_distribution(&target)?;

@@ -4,7 +4,7 @@
 //! it strictly: a link without a target, or a page that no menu leads to, ends the build.
 
 use crate::python::Environment;
-use crate::{cargo, metadata, output, read, root, run as spawn};
+use crate::{cargo, output, read, root, run as spawn, target};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use std::process::Command;
 
 /// What pages consist of, and what they link to.
 const SOURCES: &[&str] = &[
-    "*.md",
-    "LICENSE-*",
+    ":(glob)*.md",
+    ":(glob)LICENSE-*",
     "docs",
     "claims",
     "scenarios",
@@ -30,8 +30,7 @@ const CONFIGURATION: &str = "docs/site/mkdocs.yml";
 /// # Errors
 /// If Python, a chart or a link is missing.
 pub fn build() -> Result<(), String> {
-    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
-    let folder = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?.join("site");
+    let folder = target()?.join("site");
     let source = folder.join("source");
     if source.exists() {
         fs::remove_dir_all(&source).map_err(|error| format!("{}: {error}", source.display()))?;
@@ -77,15 +76,7 @@ fn gather(into: &Path) -> Result<(), String> {
     let names = output(list.args(SOURCES).current_dir(root()))?;
     let names = String::from_utf8(names).map_err(|error| error.to_string())?;
     for name in names.split('\0').filter(|name| !name.is_empty() && !name.starts_with("docs/site/")) {
-        // A file at another place of the repository that only looks like a page of the root: none of ours.
         let (from, to) = (root().join(name), into.join(name));
-        if name.ends_with(".md")
-            && name.contains('/')
-            && !name.starts_with("docs/")
-            && name != "claims/README.md"
-        {
-            continue;
-        }
         let parent = to.parent().unwrap_or(into);
         fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
         fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
@@ -130,7 +121,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
             continue;
         }
         let mut draw = Command::new(&program);
-        draw.args(["reproduce", &id, "--out"]).arg(charts);
+        draw.args(["--quiet", "reproduce", &id, "--out"]).arg(charts);
         if let Some((file, _)) = &values {
             draw.arg("--values").arg(file);
         }
@@ -174,9 +165,7 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
 /// The program, as the tests have built it.
 fn program() -> Result<PathBuf, String> {
     spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli"]))?;
-    let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
-    let target = target.ok_or_else(|| "cargo metadata names no target directory".to_owned())?;
-    Ok(target.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
+    Ok(target()?.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// The papers' experiments: by paper and, within it, `fig9` before `fig10`.

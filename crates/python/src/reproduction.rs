@@ -6,8 +6,8 @@ use crate::scenario::Loaded;
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Job, execute_one};
 use bufferlab_reproduce::{
-    Cache, Experiment, Judged, Missing, Plan, Registry, ReproduceError, Results, ScaleName, conclude, gather,
-    missing, run,
+    Cache, Experiment, FailureCause, Judged, Missing, Plan, Registry, ReproduceError, Results, ScaleName,
+    conclude, gather, missing, run,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -107,13 +107,10 @@ impl ReproductionPlan {
 
     /// Keeps what was taken of the run `index`.
     fn keep(&self, py: Python<'_>, index: usize, numbers: &[u8]) -> PyResult<()> {
-        let wrong = |why: String| {
-            errors::with_help(py, "ResultsError", &why, "install the same wheel on every worker")
-        };
-        let numbers = serde_json::from_slice(numbers).map_err(|why| wrong(why.to_string()))?;
+        let numbers = serde_json::from_slice(numbers).map_err(|why| foreign(py, &why))?;
         let key = self.missing.get(index).map(|missing| missing.key.as_str());
         let key = key.ok_or_else(|| PyValueError::new_err(format!("there is no run {index}")))?;
-        self.cache.keep(key, numbers).map_err(|why| wrong(why.to_string()))
+        self.cache.keep(key, numbers).map_err(|why| lost(py, &why))
     }
 
     /// Judges what is there and writes all outputs; `failures` says why runs (by their index) have not come.
@@ -136,15 +133,24 @@ pub(crate) fn take(
     wanted: &str,
     folder: PathBuf,
 ) -> PyResult<Vec<u8>> {
-    let wrong =
-        |why: String| errors::with_help(py, "ResultsError", &why, "install the same wheel on every worker");
     let wanted: bufferlab_reproduce::Wanted =
-        serde_json::from_str(wanted).map_err(|why| wrong(why.to_string()))?;
+        serde_json::from_str(wanted).map_err(|why| foreign(py, &why))?;
     let job = Job { loaded: loaded.inner.clone(), dir: folder, caveats: Vec::new() };
     let finished = py.detach(|| execute_one(&job, false, &mut |_| true));
     let finished = finished.map_err(|error| errors::run(py, &error))?;
-    let numbers = py.detach(|| wanted.take(&job, finished)).map_err(|why| wrong(why.to_string()))?;
-    serde_json::to_vec(&numbers).map_err(|why| wrong(why.to_string()))
+    let numbers = py.detach(|| wanted.take(&job, finished)).map_err(|why| lost(py, &why))?;
+    serde_json::to_vec(&numbers).map_err(|why| foreign(py, &why))
+}
+
+/// What another program has written.
+fn foreign(py: Python<'_>, why: &serde_json::Error) -> PyErr {
+    errors::with_help(py, "ResultsError", &why.to_string(), "install the same wheel on every worker")
+}
+
+/// Tables that cannot be read, numbers that cannot be kept.
+fn lost(py: Python<'_>, why: &FailureCause) -> PyErr {
+    let help = "make room in the folder that it names, or make it writable, and repeat: only what is missing will run";
+    errors::with_help(py, "ResultsError", &why.to_string(), help)
 }
 
 impl Wanted {

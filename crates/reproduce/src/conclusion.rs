@@ -1,6 +1,7 @@
 //! What do runs end in? Verdicts, a folder for every experiment, and a ledger that tells what ran now from what was recorded.
 
 use crate::output::{records, write_experiment, write_ledger, write_whole};
+use crate::table::to_csv;
 use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
@@ -29,8 +30,8 @@ pub struct Keep<'a> {
 
 /// Judges runs, writes the folders of their experiments and the ledger into `folder`, and records the verdicts if they are to be kept.
 ///
-/// The ledger starts from what is recorded in the program; what an earlier command of the same program left in `folder`, or in the table of [`Keep`], goes
-/// before that, and what ran now before everything.
+/// The ledger starts from what is recorded in the program; what an earlier command of the same program left in `folder`, and what the table of [`Keep`]
+/// holds, goes before that, and what ran now before everything.
 ///
 /// # Errors
 /// If a file cannot be written, or a table that is there already cannot be read.
@@ -43,9 +44,10 @@ pub fn conclude(
     let mut ledger = Ledger::recorded()?.with_study(&registry.experiments);
     let commit = bufferlab_lab::commit();
     ledger.recall(&folder.join("verdicts.csv"), |record| commit == Some(record.commit.as_str()))?;
-    if let Some(keep) = keep {
-        ledger.recall(keep.table, |_| true)?;
-    }
+    let others = match keep {
+        Some(keep) => ledger.recall(keep.table, |_| true)?,
+        None => Vec::new(),
+    };
     let (mut judged, mut renewed) = (Vec::with_capacity(results.len()), Vec::new());
     for result in results {
         let verdicts: Vec<_> =
@@ -63,18 +65,31 @@ pub fn conclude(
     let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
     write_ledger(folder, &ledger, &experiments, &renewed)?;
     if let Some(keep) = keep {
-        record(&ledger, results, keep)?;
+        record(registry, (&ledger, &others), results, keep)?;
     }
     Ok(Conclusion { judged, ledger })
 }
 
 /// Writes the table of verdicts, and beside it that of costs and the values of every experiment.
-fn record(ledger: &Ledger, results: &[Results], keep: Keep<'_>) -> Result<(), ReproduceError> {
-    write_whole(keep.table, ledger.records_csv()?)?;
+///
+/// `others` are the table's verdicts on statements that are not of this ledger: they stay. What an earlier command left in the folder without a
+/// date is shown, and not recorded.
+fn record(
+    registry: &Registry,
+    (ledger, others): (&Ledger, &[Record]),
+    results: &[Results],
+    keep: Keep<'_>,
+) -> Result<(), ReproduceError> {
+    let dated = ledger.records().filter(|record| record.date != NO_DATE);
+    write_whole(keep.table, to_csv("verdicts.csv", dated.chain(others))?)?;
     let table = keep.table.with_file_name("costs.csv");
     let mut costs: Vec<Cost> = match std::fs::read_to_string(&table) {
         Ok(text) => Cost::read_all(&table, &text)?,
-        Err(_) => recorded_costs()?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let ours = |cost: &Cost| registry.experiments.iter().any(|one| one.id == cost.experiment);
+            recorded_costs()?.into_iter().filter(ours).collect()
+        }
+        Err(error) => return Err(ReproduceError::io("read", &table)(error)),
     };
     for cost in results.iter().filter_map(|result| output::cost(result, keep.date)) {
         costs.retain(|known| known.key() != cost.key());

@@ -182,7 +182,7 @@ impl Ledger {
     }
 
     /// Takes over the verdicts of a `verdicts.csv`, if the file is there: those that `goes_before` what is known here, and those of which nothing is known.
-    /// Statements that are not in this ledger are left out.
+    /// Answers those on statements that are not in this ledger.
     ///
     /// # Errors
     /// If the file is there, and damaged.
@@ -190,19 +190,23 @@ impl Ledger {
         &mut self,
         file: &Path,
         goes_before: impl Fn(&Record) -> bool,
-    ) -> Result<(), ReproduceError> {
+    ) -> Result<Vec<Record>, ReproduceError> {
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(ReproduceError::io("read", file)(error)),
         };
+        let mut others = Vec::new();
         for (_, record) in lines::<Record>(&file.display().to_string(), &text)? {
-            let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id) else { continue };
+            let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id) else {
+                others.push(record);
+                continue;
+            };
             if goes_before(&record) || row.records.iter().all(|known| known.key() != record.key()) {
                 row.insert(record);
             }
         }
-        Ok(())
+        Ok(others)
     }
 
     /// Adds verdicts of runs, or puts them in the place of those of the same scale and profile.
@@ -214,12 +218,17 @@ impl Ledger {
         }
     }
 
+    /// The verdicts of runs, statement by statement.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.rows.iter().flat_map(|row| &row.records)
+    }
+
     /// The verdicts of runs, as `verdicts.csv`.
     ///
     /// # Errors
     /// If a row cannot be written as CSV.
     pub fn records_csv(&self) -> Result<String, ReproduceError> {
-        to_csv("verdicts.csv", self.rows.iter().flat_map(|row| &row.records))
+        to_csv("verdicts.csv", self.records())
     }
 
     /// How many statements of a paper (all, if `None`) have each verdict, in the order of [`Verdict::ALL`].

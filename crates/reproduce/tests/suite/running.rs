@@ -213,6 +213,19 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
         "{index}"
     );
     assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
+    // A table of others keeps their verdicts, takes none without a date, and no costs of theirs.
+    let foreign = kept.lines().nth(1).expect("a row").replacen("right", "foreign", 1);
+    let shared = folder.path().join("shared/verdicts.csv");
+    fs::create_dir_all(folder.path().join("shared")).expect("writable");
+    fs::write(&shared, format!("{}\n{foreign}\n", kept.lines().next().expect("a header"))).expect("writable");
+    let keep_shared = Keep { table: &shared, date: "2026-01-04" };
+    let undated = folder.path().join("undated");
+    conclude(&registry, std::slice::from_ref(&results), &undated, None)
+        .unwrap_or_else(|error| panic!("{error}"));
+    conclude(&registry, &[], &undated, Some(keep_shared)).unwrap_or_else(|error| panic!("{error}"));
+    let rows = fs::read_to_string(&shared).expect("recorded");
+    assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), [foreign.as_str()]);
+    assert_eq!(fs::read_to_string(shared.with_file_name("costs.csv")).expect("recorded"), "");
     // The folder itself is remembered, too.
     let in_folder = conclude(&registry, &[], &out, None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(in_folder.ledger.counts(None), found.ledger.counts(None));
