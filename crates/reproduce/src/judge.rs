@@ -6,6 +6,7 @@
 //!
 //! *Guards.* A PASS that could not have come out otherwise says nothing, so a condition that passes is INCONCLUSIVE
 //! - if the schemes that it compares have the same values everywhere: nothing differed that could have been seen,
+//! - if its effect is, with every seed and to the last digit, that of one scheme in the place of all,
 //! - if its `guard`, an expression such as the number of lost packets, is not above 0,
 //! - if it has a direction and would pass, too, with any one scheme in the place of all: a negative control, which costs no run.
 
@@ -154,7 +155,7 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
         })
     };
     let (mut same, mut compared) = (true, false);
-    for seed in seeds {
+    for &seed in &seeds {
         let mut first: BTreeMap<_, _> = BTreeMap::new();
         for (metric, places, scheme, value) in values(seed) {
             let of_first = *first.entry((metric, places)).or_insert((scheme, value));
@@ -164,6 +165,20 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     }
     if same && compared {
         return Some("the schemes are the same to the last digit: nothing could differ".to_owned());
+    }
+    let alone = |seed: u64, scheme: &str| -> Option<bool> {
+        let values = results.of_seeds(&[seed]);
+        let one: Arc<dyn Values> = Arc::new(OneForAll::new(Arc::clone(&values), scheme));
+        let (with_all, with_one) =
+            (expression::evaluate(&condition.effect, &values), expression::evaluate(&condition.effect, &one));
+        Some(with_all.ok()?.to_bits() == with_one.ok()?.to_bits())
+    };
+    // "The best of the others" hides that one of them is the same as the scheme in question.
+    if condition.guard.is_none()
+        && let Some(scheme) =
+            schemes.iter().find(|scheme| seeds.iter().all(|&seed| alone(seed, scheme) == Some(true)))
+    {
+        return Some(format!("to the last digit what {scheme} alone gives in the place of every scheme"));
     }
     condition.neutral?;
     let passes_with = |scheme: &&str| {

@@ -85,6 +85,11 @@ at_least = 50.0
 neutral = 0.0
 
 [[claim]]
+id = "tied"
+effect = 'v("absorbed", "twin", "120 KB") / max([v("absorbed", "generous", "120 KB"), v("absorbed", "stingy", "120 KB")])'
+at_least = 0.97
+
+[[claim]]
 id = "missing"
 effect = 'v("absorbed", "nobody", "120 KB")'
 at_least = 0.0
@@ -156,6 +161,7 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     for (id, why) in [
         ("vacuous", "the schemes are the same to the last digit"),
         ("guarded", "nothing could differ: v(\"absorbed\", \"stingy\", \"120 KB\") is 0"),
+        ("tied", "to the last digit what generous alone gives in the place of every scheme"),
         ("uncontrolled", "it would pass with generous in the place of every scheme"),
     ] {
         assert_eq!(of(id).verdict, Verdict::Inconclusive, "{}", of(id).measured());
@@ -188,13 +194,13 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let page = |name: &str| fs::read_to_string(out.join(name)).expect("written");
     let index = page("index.html");
     assert!(
-        index.contains("Statements of this study, checked") && index.contains("7 of these verdicts"),
+        index.contains("Statements of this study, checked") && index.contains("8 of these verdicts"),
         "{index}"
     );
     assert!(index.contains("test/star: these runs") && !index.contains("ABM"), "{index}");
     assert!(page("test/star/figure.html").contains("Who shares everything absorbs more"));
     let kept = fs::read_to_string(&table).expect("recorded");
-    assert_eq!(kept.lines().count(), 1 + 7, "{kept}");
+    assert_eq!(kept.lines().count(), 1 + 8, "{kept}");
     assert!(kept.contains("2026-01-02"), "{kept}");
     let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
     assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
@@ -246,7 +252,7 @@ fn a_study_of_the_papers_keeps_all_of_their_statements() {
     let papers = || Ledger::recorded().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(papers().with_study(&of_papers.experiments).rows, papers().rows);
     let both: Vec<_> = of_papers.experiments.iter().chain(&registry.experiments).cloned().collect();
-    assert_eq!(papers().with_study(&both).rows.len(), papers().rows.len() + 7);
+    assert_eq!(papers().with_study(&both).rows.len(), papers().rows.len() + 8);
     let error = of_papers.select(&["abm/fig66".to_owned()]).expect_err("no such figure").to_string();
     assert_eq!(error, "there is no experiment or paper \"abm/fig66\"; did you mean \"abm/fig6\"?");
     let error = of_papers.select(&["fig14".to_owned()]).expect_err("no such figure").to_string();
