@@ -379,10 +379,10 @@ pub(crate) struct ReproduceArgs {
     /// Experiments (`abm/fig6`), papers (`tdt`), or `all`
     #[arg(value_name = "NAMES", required_unless_present_any = ["list", "why"])]
     pub(crate) names: Vec<String>,
-    /// Which difference between the paper's reading and the artifact's carries a statement (`REV-F7a-1`): every change alone, on the same
-    /// arrivals, then pairs
-    #[arg(long, value_name = "CLAIM", conflicts_with_all = ["list", "names", "profile", "record"])]
-    pub(crate) why: Option<String>,
+    /// Which difference between the paper's reading and the artifact's carries a statement (`REV-F7a-1`, or several with commas): every
+    /// change alone, on the same arrivals, then pairs; `disputed` stands for all whose recorded verdicts differ between the two
+    #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
+    pub(crate) why: Vec<String>,
     /// With --why: a key with another value instead of the artifact's reading, several times if need be
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
@@ -415,7 +415,7 @@ pub(crate) struct ReproduceArgs {
     /// Runs at the same time [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Write the verdicts into this table of a checkout, `claims/verdicts.csv`, with this date
+    /// Write the verdicts into this table of a checkout, `claims/verdicts.csv`, with this date; with --why the answers, `claims/why.csv`
     #[arg(long, value_name = "FILE", requires = "date")]
     pub(crate) record: Option<PathBuf>,
     /// The date of the record, as 2026-11-22

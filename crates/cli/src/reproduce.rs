@@ -11,8 +11,8 @@ use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{checked, panels, write_panels, write_whole};
 use bufferlab_reproduce::{
-    Conclusion, Estimates, Experiment, Keep, Plan, Registry, Results, ScaleName, Verdict, conclude,
-    paper_name, recorded_costs, run, why,
+    ClaimCheck, Conclusion, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict,
+    conclude, disputed, paper_name, record_ablations, recorded_costs, run, said_of_keys, why,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;
@@ -43,8 +43,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         let plans = Plan::all(&registry.experiments, scale, seeds, profile).map_err(error::reproduce)?;
         return print(&list(&plans, rate, jobs)?);
     }
-    if let Some(claim) = &args.why {
-        return ablation(args, &registry, claim, scale);
+    if !args.why.is_empty() {
+        return ablations(args, &registry, scale);
     }
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
     if let Some(values) = &args.values {
@@ -94,20 +94,7 @@ fn redraw(args: &ReproduceArgs, selected: &[&Experiment], values: &Path) -> miet
 }
 
 /// `reproduce --why CLAIM`.
-fn ablation(args: &ReproduceArgs, registry: &Registry, id: &str, scale: ScaleName) -> miette::Result<()> {
-    let known =
-        registry.experiments.iter().flat_map(|one| one.claims().iter().map(move |claim| (one, claim)));
-    let Some((experiment, claim)) = known.clone().find(|(_, claim)| claim.id.eq_ignore_ascii_case(id)) else {
-        let near = suggestion(id, known.map(|(_, claim)| claim.id.as_str()));
-        let help = match near {
-            Some(near) => format!("did you mean {near}?"),
-            None => {
-                "claims/claims.csv lists the statements; those that tests check have no readings to compare"
-                    .to_owned()
-            }
-        };
-        return Err(miette!(help = help, "no experiment judges a statement \"{id}\""));
-    };
+fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> miette::Result<()> {
     let setting = |(key, value): &(String, String)| {
         Setting::of_text(key, value).map_err(|why| {
             let help = "for example --against switch.policy.filter=events; a bare word stands for a string";
@@ -115,18 +102,57 @@ fn ablation(args: &ReproduceArgs, registry: &Registry, id: &str, scale: ScaleNam
         })
     };
     let against = args.against.iter().map(setting).collect::<miette::Result<Vec<_>>>()?;
+    let said = said_of_keys().map_err(error::reproduce)?;
     let how = Execution { threads: args.jobs, verify: false };
     interrupt::listen();
     let seeds = args.seeds.map(|seeds| seeds.get());
-    let found = why((experiment, claim), &against, (scale, seeds), (&args.out, &how), Board::new)
-        .map_err(error::reproduce)?;
-    let text = format!("# {}\n\n{}.\n\n{}", claim.id, found.answer(), found.markdown());
-    let path = args.out.join("why").join(format!("{}.md", claim.id));
-    write_whole(&path, text.clone()).map_err(error::reproduce)?;
-    print(&format!("{text}\n"))?;
-    clear_away(&args.out);
-    inform(&format!("the table is in {}", path.display()));
+    for (experiment, claim) in asked(&args.why, registry)? {
+        let found = why((experiment, claim), &against, (scale, seeds), (&args.out, &how), Board::new)
+            .map_err(error::reproduce)?;
+        let text = format!("# {}\n\n{}.\n\n{}", claim.id, found.answer(&said), found.markdown());
+        let path = args.out.join("why").join(format!("{}.md", claim.id));
+        write_whole(&path, text.clone()).map_err(error::reproduce)?;
+        if let Some(table) = &args.record {
+            let told: Vec<_> = args.against.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            let against = if told.is_empty() { "artifact".to_owned() } else { told.join(", ") };
+            let date = args.date.as_deref().unwrap_or_default();
+            record_ablations(table, &[found], &against, date).map_err(error::reproduce)?;
+        }
+        print(&format!("{text}\n"))?;
+        clear_away(&args.out);
+        inform(&format!("the table is in {}", path.display()));
+    }
     Ok(())
+}
+
+/// The statements that `--why` names, each with its experiment.
+fn asked<'a>(
+    names: &[String],
+    registry: &'a Registry,
+) -> miette::Result<Vec<(&'a Experiment, &'a ClaimCheck)>> {
+    let known =
+        || registry.experiments.iter().flat_map(|one| one.claims().iter().map(move |claim| (one, claim)));
+    let mut found = Vec::new();
+    for name in names {
+        if name == "disputed" {
+            let ledger = Ledger::recorded().map_err(error::reproduce)?;
+            let disputed = disputed(&ledger);
+            found.extend(known().filter(|(_, claim)| disputed.contains(&claim.id)));
+            continue;
+        }
+        let Some(pair) = known().find(|(_, claim)| claim.id.eq_ignore_ascii_case(name)) else {
+            let help = match suggestion(name, known().map(|(_, claim)| claim.id.as_str())) {
+                Some(near) => format!("did you mean {near}?"),
+                None => {
+                    "claims/claims.csv lists the statements; those that tests check have no readings to compare"
+                        .to_owned()
+                }
+            };
+            return Err(miette!(help = help, "no experiment judges a statement \"{name}\""));
+        };
+        found.push(pair);
+    }
+    Ok(found)
 }
 
 /// The verdicts of each experiment, every one with what it is about; and how many statements about the figure tests check.

@@ -4,6 +4,7 @@
 //! experiment needs at a scale, [`run()`] does those that nobody has done before, and [`judge()`] gives every statement its [`Verdict`] by rules that
 //! stand in one place. The [`Ledger`] puts them beside what named tests prove: a row that nobody ran says so.
 
+mod ablations;
 mod cache;
 mod conclusion;
 mod course;
@@ -27,6 +28,7 @@ mod theory;
 mod verdict;
 mod why;
 
+pub use ablations::{AblationRow, SaidOfKey, ablations_markdown, disputed, record_ablations, said_of_keys};
 pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use cache::{Cache, Numbers, Wanted};
 pub use conclusion::{Conclusion, Keep, conclude};

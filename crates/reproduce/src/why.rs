@@ -4,6 +4,7 @@
 //! transport's recovery), and the entries of the experiment's `[artifact.set]`; or a list of keys that the caller gives. Each is made alone, for all that is compared, and the
 //! statement is judged again. Where none of them does half of what all do together, the four that do most are made in pairs.
 
+use crate::ablations::{SaidOfKey, said_of};
 use crate::expression::{Traced, ValueError, Values, evaluate};
 use crate::{ClaimCheck, Experiment, Judged, Overrides, Plan, Point, ReproduceError, ScaleName, judge, run};
 use bufferlab_core::Profile;
@@ -52,6 +53,8 @@ pub struct Ablation {
     pub base: Trial,
     /// The other one.
     pub other: Trial,
+    /// Seeds of every point.
+    pub seeds: u64,
     /// Single changes in the order of what they do, the most first, then pairs.
     pub trials: Vec<Trial>,
 }
@@ -107,7 +110,8 @@ pub fn why<W: Watcher>(
     }
     let none = Trial { changes: Vec::new(), judged: base.clone(), share: Some(0.0) };
     let whole = Trial { changes: all, judged: other.clone(), share: Some(1.0) };
-    Ok(Ablation { claim: claim.clone(), changes, base: none, other: whole, trials })
+    let seeds = plan.points.iter().map(|point| point.seed).collect::<BTreeSet<_>>().len() as u64;
+    Ok(Ablation { claim: claim.clone(), changes, base: none, other: whole, seeds, trials })
 }
 
 /// The plan without the points that the statement does not look at.
@@ -185,7 +189,7 @@ fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
             if before == shown(&value) {
                 continue;
             }
-            let name = everywhere(&key);
+            let name = grouped(&everywhere(&key)).0;
             let change = changes.entry(name.clone()).or_insert_with(|| Change {
                 key: name,
                 values: (before, shown(&value)),
@@ -195,12 +199,49 @@ fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
         }
     }
     let mut changes: Vec<Change> = changes.into_values().collect();
-    changes.extend(reading.set.iter().map(|setting| Change {
-        key: setting.key.clone(),
-        values: ("the paper's".to_owned(), shown(&setting.item.value)),
-        settings: places.iter().map(|place| (place.clone(), vec![setting.clone()])).collect(),
-    }));
+    let mut of_reading: Vec<Change> = Vec::new();
+    for setting in &reading.set {
+        let (key, part) = grouped(&setting.key);
+        let to = match part {
+            Some(part) => format!("{part} = {}", shown(&setting.item.value)),
+            None => shown(&setting.item.value),
+        };
+        let known = of_reading.iter().position(|change| change.key == key);
+        let change = match known {
+            Some(place) => {
+                let change = &mut of_reading[place];
+                if !change.values.1.split(", ").any(|told| told == to) {
+                    change.values.1.push_str(&format!(", {to}"));
+                }
+                change
+            }
+            None => {
+                let values = ("the paper's".to_owned(), to);
+                of_reading.push(Change { key, values, settings: BTreeMap::new() });
+                of_reading.last_mut().ok_or(ReproduceError::NoReading)?
+            }
+        };
+        for place in &places {
+            change.settings.entry(place.clone()).or_default().push(setting.clone());
+        }
+    }
+    changes.extend(of_reading);
     Ok(changes)
+}
+
+/// The name under which an entry of a reading is changed together with its like, and which part of that it is: the same
+/// key of every transport is one change, and so is the shape of the network, of which a part makes no sense alone.
+fn grouped(key: &str) -> (String, Option<&str>) {
+    if let Some(part) = key.strip_prefix("topology.") {
+        return ("topology".to_owned(), Some(part));
+    }
+    let of_transport = key.strip_prefix("transport.").and_then(|rest| rest.split_once('.'));
+    match of_transport {
+        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (format!("transport.*.{rest}"), None)
+        }
+        _ => (key.to_owned(), None),
+    }
 }
 
 /// A key of some switches as the key of all: `switch_override.0.policy.filter` is `switch.policy.filter`.
@@ -271,6 +312,17 @@ fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Opt
 }
 
 impl Ablation {
+    /// The keys of a trial, and their values in either reading.
+    pub(crate) fn told(&self, trial: &Trial) -> (Vec<&str>, String, String) {
+        let changes = || trial.changes.iter().map(|change| &self.changes[*change]);
+        let of = |part: fn(&Change) -> &str| changes().map(part).collect::<Vec<_>>().join(", ");
+        (
+            changes().map(|change| change.key.as_str()).collect(),
+            of(|change| &change.values.0),
+            of(|change| &change.values.1),
+        )
+    }
+
     /// The table in Markdown, the readings first.
     #[must_use]
     pub fn markdown(&self) -> String {
@@ -291,25 +343,17 @@ impl Ablation {
         };
         line("nothing: the paper's reading".to_owned(), "", "", &self.base);
         for trial in &self.trials {
-            let of = |part: fn(&Change) -> &str| {
-                trial
-                    .changes
-                    .iter()
-                    .map(|change| part(&self.changes[*change]).to_owned())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            };
-            let what = trial.changes.iter().map(|change| format!("`{}`", self.changes[*change].key));
-            let (from, to) = (of(|change| &change.values.0), of(|change| &change.values.1));
-            line(what.collect::<Vec<_>>().join(" and "), &from, &to, trial);
+            let (keys, from, to) = self.told(trial);
+            let what: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+            line(what.join(" and "), &from, &to, trial);
         }
         line("everything: the other reading".to_owned(), "", "", &self.other);
         text
     }
 
-    /// The answer in a sentence.
+    /// The answer in a sentence, with what either side says of the keys that do most, where that is known.
     #[must_use]
-    pub fn answer(&self) -> String {
+    pub fn answer(&self, said: &[SaidOfKey]) -> String {
         let id = &self.claim.id;
         let (from, to) = (self.base.judged.verdict, self.other.judged.verdict);
         let Some(most) = self.trials.iter().max_by(|a, b| {
@@ -329,9 +373,15 @@ impl Ablation {
         let share = most.share.unwrap_or(0.0) * 100.0;
         let carries =
             if share >= CARRIES * 100.0 { "carries it" } else { "does most, and carries it not alone" };
-        format!(
+        let mut text = format!(
             "{id}: {from} in the paper's reading, {to} in the other; {} {carries}: {share:.0} % of the difference",
             keys.join(" and ")
-        )
+        );
+        for change in &most.changes {
+            if let Some(said) = said_of(&self.changes[*change].key, said) {
+                text.push_str(&format!(". The paper: {}. The public code: {}", said.paper, said.artifact));
+            }
+        }
+        text
     }
 }

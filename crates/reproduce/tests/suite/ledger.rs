@@ -7,7 +7,10 @@ use bufferlab_core::Profile;
 use bufferlab_report::curve_svg;
 use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures, places, showing};
 use bufferlab_reproduce::output::panels;
-use bufferlab_reproduce::{Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, paper_name};
+use bufferlab_reproduce::{
+    AblationRow, Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, ablations_markdown,
+    paper_name, said_of_keys,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -377,6 +380,18 @@ fn the_page_and_the_readme_show_the_ledger() {
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).expect("the README is there");
     assert_fresh(&readme, &with_block(&text, "ledger", &ledger.summary_markdown()));
+}
+
+/// The page of ablations shows what is recorded, and every key that carries a statement has both sides' words.
+#[test]
+fn the_page_of_readings_shows_the_recorded_ablations() {
+    let table = root().join("claims/why.csv");
+    let rows = fs::read_to_string(&table).expect("the table is there");
+    let rows = AblationRow::read_all(&table, &rows).unwrap_or_else(|error| panic!("{error}"));
+    let said = said_of_keys().unwrap_or_else(|error| panic!("{error}"));
+    let page = root().join("docs/readings.md");
+    let text = fs::read_to_string(&page).expect("the page is there");
+    assert_fresh(&page, &with_block(&text, "why", &ablations_markdown(&rows, &ledger(), &said)));
 }
 
 fn with_block(text: &str, name: &str, block: &str) -> String {

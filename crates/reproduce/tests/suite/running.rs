@@ -4,8 +4,8 @@ use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{panels, write_experiment, write_ledger, write_panels};
 use bufferlab_reproduce::{
-    Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict, conclude, judge, run,
-    why,
+    AblationRow, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, SaidOfKey, ScaleName, Verdict,
+    ablations_markdown, conclude, judge, record_ablations, run, why,
 };
 use bufferlab_scenario::Setting;
 use std::fs;
@@ -278,9 +278,40 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         (3, &[1][..], Some(1.0))
     );
     assert!(found.trials[1..].iter().all(|trial| trial.share == Some(0.0)));
-    let answer = found.answer();
+    let answer = found.answer(&[]);
     assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 %"), "{answer}");
     assert_eq!(found.markdown().lines().count(), 2 + 1 + 3 + 1);
+    // It is recorded beside what the table has of others, and a later answer takes its place.
+    let table = folder.path().join("why.csv");
+    let rows = || {
+        let text = fs::read_to_string(&table).expect("written");
+        AblationRow::read_all(&table, &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    for (against, date) in [("all", "2026-01-02"), ("another", "2026-01-02"), ("all", "2026-01-03")] {
+        record_ablations(&table, std::slice::from_ref(&found), against, date)
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+    let recorded: Vec<_> =
+        rows().into_iter().map(|row| (row.against, row.changes, row.share, row.date)).collect();
+    let line = |against: &str, changes: &str, share: &str, date: &str| {
+        (against.to_owned(), changes.to_owned(), share.to_owned(), date.to_owned())
+    };
+    assert_eq!(recorded.len(), 10);
+    assert_eq!(recorded[0], line("all", "", "0", "2026-01-03"));
+    assert_eq!(recorded[1], line("all", "switch.buffer", "100", "2026-01-03"));
+    assert_eq!(recorded[4], line("all", "everything", "100", "2026-01-03"));
+    assert_eq!(recorded[5], line("another", "", "0", "2026-01-02"));
+    let said =
+        SaidOfKey { key: "buffer".to_owned(), paper: "little".to_owned(), artifact: "much".to_owned() };
+    assert!(found.answer(std::slice::from_ref(&said)).ends_with("The paper: little. The public code: much"));
+    let ledger =
+        Ledger::recorded().unwrap_or_else(|error| panic!("{error}")).with_study(&registry.experiments);
+    let page = ablations_markdown(&rows(), &ledger, &[said]);
+    assert!(
+        page.contains("| [right](#right-against-all) | STRONG | NULL | `switch.buffer` | 100 % |"),
+        "{page}"
+    );
+    assert!(page.contains("\nWho shares everything absorbs more"), "{page}");
     // Only what the statement looks at has run: two schemes at one place, with two seeds, in five readings.
     let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
     assert!(runs <= 20, "{runs}");

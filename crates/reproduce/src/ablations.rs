@@ -1,0 +1,275 @@
+//! Where do a paper's text, its code and its figures disagree? The recorded ablations, and what either side says of a key.
+//!
+//! `claims/why.csv` has the rows of every recorded [`Ablation`]; `claims/readings.csv` has, by key, the sentence of the paper and what the public code
+//! does instead.
+
+use crate::output::write_whole;
+use crate::table::{Cells, Row, TableError, rows, to_csv};
+use crate::{Ablation, Claim, Ledger, Record, ReproduceError, Trial, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+const READINGS: &str = include_str!("../../../claims/readings.csv");
+
+/// A key that two readings set differently: what either side says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaidOfKey {
+    /// The end of the key: `policy.congestion`.
+    pub key: String,
+    /// The paper's sentence, with its place.
+    pub paper: String,
+    /// What the public code does.
+    pub artifact: String,
+}
+
+/// What is known of the keys.
+///
+/// # Errors
+/// If the table that travels inside the program is wrong.
+pub fn said_of_keys() -> Result<Vec<SaidOfKey>, ReproduceError> {
+    Ok(rows("claims/readings.csv", READINGS)?)
+}
+
+/// What is known of a key: of entries that are its end, the longest.
+#[must_use]
+pub(crate) fn said_of<'a>(key: &str, known: &'a [SaidOfKey]) -> Option<&'a SaidOfKey> {
+    let is_end = |one: &&SaidOfKey| {
+        key.strip_suffix(one.key.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    known.iter().filter(is_end).max_by_key(|one| one.key.len())
+}
+
+/// A line of `claims/why.csv`: a statement, judged with some keys changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AblationRow {
+    /// The statement.
+    pub id: String,
+    /// The other reading: `artifact`, or the keys that were given.
+    pub against: String,
+    /// The keys that were changed, with `and` between them; none for the paper's reading, `everything` for the other one.
+    pub changes: String,
+    /// Their values in the paper's reading.
+    pub from: String,
+    /// Their values in the other one.
+    pub to: String,
+    /// The verdict with these changes.
+    pub verdict: Verdict,
+    /// What was measured.
+    pub measured: String,
+    /// The part of the whole difference (%); empty where the readings measure the same.
+    pub share: String,
+    /// Seeds of every point.
+    pub seeds: u64,
+    /// The program's commit.
+    pub commit: String,
+    /// Year, month, day.
+    pub date: String,
+}
+
+/// The changes of a row that makes all of them.
+const EVERYTHING: &str = "everything";
+
+impl AblationRow {
+    /// The rows of a `why.csv`.
+    ///
+    /// # Errors
+    /// If the text is no such table.
+    pub fn read_all(file: &Path, text: &str) -> Result<Vec<Self>, ReproduceError> {
+        Ok(rows(&file.display().to_string(), text)?)
+    }
+
+    fn part(&self) -> Option<f64> {
+        self.share.parse().ok()
+    }
+}
+
+impl Row for SaidOfKey {
+    const COLUMNS: &'static [&'static str] = &["key", "paper", "artifact"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self { key: cells.text("key"), paper: cells.text("paper"), artifact: cells.text("artifact") })
+    }
+}
+
+impl Row for AblationRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "id", "against", "changes", "from", "to", "verdict", "measured", "share", "seeds", "commit", "date",
+    ];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self {
+            id: cells.text("id"),
+            against: cells.text("against"),
+            changes: cells.text("changes"),
+            from: cells.text("from"),
+            to: cells.text("to"),
+            verdict: cells.verdict("verdict")?,
+            measured: cells.text("measured"),
+            share: cells.text("share"),
+            seeds: cells.count("seeds")?,
+            commit: cells.text("commit"),
+            date: cells.text("date"),
+        })
+    }
+}
+
+impl Ablation {
+    /// The rows of the table, the paper's reading first and the other one last.
+    fn rows(&self, against: &str, date: &str) -> Vec<AblationRow> {
+        let row = |changes: String, (from, to): (String, String), trial: &Trial| AblationRow {
+            id: self.claim.id.clone(),
+            against: against.to_owned(),
+            changes,
+            from,
+            to,
+            verdict: trial.judged.verdict,
+            measured: trial.judged.measured(),
+            share: trial.share.map_or_else(String::new, |share| format!("{:.0}", share * 100.0)),
+            seeds: self.seeds,
+            commit: bufferlab_lab::commit().unwrap_or("unknown").to_owned(),
+            date: date.to_owned(),
+        };
+        let none = || (String::new(), String::new());
+        let mut rows = vec![row(String::new(), none(), &self.base)];
+        rows.extend(self.trials.iter().map(|trial| {
+            let (keys, from, to) = self.told(trial);
+            row(keys.join(" and "), (from, to), trial)
+        }));
+        rows.push(row(EVERYTHING.to_owned(), none(), &self.other));
+        rows
+    }
+}
+
+/// Records ablations in a `why.csv`: what it holds of other statements, or against other readings, stays.
+///
+/// # Errors
+/// If the table cannot be read or written.
+pub fn record_ablations(
+    table: &Path,
+    found: &[Ablation],
+    against: &str,
+    date: &str,
+) -> Result<(), ReproduceError> {
+    let mut rows = match std::fs::read_to_string(table) {
+        Ok(text) => AblationRow::read_all(table, &text)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(ReproduceError::io("read", table)(error)),
+    };
+    for ablation in found {
+        rows.retain(|row| (row.id.as_str(), row.against.as_str()) != (&ablation.claim.id, against));
+        rows.extend(ablation.rows(against, date));
+    }
+    // Rows of one statement keep their order: what does most comes first.
+    rows.sort_by(|a, b| (&a.id, &a.against).cmp(&(&b.id, &b.against)));
+    write_whole(table, to_csv("why.csv", rows.iter())?)
+}
+
+/// The statements whose recorded verdicts differ between the paper's reading and the artifact's, at quick scale.
+#[must_use]
+pub fn disputed(ledger: &Ledger) -> Vec<String> {
+    let of = |records: &[Record], is_paper: bool| {
+        let found = records.iter().find(|record| record.scale == "quick" && record.is_of_paper() == is_paper);
+        found.map(|record| record.verdict)
+    };
+    let differ = |records: &[Record]| matches!((of(records, true), of(records, false)), (Some(paper), Some(artifact)) if paper != artifact);
+    ledger.rows.iter().filter(|row| differ(&row.records)).map(|row| row.claim.id.clone()).collect()
+}
+
+/// The page of recorded ablations: a table of answers, then each statement with everything that was tried, then what either side says of the keys
+/// that carry something.
+#[must_use]
+pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[SaidOfKey]) -> String {
+    let mut groups: BTreeMap<(&str, &str), Vec<&AblationRow>> = BTreeMap::new();
+    for row in rows {
+        groups.entry((&row.id, &row.against)).or_default().push(row);
+    }
+    let mut text = String::from(
+        "| statement | paper's reading | other reading | what carries it | share |\n|---|---|---|---|--:|\n",
+    );
+    for ((id, against), rows) in &groups {
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { continue };
+        let most = carrying(rows);
+        let cells = [
+            format!("[{id}](#{})", anchor(id, against)),
+            first.verdict.to_string(),
+            last.verdict.to_string(),
+            most.map_or_else(String::new, |row| keys(&row.changes)),
+            most.map_or_else(String::new, |row| format!("{} %", row.share)),
+        ];
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    for ((id, against), rows) in &groups {
+        text.push_str(&section((id, against), rows, ledger.claim(id)));
+    }
+    text.push_str("\n## What either side says\n\n| key | the paper | the public code |\n|---|---|---|\n");
+    for one in said {
+        let _ = writeln!(text, "| `{}` | {} | {} |", one.key, cell(&one.paper), cell(&one.artifact));
+    }
+    text
+}
+
+/// The row that does most, of those with the fewest changes.
+fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
+    let changed = rows.iter().filter(|row| !row.changes.is_empty() && row.changes != EVERYTHING);
+    changed.copied().filter(|row| row.part().is_some()).max_by(|a, b| {
+        let size = |row: &AblationRow| row.part().unwrap_or(0.0);
+        let keys = |row: &AblationRow| row.changes.matches(" and ").count();
+        size(a).total_cmp(&size(b)).then(keys(b).cmp(&keys(a)))
+    })
+}
+
+/// One statement.
+fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Claim>) -> String {
+    let mut text = format!("\n## {}\n\n", heading(id, against));
+    if let Some(claim) = claim {
+        let _ = writeln!(text, "{} ({}).", claim.statement(), claim.figure_table_section);
+    }
+    if let Some(row) = rows.first() {
+        let seeds = if row.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", row.seeds) };
+        let _ = writeln!(text, "{seeds}, {}, `{}`.", row.date, row.commit);
+    }
+    text.push_str("\n| what differs | from | to | verdict | measured | share |\n|---|---|---|---|---|--:|\n");
+    for row in rows {
+        let what = match row.changes.as_str() {
+            "" => "nothing: the paper's reading".to_owned(),
+            EVERYTHING => "everything: the other reading".to_owned(),
+            changes => keys(changes),
+        };
+        let share = if row.share.is_empty() { String::new() } else { format!("{} %", row.share) };
+        let _ = writeln!(
+            text,
+            "| {what} | {} | {} | {} | {} | {share} |",
+            cell(&row.from),
+            cell(&row.to),
+            row.verdict,
+            cell(&row.measured)
+        );
+    }
+    text
+}
+
+fn heading(id: &str, against: &str) -> String {
+    if against == "artifact" { id.to_owned() } else { format!("{id}, against {against}") }
+}
+
+/// The link to a heading, as GitHub makes it.
+fn anchor(id: &str, against: &str) -> String {
+    let kept = heading(id, against).to_lowercase();
+    let kept = kept.chars().filter_map(|sign| match sign {
+        ' ' => Some('-'),
+        '-' | '_' => Some(sign),
+        sign if sign.is_alphanumeric() => Some(sign),
+        _ => None,
+    });
+    kept.collect()
+}
+
+fn keys(changes: &str) -> String {
+    changes.split(" and ").map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" and ")
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
