@@ -121,7 +121,7 @@ def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str
     """Vectors, random operations, and what the first switch of the ABM scenario does."""
     operations, packets = ("100000", "20000") if quick else ("1000000", "100000")
     wanted: list[tuple[str, list[str | Path]]] = [
-        ("vectors", [VECTORS / f"{scheme}.toml"]),
+        ("vectors", [VECTORS / f"{scheme.removesuffix('-shift')}.toml"]),
         ("random", ["--operations", operations]),
         ("run", [SCENARIO, "--packets", packets]),
     ]
@@ -154,12 +154,32 @@ def cosim(wanted: list[str], quick: bool) -> None:
 
 def write(name: str, head: list[str], rows: list[list[Any]]) -> None:
     """Keeps a table in ``hardware/results``, with the day and the commit that it describes."""
-    commit = run(["git", "rev-parse", "--short", "HEAD"]).strip()
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
     with (HARDWARE / "results" / f"{name}.csv").open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow([*head, "date", "commit"])
-        table.writerows([*row, day, commit] for row in rows)
+        table.writerows([*row, *stamp()] for row in rows)
+
+
+def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tuple[str, ...]]) -> None:
+    """Puts one row into a table of ``hardware/results`` instead of that with the same first ``keys`` cells. Rows whose key is not in
+    ``order`` go."""
+    path = HARDWARE / "results" / f"{name}.csv"
+    rows: dict[tuple[str, ...], list[Any]] = {}
+    if path.exists():
+        with path.open(newline="") as file:
+            for known in list(csv.reader(file))[1:]:
+                rows[tuple(known[:keys])] = known
+    rows[tuple(map(str, row[:keys]))] = [*row, *stamp()]
+    with path.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow([*head, "date", "commit"])
+        table.writerows(rows[key] for key in order if key in rows)
+
+
+def stamp() -> tuple[str, str]:
+    """The day, and the commit."""
+    commit = run(["git", "rev-parse", "--short", "HEAD"]).strip()
+    return datetime.datetime.now(datetime.UTC).date().isoformat(), commit
 
 
 def mutants(wanted: list[str]) -> None:

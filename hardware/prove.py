@@ -20,6 +20,8 @@ PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
     ("tdt-state", "tdt_state", ["tdt_state"], {"CNT_W": 4}, 3, 20),
     ("losspass", "losspass_arbiter", ["losspass_arbiter", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 8, 40),
     ("plasticine", "plasticine_pisa", ["plasticine_pisa"], {"PORTS": 2, "QUEUES": 2, "W": 6, "SIZE_W": 4, "COUNTED": 2}, 10, 0),
+    ("longest", "longest_queue", ["longest_queue"], {"PORTS": 8, "QUEUES": 1, "W": 4}, 1, 0),
+    ("overdrawn", "overdrawn_queue", ["overdrawn_queue", "first_one"], {"PORTS": 8, "QUEUES": 1, "W": 4}, 2, 0),
 ]
 
 

@@ -3,6 +3,7 @@
 //! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy` and
 //! `generate --check` are no steps of their own: they run as tests.
 
+use crate::hardware;
 use crate::python::{self, Build};
 use crate::site;
 use crate::{cargo, output, root, run as spawn, target};
@@ -24,6 +25,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "clippy", run: clippy },
     Step { name: "test", run: || spawn(&mut cargo(&["test", "--workspace", "--locked"])) },
     Step { name: "fuzz", run: || fuzz("dev", FUZZ_STEP) },
+    Step { name: "circuits", run: hardware::check },
     Step { name: "doc", run: doc },
     Step { name: "smoke", run: || smoke(Build::Dev) },
     Step { name: "python", run: || python::check(Build::Dev) },

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(about = "Write operations of a switch with the policy's answers, for circuits to be compared by")]
 struct Arguments {
-    /// The policy: dt, abm, tdt, losspass or plasticine-pisa
+    /// The scheme: dt, abm, abm-shift, tdt, losspass or plasticine-pisa
     #[arg(value_parser = scheme)]
     scheme: Scheme,
     /// The file to write
@@ -46,8 +46,8 @@ enum Source {
 }
 
 fn scheme(name: &str) -> Result<Scheme, String> {
-    Scheme::ALL.into_iter().find(|scheme| scheme.policy() == name).ok_or_else(|| {
-        let known: Vec<_> = Scheme::ALL.iter().map(|scheme| scheme.policy()).collect();
+    Scheme::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
+        let known: Vec<_> = Scheme::ALL.iter().map(|scheme| scheme.name()).collect();
         format!("no circuit is called \"{name}\"; known: {}", known.join(", "))
     })
 }

@@ -96,7 +96,7 @@ impl Recorded {
             queues_per_port,
             ports,
             large_priority: if scheme == Scheme::LossPass { params.count("large_priority") as u8 } else { 0 },
-            alphas: if scheme == Scheme::Abm {
+            alphas: if scheme.is_abm() {
                 fields[3..].iter().map(|&bits| Weight(bits)).collect()
             } else {
                 Vec::new()
@@ -152,7 +152,7 @@ impl Recorded {
 
     /// ABM: gamma and n of every queue, as of now. Fixed-point numbers below 2²¹ are exact as floats.
     fn write_weights(&mut self, buffer: &Buffer) {
-        if self.scheme != Scheme::Abm || self.number.is_none() {
+        if !self.scheme.is_abm() || self.number.is_none() {
             return;
         }
         for queue in 0..(self.ports * self.queues_per_port) as u16 {
@@ -189,7 +189,7 @@ impl Recorded {
                 self.pending.extend([u64::from(victim.is_some()), size.into(), u64::from(small)]);
             }
             // The threshold that a shift in place of the product would give.
-            Scheme::Abm => {
+            Scheme::Abm | Scheme::AbmShift => {
                 let unscheduled = usize::from(arrival.tags.contains(Tags::UNSCHEDULED));
                 let weight = self.rounded[usize::from(arrival.queue.0)][unscheduled];
                 self.pending.push(weight.of(buffer.shared_free()));
@@ -288,7 +288,7 @@ impl Policy for Recorded {
         self.inner.handle_timeout(now, buffer);
         if due {
             match self.scheme {
-                Scheme::Abm => self.write_weights(buffer),
+                Scheme::Abm | Scheme::AbmShift => self.write_weights(buffer),
                 Scheme::PlasticinePisa => self.write(3, &[]),
                 _ => {}
             }

@@ -1,7 +1,7 @@
 //! Which policies have circuits, and what the circuits are told of a switch.
 
 use bufferlab_core::policy::shift;
-use bufferlab_core::{Params, SwitchShape, Weight};
+use bufferlab_core::{ParamValue, Params, SwitchShape, Weight};
 
 /// Where a policy has no limit for a queue.
 pub const NO_LIMIT: u64 = u64::MAX;
@@ -15,6 +15,9 @@ const MOST_QUEUES: usize = 8;
 /// Bits of a byte count.
 const WIDTH: u32 = 26;
 
+/// The word of `factor_steps` for what shifts can do.
+const POWERS_OF_TWO: &str = "powers-of-two";
+
 /// Why the circuit cannot follow a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit(pub String);
@@ -26,6 +29,8 @@ pub enum Scheme {
     Dt,
     /// Active Buffer Management.
     Abm,
+    /// The same with factors that are powers of two.
+    AbmShift,
     /// Traffic-aware Dynamic Thresholds.
     Tdt,
     /// LossPass.
@@ -36,14 +41,39 @@ pub enum Scheme {
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Dt, Self::Abm, Self::Tdt, Self::LossPass, Self::PlasticinePisa];
+    pub const ALL: [Self; 6] =
+        [Self::Dt, Self::Abm, Self::AbmShift, Self::Tdt, Self::LossPass, Self::PlasticinePisa];
+
+    /// Its name, which is that of the policy but where a policy has two circuits.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AbmShift => "abm-shift",
+            other => other.policy(),
+        }
+    }
+
+    /// Whether the policy is ABM.
+    #[must_use]
+    pub fn is_abm(self) -> bool {
+        matches!(self, Self::Abm | Self::AbmShift)
+    }
+
+    /// Parameters that the policy has under this scheme, whatever else it is given.
+    #[must_use]
+    pub fn parameters(self) -> Vec<(String, ParamValue)> {
+        match self {
+            Self::AbmShift => vec![("factor_steps".to_owned(), ParamValue::word(POWERS_OF_TWO))],
+            _ => Vec::new(),
+        }
+    }
 
     /// The registry name of the policy.
     #[must_use]
     pub fn policy(self) -> &'static str {
         match self {
             Self::Dt => "dt",
-            Self::Abm => "abm",
+            Self::Abm | Self::AbmShift => "abm",
             Self::Tdt => "tdt",
             Self::LossPass => "losspass",
             Self::PlasticinePisa => "plasticine-pisa",
@@ -59,7 +89,7 @@ impl Scheme {
     /// What the circuit is configured with, after ports, queues and capacity:
     ///
     /// * `dt`: exponent of alpha by priority (two's complement);
-    /// * `abm`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
+    /// * `abm`, `abm-shift`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
     /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop ends absorption, 4 keep
     ///   the count of drops;
     /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1 hard reserve, 2 by
@@ -86,7 +116,7 @@ impl Scheme {
                     fields.push(exponent(alpha)?);
                 }
             }
-            Self::Abm => fields.extend(abm(params, queues)?),
+            Self::Abm | Self::AbmShift => fields.extend(self.abm(params, queues)?),
             Self::Tdt => fields.extend(tdt(params, shape)?),
             Self::LossPass => fields.extend(losspass(params, shape)?),
             Self::PlasticinePisa => fields.extend(plasticine(params, shape)?),
@@ -94,10 +124,24 @@ impl Scheme {
         Ok(fields)
     }
 
+    fn abm(self, params: &Params, queues: usize) -> Result<Vec<u64>, Unfit> {
+        if params.bytes("headroom_per_port") > 0 {
+            return Err(Unfit("the circuit of abm has no headroom per port".to_owned()));
+        }
+        if self == Self::Abm && says(params, "factor_steps", POWERS_OF_TWO) {
+            return Err(Unfit(
+                "the circuit of abm multiplies: that of abm-shift has powers of two".to_owned(),
+            ));
+        }
+        let alphas = params.ratio_per_priority("alpha", queues);
+        let alphas = alphas.into_iter().chain([params.ratio("unscheduled_alpha")]);
+        Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
+    }
+
     /// The probes of the policy that the circuit shows as well, in the order of the sheet.
     pub(crate) fn probes(self) -> &'static [&'static str] {
         match self {
-            Self::Dt | Self::Abm => &[],
+            Self::Dt | Self::Abm | Self::AbmShift => &[],
             Self::Tdt => &["state", "absorbing_ports", "nec", "oc1", "oc2", "dec", "dc"],
             Self::LossPass => &["evictions", "missed_chances", "kept_reserves"],
             Self::PlasticinePisa => {
@@ -115,15 +159,6 @@ fn exponent(alpha: f64) -> Result<u64, Unfit> {
     } else {
         Err(Unfit(format!("alpha {alpha} is no power of two: set [switch.hardware] quantised_alpha = true")))
     }
-}
-
-fn abm(params: &Params, queues: usize) -> Result<Vec<u64>, Unfit> {
-    if params.bytes("headroom_per_port") > 0 {
-        return Err(Unfit("the circuit of abm has no headroom per port".to_owned()));
-    }
-    let alphas = params.ratio_per_priority("alpha", queues);
-    let alphas = alphas.into_iter().chain([params.ratio("unscheduled_alpha")]);
-    Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
 }
 
 fn tdt(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {

@@ -43,7 +43,10 @@ pub fn vectors(scheme: Scheme, file: &Path, sheet: &SharedSheet) -> Result<Playe
             continue;
         }
         let config = SwitchConfig { hardware: hardware(scheme), ..case.config.clone() };
-        match config.build(name, &case.params) {
+        let mut params = case.params.clone();
+        params.retain(|(name, _)| scheme.parameters().iter().all(|(own, _)| own != name));
+        params.extend(scheme.parameters());
+        match config.build(name, &params) {
             Err(error) => played.unfit.push(format!("{}: {error}", case.name)),
             Ok(switch) => match case.run(&mut SwitchDevice::new(switch), &mut |_, _| {}) {
                 Ok(()) => played.whole += 1,
@@ -67,7 +70,8 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
         let mut script = Script::random(seed, SCRIPT_LENGTH);
         script.config.hardware = hardware(scheme);
         let mut stream = RandomStream::new(seed, "circuits/parameters", 0);
-        let params = random_parameters(scheme, &script, &mut stream);
+        let mut params = random_parameters(scheme, &script, &mut stream);
+        params.extend(scheme.parameters());
         let switch = script.config.build(name, &params).map_err(|error| format!("seed {seed}: {error}"))?;
         let mut bench = Bench::new(Box::new(SwitchDevice::new(switch)), &script);
         for operation in &script.operations {
@@ -98,7 +102,7 @@ fn random_parameters(
     let alphas = |list: Vec<f64>| ParamValue::RatioPerPriority(list.into());
     match scheme {
         Scheme::Dt => vec![own("alpha", alphas((0..queues).map(|_| power(draw(11))).collect()))],
-        Scheme::Abm => {
+        Scheme::Abm | Scheme::AbmShift => {
             let list = (0..queues).map(|_| (1 + draw(4_000)) as f64 / 1_000.0).collect();
             let drain_rate = ["measured", "computed", "credited"][draw(3) as usize];
             let congestion = ["threshold", "fraction"][draw(2) as usize];

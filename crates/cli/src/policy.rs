@@ -2,6 +2,8 @@
 
 use crate::print;
 use bufferlab_core::{PolicyInfo, policies};
+use bufferlab_hardware::{Circuit, CircuitCost, HEADS, of_policy};
+use miette::IntoDiagnostic;
 use std::fmt::Write;
 
 /// `policy list`.
@@ -18,7 +20,30 @@ pub(crate) fn list() -> miette::Result<()> {
 
 /// `policy show`.
 pub(crate) fn show(info: &PolicyInfo) -> miette::Result<()> {
-    print(&describe(info))
+    let circuits = of_policy(info.name).into_diagnostic()?;
+    print(&format!("{}{}", describe(info), in_hardware(&circuits)))
+}
+
+/// The circuits of a policy, with what they cost; nothing, if there are none.
+fn in_hardware(circuits: &[Circuit]) -> String {
+    let mut text = String::new();
+    for circuit in circuits {
+        let heading = if text.is_empty() { "\nIn hardware (docs/circuits.md)\n" } else { "" };
+        let _ = writeln!(text, "{heading}  {}: {}", circuit.name, circuit.about);
+        for line in wrap(&format!("{} {}", circuit.timing(), circuit.evidence()), 90) {
+            let _ = writeln!(text, "      {line}");
+        }
+        let rows: Vec<[String; HEADS.len()]> = circuit.costs.iter().map(CircuitCost::cells).collect();
+        let width = |column: usize| {
+            rows.iter().map(|row| row[column].chars().count()).chain([HEADS[column].chars().count()]).max()
+        };
+        let widths: Vec<usize> = (0..HEADS.len()).map(|column| width(column).unwrap_or(0)).collect();
+        for row in std::iter::once(HEADS.map(str::to_owned)).chain(rows) {
+            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("  {cell:>width$}"));
+            let _ = writeln!(text, "    {}", cells.collect::<String>());
+        }
+    }
+    text
 }
 
 fn describe(info: &PolicyInfo) -> String {

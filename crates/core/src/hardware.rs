@@ -105,10 +105,10 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
 pub(crate) const ALPHA_STEPS: &str = "alpha_steps";
 
 choices! {
-    /// Which alphas a switch accepts from a control plane.
+    /// Which alphas, or factors of the free space, a switch can work with.
     pub(crate) enum AlphaSteps {
         Exact = "exact": "any",
-        PowersOfTwo = "powers-of-two": "powers of two, as most chips do (the nearest by ratio is taken)",
+        PowersOfTwo = "powers-of-two": "powers of two, as most chips have them (the nearest by ratio is taken)",
     }
 }
 

@@ -24,6 +24,9 @@ pub fn run(
     if scheme.shifts_alpha() {
         all.push(("switch.hardware.quantised_alpha".to_owned(), "true".to_owned()));
     }
+    for (key, value) in scheme.parameters() {
+        all.push((format!("switch.policy.{key}"), value.to_string()));
+    }
     all.extend_from_slice(changes);
     let loaded = bufferlab_scenario::load(scenario, &all).map_err(|error| error.to_string())?;
     let simulation = Simulation::new(&loaded.scenario).map_err(|error| error.to_string())?;

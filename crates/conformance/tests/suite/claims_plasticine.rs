@@ -1,6 +1,7 @@
 //! Plasticine's Figures 2 to 6, packet by packet: a buffer of 60 packets, ports that send one packet per unit of time.
 //! A packet of the figures is sent as 100 small ones, so that whole packets are no coarser than the numbers.
 
+use crate::support::circuit;
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
 use bufferlab_conformance::open_loop::{OpenLoop, Source};
@@ -105,6 +106,21 @@ fn near(found: f64, expected: f64, tolerance: f64) -> bool {
 }
 
 claims! {
+    Holds "PLA-HW-1" pla_hw_1_the_circuit_has_the_arrays_and_tables_of_the_figure ("four register arrays, two match-action tables") {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hardware/rtl/plasticine_pisa.sv"));
+        let text = text.expect("the circuit is there");
+        // An array is declared with a range behind its name.
+        let arrays: Vec<&str> = text.lines().filter_map(|line| {
+            let (declared, size) = line.trim().strip_prefix("logic ")?.rsplit_once('[')?;
+            size.starts_with("2**").then(|| declared.rsplit(' ').next()).flatten()
+        }).collect();
+        let (built, figure) = (circuit("plasticine"), ["n_priority", "n_port", "shifts", "lengths", "egress"]);
+        let (operations, differences) = built.compared();
+        let met = arrays == figure && text.contains("remaining_register") && differences == 0 && built.is_proved();
+        Finding::new(met, format!(
+            "the circuit of {} stages: N_Priority, N_Port, Qlength and its copy at egress as arrays, Remaining as a register, Shift as a table; {operations} operations, {differences} unlike the policy's. Routing stands in front of it", built.clocks))
+    }
+
     Holds "PLA-F2a-1" pla_f2a_1_one_yellow_queue_holds_half ("queue 30, remaining 30") {
         let mut figure = Figure::new(Scheme::Dt, 2, 2);
         figure.load(1, 2);

@@ -34,3 +34,8 @@ pub(crate) fn load(kind: &str, name: &str) -> VectorFile {
         .unwrap_or_else(|error| panic!("\"{name}\" has no vectors: {file}: {error}"));
     VectorFile::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
 }
+
+/// A circuit of `hardware/`.
+pub(crate) fn circuit(name: &str) -> bufferlab_hardware::Circuit {
+    bufferlab_hardware::circuit(name).unwrap_or_else(|error| panic!("{error}")).expect("it is listed")
+}

@@ -6,6 +6,7 @@
 //! feedback (`unscheduled`) use a large α of their own. n_p and γ are refreshed at intervals.
 
 use crate::buffer::{Buffer, QueueId};
+use crate::hardware::AlphaSteps;
 use crate::policy::interface::{
     Account, Arrival, Bound, BuildError, Departure, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags,
     Verdict,
@@ -67,6 +68,14 @@ const PARAMS: &[ParamInfo] = &[
         doc: "Bytes that every port may use before the shared test, taken out of the pool. The paper mentions such a \
               headroom without its size; the artifact's scripts set it to 0.",
     },
+    ParamInfo {
+        name: "factor_steps",
+        kind: ParamKind::Choice(AlphaSteps::WORDS),
+        default: ParamValue::word(AlphaSteps::Exact.word()),
+        artifact_default: None,
+        doc: "Which factors alpha gamma / n of the free space there are: a circuit that shifts has powers of two only \
+              (`hardware/rtl/abm_threshold.sv`).",
+    },
 ];
 
 choices! {
@@ -126,7 +135,7 @@ impl Abm {
             criterion: Criterion::from_params(params),
             drain_rate,
             watermark: false,
-            powers_of_two: false,
+            powers_of_two: matches!(params.choice("factor_steps"), AlphaSteps::PowersOfTwo),
             at_once: false,
         };
         Self {

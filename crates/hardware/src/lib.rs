@@ -1,0 +1,315 @@
+//! Which circuits of the schemes there are, and what they cost.
+//!
+//! The circuits are in `hardware/`, where `circuits.toml` lists them and `results` has what was found: what synthesis made of each size, how many
+//! operations were compared with the policy, what was proved. These tables travel inside the program: `policy show`, the pages of the policies and
+//! the ledger of the papers' statements tell the same from here.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Write;
+
+const CIRCUITS: &str = include_str!("../../../hardware/circuits.toml");
+const COST: &str = include_str!("../../../hardware/results/cost.csv");
+const COMPARED: &str = include_str!("../../../hardware/results/cosim.csv");
+const PROOFS: &str = include_str!("../../../hardware/results/proofs.csv");
+
+/// A table of `hardware/` that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum HardwareError {
+    /// The list of circuits.
+    #[error("hardware/circuits.toml: {0}")]
+    Circuits(#[from] toml::de::Error),
+    /// What was found.
+    #[error("hardware/results/{table}: {source}")]
+    Results {
+        /// The file.
+        table: &'static str,
+        /// What is wrong with it.
+        source: csv::Error,
+    },
+}
+
+/// A circuit that decides as a policy does.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Circuit {
+    /// Its name: `abm-shift`.
+    pub name: String,
+    /// The module that is measured, without a `cost_top` of its own.
+    pub top: String,
+    /// What it is, in a few words.
+    pub about: String,
+    /// The registered policy that it implements; none for a part, or a contrast.
+    pub policy: Option<String>,
+    /// Clocks from a packet to its answer.
+    pub clocks: u32,
+    /// Clocks from one operation, an arrival or a departure, to the next.
+    pub clocks_per_operation: u32,
+    /// What is rounded, and by how much the answer may differ from the policy's.
+    #[serde(default)]
+    pub rounding: String,
+    /// What it costs, by size; not part of the list.
+    #[serde(skip)]
+    pub costs: Vec<CircuitCost>,
+    /// How it was compared with the policy; not part of the list.
+    #[serde(skip)]
+    pub comparisons: Vec<Comparison>,
+    /// What was proved of it; not part of the list.
+    #[serde(skip)]
+    pub proofs: Vec<Proof>,
+}
+
+/// Operations that were played to a circuit and to its policy: a row of `hardware/results/cosim.csv`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Comparison {
+    /// The circuit.
+    pub circuit: String,
+    /// Where they are from: golden `vectors`, `random`, or a simulated `run`.
+    pub source: String,
+    /// Arrivals, departures and control events.
+    pub operations: u64,
+    /// Arrivals.
+    pub packets: u64,
+    /// Clocks that the circuit took.
+    pub clocks: u64,
+    /// Outputs that were not the policy's.
+    pub differences: u64,
+    /// What else there is to say: cases of vectors that were left out, answers that rounding changes.
+    pub notes: String,
+}
+
+/// A proof: a row of `hardware/results/proofs.csv`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Proof {
+    /// The circuit.
+    pub circuit: String,
+    /// `prove`: properties that hold by induction; `cover`: traces that exist.
+    pub mode: String,
+    /// `holds` or `reached`.
+    pub result: String,
+}
+
+/// What a circuit costs at one size: a row of `hardware/results/cost.csv`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct CircuitCost {
+    /// The circuit.
+    pub circuit: String,
+    /// Ports.
+    pub ports: u32,
+    /// Queues of a port.
+    pub queues: u32,
+    /// Tables of four inputs of an ECP5, those of memories and carries included.
+    pub lut4: u64,
+    /// Flip-flops of an ECP5.
+    pub flip_flops: u64,
+    /// Block memories of 18 Kb.
+    pub block_memories: u64,
+    /// Multipliers of 18 x 18 bits.
+    pub multipliers: u64,
+    /// Of the slowest path between registers, after routing (MHz); none if the circuit does not fit the device, or was not placed.
+    pub clock_mhz: Option<f64>,
+    /// A packet is two operations: it arrives and leaves. In millions.
+    pub million_packets_per_s: Option<f64>,
+    /// Gates of two inputs and multiplexers, without memories.
+    pub gates: u64,
+    /// The longest path in such gates.
+    pub depth_gates: u64,
+    /// Bits of memory.
+    pub memory_bits: Option<u64>,
+    /// When it was measured.
+    pub date: String,
+    /// The commit that was measured.
+    pub commit: String,
+}
+
+/// Every circuit, in the order of the list.
+///
+/// # Errors
+/// If one of the two tables cannot be read.
+pub fn circuits() -> Result<Vec<Circuit>, HardwareError> {
+    #[derive(Deserialize)]
+    struct List {
+        circuit: Vec<Circuit>,
+    }
+    let mut circuits = toml::from_str::<List>(CIRCUITS)?.circuit;
+    let (costs, comparisons) =
+        (rows::<CircuitCost>("cost.csv", COST)?, rows::<Comparison>("cosim.csv", COMPARED)?);
+    let proofs = rows::<Proof>("proofs.csv", PROOFS)?;
+    for circuit in &mut circuits {
+        let own = |name: &String| *name == circuit.name;
+        circuit.costs = costs.iter().filter(|row| own(&row.circuit)).cloned().collect();
+        circuit.comparisons = comparisons.iter().filter(|row| own(&row.circuit)).cloned().collect();
+        circuit.proofs = proofs.iter().filter(|row| own(&row.circuit)).cloned().collect();
+    }
+    Ok(circuits)
+}
+
+fn rows<T: DeserializeOwned>(table: &'static str, text: &str) -> Result<Vec<T>, HardwareError> {
+    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize().collect::<Result<_, _>>();
+    rows.map_err(|source| HardwareError::Results { table, source })
+}
+
+/// The circuit of this name.
+///
+/// # Errors
+/// As [`circuits()`].
+pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
+    Ok(circuits()?.into_iter().find(|circuit| circuit.name == name))
+}
+
+/// The circuits of a policy, which may be several: exact and approximate, or a part beside the whole.
+///
+/// # Errors
+/// As [`circuits()`].
+pub fn of_policy(policy: &str) -> Result<Vec<Circuit>, HardwareError> {
+    Ok(circuits()?.into_iter().filter(|circuit| circuit.policy.as_deref() == Some(policy)).collect())
+}
+
+impl Circuit {
+    /// When it answers, and what it rounds, in a sentence or two.
+    #[must_use]
+    pub fn timing(&self) -> String {
+        let clocks = |count: u32| if count == 1 { "a clock".to_owned() } else { format!("{count} clocks") };
+        let every = if self.clocks_per_operation == 1 {
+            "every clock".to_owned()
+        } else {
+            format!("every {}", clocks(self.clocks_per_operation))
+        };
+        let mut text = format!("{} from a packet to its answer, an operation {every}.", clocks(self.clocks));
+        if !self.rounding.is_empty() {
+            let _ = write!(text, " {}", self.rounding);
+        }
+        text
+    }
+}
+
+impl Circuit {
+    /// Operations that were compared, and those with another answer than the policy's.
+    #[must_use]
+    pub fn compared(&self) -> (u64, u64) {
+        let sum = |of: fn(&Comparison) -> u64| self.comparisons.iter().map(of).sum();
+        (sum(|row| row.operations), sum(|row| row.differences))
+    }
+
+    /// Whether something is proved of it by induction.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        self.proofs.iter().any(|proof| proof.mode == "prove" && proof.result == "holds")
+    }
+
+    /// What speaks for it, in a sentence; nothing, if it was not compared.
+    #[must_use]
+    pub fn evidence(&self) -> String {
+        let (operations, differences) = self.compared();
+        if operations == 0 {
+            return String::new();
+        }
+        let proved = if self.is_proved() { "; properties proved by induction" } else { "" };
+        format!("Compared with the policy: {operations} operations, {differences} differences{proved}.")
+    }
+}
+
+impl CircuitCost {
+    /// The cells of a table: in the order of [`HEADS`].
+    #[must_use]
+    pub fn cells(&self) -> [String; 9] {
+        let some = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| value.to_string());
+        [
+            format!("{} × {}", self.ports, self.queues),
+            self.lut4.to_string(),
+            self.flip_flops.to_string(),
+            self.block_memories.to_string(),
+            self.multipliers.to_string(),
+            some(self.clock_mhz),
+            some(self.million_packets_per_s),
+            self.gates.to_string(),
+            self.depth_gates.to_string(),
+        ]
+    }
+}
+
+/// The heads of [`CircuitCost::cells`].
+pub const HEADS: [&str; 9] = [
+    "ports × queues",
+    "LUT4",
+    "flip-flops",
+    "block memories",
+    "multipliers",
+    "clock (MHz)",
+    "million packets/s",
+    "gates",
+    "depth (gates)",
+];
+
+/// How circuits were compared, as a table in Markdown with a line for each circuit.
+#[must_use]
+pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
+    let mut text = String::from(
+        "| circuit | vectors | random operations | packets of a run | differences | notes |\n|---|--:|--:|--:|--:|---|\n",
+    );
+    for circuit in circuits.iter().filter(|circuit| !circuit.comparisons.is_empty()) {
+        let of = |source: &str, part: fn(&Comparison) -> u64| {
+            let row = circuit.comparisons.iter().find(|row| row.source == source);
+            row.map_or_else(String::new, |row| part(row).to_string())
+        };
+        let noted = circuit.comparisons.iter().filter(|row| !row.notes.is_empty());
+        let notes: Vec<_> = noted.map(|row| format!("{}: {}", row.source, row.notes)).collect();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} | {} |",
+            circuit.name,
+            of("vectors", |row| row.operations),
+            of("random", |row| row.operations),
+            of("run", |row| row.packets),
+            circuit.compared().1,
+            notes.join("; ")
+        );
+    }
+    text
+}
+
+/// What circuits cost, as a table in Markdown with a line for each size.
+#[must_use]
+pub fn cost_markdown(circuits: &[Circuit]) -> String {
+    let mut text = format!("| circuit | {} |\n|---|{}\n", HEADS.join(" | "), "--:|".repeat(HEADS.len()));
+    for circuit in circuits {
+        for cost in &circuit.costs {
+            let _ = writeln!(text, "| `{}` | {} |", circuit.name, cost.cells().join(" | "));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_circuit_was_measured_at_every_size_of_the_list() {
+        #[derive(Deserialize)]
+        struct Sizes {
+            circuit: Vec<Named>,
+        }
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+            sizes: Vec<(u32, u32)>,
+        }
+        let listed = toml::from_str::<Sizes>(CIRCUITS).unwrap_or_else(|error| panic!("{error}")).circuit;
+        let circuits = circuits().unwrap_or_else(|error| panic!("{error}"));
+        for (circuit, listed) in circuits.iter().zip(listed) {
+            let measured: Vec<_> = circuit.costs.iter().map(|cost| (cost.ports, cost.queues)).collect();
+            assert_eq!(measured, listed.sizes, "{}: run `cargo xtask hardware cost {0}`", listed.name);
+        }
+    }
+
+    #[test]
+    fn a_circuit_says_when_it_answers() {
+        let losspass = of_policy("losspass").unwrap_or_else(|error| panic!("{error}"));
+        assert!(
+            losspass[0]
+                .timing()
+                .starts_with("5 clocks from a packet to its answer, an operation every 5 clocks.")
+        );
+        assert!(of_policy("cs").unwrap_or_else(|error| panic!("{error}")).is_empty());
+    }
+}
