@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import time
 from pathlib import Path
-from typing import Any
 
 import flow
 
@@ -23,6 +22,8 @@ PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
     ("longest", "longest_queue", ["longest_queue"], {"PORTS": 8, "QUEUES": 1, "W": 4}, 1, 0),
     ("overdrawn", "overdrawn_queue", ["overdrawn_queue", "first_one"], {"PORTS": 8, "QUEUES": 1, "W": 4}, 2, 0),
 ]
+
+HEAD = ["circuit", "top", "result", "mode", "depth", "seconds"]
 
 
 def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, depth: int) -> str:
@@ -39,7 +40,6 @@ def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, d
 def prove(wanted: list[str]) -> None:
     """Runs every proof; a property that does not hold ends it with the trace that shows so."""
     tools = toolbox()
-    rows: list[list[Any]] = []
     for name, top, files, parameters, depth, reach in PROOFS:
         if wanted and name not in wanted:
             continue
@@ -55,10 +55,10 @@ def prove(wanted: list[str]) -> None:
             # The tools see nothing above the folder in which they run.
             flow.run([tools / "sby", "-f", file.name], cwd=folder)
             seconds = round(time.monotonic() - begun, 1)
-            rows.append([name, top, mode, length, "holds" if mode == "prove" else "reached", seconds])
-            print(f"{mode} {name}: {rows[-1][4]} ({seconds} s)")
-    if not wanted:
-        flow.write("proofs", ["circuit", "top", "mode", "depth", "result", "seconds"], rows)
+            row = [name, top, "holds" if mode == "prove" else "reached", mode, length, seconds]
+            print(f"{mode} {name}: {row[2]} ({seconds} s)", flush=True)
+            order = [(one[0], one[1], result) for one in PROOFS for result in ("holds", "reached")]
+            flow.renew("proofs", HEAD, row, 3, order)
 
 
 def toolbox() -> Path:
