@@ -1,5 +1,7 @@
 //! `sonic`: configurations of real switches.
 
+mod what_if;
+
 use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
 use crate::{print, say};
 use bufferlab_document::files;
@@ -18,6 +20,7 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
         SonicCommand::Rules => rules(),
         SonicCommand::Diff { old, new, with, chip, json } => differ(old, new, with, chip.as_deref(), *json),
         SonicCommand::Predict { files, packet, json } => predict(files, *packet, *json),
+        SonicCommand::WhatIf(args) => what_if::what_if(args),
         SonicCommand::Headroom { files, chip } => headroom(files, chip.as_deref()),
     }
 }

@@ -1,7 +1,9 @@
 //! The command line of `sonic`.
 
+use bufferlab_operator::Kind;
 use bufferlab_sonic::lint::{Allowance, Severity};
 use clap::Subcommand;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 /// Commands for SONiC configurations.
@@ -47,6 +49,9 @@ pub(crate) enum SonicCommand {
         #[arg(long)]
         json: bool,
     },
+    /// How the switch behaves under your traffic, and what another alpha or policy would do: a scenario, a comparison, and a
+    /// recommendation
+    WhatIf(WhatIfArgs),
     /// Headroom of every row of a pg_profile_lookup.ini of an NVIDIA switch beside the script's calculation
     Headroom {
         /// Files; the hardware model is taken from each one's name unless --chip names the family
@@ -87,6 +92,66 @@ pub(crate) struct LintArgs {
     /// Round trip of the network without queues (microseconds)
     #[arg(long, value_name = "US", default_value = "8")]
     pub(crate) round_trip: f64,
+}
+
+/// `sonic what-if`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct WhatIfArgs {
+    #[command(flatten)]
+    pub(crate) files: SonicFiles,
+    /// Another configuration of the same ports: a file, or a folder of files; it is compared, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+    /// A file that both configurations have, such as pg_profile_lookup.ini; several times if need be
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: Vec<PathBuf>,
+    /// Traffic: `incast` (lossless), `web-search` (lossy), `rdma-tcp` (lossless incast beside lossy web search), `storage`
+    #[arg(long, default_value = "rdma-tcp", value_name = "KIND", value_parser = traffic)]
+    pub(crate) traffic: Kind,
+    /// Offered load as a part of the hosts' links
+    #[arg(long, default_value = "0.4", value_name = "PART")]
+    pub(crate) load: f64,
+    /// Servers that answer a client at once [default: 32, or all other ports]
+    #[arg(long, value_name = "N")]
+    pub(crate) fan_in: Option<usize>,
+    /// Size of all answers together, such as "2 MB" [default: a quarter of the shared buffer]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) request: Option<u64>,
+    /// Simulated time in which flows start, such as "20 ms" [default: about 2.5 million packet-hops]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub(crate) duration: Option<f64>,
+    /// Number of seeds: each variant runs with every one
+    #[arg(long, default_value = "5", value_name = "N")]
+    pub(crate) seeds: NonZero<u32>,
+    /// Folder of the scenario and the results [default: results/sonic-what-if]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the scenario and run nothing
+    #[arg(long)]
+    pub(crate) only_write: bool,
+    /// Replace results of another scenario that lie in the folder; without this they are kept, and nothing runs
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Runs at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZero<usize>>,
+    /// Print the comparison and the recommendation as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn traffic(text: &str) -> Result<Kind, String> {
+    let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    Kind::of(text).ok_or_else(|| format!("expected one of {}", names.join(", ")))
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    bufferlab_scenario::parse_size(text).map_err(|error| error.to_string())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let time = bufferlab_scenario::parse_time(text).map_err(|error| error.to_string())?;
+    Ok(time.0 as f64 * 1e-12)
 }
 
 /// Forms of findings.

@@ -41,6 +41,74 @@ pub struct Sentence {
     pub text: String,
 }
 
+/// One metric of one scheme against the baseline, as findings judge it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// Name of the metric.
+    pub metric: String,
+    /// Label of the scheme.
+    pub policy: String,
+    /// Place of the metric in the order of importance, from 0.
+    pub rank: usize,
+    /// Mean of the paired differences, a fraction of the baseline's mean where that is not zero; else in the metric's
+    /// unit.
+    pub change: Estimate,
+    /// Whether `change` is a fraction.
+    pub relative: bool,
+    /// Whether the change is for the better; `None` where there is none.
+    pub better: Option<bool>,
+    /// Chance of such differences without an effect.
+    pub chance: f64,
+    /// The same, corrected for all looks of the comparison (Holm).
+    pub corrected: f64,
+}
+
+impl Judgement {
+    /// Whether it holds after the correction for all looks.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.corrected <= LEVEL
+    }
+
+    /// Whether it would hold if nothing else had been looked at.
+    #[must_use]
+    pub fn is_hint(&self) -> bool {
+        self.chance <= LEVEL
+    }
+}
+
+/// Every judged metric of every scheme with at least two common seeds, the most important metric first.
+#[must_use]
+pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
+    let judged = judged(comparison);
+    let looks = looks(&judged, comparison.policies.len());
+    let judgement = |look: Look| {
+        let metric = &judged[look.metric].metric;
+        let relative = look.base != 0.0;
+        let scale = if relative { look.base.abs() } else { 1.0 };
+        let change = Estimate {
+            seeds: look.difference.seeds,
+            mean: look.difference.mean / scale,
+            half_width: look.difference.half_width.map(|half| half / scale),
+        };
+        let sign = if metric.better == Better::Higher { 1.0 } else { -1.0 };
+        Judgement {
+            metric: metric.id.clone(),
+            policy: comparison.policies[look.policy].clone(),
+            rank: look.metric,
+            change,
+            relative,
+            better: look
+                .is_told()
+                .then_some(look.difference.mean * sign > 0.0)
+                .filter(|_| look.difference.mean != 0.0),
+            chance: look.chance,
+            corrected: look.corrected,
+        }
+    };
+    looks.into_iter().map(judgement).collect()
+}
+
 /// The finding of a comparison in sentences, the most important first; empty where nothing is compared.
 #[must_use]
 pub fn finding(comparison: &Comparison) -> Vec<Sentence> {

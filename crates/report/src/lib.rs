@@ -51,7 +51,7 @@ pub use curves::{
 };
 pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
-pub use finding::{Sentence, SentenceKind, finding};
+pub use finding::{Judgement, Sentence, SentenceKind, finding, judgements};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };

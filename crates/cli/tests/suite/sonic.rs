@@ -95,3 +95,24 @@ fn what_is_no_file_is_refused_and_not_read() {
     let desk = Desk::new();
     shows!(desk, "sonic_device", ["lint", "/dev/zero"]);
 }
+
+#[test]
+fn what_if_writes_a_scenario_that_runs_and_ends_in_a_recommendation() {
+    let desk = desk("\"dynamic_th\": \"1\"", "\"dynamic_th\": \"2\"");
+    let switch = ["sonic", "what-if", "switch", "--chip", "trident3", "--duration", "200 us", "--out", "w"];
+    let written = desk.output(&[&switch[..], &["--only-write"]].concat());
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    assert!(!desk.path("w/compare").exists(), "--only-write ran something");
+    desk.succeed(&["run", "w/what-if.toml", "--out", "kept"]);
+    let with = ["--against", "changed", "--seeds", "2"];
+    let table = desk.succeed(&[&switch[..], &with].concat());
+    for part in ["today", "changed", "lossless alpha x2", "policy Reverie", "recommendation: ", "caveats"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    assert!(desk.path("w/compare/report.html").is_file());
+    let json = desk.succeed(&[&switch[..], &with, &["--json"]].concat());
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert!(value["recommendation"]["choice"].is_string() && value["comparison"]["metrics"].is_array());
+    let refused = desk.output(&[&switch[..], &["--load", "0.2"]].concat());
+    assert!(text(&refused.stderr).contains("holds another scenario"), "{}", text(&refused.stderr));
+}

@@ -174,7 +174,8 @@ pub(crate) fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTree
 }
 
 /// Speed (Mb/s) and cable (metres) that the switch writes into a profile's name: `pg_lossless_100000_40m_profile`.
-fn speed_and_cable(name: &str) -> Option<(u64, f64)> {
+#[must_use]
+pub fn speed_and_cable(name: &str) -> Option<(u64, f64)> {
     let mut parts = name.strip_prefix("pg_lossless_")?.split('_');
     Some((parts.next()?.parse().ok()?, crate::ini::metres(parts.next()?)?))
 }

@@ -1,0 +1,125 @@
+//! `sonic what-if`: a configuration as a scenario, compared with other settings.
+
+use super::{load, unknown, warn};
+use crate::args::ExecutionArgs;
+use crate::execute::{clear_away, execute_each};
+use crate::sonic_args::WhatIfArgs;
+use crate::{error, inform, interrupt, print};
+use bufferlab_lab::{Destination, PolicyChoice, plan_compare};
+use bufferlab_operator::what_if::{recommend, text};
+use bufferlab_operator::{Model, OperatorError, Scope, Traffic, WhatIf};
+use bufferlab_report::Report;
+use bufferlab_results::{Claim, write_whole};
+use bufferlab_scenario::{Changes, Variant, load_changed};
+use bufferlab_sonic::Config;
+use bufferlab_sonic::silicon::chip_for;
+use miette::miette;
+use std::path::{Path, PathBuf};
+
+/// The name of the scenario file in the folder of results.
+const SCENARIO: &str = "what-if.toml";
+/// The folder of the runs beside it.
+const RUNS: &str = "compare";
+
+pub(super) fn wrong(error: OperatorError) -> miette::Report {
+    let help = error.help.clone();
+    miette!(help = help, "{error}")
+}
+
+/// The configuration of the only chip, and its model.
+pub(super) fn one(paths: &[PathBuf], chip: Option<&str>, scope: Scope) -> miette::Result<(Config, Model)> {
+    let mut all = load(paths)?;
+    if all.len() > 1 {
+        let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(miette!(
+            help = "give the files of one of them, and those that belong to all",
+            "the files describe several chips: {}",
+            names.join(", ")
+        ));
+    }
+    let (_, config) = all.remove(0);
+    warn(&config);
+    let chip = chip_for(&config, chip).map_err(unknown)?;
+    let model = Model::new(&config, chip, scope).map_err(wrong)?;
+    Ok((config, model))
+}
+
+pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
+    let chip = args.files.chip.as_deref();
+    let with = |paths: &[PathBuf]| -> Vec<PathBuf> { paths.iter().chain(&args.with).cloned().collect() };
+    let (config, model) = one(&with(&args.files.files), chip, Scope::Device)?;
+    let other = match &args.against {
+        Some(path) => Some(one(&with(std::slice::from_ref(path)), Some(model.chip.name), Scope::Device)?),
+        None => None,
+    };
+    let traffic = Traffic {
+        load: args.load,
+        fan_in: args.fan_in,
+        request: args.request,
+        duration_seconds: args.duration,
+        ..Traffic::new(args.traffic)
+    };
+    let against = other.as_ref().map(|(config, model)| (config, model));
+    let plan = WhatIf::new("what-if", (&config, &model), against, &traffic).map_err(wrong)?;
+    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join("sonic-what-if"));
+    let path = out.join(SCENARIO);
+    std::fs::create_dir_all(&out).map_err(|error| {
+        let help = "choose a folder that can be made with --out";
+        miette!(help = help, "cannot make {}: {error}", out.display())
+    })?;
+    keep_scenario(&path, &plan.scenario, args.replace)?;
+    inform(&format!("scenario in {}: `bufferlab run` and `bufferlab compare` play it", path.display()));
+    if args.only_write {
+        return Ok(());
+    }
+    run(args, &plan, &path, &out.join(RUNS))
+}
+
+/// Writes the scenario; one that somebody has changed is not lost.
+fn keep_scenario(path: &Path, text: &str, replace: bool) -> miette::Result<()> {
+    let there = std::fs::read_to_string(path);
+    if !replace && there.is_ok_and(|there| there != text) {
+        return Err(miette!(
+            help = "choose another folder with --out, or give --replace",
+            "{} holds another scenario",
+            path.display()
+        ));
+    }
+    write_whole(path, text).map_err(|error| {
+        miette!(
+            help = "choose a folder that can be written with --out",
+            "cannot write {}: {error}",
+            path.display()
+        )
+    })
+}
+
+fn run(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette::Result<()> {
+    let _claim = Claim::folder(out).map_err(error::results)?;
+    let load = |variant: Option<&Variant>, then: &[(String, String)]| {
+        load_changed(path, None, &Changes { variant, then, ..Changes::default() })
+    };
+    let choices: Vec<_> =
+        plan.choices.iter().map(|choice| PolicyChoice::One(choice.variant.clone())).collect();
+    let to = Destination { out, replace: args.replace };
+    let planned = plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)?;
+    let how = ExecutionArgs { seeds: args.seeds, out: None, jobs: args.jobs, verify: false };
+    let results = execute_each(path, &planned.jobs, &how)?;
+    let complete = results.iter().filter(|result| result.is_ok()).count();
+    if interrupt::requested() && complete < planned.jobs.len() {
+        return Err(interrupt::report(out, complete, planned.jobs.len(), false));
+    }
+    results.into_iter().collect::<miette::Result<()>>()?;
+    let report = Report::load(out, &planned.policies).map_err(error::report)?;
+    let written = report.write().map_err(error::report)?;
+    clear_away(out);
+    let recommendation = recommend(&report.comparison, plan);
+    if args.json {
+        let value = serde_json::json!({ "comparison": report.comparison, "recommendation": recommendation });
+        super::json(&value)?;
+    } else {
+        print(&text(&report.comparison, plan, &recommendation))?;
+    }
+    inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! What operators ask of a SONiC configuration: how it behaves under their traffic, what another alpha or policy would
+//! do, and at which packet the simulated chip pauses, drops and resumes.
+//!
+//! `bufferlab-sonic` says what a configuration means and knows no simulator; here it becomes a switch that runs.
+//!
+//! * [`Model`]: the memory of a chip with a configuration in the terms of the simulated switch.
+//! * [`scenario()`]: a scenario file of it under a chosen [`Traffic`].
+//! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
+
+mod model;
+mod scenario;
+mod traffic;
+pub mod what_if;
+
+pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, Scope};
+pub use scenario::{policy_parameters, scenario};
+pub use traffic::{Kind, Traffic};
+pub use what_if::WhatIf;
+
+use bufferlab_sonic::silicon::PredictError;
+
+/// Why something cannot be done with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct OperatorError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl OperatorError {
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+}
+
+impl From<PredictError> for OperatorError {
+    fn from(error: PredictError) -> Self {
+        Self { message: error.message, help: error.help }
+    }
+}

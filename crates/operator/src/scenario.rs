@@ -1,0 +1,414 @@
+//! A scenario file of a configuration: one switch with its ports and cables, a host behind each.
+
+use crate::OperatorError;
+use crate::model::{GroupModel, Limit, Model, PRIORITIES};
+use crate::traffic::{Planned, RDMA_FRAME, TCP_FRAME, Traffic};
+use bufferlab_sonic::Port;
+use bufferlab_sonic::config::{Config, MapKind};
+use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// A dotted key of a scenario, and its value as TOML.
+pub(crate) type Change = (&'static str, String);
+
+/// Light in a cable (metres per second), as SONiC's own calculation has it.
+const METRES_PER_SECOND: f64 = 198e6;
+/// Pause quanta are 512 bit times (bits).
+const QUANTUM_BITS: f64 = 512.0;
+/// What every peer of a speed without a tabulated response is taken to still send (quanta).
+const QUANTA: f64 = 394.0;
+
+/// A scenario file of a configuration under some traffic.
+///
+/// # Errors
+/// Traffic that does not fit the switch.
+pub fn scenario(
+    name: &str,
+    config: &Config,
+    model: &Model,
+    traffic: &Traffic,
+) -> Result<String, OperatorError> {
+    let lossy = lossy_queue(config, model);
+    let planned = Planned::new(model, traffic, lossy)?;
+    let marking = Marking::of(config, model);
+    let mut text = String::new();
+    // Writing into a string cannot fail.
+    let files: Vec<_> = config.files.iter().map(|file| one_line(file)).collect();
+    let _ = writeln!(text, "# {} with the configuration of {}", model.chip.title, files.join(", "));
+    for note in &model.notes {
+        let _ = writeln!(text, "# {}", one_line(note));
+    }
+    let _ = writeln!(
+        text,
+        "\nname = {}\ndescription = {}\nseed = 1\nduration = \"{:.0} us\"\ndrain = \"20 ms\"\n",
+        quoted(name),
+        quoted(&format!("{} under {}", model.chip.title, traffic.kind.name())),
+        (planned.duration_seconds * 1e6).max(1.0)
+    );
+    topology(&mut text, model);
+    switch(&mut text, config, model, &marking);
+    let lossy_marks = marking.by_priority.contains_key(&lossy);
+    text.push_str(&planned.toml(lossy_marks));
+    let _ = writeln!(text, "[output]\nshort_flow = \"100 KB\"");
+    Ok(text)
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    let escaped = one_line(text).replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
+
+/// The queue of lossy packets: that of DSCP 0, else the first lossy one.
+fn lossy_queue(config: &Config, model: &Model) -> u8 {
+    let port = model.ports.first().map(|port| Port::new(&port.name));
+    let by_dscp = port.and_then(|port| {
+        let (_, to_class) = config.map(&port, MapKind::DscpToTc)?;
+        let (_, to_queue) = config.map(&port, MapKind::TcToQueue)?;
+        to_queue.get(to_class.get(0)?)
+    });
+    let is_lossy = |queue: &u8| usize::from(*queue) < PRIORITIES && !model.lossless.contains(queue);
+    let known = model.ports.iter().find_map(|port| port.lossy.keys().copied().find(is_lossy));
+    by_dscp.filter(is_lossy).or(known).unwrap_or_else(|| (0..PRIORITIES as u8).find(is_lossy).unwrap_or(0))
+}
+
+fn topology(text: &mut String, model: &Model) {
+    let names: Vec<_> = model.ports.iter().map(|port| quoted(&port.name)).collect();
+    let _ = writeln!(
+        text,
+        "[topology]                              # a host behind every port, named after it\nkind = \"graph\"\nhosts = [{}]",
+        names.join(", ")
+    );
+    text.push_str("switches = [\"switch\"]\nlinks = [\n");
+    for (port, name) in model.ports.iter().zip(&names) {
+        let delay = (port.cable_metres / METRES_PER_SECOND * 1e9).round().max(1.0);
+        let _ = writeln!(
+            text,
+            "  {{ a = {name}, b = \"switch\", rate = \"{} Mb/s\", delay = \"{delay:.0} ns\" }},",
+            port.speed_mbps
+        );
+    }
+    text.push_str("]\n\n");
+}
+
+fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking) {
+    let _ = writeln!(
+        text,
+        "[switch]\nbuffer = \"{} B\"                # shared {} + headroom {} + reserves {}\nqueues_per_port = {PRIORITIES}",
+        model.buffer(),
+        model.shared,
+        model.headroom(),
+        model.reserves()
+    );
+    if let Some(groups) = scheduler(config, model) {
+        let _ = writeln!(text, "scheduler = [{groups}]");
+    }
+    if model.cell > 1 {
+        let _ = writeln!(text, "hardware = {{ cell = \"{} B\" }}", model.cell);
+    }
+    let _ = writeln!(text, "\n[switch.policy]\nname = \"sonic-dt\"");
+    for (key, value) in policy_parameters(model, "sonic-dt", &|_, limit| limit) {
+        let value = value.replace("}, {", "},\n  {").replace("[{", "[\n  {").replace("}]", "},\n]");
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    text.push('\n');
+    if !model.lossless.is_empty() {
+        let priorities: Vec<_> = model.lossless.iter().collect();
+        let _ = writeln!(text, "[switch.pfc]\npriorities = {priorities:?}");
+        if let Some(ports) = model.some_ports() {
+            let _ = writeln!(text, "ports = {ports:?}");
+        }
+        let why = "the response that IEEE 802.1Qbb allows";
+        let _ = writeln!(text, "reaction = \"{} ps\"            # {why}\n", reaction(model));
+    }
+    text.push_str(&marking.toml());
+}
+
+/// What another configuration of the same switch sets beside its policy.
+pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
+    let mut changes = vec![("switch.buffer", bytes(model.buffer()))];
+    let priorities: Vec<_> = model.lossless.iter().collect();
+    changes.push((
+        "switch.pfc",
+        match (priorities.as_slice(), model.some_ports()) {
+            ([], _) => "{ enabled = false, priorities = [0] }".to_owned(),
+            (all, None) => format!("{{ priorities = {all:?}, reaction = \"{} ps\" }}", reaction(model)),
+            (all, Some(ports)) => {
+                format!(
+                    "{{ priorities = {all:?}, ports = {ports:?}, reaction = \"{} ps\" }}",
+                    reaction(model)
+                )
+            }
+        },
+    ));
+    changes.push(("switch.ecn", Marking::of(config, model).inline()));
+    if let Some(groups) = scheduler(config, model) {
+        changes.push(("switch.scheduler", format!("[{groups}]")));
+    }
+    changes
+}
+
+/// How long neighbours take to obey (ps): that of the speed of most lossless ports.
+fn reaction(model: &Model) -> u64 {
+    let mut speeds: BTreeMap<u64, usize> = BTreeMap::new();
+    for port in model.ports.iter().filter(|port| !port.groups.is_empty()) {
+        *speeds.entry(port.speed_mbps).or_default() += 1;
+    }
+    let Some((speed, _)) = speeds.into_iter().max_by_key(|(_, number)| *number) else { return 0 };
+    let quanta = tabulated_quanta(speed as f64).unwrap_or(QUANTA);
+    (quanta * QUANTUM_BITS / (speed as f64 * 1e6) * 1e12).round() as u64
+}
+
+/// What a policy needs to know of the model, as keys and TOML values. `limit` may change what a class of queues
+/// (lossless or not) has.
+#[must_use]
+pub fn policy_parameters(
+    model: &Model,
+    policy: &str,
+    limit: &dyn Fn(bool, Limit) -> Limit,
+) -> Vec<(&'static str, String)> {
+    let knows_thresholds = policy == "sonic-dt";
+    let mut parameters = Vec::new();
+    if !model.lossless.is_empty() {
+        let largest =
+            model.ports.iter().flat_map(|port| port.groups.values()).map(|group| group.headroom).max();
+        parameters.push(("headroom", bytes(largest.unwrap_or(0))));
+        if model.headroom_pool > 0 {
+            parameters.push(("headroom_pool", bytes(model.headroom_pool)));
+        }
+    }
+    if policy != "reverie" {
+        parameters.push(("lossy_pool", format!("{:.6}", model.lossy_pool)));
+    }
+    if !knows_thresholds {
+        parameters.push(("alpha", alphas(model, limit)));
+    }
+    let mut profiles = lossless_profiles(model, policy, limit);
+    if knows_thresholds {
+        profiles.extend(egress_profiles(model, limit));
+    }
+    if !profiles.is_empty() {
+        parameters.push(("profiles", format!("[{}]", profiles.join(", "))));
+    }
+    parameters
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("\"{bytes} B\"")
+}
+
+/// Alphas by priority for policies that know one list: those of the first port that has one.
+fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
+    let of = |priority: u8| {
+        let lossless = model.lossless.contains(&priority);
+        let mut found = model.ports.iter().filter_map(|port| {
+            if lossless {
+                port.groups.get(&priority).map(|group| group.limit)
+            } else {
+                port.lossy.get(&priority).copied()
+            }
+        });
+        match found.next().map(|found| limit(lossless, found)) {
+            Some(Limit::Alpha(alpha)) => number(alpha),
+            _ => "1".to_owned(),
+        }
+    };
+    let all: Vec<_> = (0..PRIORITIES as u8).map(of).collect();
+    format!("[{}]", all.join(", "))
+}
+
+fn number(alpha: f64) -> String {
+    format!("{alpha}")
+}
+
+fn threshold(limit: Limit) -> String {
+    match limit {
+        Limit::Alpha(alpha) => format!("alpha = {}", number(alpha)),
+        Limit::Bytes(limit) => format!("static_threshold = {}", bytes(limit)),
+    }
+}
+
+/// Entries with the same content become one with a list of ports (none: all) and priorities.
+fn gathered(model: &Model, entries: &[(usize, u8, String)], direction: &str) -> Vec<String> {
+    let mut contents: Vec<&String> = Vec::new();
+    for (_, _, content) in entries {
+        if !contents.contains(&content) {
+            contents.push(content);
+        }
+    }
+    contents
+        .into_iter()
+        .flat_map(|content| {
+            // Ports with the same priorities share an entry.
+            let mut by_port: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
+            for (port, priority, _) in entries.iter().filter(|entry| &entry.2 == content) {
+                by_port.entry(*port).or_default().insert(*priority);
+            }
+            let mut by_set: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();
+            for (port, set) in by_port {
+                by_set.entry(set).or_default().push(port);
+            }
+            by_set.into_iter().map(move |(set, ports)| {
+                let set: Vec<_> = set.into_iter().collect();
+                let ports = if ports.len() == model.ports.len() {
+                    String::new()
+                } else {
+                    format!("ports = {ports:?}, ")
+                };
+                format!("{{ {direction}{ports}priorities = {set:?}, {content} }}")
+            })
+        })
+        .collect()
+}
+
+fn lossless_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> Limit) -> Vec<String> {
+    let content = |group: &GroupModel| {
+        let mut parts = Vec::new();
+        if policy == "sonic-dt" {
+            parts.push(threshold(limit(true, group.limit)));
+        }
+        if policy != "reverie" && group.reserve > 0 {
+            parts.push(format!("reserved = {}", bytes(group.reserve)));
+        }
+        parts.push(format!("headroom = {}", bytes(group.headroom)));
+        for (key, value) in [("xon", group.xon), ("xon_offset", group.xon_offset)] {
+            if value > 0 {
+                parts.push(format!("{key} = {}", bytes(value)));
+            }
+        }
+        parts.join(", ")
+    };
+    let mut entries = Vec::new();
+    for (number, port) in model.ports.iter().enumerate() {
+        entries.extend(port.groups.iter().map(|(priority, group)| (number, *priority, content(group))));
+    }
+    gathered(model, &entries, "")
+}
+
+fn egress_profiles(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> Vec<String> {
+    let (mut lossy, mut lossless) = (Vec::new(), Vec::new());
+    for (number, port) in model.ports.iter().enumerate() {
+        for (priority, own) in port.lossy.iter().filter(|(priority, _)| !model.lossless.contains(priority)) {
+            lossy.push((number, *priority, threshold(limit(false, *own))));
+        }
+        for (priority, own) in
+            port.lossless_queues.iter().filter(|(priority, _)| model.lossless.contains(priority))
+        {
+            lossless.push((number, *priority, threshold(Limit::Bytes(*own))));
+        }
+    }
+    let direction = "direction = \"egress\", ";
+    [gathered(model, &lossy, direction), gathered(model, &lossless, direction)].concat()
+}
+
+/// Groups of the scheduler: strict queues first, the highest number first, then the others by weight. The same for all
+/// ports: that of the first port which has one.
+fn scheduler(config: &Config, model: &Model) -> Option<String> {
+    let of = |port: &str, queue: u8| {
+        let setting = config.queue_settings.get(&(Port::new(port), queue))?;
+        config.schedulers.get(&setting.scheduler.as_ref()?.value)
+    };
+    let ports = model.ports.iter().map(|port| port.name.as_str());
+    let first =
+        ports.into_iter().find(|port| (0..PRIORITIES as u8).any(|queue| of(port, queue).is_some()))?;
+    let (mut strict, mut weighted) = (Vec::new(), Vec::new());
+    for queue in 0..PRIORITIES as u8 {
+        let own = of(first, queue);
+        let kind = own.and_then(|own| own.kind.as_ref()).map(|kind| kind.value.to_ascii_uppercase());
+        if kind.as_deref() == Some("STRICT") {
+            strict.push(queue);
+        } else {
+            let weight =
+                own.and_then(|own| own.weight.as_ref()).map_or(1, |weight| weight.value.clamp(1, 100));
+            weighted.push((queue, weight));
+        }
+    }
+    let mut groups: Vec<String> =
+        strict.iter().rev().map(|queue| format!("{{ queues = [{queue}] }}")).collect();
+    let least = weighted.iter().map(|(_, weight)| *weight).min();
+    if let Some(least) = least {
+        let queues: Vec<_> = weighted.iter().map(|(queue, _)| *queue).collect();
+        let frame = RDMA_FRAME.max(TCP_FRAME);
+        // A round is as short as it can be: the smallest quantum holds one frame.
+        let quanta: Vec<_> =
+            weighted.iter().map(|(_, weight)| bytes((frame * weight).div_ceil(least))).collect();
+        groups.push(format!(
+            "{{ queues = {queues:?}, discipline = \"deficit_round_robin\", quanta = [{}] }}",
+            quanta.join(", ")
+        ));
+    }
+    Some(groups.join(", "))
+}
+
+/// Marking by priority: thresholds (bytes) and the probability at the upper one.
+struct Marking {
+    by_priority: BTreeMap<u8, (u64, u64)>,
+    probability: f64,
+}
+
+impl Marking {
+    /// Of every priority, that of the first port which has some; the probability is that of the first lossless one.
+    fn of(config: &Config, model: &Model) -> Self {
+        let mut found = BTreeMap::new();
+        let mut probabilities = BTreeMap::new();
+        for queue in 0..PRIORITIES as u8 {
+            let own = model.ports.iter().find_map(|port| {
+                let setting = config.queue_settings.get(&(Port::new(&port.name), queue))?;
+                let profile = config.wred.get(&setting.wred.as_ref()?.value)?;
+                let marks = profile.ecn.as_ref().is_some_and(|ecn| {
+                    matches!(ecn.value.as_str(), "ecn_all") || ecn.value.contains("green")
+                });
+                let green = &profile.colours[0];
+                let (min, max) = (green.min.as_ref()?.value, green.max.as_ref()?.value);
+                let probability = green.probability.as_ref().map_or(100, |probability| probability.value);
+                (marks && min < max).then_some(((min, max), probability.min(100) as f64 / 100.0))
+            });
+            if let Some((thresholds, probability)) = own {
+                found.insert(queue, thresholds);
+                probabilities.insert((!model.lossless.contains(&queue), queue), probability);
+            }
+        }
+        let probability = probabilities.into_values().next().unwrap_or(1.0);
+        Self { by_priority: found, probability }
+    }
+
+    /// Thresholds of every priority; those without marks have some, too, because the list has no gaps.
+    fn thresholds(&self) -> Vec<String> {
+        let Some((_, last)) = self.by_priority.last_key_value() else { return Vec::new() };
+        let of = |queue: u8| {
+            let (min, max) = self.by_priority.get(&queue).unwrap_or(last);
+            format!("{{ kmin = \"{min} B\", kmax = \"{max} B\" }}")
+        };
+        (0..PRIORITIES as u8).map(of).collect()
+    }
+
+    fn inline(&self) -> String {
+        if self.by_priority.is_empty() {
+            return "{ kind = \"none\" }".to_owned();
+        }
+        let priorities: Vec<_> = self.by_priority.keys().collect();
+        format!(
+            "{{ kind = \"red\", at = \"dequeue\", pmax = {}, priorities = {priorities:?}, by_priority = [{}] }}",
+            self.probability,
+            self.thresholds().join(", ")
+        )
+    }
+
+    fn toml(&self) -> String {
+        if self.by_priority.is_empty() {
+            return String::new();
+        }
+        let all: Vec<_> = self.thresholds().into_iter().map(|one| format!("  {one},")).collect();
+        let priorities: Vec<_> = self.by_priority.keys().collect();
+        format!(
+            "[switch.ecn]\nkind = \"red\"\nat = \"dequeue\"\npmax = {}\npriorities = {priorities:?}\nby_priority = [\n{}\n]\n\n",
+            self.probability,
+            all.join("\n")
+        )
+    }
+}

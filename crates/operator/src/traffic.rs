@@ -1,0 +1,215 @@
+//! Traffic for a configuration: a few kinds that operators know, each as transports and workloads of a scenario.
+
+use crate::{Model, OperatorError};
+use std::fmt::Write as _;
+
+/// Frames of RDMA (bytes): 4 KiB of payload and the headers of RoCE v2.
+pub(crate) const RDMA_FRAME: u64 = 4_096 + RDMA_HEADERS;
+/// Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4 (bytes).
+const RDMA_HEADERS: u64 = 62;
+/// Frames of TCP (bytes).
+pub(crate) const TCP_FRAME: u64 = 1_500;
+/// Packet-hops that one run shall have: one or two seconds of a core.
+const HOPS: f64 = 2.5e6;
+/// A run is not shorter: a few times the largest completion times of short flows (s).
+const SHORTEST_SECONDS: f64 = 6e-4;
+/// And not longer (s).
+const LONGEST_SECONDS: f64 = 0.5;
+
+/// Kinds of traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `fan_in` servers answer a client at once: lossless where the switch has lossless priorities.
+    Incast,
+    /// TCP flows of web search, lossy.
+    WebSearch,
+    /// Reverie's mix: lossless RDMA incast beside lossy TCP web search.
+    RdmaTcp,
+    /// Reads and writes of storage: RDMA messages of all sizes, and reads striped over servers.
+    Storage,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Incast, Self::WebSearch, Self::RdmaTcp, Self::Storage];
+
+    /// Name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Incast => "incast",
+            Self::WebSearch => "web-search",
+            Self::RdmaTcp => "rdma-tcp",
+            Self::Storage => "storage",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether it has lossy traffic, and whether it has lossless traffic where there is a lossless priority.
+    #[must_use]
+    pub const fn has(self) -> (bool, bool) {
+        match self {
+            Self::Incast | Self::Storage => (false, true),
+            Self::WebSearch => (true, false),
+            Self::RdmaTcp => (true, true),
+        }
+    }
+}
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Traffic {
+    /// Kind.
+    pub kind: Kind,
+    /// Offered payload of the background, as a part of the hosts' links.
+    pub load: f64,
+    /// Servers that answer at once; none: 32, or all but one port.
+    pub fan_in: Option<usize>,
+    /// Bytes of all answers together; none: a quarter of what is shared.
+    pub request: Option<u64>,
+    /// Time in which flows start (s); none: as long as a run of about 2.5 million packet-hops takes.
+    pub duration_seconds: Option<f64>,
+}
+
+impl Traffic {
+    /// A kind with its defaults.
+    #[must_use]
+    pub const fn new(kind: Kind) -> Self {
+        Self { kind, load: 0.4, fan_in: None, request: None, duration_seconds: None }
+    }
+}
+
+/// The traffic of a model in numbers.
+pub(crate) struct Planned {
+    /// Classes with lossless packets.
+    pub(crate) lossless: Option<u8>,
+    /// Queue of lossy packets.
+    pub(crate) lossy: u8,
+    pub(crate) fan_in: usize,
+    pub(crate) request: u64,
+    pub(crate) duration_seconds: f64,
+    pub(crate) queries_per_second: f64,
+    pub(crate) load: f64,
+    kind: Kind,
+}
+
+impl Planned {
+    /// # Errors
+    /// A fan-in beyond the ports, a load or a duration that is none.
+    pub(crate) fn new(model: &Model, traffic: &Traffic, lossy: u8) -> Result<Self, OperatorError> {
+        let ports = model.ports.len();
+        let fan_in = traffic.fan_in.unwrap_or(32.min(ports - 1));
+        if fan_in == 0 || fan_in >= ports {
+            return Err(OperatorError::new(
+                format!("a fan-in of {fan_in} on a switch of {ports} ports"),
+                format!("choose from 1 to {}: every sender has a port of its own", ports - 1),
+            ));
+        }
+        if !(traffic.load > 0.0 && traffic.load <= 1.0) {
+            return Err(OperatorError::new(
+                format!("a load of {}", traffic.load),
+                "give a part of the hosts' links: above 0, at most 1",
+            ));
+        }
+        let lossless = model.lossless.first().copied().filter(|_| traffic.kind.has().1);
+        let request = traffic.request.unwrap_or(model.shared / 4).max(fan_in as u64);
+        let bytes_per_second = model.ports.iter().map(|port| port.speed_mbps as f64 * 125e3).sum::<f64>();
+        let (background, answers) = match traffic.kind {
+            Kind::WebSearch => (traffic.load, 0.0),
+            Kind::Incast => (0.0, traffic.load),
+            // Reverie's incast is rare beside its background.
+            Kind::RdmaTcp => (traffic.load, traffic.load / 8.0),
+            Kind::Storage => (traffic.load * 0.75, traffic.load * 0.25),
+        };
+        let per_host = bytes_per_second / ports as f64;
+        let queries_per_second = (answers * per_host / request as f64).max(1e-3);
+        // A packet crosses two links, and its acknowledgement does (TCP: of every second one).
+        let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each;
+        let rdma = lossless.is_some();
+        let answers_hops = if rdma { hops(answers, RDMA_FRAME, 4.0) } else { hops(answers, TCP_FRAME, 3.0) };
+        let background_hops = match traffic.kind {
+            Kind::Storage if rdma => hops(background, RDMA_FRAME, 4.0),
+            _ => hops(background, TCP_FRAME, 3.0),
+        };
+        let fitting = HOPS / (answers_hops + background_hops);
+        let duration_seconds = match traffic.duration_seconds {
+            None => fitting.clamp(SHORTEST_SECONDS, LONGEST_SECONDS),
+            Some(seconds) if seconds > 0.0 && seconds <= 100.0 => seconds,
+            Some(seconds) => {
+                return Err(OperatorError::new(
+                    format!("a duration of {seconds} s"),
+                    "give a time above 0 and at most 100 s",
+                ));
+            }
+        };
+        Ok(Self {
+            lossless,
+            lossy,
+            fan_in,
+            request,
+            duration_seconds,
+            queries_per_second,
+            load: background,
+            kind: traffic.kind,
+        })
+    }
+
+    /// `[[transport]]` and `[[workload]]`.
+    pub(crate) fn toml(&self, lossy_marks: bool) -> String {
+        let mut text = String::new();
+        // Writing into a string cannot fail.
+        if let Some(priority) = self.lossless {
+            let _ = writeln!(
+                text,
+                "[[transport]]\nname = \"rdma\"\nkind = \"rdma\"\ncongestion_control = \"dcqcn\"\n\
+                 segment_bytes = \"4096 B\"\nheader_bytes = \"{RDMA_HEADERS} B\"\nack_bytes = \"66 B\"\n\
+                 data_priority = {priority}\ncontrol_priority = {priority}         # ACKs ride in the lossless class\n"
+            );
+        }
+        if self.lossless.is_none() || self.kind.has().0 {
+            let control = if lossy_marks { "dctcp" } else { "cubic" };
+            let _ = writeln!(
+                text,
+                "[[transport]]\nname = \"tcp\"\ncongestion_control = \"{control}\"\nsegment_bytes = \"1446 B\"\n\
+                 min_rto = \"1 ms\"\ninitial_rto = \"1 ms\"\nack_every = 2\ndelayed_ack_timeout = \"100 us\"\n\
+                 data_priority = {0}\ncontrol_priority = {0}\n",
+                self.lossy
+            );
+        }
+        let lossless = if self.lossless.is_some() { "rdma" } else { "tcp" };
+        let incast = |text: &mut String, class: &str| {
+            let _ = writeln!(
+                text,
+                "[[workload]]\nkind = \"incast\"\nclass = \"{class}\"\ntransport = \"{lossless}\"\n\
+                 request = \"{} B\"\nfan_in = {}\nqueries_per_second_per_host = {:.3}\npattern = \"all_to_all\"\n",
+                self.request, self.fan_in, self.queries_per_second
+            );
+        };
+        let poisson = |text: &mut String, class: &str, transport: &str, sizes: &str| {
+            let _ = writeln!(
+                text,
+                "[[workload]]\nkind = \"poisson\"\nclass = \"{class}\"\ntransport = \"{transport}\"\n\
+                 sizes = \"{sizes}\"\nload = {:.4}\nload_of = \"host_links\"\npattern = \"all_to_all\"\n",
+                self.load
+            );
+        };
+        match self.kind {
+            Kind::Incast => incast(&mut text, "incast"),
+            Kind::WebSearch => poisson(&mut text, "web_search", "tcp", "web_search"),
+            Kind::RdmaTcp => {
+                poisson(&mut text, "web_search", "tcp", "web_search");
+                incast(&mut text, "incast");
+            }
+            Kind::Storage => {
+                poisson(&mut text, "storage", lossless, "ali_storage");
+                incast(&mut text, "striped_read");
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,409 @@
+//! What if alpha or the policy were another one? Variants of a configuration, a table, and a recommendation.
+
+use crate::OperatorError;
+use crate::model::{Limit, Model};
+use crate::scenario::{Change, changes, policy_parameters, scenario};
+use crate::traffic::Traffic;
+use bufferlab_report::{Comparison, Judgement, Unit, judgements};
+use bufferlab_scenario::Variant;
+use bufferlab_sonic::config::Config;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The label of the configuration as it is.
+pub const TODAY: &str = "today";
+/// The label of the other configuration.
+pub const CHANGED: &str = "changed";
+/// Exponents of alpha that SONiC's chips know; beyond, they mean "nothing" or "everything".
+const EXPONENTS: std::ops::RangeInclusive<i32> = -7..=7;
+/// Steps of the exponent of lossless groups, and of lossy queues.
+const LOSSLESS_STEPS: [i32; 3] = [-1, 1, 2];
+const LOSSY_STEPS: [i32; 2] = [-1, 1];
+
+/// What can be done with a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// The configuration as it is.
+    Today,
+    /// `dynamic_th` of the switch's profiles.
+    Setting,
+    /// Another configuration.
+    Configuration,
+    /// A policy that the chip does not have.
+    Policy,
+}
+
+/// Something that is compared.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Name in tables.
+    pub label: String,
+    /// What it means on the switch.
+    pub meaning: String,
+    /// What can be done with it.
+    pub reach: Reach,
+    /// As the lab takes it.
+    pub variant: Variant,
+}
+
+/// A scenario and what is compared in it.
+#[derive(Clone, Debug)]
+pub struct WhatIf {
+    /// The scenario file.
+    pub scenario: String,
+    /// What is compared, the configuration as it is first.
+    pub choices: Vec<Choice>,
+    /// What was simplified, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl WhatIf {
+    /// Plans a configuration under some traffic, beside another configuration of the same switch if there is one.
+    ///
+    /// # Errors
+    /// Traffic that does not fit; another configuration with other ports.
+    pub fn new(
+        name: &str,
+        (config, model): (&Config, &Model),
+        against: Option<(&Config, &Model)>,
+        traffic: &Traffic,
+    ) -> Result<Self, OperatorError> {
+        let text = scenario(name, config, model, traffic)?;
+        let mut choices =
+            vec![choice(TODAY, "the configuration as it is", Reach::Today, "sonic-dt", &[], &[])?];
+        let mut notes = model.notes.clone();
+        if let Some((other_config, other)) = against {
+            same_ports(model, other)?;
+            let parameters = policy_parameters(other, "sonic-dt", &|_, limit| limit);
+            let changes = changes(other_config, other);
+            let meaning = "the other configuration";
+            choices.push(choice(CHANGED, meaning, Reach::Configuration, "sonic-dt", &parameters, &changes)?);
+            notes.extend(other.notes.iter().filter(|note| !model.notes.contains(note)).cloned());
+        }
+        let (has_lossy, has_lossless) = traffic.kind.has();
+        let has_lossless = has_lossless && !model.lossless.is_empty();
+        if has_lossless {
+            choices.extend(steps(model, true, &LOSSLESS_STEPS)?);
+        }
+        if has_lossy || !has_lossless {
+            choices.extend(steps(model, false, &LOSSY_STEPS)?);
+        }
+        choices.extend(policies(model)?);
+        Ok(Self { scenario: text, choices, notes })
+    }
+}
+
+fn same_ports(model: &Model, other: &Model) -> Result<(), OperatorError> {
+    let ports = |model: &Model| -> Vec<_> {
+        let port =
+            |port: &crate::PortModel| (port.name.clone(), port.speed_mbps, port.cable_metres.to_bits());
+        model.ports.iter().map(port).collect()
+    };
+    let (of, with) = (ports(model), ports(other));
+    let Some(at) = (0..of.len().max(with.len())).find(|at| of.get(*at) != with.get(*at)) else {
+        return Ok(());
+    };
+    let name = |ports: &[(String, u64, u64)]| ports.get(at).map_or("none".to_owned(), |port| port.0.clone());
+    Err(OperatorError::new(
+        format!(
+            "the two configurations differ in their ports, first at {} and {}: speed, cable or the port itself",
+            name(&of),
+            name(&with)
+        ),
+        "compare configurations of the same ports: other ports carry other traffic",
+    ))
+}
+
+fn choice(
+    label: &str,
+    meaning: &str,
+    reach: Reach,
+    policy: &str,
+    parameters: &[(&'static str, String)],
+    changes: &[Change],
+) -> Result<Choice, OperatorError> {
+    let parameters: Vec<_> = parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let brackets = if parameters.is_empty() { String::new() } else { format!("({})", parameters.join(", ")) };
+    let changes: String = changes.iter().map(|(path, value)| format!(" + {path}={value}")).collect();
+    let text = format!("{label}: {policy}{brackets}{changes}");
+    let variant = Variant::parse(&text).map_err(|mistake| {
+        OperatorError::new(
+            format!("the variant \"{label}\" cannot be written: {mistake}"),
+            "report it with the configuration: this is a bug in bufferlab",
+        )
+    })?;
+    Ok(Choice { label: label.to_owned(), meaning: meaning.to_owned(), reach, variant })
+}
+
+/// The configuration with other exponents of one class, as far as chips have them.
+fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, OperatorError> {
+    let class = if lossless { "lossless" } else { "lossy" };
+    let mut exponents: Vec<i32> = model
+        .ports
+        .iter()
+        .flat_map(|port| {
+            let groups = port.groups.values().map(|group| (group.limit, model.divided_by()));
+            let queues = port.lossy.values().map(|limit| (*limit, 1.0));
+            let of: Vec<_> = if lossless { groups.collect() } else { queues.collect() };
+            of.into_iter()
+        })
+        .filter_map(|(limit, divided)| match limit {
+            Limit::Alpha(alpha) => Some((alpha * divided).log2().round() as i32),
+            Limit::Bytes(_) => None,
+        })
+        .collect();
+    exponents.sort_unstable();
+    exponents.dedup();
+    let mut choices = Vec::new();
+    for step in steps {
+        if exponents.is_empty() || !exponents.iter().all(|exponent| EXPONENTS.contains(&(exponent + step))) {
+            continue;
+        }
+        let change = |of_lossless: bool, limit: Limit| match limit {
+            Limit::Alpha(alpha) if of_lossless == lossless => Limit::Alpha(alpha * 2f64.powi(*step)),
+            other => other,
+        };
+        let factor = if *step > 0 { format!("x{}", 1 << step) } else { format!("x1/{}", 1 << -step) };
+        let moved: Vec<_> =
+            exponents.iter().map(|exponent| format!("{exponent} -> {}", exponent + step)).collect();
+        let meaning = format!("dynamic_th of {class} profiles: {}", moved.join(", "));
+        let parameters = policy_parameters(model, "sonic-dt", &change);
+        let label = format!("{class} alpha {factor}");
+        choices.push(choice(&label, &meaning, Reach::Setting, "sonic-dt", &parameters, &[])?);
+    }
+    Ok(choices)
+}
+
+/// Policies of the literature in the same memory, with the same headroom and their own defaults of alpha.
+fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
+    let mut choices = Vec::new();
+    for (label, policy, meaning) in [
+        ("policy ABM", "sonic-abm", "Active Buffer Management in the switch's pools, alpha = 1"),
+        ("policy Reverie", "reverie", "Reverie: one pool, filtered queue lengths, alpha = 1"),
+    ] {
+        // Reverie knows no ports without its lossless priorities.
+        if policy == "reverie" && model.some_ports().is_some() && !model.lossless.is_empty() {
+            continue;
+        }
+        let mut parameters = policy_parameters(model, policy, &|_, limit| limit);
+        parameters.retain(|(key, _)| *key != "alpha");
+        choices.push(choice(label, meaning, Reach::Policy, policy, &parameters, &[])?);
+    }
+    Ok(choices)
+}
+
+/// A recommendation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recommendation {
+    /// The choice that is recommended: "today" where nothing is surely better.
+    pub choice: String,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
+    /// What to keep in mind.
+    pub caveats: Vec<String>,
+}
+
+/// What speaks for a choice.
+struct Case<'a> {
+    choice: &'a Choice,
+    gain: &'a Judgement,
+}
+
+impl Case<'_> {
+    /// More important outcomes count first, then larger changes.
+    fn beats(&self, other: Option<&Self>) -> bool {
+        let key = |case: &Self| (case.gain.rank, -case.gain.change.mean.abs());
+        other.is_none_or(|other| key(self) < key(other))
+    }
+}
+
+/// What the comparison says about the choices. A setting is recommended where at least one outcome is better after the
+/// correction for all looks, and none is worse even without it; a choice that loses lossless packets which today's
+/// does not is never.
+#[must_use]
+pub fn recommend(comparison: &Comparison, plan: &WhatIf) -> Recommendation {
+    let all = judgements(comparison);
+    let mut reasons = Vec::new();
+    let (mut best, mut hint): (Option<Case<'_>>, Option<Case<'_>>) = (None, None);
+    let settable = |choice: &&Choice| matches!(choice.reach, Reach::Setting | Reach::Configuration);
+    for choice in plan.choices.iter().filter(settable) {
+        let of: Vec<_> = all.iter().filter(|judgement| judgement.policy == choice.label).collect();
+        if loses(comparison, &choice.label) {
+            reasons.push(format!("{}: loses lossless packets that are not lost today.", choice.label));
+            continue;
+        }
+        let seen = |better: bool| of.iter().filter(move |one| one.better == Some(better) && one.is_hint());
+        if seen(false).next().is_some() {
+            let list = |better: bool| seen(better).map(|one| told(one)).collect::<Vec<_>>().join("; ");
+            let better = if seen(true).next().is_some() { list(true) } else { "nothing".to_owned() };
+            reasons.push(format!("{}: better: {better}; worse: {}.", choice.label, list(false)));
+            continue;
+        }
+        if let Some(gain) = seen(true).find(|one| one.holds()) {
+            let case = Case { choice, gain };
+            best = if case.beats(best.as_ref()) { Some(case) } else { best };
+        }
+        if let Some(gain) = seen(true).next() {
+            let case = Case { choice, gain };
+            hint = if case.beats(hint.as_ref()) { Some(case) } else { hint };
+        }
+    }
+    let (chosen, why) = verdict(best.as_ref(), hint.as_ref(), all.len());
+    reasons.insert(0, why);
+    reasons.extend(of_policies(plan, &all));
+    Recommendation { choice: chosen, reasons, caveats: caveats(plan) }
+}
+
+fn verdict(best: Option<&Case<'_>>, hint: Option<&Case<'_>>, looks: usize) -> (String, String) {
+    match (best, hint) {
+        (Some(Case { choice, gain }), _) => {
+            let why = format!(
+                "{} ({}): {}; nothing that was judged is worse.",
+                choice.label,
+                choice.meaning,
+                told(gain)
+            );
+            (choice.label.clone(), why)
+        }
+        (None, Some(Case { choice, gain })) => {
+            let why = format!(
+                "Keep today's setting: no other one is better for sure. {} ({}) looks better ({}), which does not hold \
+                 after the correction for {looks} looks; more seeds decide.",
+                choice.label,
+                choice.meaning,
+                told(gain)
+            );
+            (TODAY.to_owned(), why)
+        }
+        (None, None) => {
+            let why =
+                "Keep today's setting: no other one is better in anything without being worse in something.";
+            (TODAY.to_owned(), why.to_owned())
+        }
+    }
+}
+
+/// What policies would change that the chip does not have.
+fn of_policies(plan: &WhatIf, all: &[Judgement]) -> Vec<String> {
+    let policies = plan.choices.iter().filter(|choice| choice.reach == Reach::Policy);
+    let sentence = |choice: &Choice| {
+        let of = all.iter().filter(|one| one.policy == choice.label && one.holds() && one.better.is_some());
+        let told: Vec<_> = of.map(told).collect();
+        let would = told.join("; ");
+        (!told.is_empty())
+            .then(|| format!("{} is no setting of this chip; it would give: {would}.", choice.label))
+    };
+    policies.filter_map(sentence).collect()
+}
+
+fn caveats(plan: &WhatIf) -> Vec<String> {
+    let mut caveats = plan.notes.clone();
+    caveats.push(
+        "Simulated traffic is a model: try a setting on one switch, and watch drops, pauses and watermarks, before it goes everywhere."
+            .to_owned(),
+    );
+    caveats
+}
+
+/// Whether lossless packets are lost that are not lost today.
+fn loses(comparison: &Comparison, label: &str) -> bool {
+    let Some(row) = comparison.metric("pauses.lost_lossless_packets") else { return false };
+    let sum = |label: &str| {
+        let cell = row.cells.iter().find(|cell| cell.policy == label);
+        cell.map_or(0.0, |cell| cell.values.iter().flatten().sum::<f64>())
+    };
+    sum(label) > sum(TODAY)
+}
+
+fn told(judgement: &Judgement) -> String {
+    let scale = if judgement.relative { 100.0 } else { 1.0 };
+    let unit = if judgement.relative { " %" } else { "" };
+    let half = judgement.change.half_width.map_or(String::new(), |half| format!(" ± {:.1}", half * scale));
+    format!("{} {:+.1}{half}{unit}", judgement.metric, judgement.change.mean * scale)
+}
+
+/// Metrics of the table: name, heading, and whether every class has one.
+const COLUMNS: [(&str, &str, bool); 8] = [
+    ("switches.lost_packets.{}", "lost, {}", true),
+    ("pauses.lost_lossless_packets", "lossless lost", false),
+    ("pauses.number", "pauses", false),
+    ("pauses.paused_ms", "paused ms", false),
+    ("pauses.headroom_max_kb", "headroom KB", false),
+    ("short.slowdown_p99", "short p99 x", false),
+    ("class.{}.fct_p99_us", "{} FCT p99 us", true),
+    ("class.{}.qct_p99_ms", "{} QCT p99 ms", true),
+];
+
+/// The table and the recommendation, for people.
+#[must_use]
+pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendation) -> String {
+    let mut text = String::new();
+    // Writing into a string cannot fail.
+    for choice in &plan.choices {
+        let _ = writeln!(text, "{:<20} {}", choice.label, choice.meaning);
+    }
+    let columns = columns(comparison);
+    let _ = write!(text, "\n{:<20}", "mean of seeds");
+    for (_, heading) in &columns {
+        let _ = write!(text, " {heading:>18}");
+    }
+    text.push('\n');
+    for (at, label) in comparison.policies.iter().enumerate() {
+        let _ = write!(text, "{label:<20}");
+        for (id, _) in &columns {
+            let cell = comparison.metric(id).and_then(|row| row.cells.get(at));
+            let _ = write!(text, " {:>18}", cell.map_or(String::new(), |cell| shown(comparison, id, cell)));
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(
+        text,
+        "(in brackets: change against today, with * where its 95 % interval leaves out zero)\n"
+    );
+    let _ = writeln!(text, "recommendation: {}", recommendation.choice);
+    for reason in &recommendation.reasons {
+        let _ = writeln!(text, "  - {reason}");
+    }
+    let _ = writeln!(text, "caveats");
+    for caveat in &recommendation.caveats {
+        let _ = writeln!(text, "  - {caveat}");
+    }
+    text
+}
+
+/// The columns that have a value.
+fn columns(comparison: &Comparison) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (id, heading, by_class) in COLUMNS {
+        let (before, behind) = id.split_once("{}").unwrap_or((id, ""));
+        for row in &comparison.metrics {
+            let class = match (
+                by_class,
+                row.metric.id.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)),
+            ) {
+                (false, _) if row.metric.id == id => "",
+                (true, Some(class)) => class,
+                _ => continue,
+            };
+            // Answers of queries are judged by the query.
+            let of_query =
+                id.contains("fct_p99") && comparison.metric(&format!("class.{class}.qct_p99_ms")).is_some();
+            if !of_query && row.cells.iter().any(|cell| cell.estimate.is_some()) {
+                found.push((row.metric.id.clone(), heading.replace("{}", class)));
+            }
+        }
+    }
+    found
+}
+
+fn shown(comparison: &Comparison, id: &str, cell: &bufferlab_report::Cell) -> String {
+    let Some(estimate) = cell.estimate else { return "-".to_owned() };
+    let is_count = comparison.metric(id).is_some_and(|row| row.metric.unit == Unit::Count);
+    let digits = if is_count || estimate.mean.abs() >= 100.0 { 0 } else { 3 };
+    let change = cell.change.map_or(String::new(), |change| {
+        let mark = if change.excludes_zero() { "*" } else { "" };
+        format!(" ({:+.0} %{mark})", change.mean * 100.0)
+    });
+    format!("{:.digits$}{change}", estimate.mean)
+}

@@ -1,0 +1,6 @@
+//! The behaviour of `bufferlab-operator`.
+
+mod model;
+mod recommendation;
+mod scenarios;
+mod support;

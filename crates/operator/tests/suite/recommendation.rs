@@ -1,0 +1,112 @@
+//! Is a setting recommended where the numbers say so, and only there?
+
+use crate::support::{model, switch};
+use bufferlab_operator::what_if::recommend;
+use bufferlab_operator::{Kind, Scope, Traffic, WhatIf};
+use bufferlab_report::{Better, Cell, Comparison, Estimate, Metric, MetricComparison, Unit};
+
+const SEEDS: usize = 8;
+
+/// Values of every seed of one metric for the choices of the plan, by label; those of others are today's.
+type Row<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
+
+fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
+    let policies: Vec<String> = plan.choices.iter().map(|choice| choice.label.clone()).collect();
+    let metrics = rows.iter().map(|(id, values)| {
+        let of = |label: &str| {
+            let found = values.iter().find(|(name, _)| *name == label);
+            found.or_else(|| values.iter().find(|(name, _)| *name == "today")).expect("today has values").1
+        };
+        let base = of("today");
+        let cells = policies.iter().map(|policy| {
+            let own = of(policy);
+            let differences: Vec<f64> = own.iter().zip(base).map(|(own, base)| own - base).collect();
+            Cell {
+                policy: policy.clone(),
+                values: own.iter().copied().map(Some).collect(),
+                estimate: Estimate::of(&own),
+                change: Estimate::of(&differences),
+            }
+        });
+        let metric = Metric {
+            id: (*id).to_owned(),
+            group: String::new(),
+            label: (*id).to_owned(),
+            unit: Unit::Milliseconds,
+            better: Better::Lower,
+            headline: true,
+        };
+        MetricComparison { metric, cells: cells.collect() }
+    });
+    Comparison { metrics: metrics.collect(), seeds: (1..=SEEDS as u64).collect(), policies }
+}
+
+fn plan() -> WhatIf {
+    let config = switch(|_, text| text);
+    let model = model(&config, "trident3", Scope::Device);
+    WhatIf::new("w", (&config, &model), None, &Traffic::new(Kind::RdmaTcp)).expect("it fits")
+}
+
+const TEN: [f64; SEEDS] = [10.0, 11.0, 10.5, 9.5, 10.2, 9.8, 10.9, 10.1];
+/// A tenth less, each with its own small deviation.
+const NINE: [f64; SEEDS] = [9.0, 9.91, 9.44, 8.56, 9.17, 8.83, 9.8, 9.1];
+/// A tenth more.
+const ELEVEN: [f64; SEEDS] = [11.0, 12.09, 11.56, 10.44, 11.23, 10.77, 12.0, 11.1];
+
+#[test]
+fn a_setting_that_is_better_and_nowhere_worse_is_recommended_with_its_interval() {
+    let plan = plan();
+    let found =
+        comparison(&plan, &[("class.incast.qct_mean_ms", &[("today", TEN), ("lossless alpha x2", NINE)])]);
+    let recommendation = recommend(&found, &plan);
+    assert_eq!(recommendation.choice, "lossless alpha x2");
+    assert!(
+        recommendation.reasons[0].contains("-1 -> 0") && recommendation.reasons[0].contains("±"),
+        "{recommendation:?}"
+    );
+}
+
+#[test]
+fn one_that_is_worse_elsewhere_or_a_policy_that_the_chip_lacks_is_not() {
+    let plan = plan();
+    let rows: [Row<'_>; 2] = [
+        (
+            "class.incast.qct_mean_ms",
+            &[("today", TEN), ("lossless alpha x2", NINE), ("policy Reverie", NINE)],
+        ),
+        ("pauses.paused_ms", &[("today", TEN), ("lossless alpha x2", ELEVEN)]),
+    ];
+    let recommendation = recommend(&comparison(&plan, &rows), &plan);
+    assert_eq!(recommendation.choice, "today");
+    let all = recommendation.reasons.join("\n");
+    assert!(all.contains("worse: pauses.paused_ms") && all.contains("policy Reverie is no setting"), "{all}");
+}
+
+#[test]
+fn one_that_loses_lossless_packets_never_is() {
+    let plan = plan();
+    let (none, mut one) = ([0.0; SEEDS], [0.0; SEEDS]);
+    one[3] = 1.0;
+    let rows: [Row<'_>; 2] = [
+        ("class.incast.qct_mean_ms", &[("today", TEN), ("lossless alpha x2", NINE)]),
+        ("pauses.lost_lossless_packets", &[("today", none), ("lossless alpha x2", one)]),
+    ];
+    let recommendation = recommend(&comparison(&plan, &rows), &plan);
+    assert_eq!(recommendation.choice, "today");
+    assert!(
+        recommendation.reasons.iter().any(|reason| reason.contains("loses lossless")),
+        "{recommendation:?}"
+    );
+}
+
+#[test]
+fn noise_moves_nothing_and_what_only_looks_better_is_left_open() {
+    let plan = plan();
+    let mut noisy = TEN;
+    noisy.rotate_left(1);
+    let found =
+        comparison(&plan, &[("class.incast.qct_mean_ms", &[("today", TEN), ("lossless alpha x2", noisy)])]);
+    let recommendation = recommend(&found, &plan);
+    assert_eq!(recommendation.choice, "today");
+    assert!(recommendation.reasons[0].starts_with("Keep today's setting"), "{recommendation:?}");
+}

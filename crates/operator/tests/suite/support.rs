@@ -1,0 +1,31 @@
+//! The small switch of `testdata/sonic`, and real files where a corpus is named.
+
+use bufferlab_operator::{Model, Scope};
+use bufferlab_sonic::silicon::chip;
+use bufferlab_sonic::{Config, Reader};
+use std::path::{Path, PathBuf};
+
+/// The small switch, each file changed by `edit` before it is read.
+pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch");
+    let mut reader = Reader::default();
+    for name in ["buffers.json", "qos.json", "port_config.ini", "pg_profile_lookup.ini"] {
+        let text = std::fs::read_to_string(folder.join(name)).expect("the example is there");
+        reader.add(name, edit(name, text).as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    }
+    reader.finish()
+}
+
+/// Its model on a chip.
+pub(crate) fn model(config: &Config, name: &str, scope: Scope) -> Model {
+    Model::new(config, chip(name).expect("a chip"), scope).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The folder of real files; a test without one says so.
+pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("BUFFERLAB_SONIC_CORPUS").map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("{test}: skipped, because BUFFERLAB_SONIC_CORPUS names no folder");
+    }
+    folder
+}
