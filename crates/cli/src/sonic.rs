@@ -1,5 +1,6 @@
 //! `sonic`: configurations of real switches.
 
+mod qualify;
 mod what_if;
 
 use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
@@ -21,6 +22,8 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
         SonicCommand::Diff { old, new, with, chip, json } => differ(old, new, with, chip.as_deref(), *json),
         SonicCommand::Predict { files, packet, json } => predict(files, *packet, *json),
         SonicCommand::WhatIf(args) => what_if::what_if(args),
+        SonicCommand::Vectors { files, packet, format } => qualify::vectors(files, *packet, *format),
+        SonicCommand::Probe { files, packet } => qualify::probe(files, *packet),
         SonicCommand::Headroom { files, chip } => headroom(files, chip.as_deref()),
     }
 }

@@ -52,6 +52,28 @@ pub(crate) enum SonicCommand {
     /// How the switch behaves under your traffic, and what another alpha or policy would do: a scenario, a comparison, and a
     /// recommendation
     WhatIf(WhatIfArgs),
+    /// Test vectors for qualification: packets until pause, loss and resume, by the chip's rules and simulated packet by packet
+    Vectors {
+        #[command(flatten)]
+        files: SonicFiles,
+        /// Size of the packets (bytes)
+        #[arg(long, default_value = "64", value_name = "BYTES")]
+        #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
+        packet: u64,
+        /// Form of the output: `yaml` is that of sonic-mgmt's qos_params
+        #[arg(long, value_enum, default_value = "text")]
+        format: VectorFormat,
+    },
+    /// A chip that answers probes: requests on stdin and answers on stdout, a line of JSON each (sonic-mgmt's `prepare` and
+    /// `check`)
+    Probe {
+        #[command(flatten)]
+        files: SonicFiles,
+        /// Size of the packets (bytes)
+        #[arg(long, default_value = "64", value_name = "BYTES")]
+        #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
+        packet: u64,
+    },
     /// Headroom of every row of a pg_profile_lookup.ini of an NVIDIA switch beside the script's calculation
     Headroom {
         /// Files; the hardware model is taken from each one's name unless --chip names the family
@@ -163,6 +185,17 @@ pub(crate) enum Format {
     Json,
     /// SARIF 2.1.0, for code hosts
     Sarif,
+}
+
+/// Forms of vectors.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum VectorFormat {
+    /// For people
+    Text,
+    /// qos_params
+    Yaml,
+    /// Everything
+    Json,
 }
 
 /// What makes a check fail.

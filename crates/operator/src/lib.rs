@@ -6,15 +6,22 @@
 //! * [`Model`]: the memory of a chip with a configuration in the terms of the simulated switch.
 //! * [`scenario()`]: a scenario file of it under a chosen [`Traffic`].
 //! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
+//! * [`probe`]: the bench behind a protocol of lines, for testers that search thresholds.
+//! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 
+pub mod bench;
 mod model;
+pub mod probe;
 mod scenario;
 mod traffic;
+pub mod vectors;
 pub mod what_if;
 
+pub use bench::Bench;
 pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, Scope};
 pub use scenario::{policy_parameters, scenario};
 pub use traffic::{Kind, Traffic};
+pub use vectors::Vectors;
 pub use what_if::WhatIf;
 
 use bufferlab_sonic::silicon::PredictError;

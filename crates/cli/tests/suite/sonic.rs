@@ -2,7 +2,9 @@
 
 use crate::support::{Desk, text};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
 
@@ -115,4 +117,38 @@ fn what_if_writes_a_scenario_that_runs_and_ends_in_a_recommendation() {
     assert!(value["recommendation"]["choice"].is_string() && value["comparison"]["metrics"].is_array());
     let refused = desk.output(&[&switch[..], &["--load", "0.2"]].concat());
     assert!(text(&refused.stderr).contains("holds another scenario"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn vectors_are_a_table_a_qualification_file_and_json() {
+    let desk = desk("", "");
+    shows!(desk, "sonic_vectors", ["vectors", "switch", "--chip", "trident3"]);
+    shows!(desk, "sonic_vectors_yaml", ["vectors", "switch", "--chip", "trident3", "--format", "yaml"]);
+    let json = desk.succeed(&["sonic", "vectors", "switch", "--chip", "trident3", "--format", "json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+}
+
+#[test]
+fn a_chip_answers_probes_until_its_input_ends() {
+    let desk = desk("", "");
+    let mut child = desk
+        .command(&["sonic", "probe", "switch", "--chip", "trident3"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("bufferlab starts");
+    let check = |value: u64| {
+        format!(
+            "{{\"op\":\"check\",\"probe\":\"pfc_xoff\",\"src_port\":0,\"dst_port\":1,\"value\":{value},\"pg\":3}}\n"
+        )
+    };
+    let requests = format!("{}\nnonsense\n{}", check(4_000), check(5_000));
+    child.stdin.take().expect("a pipe").write_all(requests.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    let answers: Vec<_> = text(&output.stdout).lines().map(str::to_owned).collect();
+    assert!(output.status.success() && answers.len() == 3, "{answers:?}");
+    assert_eq!(answers[0], "{\"success\":true,\"detected\":false}");
+    assert!(answers[1].starts_with("{\"success\":false,\"error\":"), "{answers:?}");
+    assert_eq!(answers[2], "{\"success\":true,\"detected\":true}");
 }

@@ -1,6 +1,14 @@
 //! The behaviour of `bufferlab-operator`.
 
+// What real chips did, and the switches that it was measured on: one table for predictions and simulations.
+#[allow(dead_code, reason = "the tests of bufferlab-sonic use the rest")]
+#[path = "../../../sonic/tests/suite/measured.rs"]
+mod measured;
 mod model;
+mod probe;
 mod recommendation;
 mod scenarios;
 mod support;
+mod vectors;
+#[path = "../../../sonic/tests/suite/yaml.rs"]
+mod yaml;

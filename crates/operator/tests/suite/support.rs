@@ -29,3 +29,11 @@ pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
     }
     folder
 }
+
+/// Files below a folder of the corpus, in order of their names.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("a folder that is read").path()).collect();
+    files.sort();
+    files
+}

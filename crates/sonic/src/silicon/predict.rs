@@ -205,7 +205,9 @@ pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
 }
 
 impl Memory {
-    fn per_packet(&self, packet_bytes: u64) -> u64 {
+    /// What a packet takes (cells, or bytes).
+    #[must_use]
+    pub fn per_packet(&self, packet_bytes: u64) -> u64 {
         match self.chip.rule {
             Rule::Bytes(more) => packet_bytes + more,
             _ => packet_bytes.div_ceil(self.chip.cell).max(1),

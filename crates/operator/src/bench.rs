@@ -1,0 +1,201 @@
+//! The simulated chip on a test bench: packets go in one by one, ports are blocked or release packets, and pauses are
+//! read, as a qualification does with a real switch.
+
+use crate::OperatorError;
+use crate::model::{Limit, Model, PRIORITIES};
+use bufferlab_core::{
+    Admission, BufferProfile, Direction, Hardware, IngressId, Observer, Packet, ParamValue, Policy, Switch,
+    SwitchConfig, ThresholdRule,
+};
+use bufferlab_sonic::silicon::Rule;
+use bufferlab_units::{BitRate, Time};
+use std::collections::BTreeSet;
+
+/// The largest frame that a bench sends (bytes).
+pub const PACKET_MAX: u64 = 16_384;
+
+/// Who is paused.
+#[derive(Debug, Default)]
+struct Told(BTreeSet<IngressId>);
+
+impl Observer for Told {
+    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
+        if paused {
+            self.0.insert(ingress);
+        } else {
+            self.0.remove(&ingress);
+        }
+    }
+}
+
+/// A switch whose ports send nothing until they are asked to.
+#[derive(Debug)]
+pub struct Bench {
+    config: SwitchConfig,
+    params: Vec<(String, ParamValue)>,
+    switch: Switch<Box<dyn Policy>>,
+    told: Told,
+    /// What a packet costs the memory before it is rounded to cells (bytes).
+    size: u32,
+}
+
+impl Bench {
+    /// The switch of a model; all packets have `packet_bytes`.
+    ///
+    /// # Errors
+    /// A packet that is none, or a memory that has no room for what is set aside.
+    pub fn new(model: &Model, packet_bytes: u64) -> Result<Self, OperatorError> {
+        if packet_bytes == 0 || packet_bytes > PACKET_MAX {
+            let help = format!("give a size from 1 to {PACKET_MAX} B");
+            return Err(OperatorError::new(format!("packets of {packet_bytes} B"), help));
+        }
+        let more = if let Rule::Bytes(more) = model.chip.rule { more } else { 0 };
+        let size = (packet_bytes + more) as u32;
+        let cell = model.cell as u32;
+        let masks =
+            model.ports.iter().map(|port| port.groups.keys().fold(0, |mask, priority| mask | 1 << priority));
+        let config = SwitchConfig {
+            hardware: Hardware { cell_bytes: cell, ..Hardware::IDEAL },
+            lossless: model.lossless.iter().fold(0, |mask, priority| mask | 1 << priority),
+            lossless_by_port: masks.collect(),
+            max_packet: u64::from(size.div_ceil(cell) * cell),
+            ..SwitchConfig::new(
+                model.buffer(),
+                model.ports.iter().map(|port| BitRate(port.speed_mbps * 1_000_000)).collect(),
+            )
+            .with_queues(PRIORITIES)
+        };
+        let params = params(model);
+        let switch = build(&config, &params)?;
+        Ok(Self { config, params, switch, told: Told::default(), size })
+    }
+
+    /// Empties the switch.
+    ///
+    /// # Errors
+    /// None but those of [`Self::new`].
+    pub fn reset(&mut self) -> Result<(), OperatorError> {
+        self.switch = build(&self.config, &self.params)?;
+        self.told = Told::default();
+        Ok(())
+    }
+
+    /// Number of ports.
+    #[must_use]
+    pub fn ports(&self) -> usize {
+        self.config.port_rates.len()
+    }
+
+    /// A packet from a port to a blocked one; whether it is stored.
+    pub fn send(&mut self, from: u16, to: u16, priority: u8) -> bool {
+        let packet =
+            Packet { size: self.size, ingress_port: from, egress_port: to, priority, ..Packet::default() };
+        matches!(self.switch.handle_arrival(Time::ZERO, &packet, &mut self.told), Admission::Stored { .. })
+    }
+
+    /// Whether the sender behind a port is paused for this priority.
+    #[must_use]
+    pub fn is_paused(&self, port: u16, priority: u8) -> bool {
+        self.told.0.contains(&IngressId(port * PRIORITIES as u16 + u16::from(priority)))
+    }
+
+    /// Lets a port send so many packets; answers how many there were.
+    pub fn release(&mut self, port: u16, packets: u64) -> u64 {
+        (0..packets)
+            .take_while(|_| self.switch.poll_transmit(Time::ZERO, port, &mut self.told).is_some())
+            .count() as u64
+    }
+
+    /// Sends until the sender is paused; answers the packets that were stored before the one that caused it, `None` if
+    /// one is lost first.
+    pub fn fill_to_pause(&mut self, from: u16, to: u16, priority: u8) -> Option<u64> {
+        let mut before = 0;
+        loop {
+            let stored = self.send(from, to, priority);
+            if self.is_paused(from, priority) {
+                return Some(before);
+            }
+            if !stored {
+                return None;
+            }
+            before += 1;
+        }
+    }
+
+    /// Sends until a packet is lost; answers how many were stored.
+    pub fn fill_to_loss(&mut self, from: u16, to: u16, priority: u8) -> u64 {
+        let mut stored = 0;
+        while self.send(from, to, priority) {
+            stored += 1;
+        }
+        stored
+    }
+
+    /// Releases packets one by one until the sender may go on; answers how many; `None` if the port is empty first.
+    pub fn release_to_resume(&mut self, port: u16, from: u16, priority: u8) -> Option<u64> {
+        let mut released = 0;
+        while self.is_paused(from, priority) {
+            if self.release(port, 1) == 0 {
+                return None;
+            }
+            released += 1;
+        }
+        Some(released)
+    }
+}
+
+fn build(
+    config: &SwitchConfig,
+    params: &[(String, ParamValue)],
+) -> Result<Switch<Box<dyn Policy>>, OperatorError> {
+    config.build("sonic-dt", params).map_err(|error| {
+        OperatorError::new(
+            format!("the configuration makes no switch: {error}"),
+            "check sizes of pools, headroom and reserves: `bufferlab sonic lint` does",
+        )
+    })
+}
+
+fn rule(limit: Limit) -> ThresholdRule {
+    match limit {
+        Limit::Alpha(alpha) => ThresholdRule::Dynamic(alpha),
+        Limit::Bytes(bytes) => ThresholdRule::Static(bytes),
+    }
+}
+
+fn params(model: &Model) -> Vec<(String, ParamValue)> {
+    let mut profiles = Vec::new();
+    for (number, port) in model.ports.iter().enumerate() {
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        for (priority, group) in &port.groups {
+            profiles.push(BufferProfile {
+                ports: vec![number],
+                priorities: vec![*priority],
+                threshold: Some(rule(group.limit)),
+                reserved: Some(group.reserve),
+                headroom: Some(group.headroom),
+                xon: Some(group.xon),
+                xon_offset: Some(group.xon_offset),
+                ..BufferProfile::default()
+            });
+        }
+        for (priority, limit) in port.lossy.iter().filter(|(priority, _)| !model.lossless.contains(priority))
+        {
+            profiles.push(BufferProfile {
+                direction: Direction::Egress,
+                ports: vec![number],
+                priorities: vec![*priority],
+                threshold: Some(rule(*limit)),
+                ..BufferProfile::default()
+            });
+        }
+    }
+    let largest = model.ports.iter().flat_map(|port| port.groups.values()).map(|group| group.headroom).max();
+    let params = [
+        ("headroom", ParamValue::Bytes(largest.unwrap_or(0))),
+        ("headroom_pool", ParamValue::Bytes(model.headroom_pool)),
+        ("lossy_pool", ParamValue::Ratio(model.lossy_pool)),
+        ("profiles", ParamValue::Profiles(profiles.into())),
+    ];
+    params.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}

@@ -1,0 +1,323 @@
+//! A chip that answers probes: requests and answers as JSON, one a line, with the meaning that executors have in sonic-mgmt's MMU
+//! probing (`prepare`, `check`).
+//!
+//! ```text
+//! {"op": "prepare", "src_port": 0, "dst_port": 1}
+//! {"op": "check", "probe": "pfc_xoff", "src_port": 0, "dst_port": 1, "value": 1000, "pg": 3}
+//! {"success": true, "detected": false}
+//! ```
+
+use crate::OperatorError;
+use crate::bench::Bench;
+use crate::model::{Model, PRIORITIES};
+use serde::{Deserialize, Serialize};
+
+/// So many packets in one request: more than any memory holds of the smallest.
+const PACKETS_MAX: u64 = 10_000_000;
+
+/// What a probe looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Probe {
+    /// The sender is paused.
+    PfcXoff,
+    /// A packet of a lossless group is lost.
+    IngressDrop,
+    /// A packet of a lossy queue is lost.
+    EgressDrop,
+    /// The sender goes on, after `value` packets have left. The buffer is filled to the pause before.
+    PfcXon,
+    /// A packet is lost because the headroom pool is full: groups before it stay filled (`drain_buffer` is false).
+    HeadroomPool,
+}
+
+/// A request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Empties the switch and blocks the ports.
+    Prepare {
+        /// Where packets come from.
+        src_port: u16,
+        /// Where they go, and stay.
+        dst_port: u16,
+    },
+    /// Sends packets and looks.
+    Check {
+        /// For what.
+        probe: Probe,
+        /// Where packets come from.
+        src_port: u16,
+        /// Where they go.
+        dst_port: u16,
+        /// Packets to send; of `pfc_xon` those that leave.
+        value: u64,
+        /// So many times, which must agree. The model does not waver.
+        #[serde(default = "once")]
+        attempts: u32,
+        /// Whether the switch is emptied before.
+        #[serde(default = "yes")]
+        drain_buffer: bool,
+        /// Number of the step, for records.
+        #[serde(default)]
+        iteration: u64,
+        /// Priority group.
+        #[serde(default)]
+        pg: Option<u8>,
+        /// Egress queue.
+        #[serde(default)]
+        queue: Option<u8>,
+    },
+    /// Sends packets and answers how many were stored.
+    Send {
+        /// Where packets come from.
+        src_port: u16,
+        /// Where they go.
+        dst_port: u16,
+        /// How many.
+        value: u64,
+        /// Priority.
+        pg: u8,
+    },
+    /// Lets a port send packets.
+    Release {
+        /// The port.
+        dst_port: u16,
+        /// How many at most.
+        value: u64,
+    },
+    /// Whether a sender is paused.
+    Paused {
+        /// The port of the sender.
+        src_port: u16,
+        /// Priority group.
+        pg: u8,
+    },
+    /// Numbers and names of ports.
+    Ports,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// An answer. What has no meaning for a request is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// Whether the request was carried out.
+    pub success: bool,
+    /// Whether what was looked for was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detected: Option<bool>,
+    /// Packets that were stored, or left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+    /// Whether the sender is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<bool>,
+    /// Names of the ports, in the order of their numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<Vec<String>>,
+    /// What was wrong with the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Answer {
+    fn done() -> Self {
+        Self { success: true, ..Self::default() }
+    }
+
+    fn wrong(message: impl Into<String>) -> Self {
+        Self { error: Some(message.into()), ..Self::default() }
+    }
+}
+
+/// A simulated chip behind the protocol.
+#[derive(Debug)]
+pub struct Executor {
+    bench: Bench,
+    names: Vec<String>,
+    lossless: Vec<u8>,
+}
+
+impl Executor {
+    /// The chip of a model (a slice of it: see [`crate::Scope::Slice`]), with packets of one size.
+    ///
+    /// # Errors
+    /// See [`Bench::new`].
+    pub fn new(model: &Model, packet_bytes: u64) -> Result<Self, OperatorError> {
+        let names = model.ports.iter().map(|port| port.name.clone()).collect();
+        let lossless = model.lossless.iter().copied().collect();
+        Ok(Self { bench: Bench::new(model, packet_bytes)?, names, lossless })
+    }
+
+    /// Answers a line; a line that is no request is answered, too.
+    #[must_use]
+    pub fn answer_line(&mut self, line: &str) -> String {
+        let answer = match serde_json::from_str::<Request>(line) {
+            Ok(request) => self.answer(&request),
+            Err(error) => Answer::wrong(format!(
+                "no request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"send\" | \"release\" | \"paused\" | \
+                 \"ports\", ...}} on one line"
+            )),
+        };
+        serde_json::to_string(&answer).unwrap_or_else(|_| "{\"success\":false}".to_owned())
+    }
+
+    /// Answers a request.
+    pub fn answer(&mut self, request: &Request) -> Answer {
+        match *request {
+            Request::Ports => Answer { ports: Some(self.names.clone()), ..Answer::done() },
+            Request::Prepare { src_port, dst_port } => match self.between(src_port, dst_port) {
+                Ok(()) => self.emptied(),
+                Err(message) => Answer::wrong(message),
+            },
+            Request::Send { src_port, dst_port, value, pg } => {
+                match self
+                    .between(src_port, dst_port)
+                    .and_then(|()| of_packets(value))
+                    .and_then(|()| of_queue(pg))
+                {
+                    Ok(()) => {
+                        Answer { packets: Some(self.send(src_port, dst_port, pg, value)), ..Answer::done() }
+                    }
+                    Err(message) => Answer::wrong(message),
+                }
+            }
+            Request::Release { dst_port, value } => {
+                match self.port(dst_port).and_then(|()| of_packets(value)) {
+                    Ok(()) => Answer { packets: Some(self.bench.release(dst_port, value)), ..Answer::done() },
+                    Err(message) => Answer::wrong(message),
+                }
+            }
+            Request::Paused { src_port, pg } => match self.port(src_port).and_then(|()| of_queue(pg)) {
+                Ok(()) => Answer { paused: Some(self.bench.is_paused(src_port, pg)), ..Answer::done() },
+                Err(message) => Answer::wrong(message),
+            },
+            Request::Check {
+                probe, src_port, dst_port, value, attempts, drain_buffer, pg, queue, ..
+            } => match self.check(probe, (src_port, dst_port), value, attempts, drain_buffer, pg.or(queue)) {
+                Ok(detected) => Answer { detected: Some(detected), ..Answer::done() },
+                Err(message) => Answer::wrong(message),
+            },
+        }
+    }
+
+    fn check(
+        &mut self,
+        probe: Probe,
+        (from, to): (u16, u16),
+        value: u64,
+        attempts: u32,
+        drained: bool,
+        priority: Option<u8>,
+    ) -> Result<bool, String> {
+        self.between(from, to)?;
+        of_packets(value)?;
+        let lossless = probe != Probe::EgressDrop;
+        let first = || self.lossless.first().copied();
+        let default = if lossless {
+            first()
+        } else {
+            (0..PRIORITIES as u8).find(|queue| !self.lossless.contains(queue))
+        };
+        let what = if lossless { "pg" } else { "queue" };
+        let priority =
+            priority.or(default).ok_or_else(|| format!("`{what}` is missing, and there is no default"))?;
+        of_queue(priority)?;
+        if self.lossless.contains(&priority) != lossless {
+            let kind = if lossless { "lossless" } else { "lossy" };
+            return Err(format!("`{what}` {priority} is not {kind}; lossless ones: {:?}", self.lossless));
+        }
+        let mut seen = Vec::new();
+        for _ in 0..attempts.clamp(1, 100) {
+            if drained {
+                self.bench.reset().map_err(|error| error.message)?;
+            }
+            seen.push(self.once(probe, (from, to), priority, value)?);
+            if !drained {
+                break;
+            }
+        }
+        let first = seen[0];
+        if seen.iter().any(|one| *one != first) {
+            return Err("attempts differ".to_owned());
+        }
+        Ok(first)
+    }
+
+    fn once(
+        &mut self,
+        probe: Probe,
+        (from, to): (u16, u16),
+        priority: u8,
+        value: u64,
+    ) -> Result<bool, String> {
+        match probe {
+            Probe::PfcXoff => {
+                let was = self.bench.is_paused(from, priority);
+                self.send(from, to, priority, value);
+                Ok(!was && self.bench.is_paused(from, priority))
+            }
+            Probe::IngressDrop | Probe::EgressDrop | Probe::HeadroomPool => {
+                Ok(self.send(from, to, priority, value) < value)
+            }
+            Probe::PfcXon => {
+                if !self.bench.is_paused(from, priority)
+                    && self.bench.fill_to_pause(from, to, priority).is_none()
+                {
+                    return Err("a packet is lost before the sender is paused".to_owned());
+                }
+                self.bench.release(to, value);
+                Ok(!self.bench.is_paused(from, priority))
+            }
+        }
+    }
+
+    /// Sends; answers how many were stored.
+    fn send(&mut self, from: u16, to: u16, priority: u8, packets: u64) -> u64 {
+        (0..packets).filter(|_| self.bench.send(from, to, priority)).count() as u64
+    }
+
+    fn emptied(&mut self) -> Answer {
+        match self.bench.reset() {
+            Ok(()) => Answer::done(),
+            Err(error) => Answer::wrong(error.message),
+        }
+    }
+
+    fn port(&self, port: u16) -> Result<(), String> {
+        let last = self.names.len() - 1;
+        if usize::from(port) > last {
+            return Err(format!(
+                "there is no port {port}: they are numbered from 0 to {last} (`ports` names them)"
+            ));
+        }
+        Ok(())
+    }
+
+    fn between(&self, from: u16, to: u16) -> Result<(), String> {
+        self.port(from)?;
+        self.port(to)?;
+        if from == to { Err(format!("port {from} sends to itself: choose another dst_port")) } else { Ok(()) }
+    }
+}
+
+fn of_packets(value: u64) -> Result<(), String> {
+    if value > PACKETS_MAX {
+        return Err(format!("{value} packets: at most {PACKETS_MAX} in one request"));
+    }
+    Ok(())
+}
+
+fn of_queue(priority: u8) -> Result<(), String> {
+    if usize::from(priority) >= PRIORITIES {
+        return Err(format!("priority {priority}: from 0 to {}", PRIORITIES - 1));
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! Test vectors for qualification: how many packets on which port pause, lose and resume, by the rules of the chip and by
+//! simulation, packet by packet.
+
+mod text;
+mod yaml;
+
+pub use text::text;
+pub use yaml::yaml;
+
+use crate::OperatorError;
+use crate::bench::Bench;
+use crate::model::{Model, Scope};
+use bufferlab_sonic::Port;
+use bufferlab_sonic::config::{Config, MapKind};
+use bufferlab_sonic::resolve::Resolved;
+use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
+use serde::Serialize;
+
+/// So many groups fill together in the vectors for several at once.
+const TOGETHER: [usize; 3] = [2, 4, 8];
+/// Sequences are not longer than this.
+const SEQUENCE_MAX: usize = 64;
+
+/// A number by the rules of the chip and by simulation (packets).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Point {
+    /// By the rules.
+    pub formula: u64,
+    /// By simulation; absent where it did not come to it.
+    pub simulated: Option<u64>,
+}
+
+impl Point {
+    /// How far the two are apart; infinite without a simulated number.
+    #[must_use]
+    pub fn apart(&self) -> u64 {
+        self.simulated.map_or(u64::MAX, |simulated| simulated.abs_diff(self.formula))
+    }
+}
+
+/// Groups that fill in turn, one packet each.
+#[derive(Clone, Debug, Serialize)]
+pub struct Together {
+    /// How many.
+    pub groups: usize,
+    /// Each pauses with so many; simulated: the last of them.
+    pub pause: Point,
+}
+
+/// Vectors of the lossless groups with one profile.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupVector {
+    /// Profile.
+    pub profile: String,
+    /// Speed (Mb/s).
+    pub speed_mbps: Option<u64>,
+    /// Cable (metres).
+    pub cable_metres: Option<f64>,
+    /// The port that sends, and the one that is blocked.
+    pub ports: [String; 2],
+    /// Groups of the port, each with a DSCP that leads to it.
+    pub groups: Vec<(u8, u8)>,
+    /// Minimum of a group.
+    pub minimum: u64,
+    /// Packets at which a lone group pauses.
+    pub pause: Point,
+    /// The first packet that is lost.
+    pub loss: Point,
+    /// Packets below the pause point at which it resumes.
+    pub resume: Point,
+    /// Pause points of groups that fill one after the other.
+    pub sequence: Vec<Point>,
+    /// Groups that fill in turn.
+    pub together: Vec<Together>,
+    /// Groups that the headroom pool of a slice holds: each `full`, the last one `partial`.
+    pub pool: Option<PoolVector>,
+}
+
+/// How a headroom pool fills.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PoolVector {
+    /// Groups until it is full.
+    pub groups: u64,
+    /// Packets beyond the pause of every group but the last.
+    pub full: u64,
+    /// Those of the last.
+    pub partial: u64,
+    /// Sum of all: by the rules, and simulated.
+    pub sum: Point,
+}
+
+/// Vectors of lossy queues with one profile.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueueVector {
+    /// Profile.
+    pub profile: String,
+    /// Queue, and a DSCP that leads to it.
+    pub queue: (u8, u8),
+    /// The first packet that is lost. The simulation leaves the queue's minimum out of account, so it is added.
+    pub loss: Point,
+}
+
+/// All vectors of a configuration.
+#[derive(Clone, Debug, Serialize)]
+pub struct Vectors {
+    /// Name of the chip family.
+    pub chip: &'static str,
+    /// Chip in words.
+    pub title: &'static str,
+    /// Bytes of a cell.
+    pub cell_bytes: u64,
+    /// Slices of the memory.
+    pub slices: u64,
+    /// Size of the packets.
+    pub packet_bytes: u64,
+    /// Lossless groups by profile.
+    pub groups: Vec<GroupVector>,
+    /// Lossy queues by profile.
+    pub queues: Vec<QueueVector>,
+    /// What could not be predicted.
+    pub not_predicted: Vec<String>,
+}
+
+impl Vectors {
+    /// The vectors of a configuration on a chip.
+    ///
+    /// # Errors
+    /// What [`Model::new`] and [`Bench::new`] lack.
+    pub fn new(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Result<Self, OperatorError> {
+        let prediction = predict(config, chip, packet_bytes)?;
+        let memory = Memory::new(config, chip)?;
+        let model = Model::new(config, chip, Scope::Slice)?;
+        let bench = Bench::new(&model, packet_bytes)?;
+        let mut maker = Maker { config, memory, model, bench, prediction: &prediction };
+        let mut groups = Vec::new();
+        for point in &prediction.groups {
+            groups.extend(maker.group(point)?);
+        }
+        let queues = maker.queues()?;
+        Ok(Self {
+            chip: chip.name,
+            title: chip.title,
+            cell_bytes: chip.cell,
+            slices: chip.slices,
+            packet_bytes,
+            groups,
+            queues,
+            not_predicted: prediction.not_predicted.clone(),
+        })
+    }
+
+    /// The largest distance between rules and simulation of the points of lone groups and queues (packets).
+    #[must_use]
+    pub fn apart(&self) -> u64 {
+        let groups = self.groups.iter().flat_map(|group| [group.pause, group.loss, group.resume]);
+        let queues = self.queues.iter().map(|queue| queue.loss);
+        groups.chain(queues).map(|point| point.apart()).max().unwrap_or(0)
+    }
+}
+
+/// A DSCP that becomes a class with `kind` leading to `index`; without maps, the number itself.
+fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
+    let port = Port::new(port);
+    let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(
+        |((_, classes), (_, map))| {
+            let leads = |class: u8| map.get(class) == Some(index);
+            classes.entries.iter().find(|(_, class)| leads(class.value)).map(|(dscp, _)| *dscp)
+        },
+    );
+    found.unwrap_or(index)
+}
+
+struct Maker<'a> {
+    config: &'a Config,
+    memory: Memory,
+    model: Model,
+    bench: Bench,
+    prediction: &'a Prediction,
+}
+
+impl Maker<'_> {
+    /// Cells (or bytes) in packets, rounded up.
+    fn packets(&self, cells: u64) -> u64 {
+        cells.div_ceil(self.memory.per_packet(self.prediction.packet_bytes))
+    }
+
+    fn number(&self, name: &str) -> Option<u16> {
+        let at = self.model.ports.iter().position(|port| port.name == name)?;
+        u16::try_from(at).ok()
+    }
+
+    fn group(&mut self, point: &GroupPoint) -> Result<Option<GroupVector>, OperatorError> {
+        let Some((from, first)) =
+            point.ports.first().and_then(|name| Some((self.number(name)?, name.clone())))
+        else {
+            return Ok(None);
+        };
+        let Some(&priority) = point.groups.first() else { return Ok(None) };
+        // Whatever goes to one port comes from others.
+        let to = if usize::from(from) + 1 < self.bench.ports() { from + 1 } else { from - 1 };
+        let [pause, loss, resume] = point.packets;
+        self.bench.reset()?;
+        let paused = self.bench.fill_to_pause(from, to, priority);
+        // The packet that caused the pause is stored, or lost, too.
+        let lost = paused.map(|paused| paused + 1 + self.bench.fill_to_loss(from, to, priority) + 1);
+        self.bench.reset()?;
+        let again = self.bench.fill_to_pause(from, to, priority);
+        let released = again.and_then(|_| self.bench.release_to_resume(to, from, priority));
+        let resumes = released.map(|released| released.saturating_sub(1));
+        let members = self.members(point, to);
+        let port = first.as_str();
+        let groups =
+            point.groups.iter().map(|group| (*group, dscp(self.config, port, MapKind::TcToPg, *group)));
+        Ok(Some(GroupVector {
+            profile: point.profile.clone(),
+            speed_mbps: point.speed_mbps,
+            cable_metres: point.cable_metres,
+            ports: [first.clone(), self.model.ports[usize::from(to)].name.clone()],
+            groups: groups.collect(),
+            minimum: self.packets(point.minimum),
+            pause: Point { formula: pause, simulated: paused },
+            loss: Point { formula: loss, simulated: lost },
+            resume: Point { formula: resume, simulated: resumes },
+            sequence: self.sequence(point, &members, to)?,
+            together: self.together(point, &members, to)?,
+            pool: self.pool(point, &members, to)?,
+        }))
+    }
+
+    /// Ports and groups with the same profile, without the blocked port: two groups of a port, then the next port.
+    fn members(&self, point: &GroupPoint, to: u16) -> Vec<(u16, u8)> {
+        let ports = point.ports.iter().filter_map(|name| self.number(name)).filter(|port| *port != to);
+        ports.flat_map(|port| point.groups.iter().map(move |group| (port, *group))).collect()
+    }
+
+    fn sequence(
+        &mut self,
+        point: &GroupPoint,
+        members: &[(u16, u8)],
+        to: u16,
+    ) -> Result<Vec<Point>, OperatorError> {
+        let Some(exponent) = point.dynamic_th.filter(|_| !point.sequence.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let pools = &self.prediction.headroom_pools;
+        let of_pool =
+            pools.iter().find(|pool| pool.profile == point.profile).map_or(8, |pool| pool.groups as usize);
+        let count = of_pool.clamp(1, SEQUENCE_MAX).min(members.len());
+        let formulas = self.memory.fill_points(point.minimum, exponent, count);
+        self.bench.reset()?;
+        let mut points = Vec::with_capacity(count);
+        for (&(from, group), formula) in members.iter().zip(formulas) {
+            let simulated = self.bench.fill_to_pause(from, to, group);
+            points.push(Point { formula: self.packets(formula), simulated });
+        }
+        Ok(points)
+    }
+
+    /// k groups that grow alike share the pool alike: each pauses at its minimum and α S / (1 + k α).
+    fn together(
+        &mut self,
+        point: &GroupPoint,
+        members: &[(u16, u8)],
+        to: u16,
+    ) -> Result<Vec<Together>, OperatorError> {
+        let Some(exponent) = point.dynamic_th.filter(|_| !point.sequence.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let alpha = 2f64.powi(i32::from(exponent));
+        let mut found = Vec::new();
+        for groups in TOGETHER.into_iter().filter(|groups| *groups <= members.len()) {
+            let own = alpha * self.memory.shared as f64 / (1.0 + groups as f64 * alpha);
+            self.bench.reset()?;
+            let mut round = 0;
+            let members = &members[..groups];
+            let simulated = loop {
+                let stored = members.iter().all(|&(from, group)| {
+                    self.bench.is_paused(from, group) || self.bench.send(from, to, group)
+                });
+                if members.iter().all(|&(from, group)| self.bench.is_paused(from, group)) {
+                    break Some(round);
+                }
+                if !stored {
+                    break None;
+                }
+                round += 1;
+            };
+            let formula = self.packets(point.minimum + own.floor() as u64);
+            found.push(Together { groups, pause: Point { formula, simulated } });
+        }
+        Ok(found)
+    }
+
+    fn pool(
+        &mut self,
+        point: &GroupPoint,
+        members: &[(u16, u8)],
+        to: u16,
+    ) -> Result<Option<PoolVector>, OperatorError> {
+        let pools = &self.prediction.headroom_pools;
+        let Some(pool) = pools.iter().find(|pool| pool.profile == point.profile).cloned() else {
+            return Ok(None);
+        };
+        let per_packet = self.memory.per_packet(self.prediction.packet_bytes);
+        let (full, partial) = (pool.full / per_packet, pool.partial / per_packet);
+        let formula = (pool.groups - 1) * full + partial;
+        let groups = usize::try_from(pool.groups).unwrap_or(usize::MAX);
+        let simulated = if groups <= members.len() {
+            self.bench.reset()?;
+            let mut sum = 0;
+            // All pause before any of them goes on: otherwise headroom would begin where the pool of the others ends.
+            for &(from, group) in &members[..groups] {
+                self.bench.fill_to_pause(from, to, group);
+                sum += 1 + self.bench.fill_to_loss(from, to, group);
+            }
+            Some(sum)
+        } else {
+            None
+        };
+        Ok(Some(PoolVector { groups: pool.groups, full, partial, sum: Point { formula, simulated } }))
+    }
+
+    fn queues(&mut self) -> Result<Vec<QueueVector>, OperatorError> {
+        let mut found: Vec<QueueVector> = Vec::new();
+        for point in &self.prediction.queues {
+            let place = self.model.ports.iter().enumerate().find_map(|(number, port)| {
+                let uses = |queue: &u8| match self.config.queue(&Port::new(&port.name), *queue) {
+                    Resolved::Profile(profile) => {
+                        profile.name == point.profile && !self.model.lossless.contains(queue)
+                    }
+                    _ => false,
+                };
+                Some((u16::try_from(number).ok()?, port.lossy.keys().copied().find(uses)?))
+            });
+            let Some((to, queue)) = place else { continue };
+            let from = if to == 0 { 1 } else { to - 1 };
+            self.bench.reset()?;
+            let stored = self.bench.fill_to_loss(from, to, queue);
+            let name = &self.model.ports[usize::from(to)].name;
+            found.push(QueueVector {
+                profile: point.profile.clone(),
+                queue: (queue, dscp(self.config, name, MapKind::TcToQueue, queue)),
+                loss: Point {
+                    formula: self.packets(point.drop),
+                    simulated: Some(stored + self.packets(point.minimum) + 1),
+                },
+            });
+        }
+        Ok(found)
+    }
+}

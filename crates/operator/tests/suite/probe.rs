@@ -1,0 +1,89 @@
+//! Does the model answer probes as a chip would: are thresholds found by bisection those of the vectors?
+
+use crate::support::{model, switch};
+use bufferlab_operator::probe::Executor;
+use bufferlab_operator::{Scope, Vectors};
+use bufferlab_sonic::silicon::chip;
+use serde_json::{Value, json};
+
+fn ask(executor: &mut Executor, request: &Value) -> Value {
+    serde_json::from_str(&executor.answer_line(&request.to_string())).expect("answers are JSON")
+}
+
+/// The least value at which a probe sees something, as searches of a tester find it.
+fn bisect(executor: &mut Executor, probe: &str, priority: u8) -> u64 {
+    let (mut unseen, mut seen) = (0, 1_000_000);
+    while seen - unseen > 1 {
+        let value = u64::midpoint(unseen, seen);
+        let key = if probe == "egress_drop" { "queue" } else { "pg" };
+        let request = json!({"op": "check", "probe": probe, "src_port": 0, "dst_port": 1, "value": value, "attempts": 2, key: priority});
+        let answer = ask(executor, &request);
+        assert_eq!(answer["success"], true, "{answer}");
+        if answer["detected"] == true { seen = value } else { unseen = value }
+    }
+    seen
+}
+
+#[test]
+fn a_search_by_probes_ends_at_the_points_of_the_vectors() {
+    let config = switch(|_, text| text);
+    let vectors = Vectors::new(&config, chip("tomahawk5").expect("a chip"), 64).expect("it fits");
+    let group = vectors.groups.iter().find(|group| group.ports[0] == "Ethernet0").expect("a group");
+    let mut executor = Executor::new(&model(&config, "tomahawk5", Scope::Slice), 64).expect("it fits");
+    // The packet that is one too many causes the pause.
+    assert!(bisect(&mut executor, "pfc_xoff", 3).abs_diff(group.pause.formula + 1) <= 3);
+    assert!(bisect(&mut executor, "ingress_drop", 4).abs_diff(group.loss.formula) <= 3);
+    assert!(bisect(&mut executor, "pfc_xon", 3).abs_diff(group.resume.formula + 1) <= 3);
+    let lossy = &vectors.queues[0];
+    let without_minimum = lossy.loss.formula - 1_536_u64.div_ceil(254);
+    assert!(bisect(&mut executor, "egress_drop", 0).abs_diff(without_minimum) <= 3);
+}
+
+#[test]
+fn groups_stay_filled_where_the_buffer_is_not_drained() {
+    let config = switch(|_, text| text);
+    let mut executor = Executor::new(&model(&config, "trident3", Scope::Slice), 64).expect("it fits");
+    let fill = |from: u16, drain: bool| json!({"op": "check", "probe": "ingress_drop", "src_port": from, "dst_port": 1, "value": 6_000, "drain_buffer": drain, "pg": 3});
+    assert_eq!(ask(&mut executor, &fill(0, true))["detected"], true);
+    let paused = ask(&mut executor, &json!({"op": "paused", "src_port": 0, "pg": 3}));
+    assert_eq!(paused, json!({"success": true, "paused": true}));
+    // The other group finds less: with a third of 12,332 cells alone, a ninth of them more behind the first.
+    let second =
+        ask(&mut executor, &json!({"op": "send", "src_port": 2, "dst_port": 1, "value": 6_000, "pg": 3}));
+    let stored = second["packets"].as_u64().expect("a number");
+    assert!(stored < 4_110 + 6 + 624, "{second}");
+    let left = ask(&mut executor, &json!({"op": "release", "dst_port": 1, "value": 10_000_000}));
+    assert!(left["packets"].as_u64().expect("a number") > stored, "{left}");
+    let after = ask(&mut executor, &json!({"op": "paused", "src_port": 0, "pg": 3}));
+    assert_eq!(after["paused"], false);
+}
+
+#[test]
+fn requests_that_make_no_sense_are_answered_with_what_is_wrong() {
+    let config = switch(|_, text| text);
+    let mut executor = Executor::new(&model(&config, "trident3", Scope::Slice), 64).expect("it fits");
+    for (request, part) in [
+        (json!({"op": "jump"}), "unknown variant"),
+        (json!(["check"]), "no request"),
+        (json!({"op": "prepare", "src_port": 0, "dst_port": 9}), "no port 9"),
+        (json!({"op": "prepare", "src_port": 2, "dst_port": 2}), "to itself"),
+        (
+            json!({"op": "check", "probe": "pfc_xoff", "src_port": 0, "dst_port": 1, "value": 1, "pg": 0}),
+            "not lossless",
+        ),
+        (
+            json!({"op": "check", "probe": "egress_drop", "src_port": 0, "dst_port": 1, "value": 1, "queue": 3}),
+            "not lossy",
+        ),
+        (
+            json!({"op": "check", "probe": "pfc_xoff", "src_port": 0, "dst_port": 1, "value": 99_999_999, "pg": 3}),
+            "at most",
+        ),
+        (json!({"op": "send", "src_port": 0, "dst_port": 1, "value": 1, "pg": 8}), "priority 8"),
+    ] {
+        let answer = ask(&mut executor, &request);
+        assert_eq!(answer["success"], false, "{request}");
+        assert!(answer["error"].as_str().is_some_and(|error| error.contains(part)), "{request}: {answer}");
+    }
+    assert_eq!(ask(&mut executor, &json!({"op": "ports"}))["ports"][2], "Ethernet8");
+}

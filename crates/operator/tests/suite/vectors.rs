@@ -1,0 +1,136 @@
+//! Do the rules of chips and the simulated switch agree packet by packet, and both with real chips?
+
+use crate::measured::ENTRIES;
+use crate::support::{corpus, switch};
+use crate::yaml;
+use bufferlab_operator::vectors::{self, Vectors};
+use bufferlab_operator::{Bench, Model, Scope};
+use bufferlab_sonic::silicon::chip;
+
+fn of(chip_name: &str, packet: u64) -> Vectors {
+    let config = switch(|_, text| text);
+    let chip = chip(chip_name).expect("a chip");
+    Vectors::new(&config, chip, packet).unwrap_or_else(|error| panic!("{chip_name}: {error}"))
+}
+
+#[test]
+fn rules_and_simulation_agree_within_three_packets_on_chips_of_one_two_and_four_slices() {
+    for name in ["trident3", "tomahawk2", "tomahawk5", "jericho2"] {
+        for packet in [64, 1_500] {
+            let vectors = of(name, packet);
+            assert_eq!(vectors.groups.len(), 2, "{name}");
+            assert!(vectors.apart() <= 3, "{name}, {packet} B: {vectors:#?}");
+            for point in vectors.groups.iter().flat_map(|group| &group.sequence) {
+                assert!(point.apart() <= 3, "{name}, {packet} B: {vectors:#?}");
+            }
+            for together in vectors.groups.iter().flat_map(|group| &group.together) {
+                assert!(together.pause.apart() <= 3, "{name}, {packet} B: {together:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn another_alpha_moves_both_alike() {
+    let config = switch(|name, text| match name {
+        "pg_profile_lookup.ini" => text.replace(" -1 ", " 2 "),
+        _ => text,
+    });
+    let moved = Vectors::new(&config, chip("trident3").expect("a chip"), 64).expect("it fits");
+    let before = of("trident3", 64);
+    assert!(moved.groups[0].pause.formula > before.groups[0].pause.formula);
+    assert!(moved.apart() <= 3, "{moved:#?}");
+}
+
+#[test]
+fn a_bench_that_forgets_the_headroom_is_caught() {
+    let config = switch(|_, text| text);
+    let chip = chip("trident3").expect("a chip");
+    let mut model = Model::new(&config, chip, Scope::Slice).expect("it fits");
+    let prediction = of("trident3", 64).groups[0].loss.formula;
+    for group in model.ports.iter_mut().flat_map(|port| port.groups.values_mut()) {
+        group.headroom -= 256 * 10;
+    }
+    let mut bench = Bench::new(&model, 64).expect("it fits");
+    let paused = bench.fill_to_pause(0, 1, 3).expect("it pauses");
+    assert!(bench.fill_to_loss(0, 1, 3) + paused + 2 < prediction - 3);
+}
+
+#[test]
+fn the_form_of_qualification_has_the_numbers_of_the_table() {
+    let vectors = of("trident3", 64);
+    let read = yaml::read(&vectors::yaml(&vectors));
+    let entry = read.get(&["qos_params", "td3", "topo-any", "100000_5m"]).expect("the profile");
+    let group = vectors.groups.iter().find(|group| group.cable_metres == Some(5.0)).expect("5 m");
+    assert_eq!(entry.number(&["xoff_1", "pkts_num_trig_pfc"]), Some(group.pause.formula));
+    assert_eq!(entry.number(&["xoff_2", "pkts_num_trig_ingr_drp"]), Some(group.loss.formula));
+    assert_eq!(entry.number(&["xoff_2", "dscp"]), Some(4));
+    assert_eq!(entry.number(&["xon_1", "pkts_num_dismiss_pfc"]), Some(group.resume.formula));
+    assert_eq!(entry.number(&["wm_pg_shared_lossless", "pkts_num_fill_min"]), Some(6));
+    assert_eq!(
+        entry.number(&["lossy_queue_1", "pkts_num_trig_egr_drp"]),
+        Some(vectors.queues[0].loss.formula)
+    );
+    let pool = group.pool.expect("a pool");
+    assert_eq!(entry.number(&["hdrm_pool_size", "pgs_num"]), Some(pool.groups));
+    assert_eq!(entry.numbers(&["hdrm_pool_size", "dscps"]), Some(vec![3, 4]));
+}
+
+/// The keys that a real file has and that are written here, too: names are not made up.
+#[test]
+fn its_keys_are_those_of_real_files() {
+    let Some(folder) = corpus("its_keys_are_those_of_real_files") else { return };
+    let mut real = String::new();
+    for name in ["td3", "th2", "th5"] {
+        let path = folder.join(format!("measured/qos_params.{name}.yaml"));
+        real.push_str(&std::fs::read_to_string(path).expect("a file of the corpus"));
+    }
+    for line in vectors::yaml(&of("trident3", 64)).lines().filter(|line| !line.starts_with('#')) {
+        let key = line.trim().split(':').next().expect("a key");
+        let is_ours = key == "100000_5m" || key == "topo-any";
+        assert!(is_ours || real.contains(&format!("{key}:")), "{key}");
+    }
+}
+
+#[test]
+fn configuration_in_qualification_simulated_the_numbers_of_real_chips_come_out() {
+    let Some(folder) = corpus("configuration_in_qualification_simulated_the_numbers_of_real_chips_come_out")
+    else {
+        return;
+    };
+    let mut families: Vec<&str> = Vec::new();
+    for entry in ENTRIES {
+        let chip = chip(entry.chip).expect("a chip");
+        let config = entry.config(&folder);
+        let measured = entry.measured(&folder);
+        let vectors =
+            Vectors::new(&config, chip, 64).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
+        let (speed, cable) =
+            entry.speed_cable.trim_end_matches('m').split_once('_').expect("speed and cable");
+        let group = vectors
+            .groups
+            .iter()
+            .find(|group| group.speed_mbps == speed.parse().ok() && group.cable_metres == cable.parse().ok());
+        // Some entries are named after another cable than the one that the test had.
+        let of_speed = || vectors.groups.iter().find(|group| group.speed_mbps == speed.parse().ok());
+        let group =
+            group.or_else(of_speed).unwrap_or_else(|| panic!("{}: {:?}", entry.name(), vectors.groups));
+        let [pause, loss, resume] = [group.pause, group.loss, group.resume];
+        println!("{:<40} {pause:?} {loss:?} {resume:?}", entry.name());
+        assert!(
+            pause.apart() <= 3 && loss.apart() <= 3 && resume.apart() <= 3,
+            "{}: {group:#?}",
+            entry.name()
+        );
+        let of_chip = ["xoff_1", "wm_pg_shared_lossless", "hdrm_pool_size", "xon_1"]
+            .into_iter()
+            .find_map(|profile| measured.number(&[profile, "pkts_num_trig_pfc"]));
+        let simulated = pause.simulated.expect("it pauses");
+        if !entry.apart && of_chip.is_some_and(|of_chip| of_chip.abs_diff(simulated) <= 3) {
+            families.push(entry.family);
+        }
+    }
+    families.sort_unstable();
+    families.dedup();
+    assert!(["td3", "th2", "th5"].iter().all(|family| families.contains(family)), "{families:?}");
+}
