@@ -6,6 +6,7 @@ mod what_if;
 use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
 use crate::{print, say};
 use bufferlab_document::files;
+use bufferlab_operator::store::{self, Store, StoreError};
 use bufferlab_sonic::lint::{self, Options, RULES};
 use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
 use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, nvidia};
@@ -68,14 +69,29 @@ fn content(path: &Path) -> miette::Result<Vec<u8>> {
     files::read_at_most(path, BYTES_MAX as u64).map_err(|error| unreadable(path, &error))
 }
 
+fn unanswered(error: StoreError) -> Report {
+    miette!(help = error.help(), "{error}")
+}
+
 fn refused(refusal: Refusal) -> Report {
     let help = refusal.help.clone();
     miette!(help = help, "{refusal}")
 }
 
 /// The configuration of each chip.
-fn load(paths: &[PathBuf]) -> miette::Result<Vec<(String, Config)>> {
+fn load(files: &SonicFiles) -> miette::Result<Vec<(String, Config)>> {
+    load_from(&files.files, files.redis.as_deref())
+}
+
+/// The same of files and, where there is one, the server of a running switch.
+fn load_from(paths: &[PathBuf], redis: Option<&str>) -> miette::Result<Vec<(String, Config)>> {
     let mut namespaces = Namespaces::default();
+    if let Some(address) = redis {
+        let dumps = store::dumps(&mut Store::new(address)).map_err(unanswered)?;
+        for (name, bytes) in dumps {
+            namespaces.add(&name, &bytes).map_err(refused)?;
+        }
+    }
     for path in expand(paths)? {
         let bytes = content(&path)?;
         namespaces.add(&path.display().to_string(), &bytes).map_err(refused)?;
@@ -120,7 +136,7 @@ fn headline(name: &str) -> String {
 
 fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
     let mut all = Vec::new();
-    for (name, config) in load(&files.files)? {
+    for (name, config) in load(files)? {
         warn(&config);
         let explanation = explain::explain(&config, chip(&config, files.chip.as_deref())?);
         if as_json {
@@ -134,7 +150,7 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
 
 fn lint_files(args: &LintArgs) -> miette::Result<()> {
     let mut findings = Vec::new();
-    for (_, config) in load(&args.files.files)? {
+    for (_, config) in load(&args.files)? {
         let options = Options {
             chip: chip(&config, args.files.chip.as_deref())?,
             allow: args.allow.clone(),
@@ -177,7 +193,7 @@ fn rules() -> miette::Result<()> {
 fn differ(old: &Path, new: &Path, with: &[PathBuf], name: Option<&str>, as_json: bool) -> miette::Result<()> {
     let side = |path: &Path| -> miette::Result<Vec<(String, Config)>> {
         let paths: Vec<_> = std::iter::once(path.to_owned()).chain(with.iter().cloned()).collect();
-        load(&paths)
+        load_from(&paths, None)
     };
     let (old, new) = (side(old)?, side(new)?);
     if !old.iter().map(|(name, _)| name).eq(new.iter().map(|(name, _)| name)) {
@@ -201,7 +217,7 @@ fn differ(old: &Path, new: &Path, with: &[PathBuf], name: Option<&str>, as_json:
 
 fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()> {
     let mut all = Vec::new();
-    for (name, config) in load(&files.files)? {
+    for (name, config) in load(files)? {
         warn(&config);
         let chip = chip_for(&config, files.chip.as_deref()).map_err(unknown)?;
         let prediction = silicon::predict(&config, chip, packet).map_err(unknown)?;

@@ -90,8 +90,11 @@ pub(crate) enum SonicCommand {
 pub(crate) struct SonicFiles {
     /// Files of one switch (config_db.json, rendered buffers and QoS, pg_profile_lookup.ini, port_config.ini, output
     /// of `show buffer configuration`), or folders of them. Names that end in asicN belong to that chip
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "redis", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// The Redis of a running switch: HOST:PORT or the path of its socket; CONFIG_DB and APPL_DB are read, beside files
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) redis: Option<String>,
     /// The chip, where the configuration does not tell it
     #[arg(long, value_name = "NAME")]
     pub(crate) chip: Option<String>,

@@ -13,6 +13,7 @@ pub mod bench;
 mod model;
 pub mod probe;
 mod scenario;
+pub mod store;
 mod traffic;
 pub mod vectors;
 pub mod what_if;

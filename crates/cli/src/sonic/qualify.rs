@@ -15,7 +15,7 @@ const LINE_MAX: u64 = 65_536;
 
 pub(super) fn vectors(files: &SonicFiles, packet: u64, format: VectorFormat) -> miette::Result<()> {
     let mut all = Vec::new();
-    for (name, config) in load(&files.files)? {
+    for (name, config) in load(files)? {
         warn(&config);
         let chip = chip_for(&config, files.chip.as_deref()).map_err(unknown)?;
         let found = Vectors::new(&config, chip, packet).map_err(wrong)?;
@@ -29,7 +29,7 @@ pub(super) fn vectors(files: &SonicFiles, packet: u64, format: VectorFormat) -> 
 }
 
 pub(super) fn probe(files: &SonicFiles, packet: u64) -> miette::Result<()> {
-    let (_, model) = one(&files.files, files.chip.as_deref(), Scope::Slice)?;
+    let (_, model) = one(&files.files, files.redis.as_deref(), files.chip.as_deref(), Scope::Slice)?;
     let mut executor = Executor::new(&model, packet).map_err(wrong)?;
     inform(&format!("{} with {} ports answers on stdout", model.chip.title, model.ports.len()));
     let mut input = io::stdin().lock();

@@ -1,6 +1,6 @@
 //! `sonic what-if`: a configuration as a scenario, compared with other settings.
 
-use super::{load, unknown, warn};
+use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;
 use crate::execute::{clear_away, execute_each};
 use crate::sonic_args::WhatIfArgs;
@@ -27,8 +27,13 @@ pub(super) fn wrong(error: OperatorError) -> miette::Report {
 }
 
 /// The configuration of the only chip, and its model.
-pub(super) fn one(paths: &[PathBuf], chip: Option<&str>, scope: Scope) -> miette::Result<(Config, Model)> {
-    let mut all = load(paths)?;
+pub(super) fn one(
+    paths: &[PathBuf],
+    redis: Option<&str>,
+    chip: Option<&str>,
+    scope: Scope,
+) -> miette::Result<(Config, Model)> {
+    let mut all = load_from(paths, redis)?;
     if all.len() > 1 {
         let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
         return Err(miette!(
@@ -47,9 +52,11 @@ pub(super) fn one(paths: &[PathBuf], chip: Option<&str>, scope: Scope) -> miette
 pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     let chip = args.files.chip.as_deref();
     let with = |paths: &[PathBuf]| -> Vec<PathBuf> { paths.iter().chain(&args.with).cloned().collect() };
-    let (config, model) = one(&with(&args.files.files), chip, Scope::Device)?;
+    let (config, model) = one(&with(&args.files.files), args.files.redis.as_deref(), chip, Scope::Device)?;
     let other = match &args.against {
-        Some(path) => Some(one(&with(std::slice::from_ref(path)), Some(model.chip.name), Scope::Device)?),
+        Some(path) => {
+            Some(one(&with(std::slice::from_ref(path)), None, Some(model.chip.name), Scope::Device)?)
+        }
         None => None,
     };
     let traffic = Traffic {

@@ -152,3 +152,13 @@ fn a_chip_answers_probes_until_its_input_ends() {
     assert!(answers[1].starts_with("{\"success\":false,\"error\":"), "{answers:?}");
     assert_eq!(answers[2], "{\"success\":true,\"detected\":true}");
 }
+
+#[test]
+fn a_switch_that_does_not_answer_is_named_and_nothing_waits() {
+    let desk = Desk::new();
+    let output = desk.output(&["sonic", "explain", "--redis", "127.0.0.1:1"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("127.0.0.1:1, CONFIG_DB") && said.contains("HOST:PORT"), "{said}");
+    assert_eq!(desk.output(&["sonic", "explain"]).status.code(), Some(2), "neither files nor a server");
+}

@@ -8,6 +8,8 @@ mod model;
 mod probe;
 mod recommendation;
 mod scenarios;
+mod server;
+mod store;
 mod support;
 mod vectors;
 #[path = "../../../sonic/tests/suite/yaml.rs"]
