@@ -1,6 +1,7 @@
 //! `sonic`: configurations of real switches.
 
 mod qualify;
+mod tune;
 mod what_if;
 
 use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
@@ -25,6 +26,7 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
         SonicCommand::WhatIf(args) => what_if::what_if(args),
         SonicCommand::Vectors { files, packet, format } => qualify::vectors(files, *packet, *format),
         SonicCommand::Probe { files, packet } => qualify::probe(files, *packet),
+        SonicCommand::Tune(args) => tune::tune(args),
         SonicCommand::Headroom { files, chip } => headroom(files, chip.as_deref()),
     }
 }

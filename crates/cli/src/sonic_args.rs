@@ -74,6 +74,9 @@ pub(crate) enum SonicCommand {
         #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
         packet: u64,
     },
+    /// Alphas that follow congestion, as ABM's control plane would set them: reads COUNTERS_DB and says what it would write to
+    /// CONFIG_DB; with --apply it writes
+    Tune(TuneArgs),
     /// Headroom of every row of a pg_profile_lookup.ini of an NVIDIA switch beside the script's calculation
     Headroom {
         /// Files; the hardware model is taken from each one's name unless --chip names the family
@@ -161,6 +164,44 @@ pub(crate) struct WhatIfArgs {
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZero<usize>>,
     /// Print the comparison and the recommendation as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `sonic tune`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TuneArgs {
+    /// The Redis of the switch: HOST:PORT or the path of its socket
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) redis: String,
+    /// Write dynamic_th; without it nothing is written
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Time between two looks at the counters
+    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = seconds)]
+    pub(crate) interval: f64,
+    /// Steps of dynamic_th that alpha may fall below the configured one
+    #[arg(long, value_name = "STEPS", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=14))]
+    pub(crate) down: u8,
+    /// Steps that it may rise above
+    #[arg(long, value_name = "STEPS", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=14))]
+    pub(crate) up: u8,
+    /// Intervals from one change of a profile to the next
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) hold: u32,
+    /// Faults in a row (no answer, nonsense) after which everything is put back and the command ends
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) faults: u32,
+    /// Tune lossless groups, too: that moves the points at which they pause
+    #[arg(long)]
+    pub(crate) lossless: bool,
+    /// File that keeps what was configured for as long as something else is: a later start puts back what a killed one left
+    #[arg(long, value_name = "FILE", default_value = "bufferlab-tune.json")]
+    pub(crate) journal: PathBuf,
+    /// End after so many intervals [default: at Ctrl-C]
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u64>,
+    /// Print events as lines of JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

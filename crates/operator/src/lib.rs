@@ -7,6 +7,7 @@
 //! * [`scenario()`]: a scenario file of it under a chosen [`Traffic`].
 //! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
 //! * [`probe`]: the bench behind a protocol of lines, for testers that search thresholds.
+//! * [`store`]: the databases of a running switch. [`tune`]: alphas that follow its counters.
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 
 pub mod bench;
@@ -15,6 +16,7 @@ pub mod probe;
 mod scenario;
 pub mod store;
 mod traffic;
+pub mod tune;
 pub mod vectors;
 pub mod what_if;
 

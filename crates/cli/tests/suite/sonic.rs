@@ -162,3 +162,16 @@ fn a_switch_that_does_not_answer_is_named_and_nothing_waits() {
     assert!(said.contains("127.0.0.1:1, CONFIG_DB") && said.contains("HOST:PORT"), "{said}");
     assert_eq!(desk.output(&["sonic", "explain"]).status.code(), Some(2), "neither files nor a server");
 }
+
+#[test]
+fn a_tuner_without_a_switch_does_not_start() {
+    let desk = Desk::new();
+    let output = desk.output(&["sonic", "tune", "--redis", "127.0.0.1:1", "--apply"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("127.0.0.1:1, CONFIG_DB"), "{}", text(&output.stderr));
+    desk.write("bufferlab-tune.json", "no journal");
+    let output = desk.output(&["sonic", "tune", "--redis", "127.0.0.1:1", "--apply"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("bufferlab-tune.json") && said.contains("--journal"), "{said}");
+    assert!(desk.path("bufferlab-tune.json").exists(), "what was configured before must not get lost");
+}

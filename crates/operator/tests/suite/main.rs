@@ -11,6 +11,7 @@ mod scenarios;
 mod server;
 mod store;
 mod support;
+mod tune;
 mod vectors;
 #[path = "../../../sonic/tests/suite/yaml.rs"]
 mod yaml;

@@ -1,0 +1,289 @@
+//! ABM's control plane on a switch with Dynamic Thresholds: alpha of every profile follows how many of its queues are
+//! congested and how fast they drain (ABM, SIGCOMM 2022, section 4.4), within powers of two and bounds.
+//!
+//! [`Tuner`] decides and knows no clock and no database; [`Daemon`] reads counters and writes `dynamic_th`.
+
+mod counters;
+mod daemon;
+
+pub use counters::{Reading, Sample, sample};
+pub use daemon::{Daemon, Event, recover};
+
+use crate::OperatorError;
+use bufferlab_sonic::config::{Config, Threshold};
+use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Exponents that chips have; the ends mean "nothing" or "everything" on some.
+const EXPONENTS: (i8, i8) = (-7, 7);
+/// A queue that holds so much of its threshold is congested (ABM's share).
+const CONGESTED: f64 = 0.9;
+/// No queue drains slower than an equal share of eight.
+const DRAIN_MIN: f64 = 0.125;
+
+/// What an operator allows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Steps of the exponent below the configured one.
+    pub down: u8,
+    /// Steps above.
+    pub up: u8,
+    /// Intervals from one change of a profile to the next.
+    pub hold: u32,
+    /// Faults in a row after which everything is as it was configured.
+    pub faults_max: u32,
+    /// Whether lossless groups are tuned, too: that moves pause points.
+    pub lossless: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { down: 2, up: 2, hold: 3, faults_max: 3, lossless: false }
+    }
+}
+
+/// A group or queue that is watched.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Member {
+    /// Port.
+    pub port: String,
+    /// Number of the group or queue.
+    pub index: u8,
+    /// Whether it is a priority group.
+    pub group: bool,
+}
+
+/// A profile whose alpha is tuned.
+#[derive(Clone, Debug)]
+pub struct Tracked {
+    /// Name.
+    pub profile: String,
+    /// Exponent as configured.
+    pub original: i8,
+    /// Exponent that the switch has.
+    pub applied: i8,
+    /// Least and largest exponent.
+    pub bounds: (i8, i8),
+    /// Pool, and its size (bytes).
+    pub pool: (String, u64),
+    /// Who has the profile.
+    pub members: Vec<Member>,
+    /// Whether somebody else has changed it: then it is left alone.
+    pub left_alone: bool,
+    since: u32,
+}
+
+/// A change that is due.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decision {
+    /// Profile.
+    pub profile: String,
+    /// Exponent before.
+    pub from: i8,
+    /// And after.
+    pub to: i8,
+    /// Why.
+    pub reason: String,
+}
+
+/// Decides about alphas.
+#[derive(Clone, Debug)]
+pub struct Tuner {
+    settings: Settings,
+    /// Profiles in the order of their names.
+    pub tracked: Vec<Tracked>,
+    /// Speeds of ports (bit/s).
+    speeds: BTreeMap<String, f64>,
+    before: Option<Sample>,
+}
+
+impl Tuner {
+    /// Profiles of lossy queues with a dynamic limit, and of lossless groups if they are wanted.
+    ///
+    /// # Errors
+    /// None that could be tuned.
+    pub fn new(config: &Config, settings: Settings) -> Result<Self, OperatorError> {
+        let mut members: BTreeMap<String, Vec<Member>> = BTreeMap::new();
+        for port in config.named_ports() {
+            for index in 0..8 {
+                let member = |group| Member { port: port.name().to_owned(), index, group };
+                if let Resolved::Profile(profile) = config.queue(&port, index)
+                    && !config.is_lossless_queue_profile(&profile.name)
+                {
+                    members.entry(profile.name.clone()).or_default().push(member(false));
+                }
+                if settings.lossless
+                    && let Resolved::Profile(profile) = config.group(&port, index)
+                    && profile.is_lossless()
+                {
+                    members.entry(profile.name.clone()).or_default().push(member(true));
+                }
+            }
+        }
+        let tracked: Vec<_> = members
+            .into_iter()
+            .filter_map(|(name, members)| tracked(config, &settings, &name, members))
+            .collect();
+        if tracked.is_empty() {
+            return Err(OperatorError::new(
+                "no profile of BUFFER_PROFILE has a dynamic_th that could be tuned",
+                "give a configuration with lossy queues in a dynamic pool, or add --lossless",
+            ));
+        }
+        let speed =
+            |info: &bufferlab_sonic::config::PortInfo| info.speed_mbps.as_ref().map(|speed| speed.value);
+        let speeds = config
+            .ports
+            .iter()
+            .filter_map(|(port, info)| Some((port.name().to_owned(), speed(info)? as f64 * 1e6)));
+        Ok(Self { settings, tracked, speeds: speeds.collect(), before: None })
+    }
+
+    /// What the settings say.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is due after a sample. The first one is only remembered.
+    ///
+    /// # Errors
+    /// Numbers that no switch has; the sample is forgotten.
+    pub fn decide(&mut self, sample: Sample) -> Result<Vec<Decision>, String> {
+        self.plausible(&sample)?;
+        let Some(before) = self.before.replace(sample.clone()) else { return Ok(Vec::new()) };
+        let seconds = sample.seconds - before.seconds;
+        if seconds <= 0.0 {
+            return Err(format!("time went from {} s to {} s", before.seconds, sample.seconds));
+        }
+        let mut due = Vec::new();
+        for tracked in self.tracked.iter_mut().filter(|tracked| !tracked.left_alone) {
+            tracked.since = tracked.since.saturating_add(1);
+            let seen = Seen::of(tracked, (&before, &sample), seconds, &self.speeds);
+            let target = seen.target(tracked.bounds);
+            if target == tracked.applied || tracked.since < self.settings.hold {
+                continue;
+            }
+            let to = tracked.applied + (target - tracked.applied).signum();
+            let reason = seen.reason(tracked, target);
+            due.push(Decision { profile: tracked.profile.clone(), from: tracked.applied, to, reason });
+        }
+        Ok(due)
+    }
+
+    /// A change was made.
+    pub fn applied(&mut self, decision: &Decision) {
+        if let Some(tracked) = self.tracked.iter_mut().find(|tracked| tracked.profile == decision.profile) {
+            tracked.applied = decision.to;
+            tracked.since = 0;
+        }
+    }
+
+    /// Counters that no switch has: watermarks above the memory.
+    fn plausible(&self, sample: &Sample) -> Result<(), String> {
+        for tracked in &self.tracked {
+            let (pool, size) = &tracked.pool;
+            for member in &tracked.members {
+                if let Some(reading) = sample.members.get(member)
+                    && reading.watermark > size.saturating_mul(2)
+                {
+                    return Err(format!(
+                        "{} {}: a watermark of {} B in {pool} of {size} B",
+                        member.port, member.index, reading.watermark
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member>) -> Option<Tracked> {
+    // A profile that is made of a row of pg_profile_lookup.ini stands in the database only once the switch has made it.
+    let profile = config.profiles.get(name)?;
+    let Threshold::Dynamic(original) = profile.threshold.as_ref()?.value else { return None };
+    let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
+    let size = config.pools.get(pool)?.size.as_ref()?.value;
+    let step = |steps: u8| i8::try_from(steps).unwrap_or(i8::MAX);
+    let bounds = (
+        original.saturating_sub(step(settings.down)).max(EXPONENTS.0).min(original),
+        original.saturating_add(step(settings.up)).min(EXPONENTS.1).max(original),
+    );
+    Some(Tracked {
+        profile: name.to_owned(),
+        original,
+        applied: original,
+        bounds,
+        pool: (pool.to_owned(), size),
+        members,
+        left_alone: false,
+        // The first change may come at once.
+        since: u32::MAX,
+    })
+}
+
+/// What an interval says about a profile.
+struct Seen {
+    congested: usize,
+    /// Mean drain rate of those, of the line rate.
+    drain: f64,
+    threshold: f64,
+}
+
+impl Seen {
+    fn of(
+        tracked: &Tracked,
+        (before, after): (&Sample, &Sample),
+        seconds: f64,
+        speeds: &BTreeMap<String, f64>,
+    ) -> Self {
+        let (pool, size) = &tracked.pool;
+        let held = tracked.members.iter().filter_map(|member| after.members.get(member));
+        let held = held.map(|reading| reading.watermark).fold(0, u64::saturating_add);
+        let occupied = after.pools.get(pool).copied().unwrap_or(held).min(*size);
+        let threshold = 2f64.powi(i32::from(tracked.applied)) * (size - occupied) as f64;
+        let (mut congested, mut drain) = (0, 0.0);
+        for member in &tracked.members {
+            let Some((was, is)) = before.members.get(member).zip(after.members.get(member)) else { continue };
+            // Counters that were cleared say nothing about this interval.
+            let dropped = is.dropped.checked_sub(was.dropped).is_some_and(|packets| packets > 0);
+            let long = is.watermark > 0 && is.watermark as f64 >= CONGESTED * threshold;
+            if !dropped && !long {
+                continue;
+            }
+            congested += 1;
+            let rate = is.bytes.zip(was.bytes).and_then(|(is, was)| is.checked_sub(was));
+            let line = speeds.get(&member.port);
+            let share = rate.zip(line).map_or(1.0, |(bytes, line)| bytes as f64 * 8.0 / seconds / line);
+            drain += share.clamp(DRAIN_MIN, 1.0);
+        }
+        let drain = if congested == 0 { 1.0 } else { drain / congested as f64 };
+        Self { congested, drain, threshold }
+    }
+
+    /// ABM: alpha of a lone queue at line rate, divided by the congested ones and scaled by their drain rate; rounded down
+    /// to a power of two.
+    fn target(&self, (least, largest): (i8, i8)) -> i8 {
+        let factor = self.drain / self.congested.max(1) as f64;
+        // A whole power of two must not fall below itself by rounding.
+        let steps = (factor.log2() + 1e-9).floor() as i8;
+        largest.saturating_add(steps).clamp(least, largest)
+    }
+
+    fn reason(&self, tracked: &Tracked, target: i8) -> String {
+        format!(
+            "{} of {} queues congested (threshold {:.0} B), they drain at {:.0} % of the line: 2^{} * {:.2} / {} is 2^{target} \
+             within {} to {}",
+            self.congested,
+            tracked.members.len(),
+            self.threshold,
+            self.drain * 100.0,
+            tracked.bounds.1,
+            self.drain,
+            self.congested.max(1),
+            tracked.bounds.0,
+            tracked.bounds.1
+        )
+    }
+}

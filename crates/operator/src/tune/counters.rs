@@ -1,0 +1,106 @@
+//! Counters of queues and groups, as COUNTERS_DB has them.
+
+use super::Tuner;
+use crate::store::{Database, Fields, Store, StoreError};
+use std::collections::BTreeMap;
+
+/// What was counted of a queue or group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The most that it held since the watermark was cleared (bytes).
+    pub watermark: u64,
+    /// Bytes that it has sent; groups count none.
+    pub bytes: Option<u64>,
+    /// Packets that it has lost.
+    pub dropped: u64,
+}
+
+/// Everything at one time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// When (s).
+    pub seconds: f64,
+    /// Queues and groups.
+    pub members: BTreeMap<super::Member, Reading>,
+    /// Watermarks of pools (bytes).
+    pub pools: BTreeMap<String, u64>,
+}
+
+/// Why there is no sample.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CountError {
+    /// The database does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What it has is no counter.
+    #[error("COUNTERS_DB: {0}")]
+    Nonsense(String),
+}
+
+/// Reads what a tuner watches. Watermarks are those of the user (`USER_WATERMARKS`), else those of the period.
+///
+/// # Errors
+/// No answer, no names of queues, or values that are no numbers.
+pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, CountError> {
+    let mut sample = Sample { seconds, ..Sample::default() };
+    let queues = store.fields(Database::Counters, "COUNTERS_QUEUE_NAME_MAP")?;
+    let groups = store.fields(Database::Counters, "COUNTERS_PG_NAME_MAP")?;
+    let members = || tuner.tracked.iter().flat_map(|tracked| &tracked.members);
+    for member in members() {
+        let names = if member.group { &groups } else { &queues };
+        // A port that is down may have no counters.
+        let Some(oid) = names.get(&format!("{}:{}", member.port, member.index)) else { continue };
+        let counters = store.fields(Database::Counters, &format!("COUNTERS:{oid}"))?;
+        let marks = watermarks(store, oid)?;
+        let (mark, dropped) = if member.group {
+            (
+                "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES",
+                "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS",
+            )
+        } else {
+            ("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "SAI_QUEUE_STAT_DROPPED_PACKETS")
+        };
+        let at = format!("{} {}", member.port, member.index);
+        let reading = Reading {
+            watermark: number(&marks, mark, &at)?.unwrap_or(0),
+            bytes: number(&counters, "SAI_QUEUE_STAT_BYTES", &at)?,
+            dropped: number(&counters, dropped, &at)?.unwrap_or(0),
+        };
+        sample.members.insert(member.clone(), reading);
+    }
+    if sample.members.is_empty() {
+        let message = "no queue of the configuration is in COUNTERS_QUEUE_NAME_MAP: is counterpoll on?";
+        return Err(CountError::Nonsense(message.to_owned()));
+    }
+    let pools = store.fields(Database::Counters, "COUNTERS_BUFFER_POOL_NAME_MAP")?;
+    for (name, oid) in pools {
+        let marks = watermarks(store, &oid)?;
+        if let Some(mark) = number(&marks, "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES", &name)? {
+            sample.pools.insert(name, mark);
+        }
+    }
+    Ok(sample)
+}
+
+fn watermarks(store: &mut Store, oid: &str) -> Result<Fields, StoreError> {
+    let marks = store.fields(Database::Counters, &format!("USER_WATERMARKS:{oid}"))?;
+    if marks.is_empty() {
+        store.fields(Database::Counters, &format!("PERIODIC_WATERMARKS:{oid}"))
+    } else {
+        Ok(marks)
+    }
+}
+
+/// A counter; `None` where there is none, or where the switch says that it does not know it.
+fn number(fields: &Fields, name: &str, at: &str) -> Result<Option<u64>, CountError> {
+    match fields.get(name).map(String::as_str) {
+        None | Some("N/A") => Ok(None),
+        Some(text) => match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(CountError::Nonsense(format!(
+                "{at}: {name} is \"{}\", not a number of bytes or packets",
+                text.chars().take(40).filter(|c| !c.is_control()).collect::<String>()
+            ))),
+        },
+    }
+}
