@@ -13,13 +13,14 @@ Everything that the command line does is a typed call here, on the same code: th
 
 from __future__ import annotations
 
-from . import _bufferlab, plot, theory
+from . import _bufferlab, plot, sonic, theory
 from ._toml import Value
 from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
 from .congestion import Ack, CongestionControl, Hop, Path, Window, own_congestion_controls
 from .exceptions import (
     BufferlabError,
     BufferlabWarning,
+    ConfigurationError,
     ConformanceError,
     ControlError,
     DomainError,
@@ -71,6 +72,7 @@ __all__ = [
     "Cell",
     "Check",
     "Comparison",
+    "ConfigurationError",
     "Confirmation",
     "Conformance",
     "ConformanceError",
@@ -139,6 +141,7 @@ __all__ = [
     "run",
     "scenarios",
     "schema",
+    "sonic",
     "sweep",
     "theory",
     "trial",

@@ -19,6 +19,9 @@ __all__ = [
     "Markable",
     "PolicyInfo",
     "ReproductionPlan",
+    "SonicConfiguration",
+    "SonicProbe",
+    "SonicWhatIf",
     "SweepPlan",
     "Verdict",
     "Weight",
@@ -41,6 +44,7 @@ __all__ = [
     "report",
     "reproduce",
     "run_trial",
+    "sonic_read",
     "store",
     "schema",
     "summary",
@@ -70,6 +74,36 @@ _Derivation = tuple[
 _Panel = tuple[
     str, str, str, tuple[str, bool], tuple[str, bool], list[tuple[str, list[tuple[float, float]]]]
 ]
+
+@final
+class SonicConfiguration:
+    def problems(self) -> list[str]: ...
+    def explain(self, chip: str | None) -> tuple[str, str]: ...
+    def lint(self, chip: str | None, allow: list[tuple[str, str]], round_trip_us: float) -> str: ...
+    def predict(self, chip: str | None, packet_bytes: int) -> tuple[str, str]: ...
+    def vectors(self, chip: str | None, packet_bytes: int) -> tuple[str, str, str]: ...
+    def what_if(
+        self,
+        chip: str | None,
+        against: SonicConfiguration | None,
+        traffic: str,
+        load: float,
+        fan_in: int | None,
+        request: int | None,
+        duration_seconds: float | None,
+    ) -> SonicWhatIf: ...
+    def probe(self, chip: str | None, packet_bytes: int) -> SonicProbe: ...
+
+@final
+class SonicWhatIf:
+    def scenario(self) -> str: ...
+    def choices(self) -> list[tuple[str, str, str]]: ...
+    def notes(self) -> list[str]: ...
+    def recommend(self, folder: str | PathLike[str]) -> tuple[str, list[str], list[str], str]: ...
+
+@final
+class SonicProbe:
+    def answer(self, request: str) -> str: ...
 
 @final
 class Loaded:
@@ -395,6 +429,7 @@ def calculate(name: str, values: dict[str, Any]) -> _Derivation: ...
 def replay(
     name: str, values: dict[str, Any]
 ) -> tuple[list[tuple[str, float, float, str, float, bool]], list[str], str]: ...
+def sonic_read(files: list[tuple[str, bytes]], redis: str | None) -> list[tuple[str, SonicConfiguration]]: ...
 def theory_figures() -> list[tuple[str, str]]: ...
 def theory_figure(name: str) -> list[_Panel]: ...
 def quantity(text: str, dimension: str) -> float: ...

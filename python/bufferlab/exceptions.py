@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BufferlabError",
     "BufferlabWarning",
+    "ConfigurationError",
     "ConformanceError",
     "ControlError",
     "DomainError",
@@ -271,6 +272,10 @@ class DomainError(BufferlabError, ValueError):
         """Its value in the base unit."""
         self.valid = valid
         """The values for which there is an answer."""
+
+
+class ConfigurationError(BufferlabError):
+    """A configuration of a switch cannot be read, or has no answer to a question."""
 
 
 class MissingExtraError(BufferlabError, ImportError):

@@ -5,10 +5,11 @@ use crate::model::{Limit, Model};
 use crate::scenario::{Change, changes, policy_parameters, scenario};
 use crate::traffic::Traffic;
 use bufferlab_report::{Comparison, Judgement, Unit, judgements};
-use bufferlab_scenario::Variant;
+use bufferlab_scenario::{Variant, load_text};
 use bufferlab_sonic::config::Config;
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// The label of the configuration as it is.
 pub const TODAY: &str = "today";
@@ -90,8 +91,28 @@ impl WhatIf {
             choices.extend(steps(model, false, &LOSSY_STEPS)?);
         }
         choices.extend(policies(model)?);
+        notes.extend(warnings(&text)?);
         Ok(Self { scenario: text, choices, notes })
     }
+}
+
+/// What is to be checked before the numbers of a scenario are trusted, in sentences.
+fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
+    let loaded = load_text(Path::new("what-if.toml"), text, &[]).map_err(|error| {
+        let problems: Vec<_> = error.problems().iter().map(ToString::to_string).collect();
+        OperatorError::new(
+            format!("the scenario of the configuration is refused: {}", problems.join("; ")),
+            "check sizes of pools, headroom and reserves: `bufferlab sonic lint` does",
+        )
+    })?;
+    let mut notes: Vec<String> = Vec::new();
+    for problem in &loaded.warnings {
+        let note = format!("{}: {}.", problem.key(), problem.message());
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    Ok(notes)
 }
 
 fn same_ports(model: &Model, other: &Model) -> Result<(), OperatorError> {
@@ -207,7 +228,10 @@ pub struct Recommendation {
 /// What speaks for a choice.
 struct Case<'a> {
     choice: &'a Choice,
+    /// The most important outcome that is better.
     gain: &'a Judgement,
+    /// All of them, in words.
+    gains: String,
 }
 
 impl Case<'_> {
@@ -241,38 +265,42 @@ pub fn recommend(comparison: &Comparison, plan: &WhatIf) -> Recommendation {
             continue;
         }
         if let Some(gain) = seen(true).find(|one| one.holds()) {
-            let case = Case { choice, gain };
+            let all: Vec<_> = seen(true).filter(|one| one.holds()).map(|one| told(one)).collect();
+            let case = Case { choice, gain, gains: all.join("; ") };
             best = if case.beats(best.as_ref()) { Some(case) } else { best };
         }
         if let Some(gain) = seen(true).next() {
-            let case = Case { choice, gain };
+            let case = Case { choice, gain, gains: told(gain) };
             hint = if case.beats(hint.as_ref()) { Some(case) } else { hint };
         }
     }
     let (chosen, why) = verdict(best.as_ref(), hint.as_ref(), all.len());
     reasons.insert(0, why);
     reasons.extend(of_policies(plan, &all));
-    Recommendation { choice: chosen, reasons, caveats: caveats(plan) }
+    let mut caveats = caveats(plan);
+    if chosen != TODAY {
+        caveats.insert(
+            0,
+            "Only what was compared is judged: a further step may be better still, or worse.".to_owned(),
+        );
+    }
+    Recommendation { choice: chosen, reasons, caveats }
 }
 
 fn verdict(best: Option<&Case<'_>>, hint: Option<&Case<'_>>, looks: usize) -> (String, String) {
     match (best, hint) {
-        (Some(Case { choice, gain }), _) => {
+        (Some(Case { choice, gains, .. }), _) => {
             let why = format!(
                 "{} ({}): {}; nothing that was judged is worse.",
-                choice.label,
-                choice.meaning,
-                told(gain)
+                choice.label, choice.meaning, gains
             );
             (choice.label.clone(), why)
         }
-        (None, Some(Case { choice, gain })) => {
+        (None, Some(Case { choice, gains, .. })) => {
             let why = format!(
                 "Keep today's setting: no other one is better for sure. {} ({}) looks better ({}), which does not hold \
                  after the correction for {looks} looks; more seeds decide.",
-                choice.label,
-                choice.meaning,
-                told(gain)
+                choice.label, choice.meaning, gains
             );
             (TODAY.to_owned(), why)
         }

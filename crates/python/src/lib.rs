@@ -15,6 +15,7 @@ mod reproduction;
 mod results;
 mod runs;
 mod scenario;
+mod sonic;
 mod theory;
 mod workload;
 
@@ -45,6 +46,8 @@ mod _bufferlab {
     use super::runs::execute;
     #[pymodule_export]
     use super::scenario::{Loaded, load, schema};
+    #[pymodule_export]
+    use super::sonic::{SonicConfiguration, SonicProbe, SonicWhatIf, sonic_read};
     #[pymodule_export]
     use super::theory::{calculate, quantity, replay, theory_figure, theory_figures};
     #[pymodule_export]

@@ -1,0 +1,229 @@
+//! Configurations of SONiC switches. What is large crosses the border as JSON, as the command line prints it.
+
+use crate::errors;
+use bufferlab_operator::probe::Executor;
+use bufferlab_operator::store::{Store, dumps};
+use bufferlab_operator::vectors::{self, Vectors};
+use bufferlab_operator::what_if::recommend;
+use bufferlab_operator::{Kind, Model, OperatorError, Scope, Traffic, WhatIf};
+use bufferlab_report::Report;
+use bufferlab_sonic::lint::{self, Allowance, Options};
+use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
+use bufferlab_sonic::{Config, Namespaces, Refusal, explain};
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A mistake of a configuration, or of a question about it.
+fn wrong(py: Python<'_>, message: &str, help: &str) -> PyErr {
+    errors::with_help(py, "ConfigurationError", message, help)
+}
+
+fn refused(py: Python<'_>, refusal: &Refusal) -> PyErr {
+    wrong(py, &refusal.to_string(), &refusal.help)
+}
+
+fn not_predicted(py: Python<'_>, error: &PredictError) -> PyErr {
+    wrong(py, &error.message, &error.help)
+}
+
+fn not_done(py: Python<'_>, error: &OperatorError) -> PyErr {
+    wrong(py, &error.message, &error.help)
+}
+
+fn json<T: Serialize>(py: Python<'_>, value: &T) -> PyResult<String> {
+    serde_json::to_string(value)
+        .map_err(|error| wrong(py, &error.to_string(), "report it with the configuration"))
+}
+
+/// The configuration of one chip.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct SonicConfiguration(Config);
+
+/// Reads files, and the databases of a running switch where there is one: name and configuration of every chip.
+#[pyfunction]
+pub(crate) fn sonic_read(
+    py: Python<'_>,
+    files: Vec<(String, Vec<u8>)>,
+    redis: Option<String>,
+) -> PyResult<Vec<(String, SonicConfiguration)>> {
+    let mut all = files;
+    if let Some(address) = redis {
+        let read = py.detach(|| dumps(&mut Store::new(&address)));
+        let read = read.map_err(|error| wrong(py, &error.to_string(), error.help()))?;
+        all.splice(0..0, read);
+    }
+    let mut namespaces = Namespaces::default();
+    for (name, bytes) in all {
+        namespaces.add(&name, &bytes).map_err(|refusal| refused(py, &refusal))?;
+    }
+    let found = namespaces.finish().map_err(|refusal| refused(py, &refusal))?;
+    Ok(found.into_iter().map(|(name, config)| (name, SonicConfiguration(config))).collect())
+}
+
+impl SonicConfiguration {
+    /// The chip, which must be known.
+    fn chip(&self, py: Python<'_>, name: Option<&str>) -> PyResult<&'static Chip> {
+        chip_for(&self.0, name).map_err(|error| not_predicted(py, &error))
+    }
+
+    /// The chip; an unknown name is an error, an unknown switch is not.
+    fn perhaps(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Option<&'static Chip>> {
+        match name {
+            Some(_) => self.chip(py, name).map(Some),
+            None => Ok(chip_for(&self.0, None).ok()),
+        }
+    }
+}
+
+#[pymethods]
+impl SonicConfiguration {
+    /// What was not understood.
+    fn problems(&self) -> Vec<String> {
+        self.0.problems.iter().map(ToString::to_string).collect()
+    }
+
+    /// What it means: as JSON, and as text.
+    #[pyo3(signature = (chip))]
+    fn explain(&self, py: Python<'_>, chip: Option<&str>) -> PyResult<(String, String)> {
+        let explanation = explain::explain(&self.0, self.perhaps(py, chip)?);
+        Ok((json(py, &explanation)?, explain::text(&explanation)))
+    }
+
+    /// Findings, as JSON.
+    #[pyo3(signature = (chip, allow, round_trip_us))]
+    fn lint(
+        &self,
+        py: Python<'_>,
+        chip: Option<&str>,
+        allow: Vec<(String, String)>,
+        round_trip_us: f64,
+    ) -> PyResult<String> {
+        let allow = allow.into_iter().map(|(rule, reason)| Allowance { rule, reason }).collect();
+        let options = Options { chip: self.perhaps(py, chip)?, allow, round_trip_us: Some(round_trip_us) };
+        let found =
+            lint::check(&self.0, &options).map_err(|error| wrong(py, &error.to_string(), &error.help))?;
+        Ok(lint::json(&found))
+    }
+
+    /// Where the chip pauses, drops and resumes: as JSON, and as text.
+    #[pyo3(signature = (chip, packet_bytes))]
+    fn predict(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<(String, String)> {
+        let prediction = silicon::predict(&self.0, self.chip(py, chip)?, packet_bytes);
+        let prediction = prediction.map_err(|error| not_predicted(py, &error))?;
+        Ok((json(py, &prediction)?, silicon::text(&prediction)))
+    }
+
+    /// Test vectors: as JSON, as text, and as `qos_params`.
+    #[pyo3(signature = (chip, packet_bytes))]
+    fn vectors(
+        &self,
+        py: Python<'_>,
+        chip: Option<&str>,
+        packet_bytes: u64,
+    ) -> PyResult<(String, String, String)> {
+        let chip = self.chip(py, chip)?;
+        let found =
+            py.detach(|| Vectors::new(&self.0, chip, packet_bytes)).map_err(|error| not_done(py, &error))?;
+        Ok((json(py, &found)?, vectors::text(&found), vectors::yaml(&found)))
+    }
+
+    /// A scenario of it, and what is compared in that.
+    #[pyo3(signature = (chip, against, traffic, load, fan_in, request, duration_seconds))]
+    #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]
+    fn what_if(
+        &self,
+        py: Python<'_>,
+        chip: Option<&str>,
+        against: Option<&Self>,
+        traffic: &str,
+        load: f64,
+        fan_in: Option<usize>,
+        request: Option<u64>,
+        duration_seconds: Option<f64>,
+    ) -> PyResult<SonicWhatIf> {
+        let chip = self.chip(py, chip)?;
+        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        let kind = Kind::of(traffic).ok_or_else(|| {
+            wrong(
+                py,
+                &format!("there is no traffic \"{traffic}\""),
+                &format!("choose one of: {}", names.join(", ")),
+            )
+        })?;
+        let traffic = Traffic { load, fan_in, request, duration_seconds, ..Traffic::new(kind) };
+        let model =
+            |config: &Config| Model::new(config, chip, Scope::Device).map_err(|error| not_done(py, &error));
+        let own = model(&self.0)?;
+        let other = match against {
+            Some(other) => Some((&other.0, model(&other.0)?)),
+            None => None,
+        };
+        let other = other.as_ref().map(|(config, model)| (*config, model));
+        WhatIf::new("what-if", (&self.0, &own), other, &traffic)
+            .map(SonicWhatIf)
+            .map_err(|error| not_done(py, &error))
+    }
+
+    /// The simulated chip behind the protocol of probes.
+    #[pyo3(signature = (chip, packet_bytes))]
+    fn probe(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<SonicProbe> {
+        let model =
+            Model::new(&self.0, self.chip(py, chip)?, Scope::Slice).map_err(|error| not_done(py, &error))?;
+        Executor::new(&model, packet_bytes)
+            .map(|executor| SonicProbe(Mutex::new(executor)))
+            .map_err(|error| not_done(py, &error))
+    }
+}
+
+/// A scenario and what is compared in it.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct SonicWhatIf(WhatIf);
+
+#[pymethods]
+impl SonicWhatIf {
+    /// The scenario file.
+    fn scenario(&self) -> &str {
+        &self.0.scenario
+    }
+
+    /// Label, meaning, and the variant as it is written.
+    fn choices(&self) -> Vec<(String, String, String)> {
+        let choice = |choice: &bufferlab_operator::what_if::Choice| {
+            (choice.label.clone(), choice.meaning.clone(), choice.variant.to_string())
+        };
+        self.0.choices.iter().map(choice).collect()
+    }
+
+    /// What was simplified.
+    fn notes(&self) -> Vec<String> {
+        self.0.notes.clone()
+    }
+
+    /// What the runs of a folder say: choice, reasons, caveats, and all of it as text with the table.
+    fn recommend(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+    ) -> PyResult<(String, Vec<String>, Vec<String>, String)> {
+        let labels: Vec<_> = self.0.choices.iter().map(|choice| choice.label.clone()).collect();
+        let report =
+            py.detach(|| Report::load(&folder, &labels)).map_err(|error| errors::report(py, &error))?;
+        let found = recommend(&report.comparison, &self.0);
+        let text = bufferlab_operator::what_if::text(&report.comparison, &self.0, &found);
+        Ok((found.choice, found.reasons, found.caveats, text))
+    }
+}
+
+/// A simulated chip that answers probes. One request at a time: it has a state.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct SonicProbe(Mutex<Executor>);
+
+#[pymethods]
+impl SonicProbe {
+    /// Answers a request, both as JSON.
+    fn answer(&self, py: Python<'_>, request: &str) -> String {
+        py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).answer_line(request))
+    }
+}

@@ -1,0 +1,429 @@
+"""SONiC's buffer configurations: read, explained, checked, turned into test vectors, and asked what another alpha would do.
+
+>>> from bufferlab import sonic
+>>> switch = sonic.read("testdata/sonic/switch", chip="trident3")
+>>> [finding.rule for finding in switch.lint() if finding.severity == "error"]
+[]
+>>> switch.vectors().groups[0]["pause"]
+{'formula': 4116, 'simulated': 4117}
+
+``docs/operators.md`` says what the answers mean.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _bufferlab
+from ._folders import TemporaryFolder
+from .comparisons import Comparison, compare
+from .exceptions import BufferlabWarning, ConfigurationError
+from .progress import ProgressOption
+from .scenario import Scenario
+
+__all__ = [
+    "Choice",
+    "Configuration",
+    "Explanation",
+    "Finding",
+    "Prediction",
+    "Probe",
+    "Recommendation",
+    "Vectors",
+    "WhatIf",
+    "read",
+    "read_chips",
+]
+
+_ENDINGS = {".json", ".ini", ".txt"}
+_BYTES_MAX = 64 << 20
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with a configuration, or worth to know."""
+
+    rule: str
+    """Number of the rule (``SB003``)."""
+    name: str
+    """Its name."""
+    severity: str
+    """``error``, ``warning`` or ``info``."""
+    message: str
+    """What is wrong, with figures."""
+    place: Mapping[str, Any]
+    """File, line, table, key and field."""
+    suggestion: str
+    """What to change."""
+    plain: Mapping[str, Any]
+    """Everything, as ``bufferlab sonic lint --format json`` prints it."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a configuration means."""
+
+    plain: Mapping[str, Any]
+    """Memory, ports and the limits on the way of every class."""
+    text: str
+    """The same for people."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Where a chip pauses, drops and resumes."""
+
+    plain: Mapping[str, Any]
+    """Terms of what is shared, groups, queues and headroom pools."""
+    text: str
+    """The same for people."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Test vectors: by the rules of the chip, and simulated packet by packet."""
+
+    groups: Sequence[Mapping[str, Any]]
+    """Lossless groups by profile."""
+    queues: Sequence[Mapping[str, Any]]
+    """Lossy queues by profile."""
+    plain: Mapping[str, Any]
+    """Everything."""
+    text: str
+    """A table."""
+    qos_params: str
+    """The YAML of sonic-mgmt's qualification."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that is compared."""
+
+    label: str
+    """Name in tables."""
+    meaning: str
+    """What it means on the switch."""
+    variant: str
+    """As :func:`bufferlab.compare` takes it."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What runs say about the choices."""
+
+    choice: str
+    """Label of the choice; ``today`` where nothing is surely better."""
+    reasons: tuple[str, ...]
+    """Why."""
+    caveats: tuple[str, ...]
+    """What to keep in mind."""
+    comparison: Comparison
+    """The numbers."""
+    text: str
+    """Table, recommendation and caveats for people."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class WhatIf:
+    """A scenario of a configuration, and what is compared in it."""
+
+    def __init__(self, plan: _bufferlab.SonicWhatIf) -> None:
+        self._plan = plan
+        self.scenario = plan.scenario()
+        """The scenario file: write it where you like, `bufferlab run` plays it."""
+        self.choices = tuple(Choice(*plain) for plain in plan.choices())
+        """What is compared, today's configuration first."""
+        self.notes = tuple(plan.notes())
+        """What was simplified."""
+
+    def run(
+        self,
+        *,
+        seeds: int = 5,
+        out: str | os.PathLike[str] | None = None,
+        replace: bool = False,
+        jobs: int | None = None,
+        progress: ProgressOption = None,
+    ) -> Recommendation:
+        """Runs every choice with every seed and judges the difference.
+
+        Parameters
+        ----------
+        seeds
+            Number of seeds.
+        out
+            Folder of the scenario (``what-if.toml``) and the runs (``compare``), as the command line writes it; without it, they live as long as
+            the answer.
+        replace
+            Replace runs of another scenario that lie there.
+        jobs
+            Runs at the same time; the number of cores by default.
+        progress
+            As for :func:`bufferlab.compare`.
+
+        Raises
+        ------
+        RunError, ResultsError
+            As :func:`bufferlab.compare`.
+        """
+        keep = TemporaryFolder() if out is None else None
+        folder = keep.path if keep is not None else Path(os.fspath(out or ""))
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "what-if.toml"
+        path.write_text(self.scenario, encoding="utf-8")
+        with warnings.catch_warnings():
+            # What the scenario warns of is among the notes.
+            warnings.simplefilter("ignore", BufferlabWarning)
+            comparison = compare(
+                Scenario.from_file(path),
+                variants=[choice.variant for choice in self.choices],
+                seeds=seeds,
+                out=folder / "compare",
+                replace=replace,
+                jobs=jobs,
+                progress=progress,
+            )
+        choice, reasons, caveats, text = self._plan.recommend(folder / "compare")
+        comparison._keep = keep
+        return Recommendation(choice, tuple(reasons), tuple(caveats), comparison, text)
+
+
+class Probe:
+    """A simulated chip with the two calls of an executor of sonic-mgmt's MMU probing.
+
+    >>> from bufferlab import sonic
+    >>> probe = sonic.read("testdata/sonic/switch", chip="trident3").probe("pfc_xoff")
+    >>> probe.prepare(0, 1)
+    >>> probe.check(0, 1, 4117, pg=3), probe.check(0, 1, 4118, pg=3)
+    ((True, False), (True, True))
+    """
+
+    def __init__(self, chip: _bufferlab.SonicProbe, probe: str) -> None:
+        self._chip = chip
+        self.probe = probe
+        """What it looks for: ``pfc_xoff``, ``pfc_xon``, ``ingress_drop``, ``egress_drop`` or ``headroom_pool``."""
+
+    def request(self, **request: Any) -> Mapping[str, Any]:
+        """Any request of ``bufferlab sonic probe``; answers its answer.
+
+        Raises
+        ------
+        ConfigurationError
+            A request that makes no sense.
+        """
+        answer: Mapping[str, Any] = json.loads(self._chip.answer(json.dumps(request)))
+        if not answer["success"]:
+            raise ConfigurationError(str(answer.get("error", "the request failed")), "see `probe` in docs/operators.md")
+        return answer
+
+    def prepare(self, src_port: int, dst_port: int) -> None:
+        """Empties the switch."""
+        self.request(op="prepare", src_port=src_port, dst_port=dst_port)
+
+    def check(
+        self,
+        src_port: int,
+        dst_port: int,
+        value: int,
+        attempts: int = 1,
+        drain_buffer: bool = True,
+        iteration: int = 0,
+        **traffic_keys: int,
+    ) -> tuple[bool, bool]:
+        """Sends ``value`` packets and looks: whether that worked, and whether the threshold was reached."""
+        answer = self.request(
+            op="check",
+            probe=self.probe,
+            src_port=src_port,
+            dst_port=dst_port,
+            value=value,
+            attempts=attempts,
+            drain_buffer=drain_buffer,
+            iteration=iteration,
+            **traffic_keys,
+        )
+        return True, bool(answer["detected"])
+
+
+class Configuration:
+    """The configuration of one chip. Made by :func:`read`."""
+
+    def __init__(self, plain: _bufferlab.SonicConfiguration, chip: str | None) -> None:
+        self._plain = plain
+        self.chip = chip
+        """The chip family by name, where it was named."""
+        self.problems = tuple(plain.problems())
+        """What was not understood."""
+
+    def explain(self) -> Explanation:
+        """What it means: the memory, and every limit on the way of every class."""
+        plain, text = self._plain.explain(self.chip)
+        return Explanation(json.loads(plain), text)
+
+    def lint(self, *, allow: Mapping[str, str] | None = None, round_trip_us: float = 8.0) -> tuple[Finding, ...]:
+        """What is wrong with it.
+
+        Parameters
+        ----------
+        allow
+            Rules to switch off, each with the reason: ``{"SB008": "hosts mark by delay"}``.
+        round_trip_us
+            Round trip of the network without queues (microseconds).
+
+        Raises
+        ------
+        ConfigurationError
+            An unknown rule or chip, or no reason.
+        """
+        found = json.loads(self._plain.lint(self.chip, list((allow or {}).items()), round_trip_us))
+        return tuple(_finding(plain) for plain in found)
+
+    def predict(self, *, packet_bytes: int = 64) -> Prediction:
+        """Where the chip pauses, drops and resumes.
+
+        Raises
+        ------
+        ConfigurationError
+            An unknown chip, or pools without sizes.
+        """
+        plain, text = self._plain.predict(self.chip, packet_bytes)
+        return Prediction(json.loads(plain), text)
+
+    def vectors(self, *, packet_bytes: int = 64) -> Vectors:
+        """Test vectors for qualification.
+
+        Raises
+        ------
+        ConfigurationError
+            As :meth:`predict`.
+        """
+        text_of_json, text, qos_params = self._plain.vectors(self.chip, packet_bytes)
+        plain = json.loads(text_of_json)
+        return Vectors(plain["groups"], plain["queues"], plain, text, qos_params)
+
+    def probe(self, probe: str, *, packet_bytes: int = 64) -> Probe:
+        """A simulated chip that answers probes of one kind."""
+        return Probe(self._plain.probe(self.chip, packet_bytes), probe)
+
+    def what_if(
+        self,
+        *,
+        against: Configuration | None = None,
+        traffic: str = "rdma-tcp",
+        load: float = 0.4,
+        fan_in: int | None = None,
+        request: str | int | None = None,
+        duration: str | float | None = None,
+    ) -> WhatIf:
+        """A scenario of it, beside other alphas, ABM and Reverie; :meth:`WhatIf.run` compares them.
+
+        Parameters
+        ----------
+        against
+            Another configuration of the same ports.
+        traffic
+            ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
+        load
+            Offered load as a part of the hosts' links.
+        fan_in
+            Servers that answer a client at once; 32, or all other ports, by default.
+        request
+            Size of all answers together (``"2 MB"``, or bytes); a quarter of the shared buffer by default.
+        duration
+            Time in which flows start (``"20 ms"``, or seconds); as long as about 2.5 million packet-hops take by default.
+
+        Raises
+        ------
+        ConfigurationError
+            Traffic that does not fit, or a configuration with other ports.
+        """
+        size = int(_bufferlab.quantity(request, "size")) if isinstance(request, str) else request
+        seconds = _bufferlab.quantity(duration, "time") if isinstance(duration, str) else duration
+        other = against._plain if against is not None else None
+        return WhatIf(self._plain.what_if(self.chip, other, traffic, load, fan_in, size, seconds))
+
+
+def _finding(plain: Mapping[str, Any]) -> Finding:
+    return Finding(
+        rule=plain["rule"],
+        name=plain["name"],
+        severity=plain["severity"],
+        message=plain["message"],
+        place={key: plain[key] for key in ("file", "line", "table", "key", "field") if key in plain},
+        suggestion=plain.get("suggestion", ""),
+        plain=plain,
+    )
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_BYTES_MAX + 1)
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}", "give files or folders that exist and can be read") from error
+    if len(content) > _BYTES_MAX:
+        raise ConfigurationError(f"{path} has more than {_BYTES_MAX} B", "give a configuration: none is as large")
+    return content
+
+
+def _files(paths: Sequence[str | os.PathLike[str]]) -> list[tuple[str, bytes]]:
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = sorted(file for file in path.iterdir() if file.suffix in _ENDINGS and file.is_file())
+        if not found:
+            raise ConfigurationError(f"no .json, .ini or .txt lies in {path}", "give a folder with config_db.json, or the files themselves")
+        files.extend(found)
+    return [(str(file), _content(file)) for file in files]
+
+
+def read_chips(
+    *paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None
+) -> dict[str, Configuration]:
+    """The configuration of every chip of a switch, by name (``asic0``); a switch with one chip has one, without a name.
+
+    Parameters
+    ----------
+    paths
+        Files of one switch, or folders of them.
+    redis
+        The Redis of a running switch: ``"host:port"``, or the path of its socket.
+    chip
+        The chip family, where the configuration does not tell it.
+
+    Raises
+    ------
+    ConfigurationError
+        A file or database that cannot be read.
+    """
+    if not paths and redis is None:
+        raise ConfigurationError("there is nothing to read", "give files, folders, or redis=\"host:port\"")
+    found = _bufferlab.sonic_read(_files(paths), redis)
+    return {name: Configuration(plain, chip) for name, plain in found}
+
+
+def read(*paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None) -> Configuration:
+    """The configuration of a switch with one chip: arguments and errors as :func:`read_chips`."""
+    found = read_chips(*paths, redis=redis, chip=chip)
+    if len(found) > 1:
+        raise ConfigurationError(f"the files describe several chips: {', '.join(found)}", "use read_chips")
+    return next(iter(found.values()))

@@ -1,0 +1,93 @@
+"""SONiC configurations in Python answer what the command line prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bufferlab import ConfigurationError, sonic
+
+SWITCH = Path(__file__).parents[2] / "testdata" / "sonic" / "switch"
+
+
+def command_line(*args: str) -> str:
+    program = os.environ.get("BUFFERLAB_CLI")
+    if program is None:
+        pytest.skip("BUFFERLAB_CLI names no program")
+    return subprocess.run([program, "sonic", *args], capture_output=True, text=True, check=True).stdout
+
+
+def test_both_front_ends_say_the_same() -> None:
+    switch = sonic.read(SWITCH, chip="trident3")
+    args = (str(SWITCH), "--chip", "trident3")
+    assert switch.problems == ()
+    assert str(switch.explain()) == command_line("explain", *args)
+    assert str(switch.predict()) == command_line("predict", *args)
+    assert str(switch.vectors()) == command_line("vectors", *args)
+    assert switch.vectors().qos_params == command_line("vectors", *args, "--format", "yaml")
+    found = json.loads(command_line("lint", *args, "--format", "json", "--fail-on", "never"))
+    assert [dict(finding.plain) for finding in switch.lint()] == found
+
+
+def test_findings_have_a_rule_a_place_and_a_message(tmp_path: Path) -> None:
+    for file in SWITCH.iterdir():
+        text = file.read_text().replace('"static_th": "4000000" },\n        "egress_lossy', '"static_th": "900000" },\n        "egress_lossy')
+        (tmp_path / file.name).write_text(text)
+    switch = sonic.read(tmp_path, chip="trident3")
+    errors = {finding.rule for finding in switch.lint() if finding.severity == "error"}
+    assert "SB009" in errors
+    finding = next(finding for finding in switch.lint() if finding.rule == "SB009")
+    assert finding.message and finding.name == "lossless-egress-binds"
+    assert str(finding.place["file"]).endswith("buffers.json") and finding.place["line"] > 0
+    with pytest.raises(ConfigurationError, match="SB999"):
+        switch.lint(allow={"SB999": "no such rule"})
+
+
+def test_a_what_if_ends_in_a_recommendation_and_a_scenario_to_keep(tmp_path: Path) -> None:
+    switch = sonic.read(SWITCH, chip="trident3")
+    plan = switch.what_if(duration="200 us", request="200 KB", fan_in=2)
+    assert plan.choices[0].label == "today" and 'request = "200000 B"' in plan.scenario
+    answer = plan.run(seeds=2, out=tmp_path, jobs=2)
+    assert answer.choice in {choice.label for choice in plan.choices}
+    assert answer.reasons and answer.caveats and "recommendation: " in str(answer)
+    assert answer.comparison.policies[0] == "today" and len(answer.comparison.seeds) == 2
+    assert (tmp_path / "what-if.toml").read_text() == plan.scenario
+    assert plan.run(seeds=2).choice == answer.choice
+
+
+def test_a_search_by_probes_ends_at_the_point_of_the_vectors() -> None:
+    switch = sonic.read(SWITCH, chip="tomahawk5")
+    probe = switch.probe("pfc_xoff")
+    unseen, seen = 0, 100_000
+    while seen - unseen > 1:
+        middle = (unseen + seen) // 2
+        probe.prepare(0, 1)
+        success, detected = probe.check(0, 1, middle, attempts=2, pg=3)
+        assert success
+        unseen, seen = (unseen, middle) if detected else (middle, seen)
+    point = next(group["pause"] for group in switch.vectors().groups if group["ports"][0] == "Ethernet0")
+    assert abs(seen - 1 - point["formula"]) <= 3
+    with pytest.raises(ConfigurationError, match="no port 9"):
+        probe.prepare(0, 9)
+
+
+def test_mistakes_are_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{ "BUFFER_POOL": ')
+    mistakes: list[tuple[Callable[[], object], str]] = [
+        (lambda: sonic.read(tmp_path / "broken.json"), "broken.json"),
+        (lambda: sonic.read(tmp_path / "missing.json"), "missing.json"),
+        (lambda: sonic.read(), "nothing to read"),
+        (lambda: sonic.read(redis="127.0.0.1:1"), "CONFIG_DB"),
+        (lambda: sonic.read(SWITCH).predict(), "chip is not known"),
+        (lambda: sonic.read(SWITCH, chip="trident3").what_if(traffic="rain"), "rain"),
+        (lambda: sonic.read(SWITCH, chip="trident3").what_if(fan_in=9), "fan-in of 9"),
+    ]
+    for call, part in mistakes:
+        with pytest.raises(ConfigurationError, match=part) as raised:
+            call()
+        assert raised.value.help
