@@ -371,20 +371,8 @@ pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendat
     for choice in &plan.choices {
         let _ = writeln!(text, "{:<20} {}", choice.label, choice.meaning);
     }
-    let columns = columns(comparison);
-    let _ = write!(text, "\n{:<20}", "mean of seeds");
-    for (_, heading) in &columns {
-        let _ = write!(text, " {heading:>18}");
-    }
     text.push('\n');
-    for (at, label) in comparison.policies.iter().enumerate() {
-        let _ = write!(text, "{label:<20}");
-        for (id, _) in &columns {
-            let cell = comparison.metric(id).and_then(|row| row.cells.get(at));
-            let _ = write!(text, " {:>18}", cell.map_or(String::new(), |cell| shown(comparison, id, cell)));
-        }
-        text.push('\n');
-    }
+    text.push_str(&table(comparison));
     let _ = writeln!(
         text,
         "(in brackets: change against today, with * where its 95 % interval leaves out zero)\n"
@@ -398,6 +386,30 @@ pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendat
         let _ = writeln!(text, "  - {caveat}");
     }
     text
+}
+
+/// A line for each choice, columns as wide as they must be.
+fn table(comparison: &Comparison) -> String {
+    let columns = columns(comparison);
+    let headings = columns.iter().map(|(_, heading)| heading.clone());
+    let mut rows = vec![std::iter::once("mean of seeds".to_owned()).chain(headings).collect::<Vec<_>>()];
+    for (at, label) in comparison.policies.iter().enumerate() {
+        let value = |(id, _): &(String, String)| {
+            let cell = comparison.metric(id).and_then(|row| row.cells.get(at));
+            cell.map_or(String::new(), |cell| shown(comparison, id, cell))
+        };
+        rows.push(std::iter::once(label.clone()).chain(columns.iter().map(value)).collect());
+    }
+    let widths: Vec<usize> = (0..=columns.len())
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            if column == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") }
+        });
+        cells.collect::<String>() + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 /// The columns that have a value.
