@@ -1,11 +1,14 @@
 //! `sonic tune`: the loop around the tuner, with a clock and an end.
 
+mod ending;
+
 use super::what_if::wrong;
 use super::{load_from, warn};
 use crate::sonic_args::TuneArgs;
-use crate::{inform, interrupt, print};
+use crate::{inform, print};
 use bufferlab_operator::store::Store;
 use bufferlab_operator::tune::{Daemon, Event, Settings, recover};
+use ending::Ending;
 use miette::miette;
 use std::time::{Duration, Instant};
 
@@ -40,9 +43,9 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
         ));
     }
     inform(if args.apply { "Ctrl-C puts back what was configured" } else { "a dry run: --apply writes" });
-    interrupt::listen_quietly();
+    let mut ending = Ending::listen();
     let start = Instant::now();
-    let watched = watch(args, &mut daemon, start);
+    let watched = watch(args, &mut daemon, start, &mut ending);
     let failed = daemon.must_end();
     // Whatever ended the loop, what was configured comes back.
     let reverted = daemon.revert();
@@ -57,15 +60,15 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
 }
 
 /// Intervals until somebody or something ends them.
-fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant) -> miette::Result<()> {
+fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &mut Ending) -> miette::Result<()> {
     let interval = Duration::from_secs_f64(args.interval.max(0.001));
     let mut round: u64 = 0;
-    while !interrupt::requested() && !daemon.must_end() && args.rounds.is_none_or(|rounds| round < rounds) {
+    while !ending.requested() && !daemon.must_end() && args.rounds.is_none_or(|rounds| round < rounds) {
         let at = start.elapsed().as_secs_f64();
         events(&daemon.step(at), at, args.json)?;
         round += 1;
         let next = Instant::now() + interval;
-        while !interrupt::requested() && Instant::now() < next && !daemon.must_end() {
+        while !ending.requested() && Instant::now() < next && !daemon.must_end() {
             std::thread::sleep(NAP.min(interval));
         }
     }

@@ -5,6 +5,8 @@ mod flow_control;
 mod keeping;
 mod kill;
 mod mistakes;
+#[path = "../../../operator/tests/suite/server.rs"]
+mod server;
 mod sonic;
 mod stdout_is_data;
 mod support;
@@ -12,4 +14,5 @@ mod sweep;
 mod terminal;
 mod testbed;
 mod theory;
+mod tune;
 mod variants;
