@@ -205,6 +205,11 @@ impl Scheduler {
         queues <= MAX_QUEUES_PER_PORT && (0..queues).all(|queue| mask & (1 << queue) != 0)
     }
 
+    /// Whether the choice among queues depends on a packet even where only one queue has any.
+    pub(crate) fn looks_at_packets(&self) -> bool {
+        self.groups.iter().any(|group| group.turn == Turn::Deficit)
+    }
+
     /// The queue that sends next among `ready` (bit p: queue p has a packet and may send), and the queues
     /// that a round robin passed on its way because they were not ready: empty or paused.
     #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.

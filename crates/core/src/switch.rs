@@ -47,6 +47,15 @@ pub enum Admission {
     Dropped(DropReason),
 }
 
+/// The outcome of an arrival for a port that may be idle: [`Switch::handle_arrival_at`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// Its transmission starts at once: it went through this queue without waiting, and was not marked.
+    Passed(QueueId),
+    /// As for any other arrival: poll the port if it is stored.
+    Ordinary(Admission),
+}
+
 /// A packet whose transmission starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
@@ -89,6 +98,10 @@ pub struct Counters {
 /// Results come only from here, so the simulator, a real switch and the theory checks record the same
 /// events.
 pub trait Observer {
+    /// Whether it hears of a packet that need not wait once ([`Self::passed`]), not twice.
+    const TAKES_PASSAGES: bool = false;
+    /// `arrival` went through its queue without waiting. `buffer` is as it was before, and as it is after.
+    fn passed(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
     /// `arrival` asks for space; the policy has not been asked yet, and `buffer` does not contain it.
     fn arriving(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
     /// `arrival` is decided without the policy: by what a chip sets aside, by its limits, by a watchdog.
@@ -115,7 +128,9 @@ pub trait Observer {
     fn pause_changed(&mut self, _now: Time, _ingress: IngressId, _paused: bool) {}
 }
 
-impl Observer for () {}
+impl Observer for () {
+    const TAKES_PASSAGES: bool = true;
+}
 
 /// Everything that makes a switch.
 #[derive(Clone, Debug)]
@@ -284,6 +299,8 @@ pub struct Switch<P> {
     hardware: Hardware,
     /// Nothing deviates and nothing is discarded: what the hot path asks first.
     ideal: bool,
+    /// Nobody looks at a packet between its arrival at an idle port and its departure: neither hooks of the policy nor a marker nor the scheduler.
+    passes: bool,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
     /// The first demand of the policy that could not be met.
@@ -311,6 +328,12 @@ impl<P: Policy> Switch<P> {
         let classifier = classifier.unwrap_or_else(|| Classifier::identity(config.queues_per_port));
         let hardware = config.hardware;
         let ingress_ports = ports + config.foreign_ports;
+        let asks_at = |moment| config.marker.as_ref().is_some_and(|marker| marker.asks_at(moment));
+        let (marks_arrivals, marks_departures) = (asks_at(Moment::Enqueue), asks_at(Moment::Dequeue));
+        let steps = config.marker.as_ref().and_then(Marker::steps_on_arrival);
+        let hooks = policy.hooks();
+        // A step never marks a packet that finds its queue empty.
+        let is_unmarked = !marks_departures && (!marks_arrivals || steps.is_some());
         Self {
             buffer: Buffer::with_reserves(
                 config.capacity,
@@ -319,13 +342,14 @@ impl<P: Policy> Switch<P> {
                 hardware.reserves,
                 ingress_ports,
             ),
-            hooks: policy.hooks(),
+            hooks,
+            passes: hooks == Hooks::NONE && is_unmarked && !config.scheduler.looks_at_packets(),
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
-            marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Enqueue)),
-            steps: config.marker.as_ref().and_then(Marker::steps_on_arrival),
-            marks_departures: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Dequeue)),
+            marks_arrivals,
+            steps,
+            marks_departures,
             marker: config.marker.clone(),
             ports: vec![port; ports],
             counters: vec![Counters::default(); queues],
@@ -391,6 +415,23 @@ impl<P: Policy> Switch<P> {
     // What is rare gets its arguments by value: the arrival stays in registers on the common way, in memory only where somebody wants to look at it.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
+        match self.handle_arrival_at(now, packet, false, observer) {
+            Passage::Ordinary(admission) => admission,
+            Passage::Passed(_) => unreachable!("only through an idle port"),
+        }
+    }
+
+    /// [`Self::handle_arrival`] where it is known whether the egress port is idle: then a packet that finds nothing waiting
+    /// there leaves at once. Counts, verdicts and turns are those of an arrival and the [`Self::poll_transmit`] right after
+    /// it; the packet is not stored in between if nobody would see it there.
+    #[inline(always)] // As above.
+    pub fn handle_arrival_at<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        port_is_idle: bool,
+        observer: &mut O,
+    ) -> Passage {
         let mut arrival = self.classify(now, packet);
         if !self.ideal {
             self.refresh(now);
@@ -401,35 +442,65 @@ impl<P: Policy> Switch<P> {
             && let Some(verdict) = self.decide_without_policy(arrival)
         {
             observer.bypassing(&arrival, &self.buffer);
-            return match verdict {
+            return Passage::Ordinary(match verdict {
                 Ok(account) => self.store(&arrival, packet, account, observer),
                 Err(reason) => self.refuse(arrival, *packet, reason, observer),
-            };
+            });
         }
         observer.arriving(&arrival, &self.buffer);
         loop {
             match self.policy.admit(&arrival, &self.buffer) {
                 Verdict::Admit(account) if self.buffer.fits(arrival.size) => {
-                    return self.store(&arrival, packet, account, observer);
+                    if port_is_idle && O::TAKES_PASSAGES && self.may_pass(&arrival) {
+                        return self.pass(&arrival, packet, observer);
+                    }
+                    return Passage::Ordinary(self.store(&arrival, packet, account, observer));
                 }
                 Verdict::Admit(_) => {
                     let (queue, size) = (arrival.queue, arrival.size);
                     self.note(|buffer| PolicyFailure::admitted_beyond(now, queue, size, buffer));
-                    return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
+                    let reason = DropReason::PolicyFault;
+                    return Passage::Ordinary(self.refuse(arrival, *packet, reason, observer));
                 }
-                Verdict::Drop(reason) => return self.refuse(arrival, *packet, reason, observer),
+                Verdict::Drop(reason) => {
+                    return Passage::Ordinary(self.refuse(arrival, *packet, reason, observer));
+                }
                 Verdict::Evict { victim, end } => {
                     if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
                         let (queue, before) = (Some(arrival.queue), arrival.evictions);
                         self.note(|buffer| {
                             PolicyFailure::removed_nothing(now, queue, "admit", victim, before, buffer)
                         });
-                        return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
+                        let reason = DropReason::PolicyFault;
+                        return Passage::Ordinary(self.refuse(arrival, *packet, reason, observer));
                     }
                     arrival.evictions += 1;
                 }
             }
         }
+    }
+
+    /// Whether a packet for an idle port need not be stored: nobody looks, and nothing waits there.
+    #[inline(always)] // As above.
+    fn may_pass(&self, arrival: &Arrival) -> bool {
+        let port = &self.ports[usize::from(arrival.port)];
+        self.passes && self.ideal && port.occupied == 0 && port.paused >> arrival.priority & 1 == 0
+    }
+
+    /// An admitted packet goes through its queue without waiting.
+    #[inline(always)] // As above.
+    fn pass<O: Observer>(&mut self, arrival: &Arrival, packet: &Packet, observer: &mut O) -> Passage {
+        let &Arrival { queue, port, priority, .. } = arrival;
+        let turns = &mut self.ports[usize::from(port)].turns;
+        let first_queue = queue.0 - u16::from(priority);
+        self.scheduler.pick(turns, 1 << priority, first_queue, &self.buffer);
+        let counters = &mut self.counters[usize::from(queue.0)];
+        counters.arrived += 1;
+        counters.enqueued += 1;
+        counters.enqueued_bytes += u64::from(packet.size);
+        counters.departed += 1;
+        observer.passed(arrival, &self.buffer);
+        Passage::Passed(queue)
     }
 
     /// Remembers the first demand that could not be met.

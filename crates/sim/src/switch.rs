@@ -14,7 +14,9 @@ use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::world::packet::Flags;
 use crate::{FailedMarking, FailedPolicy};
-use bufferlab_core::{Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Transmission};
+use bufferlab_core::{
+    Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, Passage, QueueId, Transmission,
+};
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
@@ -195,9 +197,15 @@ impl SwitchNode {
         }
     }
 
-    /// A packet's last bit has reached `ingress_port`. The port that it is stored for, if it is.
+    /// A packet's last bit has reached `ingress_port`. The port that it is stored for, if it is: where it `may_pass` and nothing waits, it is sent at once.
     #[inline(always)] // Together with what is sent at once.
-    pub(crate) fn receive(&mut self, ports: &mut Ports<'_>, ingress_port: u16, id: PacketId) -> Option<u16> {
+    pub(crate) fn receive(
+        &mut self,
+        ports: &mut Ports<'_>,
+        ingress_port: u16,
+        id: PacketId,
+        may_pass: bool,
+    ) -> Option<u16> {
         let now = ports.now();
         let Some((egress_port, packet)) = ports.route(self.id, id) else {
             self.record.effects.lose_way(id, ingress_port);
@@ -217,12 +225,22 @@ impl SwitchNode {
                 _ => Ecn::Capable,
             },
         };
-        let admission = self.admit(now, &wanted);
+        let is_idle = may_pass && ports.is_idle(egress_port);
+        let passage = self.admit(now, &wanted, is_idle);
         self.want_timer();
+        let admission = match passage {
+            Passage::Ordinary(admission) => admission,
+            Passage::Passed(queue) => {
+                let Packet { id: packet, size, .. } = wanted;
+                let sent = Transmission { packet, size, queue, marked: false, more: false };
+                self.hand_over(ports, egress_port, &sent);
+                return None;
+            }
+        };
         match admission {
             Admission::Stored { marked } => {
                 if marked {
-                    packet.flags.set(Flags::MARKED);
+                    ports.packet_mut(id).flags.set(Flags::MARKED);
                 }
                 if !self.panels.is_empty() {
                     self.record.effects.note_stored(self.seen(wanted), marked);
@@ -246,11 +264,11 @@ impl SwitchNode {
 
     /// Asks the core for space.
     #[inline(always)]
-    fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
+    fn admit(&mut self, now: Time, packet: &Packet, is_idle: bool) -> Passage {
         if self.plain {
-            return self.first.core.handle_arrival(now, packet, &mut self.record);
+            return self.first.core.handle_arrival_at(now, packet, is_idle, &mut self.record);
         }
-        self.admit_to_slice(now, *packet)
+        Passage::Ordinary(self.admit_to_slice(now, *packet))
     }
 
     #[inline(never)]
@@ -274,16 +292,22 @@ impl SwitchNode {
                 packet.flags.set(Flags::MARKED);
             }
         }
-        if ports.wants_reports() {
-            self.report_hop(ports, port, &sent);
-        }
-        ports.transmit(port, id, sent.more);
+        self.hand_over(ports, port, &sent);
         Some(Sent { packet: id, queue: sent.queue })
+    }
+
+    /// A packet that has left its queue goes to the link of `port`.
+    #[inline(always)] // Into the two places where packets leave.
+    fn hand_over(&mut self, ports: &mut Ports<'_>, port: u16, sent: &Transmission) {
+        if ports.wants_reports() {
+            self.report_hop(ports, port, *sent);
+        }
+        ports.transmit(port, PacketId(sent.packet), sent.more);
     }
 
     /// Tells a packet that leaves now, and asks for it, of its queue and its port.
     #[cold]
-    fn report_hop(&mut self, ports: &mut Ports<'_>, port: u16, sent: &Transmission) {
+    fn report_hop(&mut self, ports: &mut Ports<'_>, port: u16, sent: Transmission) {
         let id = PacketId(sent.packet);
         let Some(scope) = ports.wanted_report(id) else { return };
         let (slice, queue) = self.at(sent.queue);

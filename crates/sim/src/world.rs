@@ -113,6 +113,13 @@ impl World {
         (!link.down).then_some(link.from)
     }
 
+    /// Link `id` would send at once what is handed to it.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self, id: LinkId) -> bool {
+        let link = &self.links[id];
+        !link.waiting && !link.down && link.busy_until <= self.now
+    }
+
     /// Something waits for link `id`: true if it is idle, or its device has room, so that it may be sent now; otherwise
     /// its sender will be asked when its transmission is complete.
     #[inline(always)]
@@ -344,6 +351,12 @@ impl Ports<'_> {
         let explicit = packet.flags.has(Flags::EXPLICIT_PATH);
         let port = self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)?;
         Some((port, packet))
+    }
+
+    /// The link of `port` would send at once what is handed to it.
+    #[inline]
+    pub(crate) fn is_idle(&self, port: u16) -> bool {
+        self.world.is_idle(self.first.at_port(port))
     }
 
     /// Something waits for `port`: true if its link is idle, or its device has room, so that it may be sent now.

@@ -22,7 +22,8 @@ impl Simulation {
         }
         let node = &mut self.switches[switch];
         let mut ports = self.world.ports(node.first_link);
-        let egress = node.receive(&mut ports, port, packet);
+        // Flow control looks at what waits.
+        let egress = node.receive(&mut ports, port, packet, self.pfc.is_none());
         if !node.record.effects.is_empty() {
             return self.settle_and_forward(switch, port, egress, packet);
         }
@@ -45,7 +46,7 @@ impl Simulation {
     #[inline(never)]
     fn receive_and_verify(&mut self, switch: SwitchId, port: u16, packet: PacketId) -> Result<(), SimError> {
         let node = &mut self.switches[switch];
-        let egress = node.receive(&mut self.world.ports(node.first_link), port, packet);
+        let egress = node.receive(&mut self.world.ports(node.first_link), port, packet, false);
         self.settle_and_forward(switch, port, egress, packet)
     }
 

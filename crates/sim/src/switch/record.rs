@@ -153,6 +153,16 @@ pub(super) struct Place {
 
 /// Of the only memory of a switch.
 impl Observer for SwitchRecord {
+    const TAKES_PASSAGES: bool = true;
+
+    /// Nothing was stored for any time.
+    #[inline(always)] // As below.
+    fn passed(&mut self, arrival: &Arrival, _: &Buffer) {
+        let queue = &mut self.queues[usize::from(arrival.queue.0)];
+        queue.max = queue.max.max(u64::from(arrival.size));
+        self.last_sojourn = Time::ZERO;
+    }
+
     #[inline(always)] // Called where a packet is stored, which is one place.
     fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
         self.rise(Place::default(), arrival, buffer);
