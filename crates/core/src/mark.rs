@@ -340,6 +340,11 @@ impl Marker {
         }
     }
 
+    /// Whether the rule may mark a packet of a port that holds nothing else, or take notice of it. Built-in rules ask whether a length is above something.
+    pub(crate) fn may_mark_at_empty_port(&self) -> bool {
+        matches!(self.rule, Marking::Boxed(_))
+    }
+
     /// The thresholds by priority, if this is a step that compares the length of the packet's queue when it arrives: what most switches have.
     pub(crate) fn steps_on_arrival(&self) -> Option<[u64; MAX_QUEUES_PER_PORT]> {
         let Marking::Step(rule) = &self.rule else { return None };

@@ -299,7 +299,7 @@ pub struct Switch<P> {
     hardware: Hardware,
     /// Nothing deviates and nothing is discarded: what the hot path asks first.
     ideal: bool,
-    /// Nobody looks at a packet between its arrival at an idle port and its departure: neither hooks of the policy nor a marker nor the scheduler.
+    /// Neither the marker nor the scheduler looks at a packet between its arrival at an idle port and its departure.
     passes: bool,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
@@ -328,12 +328,7 @@ impl<P: Policy> Switch<P> {
         let classifier = classifier.unwrap_or_else(|| Classifier::identity(config.queues_per_port));
         let hardware = config.hardware;
         let ingress_ports = ports + config.foreign_ports;
-        let asks_at = |moment| config.marker.as_ref().is_some_and(|marker| marker.asks_at(moment));
-        let (marks_arrivals, marks_departures) = (asks_at(Moment::Enqueue), asks_at(Moment::Dequeue));
-        let steps = config.marker.as_ref().and_then(Marker::steps_on_arrival);
-        let hooks = policy.hooks();
-        // A step never marks a packet that finds its queue empty.
-        let is_unmarked = !marks_departures && (!marks_arrivals || steps.is_some());
+        let marks_empty = config.marker.as_ref().is_some_and(Marker::may_mark_at_empty_port);
         Self {
             buffer: Buffer::with_reserves(
                 config.capacity,
@@ -342,14 +337,14 @@ impl<P: Policy> Switch<P> {
                 hardware.reserves,
                 ingress_ports,
             ),
-            hooks,
-            passes: hooks == Hooks::NONE && is_unmarked && !config.scheduler.looks_at_packets(),
+            hooks: policy.hooks(),
+            passes: !marks_empty && !config.scheduler.looks_at_packets(),
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
-            marks_arrivals,
-            steps,
-            marks_departures,
+            marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Enqueue)),
+            steps: config.marker.as_ref().and_then(Marker::steps_on_arrival),
+            marks_departures: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Dequeue)),
             marker: config.marker.clone(),
             ports: vec![port; ports],
             counters: vec![Counters::default(); queues],
@@ -451,7 +446,7 @@ impl<P: Policy> Switch<P> {
         loop {
             match self.policy.admit(&arrival, &self.buffer) {
                 Verdict::Admit(account) if self.buffer.fits(arrival.size) => {
-                    if port_is_idle && O::TAKES_PASSAGES && self.may_pass(&arrival) {
+                    if port_is_idle && O::TAKES_PASSAGES && self.may_pass(&arrival, account) {
                         return self.pass(&arrival, packet, observer);
                     }
                     return Passage::Ordinary(self.store(&arrival, packet, account, observer));
@@ -482,9 +477,25 @@ impl<P: Policy> Switch<P> {
 
     /// Whether a packet for an idle port need not be stored: nobody looks, and nothing waits there.
     #[inline(always)] // As above.
-    fn may_pass(&self, arrival: &Arrival) -> bool {
+    fn may_pass(&self, arrival: &Arrival, account: Account) -> bool {
         let port = &self.ports[usize::from(arrival.port)];
-        self.passes && self.ideal && port.occupied == 0 && port.paused >> arrival.priority & 1 == 0
+        // Whichever packet leaves gives back headroom first.
+        let is_plain = account == Account::Shared && self.buffer.used(Account::Headroom) == 0;
+        let is_free = port.occupied == 0 && port.paused >> arrival.priority & 1 == 0;
+        self.passes && self.ideal && is_plain && is_free && self.is_untouched(*arrival)
+    }
+
+    /// Whether the policy's hooks may be spared: see [`Policy::is_untouched`].
+    #[inline(always)] // One question for policies without hooks.
+    fn is_untouched(&self, arrival: Arrival) -> bool {
+        self.hooks == Hooks::NONE || self.asks_untouched(arrival)
+    }
+
+    #[inline(never)] // Takes its argument by value, as all that is not on the common way.
+    fn asks_untouched(&self, arrival: Arrival) -> bool {
+        !self.hooks.contains(Hooks::EXPEL)
+            && !self.hooks.contains(Hooks::EMPTY_VISIT)
+            && self.policy.is_untouched(&arrival)
     }
 
     /// An admitted packet goes through its queue without waiting.

@@ -111,6 +111,10 @@ impl Policy for Dispatched {
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         each!(self, policy => policy.pause_demand(now, ingress, buffer))
     }
+    #[inline]
+    fn is_untouched(&self, arrival: &Arrival) -> bool {
+        each!(self, policy => policy.is_untouched(arrival))
+    }
     fn take_classifier(&mut self) -> Option<Classifier> {
         each!(self, policy => policy.take_classifier())
     }

@@ -22,8 +22,7 @@ impl Simulation {
         }
         let node = &mut self.switches[switch];
         let mut ports = self.world.ports(node.first_link);
-        // Flow control looks at what waits.
-        let egress = node.receive(&mut ports, port, packet, self.pfc.is_none());
+        let egress = node.receive(&mut ports, port, packet, true);
         if !node.record.effects.is_empty() {
             return self.settle_and_forward(switch, port, egress, packet);
         }

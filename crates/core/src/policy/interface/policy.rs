@@ -69,6 +69,13 @@ pub trait Policy: fmt::Debug + Send + Any {
         PauseDemand::Keep
     }
 
+    /// Whether storing `arrival`, which it has just admitted, and sending it at this very instant would leave no trace in
+    /// it: both hooks would lead back to the state of now, and nothing would be demanded. If so, it is spared the calls.
+    /// Asked only of policies with hooks, where the packet's port is idle. "No" is never wrong.
+    fn is_untouched(&self, _arrival: &Arrival) -> bool {
+        false
+    }
+
     /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows. `None`: priority p
     /// joins queue p. Taken once, when the switch is built; [`crate::SwitchConfig::classifier`]
     /// takes its place.
@@ -137,6 +144,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         (**self).pause_demand(now, ingress, buffer)
+    }
+    fn is_untouched(&self, arrival: &Arrival) -> bool {
+        (**self).is_untouched(arrival)
     }
     fn take_classifier(&mut self) -> Option<Classifier> {
         (**self).take_classifier()

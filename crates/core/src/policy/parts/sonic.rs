@@ -379,6 +379,13 @@ impl Pools {
         }
     }
 
+    /// Whether a packet that is stored and sent at one instant leaves all counts as they are, and demands nothing: its
+    /// bytes are counted and discounted, and the sender of a queue that is not paused may go on as before.
+    #[inline]
+    pub(crate) fn is_untouched(&self, arrival: &Arrival) -> bool {
+        self.dynamic.is_none() && !self.lossless.is_paused(arrival.ingress)
+    }
+
     /// The largest length that the pools allow a lossy queue, whatever its threshold.
     pub(crate) fn lossy_limit(&self, queue: QueueId, limit: u64, buffer: &Buffer) -> u64 {
         let room = self.ingress_room(buffer).min(self.lossy_free());

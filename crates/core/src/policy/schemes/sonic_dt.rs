@@ -144,7 +144,17 @@ impl Policy for SonicDt {
         self.pools.recount_all(queue, buffer);
     }
 
+    #[inline]
+    fn is_untouched(&self, arrival: &Arrival) -> bool {
+        self.pools.is_untouched(arrival)
+    }
+
+    #[inline]
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        // First, because most packets are lossy in most networks.
+        if !self.pools.lossless.is_lossless(ingress) {
+            return PauseDemand::Keep;
+        }
         let limit = self.pause_threshold(ingress, buffer);
         self.pools.demand(ingress, limit, buffer)
     }
