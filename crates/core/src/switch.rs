@@ -278,6 +278,16 @@ struct Port {
     turns: PortTurns,
 }
 
+/// When a packet that finds its port idle is not stored: neither the marker nor the scheduler looks at it then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passing {
+    Never,
+    /// Where the policy has hooks, and none of them would leave a trace.
+    Untouched,
+    /// The policy has no hooks.
+    Always,
+}
+
 /// One switch: packets and ledger in [`Buffer`], judgement in `P`.
 #[derive(Clone, Debug)]
 pub struct Switch<P> {
@@ -299,8 +309,7 @@ pub struct Switch<P> {
     hardware: Hardware,
     /// Nothing deviates and nothing is discarded: what the hot path asks first.
     ideal: bool,
-    /// Neither the marker nor the scheduler looks at a packet between its arrival at an idle port and its departure.
-    passes: bool,
+    passing: Passing,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
     /// The first demand of the policy that could not be met.
@@ -328,8 +337,7 @@ impl<P: Policy> Switch<P> {
         let classifier = classifier.unwrap_or_else(|| Classifier::identity(config.queues_per_port));
         let hardware = config.hardware;
         let ingress_ports = ports + config.foreign_ports;
-        let marks_empty = config.marker.as_ref().is_some_and(Marker::may_mark_at_empty_port);
-        Self {
+        let mut switch = Self {
             buffer: Buffer::with_reserves(
                 config.capacity,
                 ports,
@@ -338,7 +346,7 @@ impl<P: Policy> Switch<P> {
                 ingress_ports,
             ),
             hooks: policy.hooks(),
-            passes: !marks_empty && !config.scheduler.looks_at_packets(),
+            passing: Passing::Never,
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
@@ -353,7 +361,9 @@ impl<P: Policy> Switch<P> {
             hardware,
             next_refresh: Time::ZERO,
             impossible: None,
-        }
+        };
+        switch.passing = switch.find_passing();
+        switch
     }
 
     /// The memory and its ledger.
@@ -449,6 +459,10 @@ impl<P: Policy> Switch<P> {
                     if port_is_idle && O::TAKES_PASSAGES && self.may_pass(&arrival, account) {
                         return self.pass(&arrival, packet, observer);
                     }
+                    if account == Account::Headroom && self.passing == Passing::Always {
+                        // Whichever packet leaves gives back headroom first.
+                        self.passing = Passing::Never;
+                    }
                     return Passage::Ordinary(self.store(&arrival, packet, account, observer));
                 }
                 Verdict::Admit(_) => {
@@ -479,23 +493,33 @@ impl<P: Policy> Switch<P> {
     #[inline(always)] // As above.
     fn may_pass(&self, arrival: &Arrival, account: Account) -> bool {
         let port = &self.ports[usize::from(arrival.port)];
-        // Whichever packet leaves gives back headroom first.
-        let is_plain = account == Account::Shared && self.buffer.used(Account::Headroom) == 0;
-        let is_free = port.occupied == 0 && port.paused >> arrival.priority & 1 == 0;
-        self.passes && self.ideal && is_plain && is_free && self.is_untouched(*arrival)
+        account == Account::Shared
+            && port.occupied | port.paused == 0
+            && match self.passing {
+                Passing::Always => true,
+                Passing::Never => false,
+                Passing::Untouched => self.is_untouched(*arrival),
+            }
     }
 
     /// Whether the policy's hooks may be spared: see [`Policy::is_untouched`].
-    #[inline(always)] // One question for policies without hooks.
+    #[inline(never)] // Takes its argument by value, as all that is not on the common way.
     fn is_untouched(&self, arrival: Arrival) -> bool {
-        self.hooks == Hooks::NONE || self.asks_untouched(arrival)
+        // Whichever packet leaves gives back headroom first.
+        self.buffer.used(Account::Headroom) == 0 && self.policy.is_untouched(&arrival)
     }
 
-    #[inline(never)] // Takes its argument by value, as all that is not on the common way.
-    fn asks_untouched(&self, arrival: Arrival) -> bool {
-        !self.hooks.contains(Hooks::EXPEL)
-            && !self.hooks.contains(Hooks::EMPTY_VISIT)
-            && self.policy.is_untouched(&arrival)
+    /// When packets need not be stored that find their port idle.
+    fn find_passing(&self) -> Passing {
+        let marks = self.marker.as_ref().is_some_and(Marker::may_mark_at_empty_port);
+        if !self.ideal || marks || self.scheduler.looks_at_packets() {
+            return Passing::Never;
+        }
+        match self.hooks {
+            Hooks::NONE => Passing::Always,
+            hooks if hooks.contains(Hooks::EXPEL) || hooks.contains(Hooks::EMPTY_VISIT) => Passing::Never,
+            _ => Passing::Untouched,
+        }
     }
 
     /// An admitted packet goes through its queue without waiting.
@@ -831,6 +855,7 @@ impl<P: Policy> Switch<P> {
             *mask &= !(1 << priority);
         }
         self.ideal = self.hardware == Hardware::IDEAL && self.ports.iter().all(|port| port.discarding == 0);
+        self.passing = self.find_passing();
     }
 
     /// Whether a watchdog discards `arrival`: by the queue that it asks for, or by the one on whose port it came.

@@ -58,6 +58,61 @@ pub(crate) const BUCKETS: usize = 1 << 13;
 /// The end of a list of places.
 const END: u32 = u32::MAX;
 
+/// The content of a bucket, taken from its end. Slots beyond the end stay where they are, so that adding an event is one comparison and one store.
+#[derive(Debug, Default)]
+struct Stack {
+    slots: Vec<u64>,
+    len: usize,
+}
+
+impl Stack {
+    #[inline(always)]
+    fn push(&mut self, event: u64) {
+        match self.slots.get_mut(self.len) {
+            Some(slot) => *slot = event,
+            None => self.grow(event),
+        }
+        self.len += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, event: u64) {
+        self.slots.push(event);
+    }
+
+    #[inline(always)]
+    fn last(&self) -> Option<u64> {
+        self.slots.get(self.len.wrapping_sub(1)).copied()
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        let event = self.last()?;
+        self.len -= 1;
+        Some(event)
+    }
+
+    fn insert(&mut self, at: usize, event: u64) {
+        self.push(event);
+        self.slots[at..self.len].rotate_right(1);
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[u64] {
+        &self.slots[..self.len]
+    }
+
+    #[inline]
+    fn as_mut_slice(&mut self) -> &mut [u64] {
+        &mut self.slots[..self.len]
+    }
+}
+
 /// Events of links, in order of time.
 #[derive(Debug)]
 pub(crate) struct Calendar {
@@ -66,6 +121,7 @@ pub(crate) struct Calendar {
     ties: Ties,
     /// Bits of an event below those that decide before [`Ties`] are asked.
     tie_bits: u32,
+    /// A bucket spans 2^`width_bits` ps.
     width_bits: u32,
     /// By bucket: the place of its first event.
     first: Box<[u32; BUCKETS]>,
@@ -77,7 +133,7 @@ pub(crate) struct Calendar {
     /// Absolute number of the open bucket.
     open: u64,
     /// Content of the open bucket, latest first.
-    current: Vec<u64>,
+    current: Stack,
     far: BinaryHeap<Reverse<u64>>,
     /// From this bucket on there is more to do than to open it: it has events in `far`, or time must be rebased.
     special: u64,
@@ -91,7 +147,6 @@ impl Calendar {
 
     /// A bucket spans 2^`width_bits` ps.
     pub(crate) fn new(ties: Ties, width_bits: u32) -> Self {
-        let width_bits = width_bits + KEY_BITS;
         Self {
             epoch: 0,
             tie_bits: if ties.by_kind() { ID_BITS } else { KEY_BITS },
@@ -102,10 +157,15 @@ impl Calendar {
             free: END,
             occupied: Box::new([0; BUCKETS / 64]),
             open: 0,
-            current: Vec::new(),
+            current: Stack::default(),
             far: BinaryHeap::new(),
-            special: REBASE_AT >> (width_bits - KEY_BITS),
+            special: REBASE_AT >> width_bits,
         }
+    }
+
+    #[inline]
+    fn bucket_of(&self, event: u64) -> u64 {
+        event >> KEY_BITS >> self.width_bits
     }
 
     /// Orders events by time (and class), and leaves ties to [`Ties`].
@@ -131,25 +191,32 @@ impl Calendar {
     /// Schedules `kind` of `link` at `time`, which is not before the last popped event.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, kind: Kind, link: LinkId) {
-        if time.0 - self.epoch >= TIME_LIMIT {
-            self.skip_to(time);
-        }
-        let class = (kind as u64) << ID_BITS;
-        let event = (time.0 - self.epoch) << KEY_BITS | class | u64::from(link.0);
-        let bucket = event >> self.width_bits;
-        // Wraps for the open bucket and what is before it.
+        let key = (kind as u64) << ID_BITS | u64::from(link.0);
+        let after = time.0 - self.epoch;
+        let bucket = after >> self.width_bits;
+        let event = after << KEY_BITS | key;
+        // Wraps for the open bucket and what is before it. An event too far from the epoch is beyond the ring, too.
         if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
         } else {
-            self.push_elsewhere(bucket, event);
+            self.push_elsewhere(time, key);
         }
     }
 
     /// An event of the open bucket, or of one beyond the ring.
     #[inline(never)]
-    fn push_elsewhere(&mut self, bucket: u64, event: u64) {
-        if bucket <= self.open {
-            let at = self.current.partition_point(|&other| self.order(other, event) == Ordering::Greater);
+    fn push_elsewhere(&mut self, time: Time, key: u64) {
+        if time.0 - self.epoch >= TIME_LIMIT {
+            self.skip_to(time);
+        }
+        let event = (time.0 - self.epoch) << KEY_BITS | key;
+        let bucket = self.bucket_of(event);
+        if bucket > self.open && bucket - self.open < BUCKETS as u64 {
+            // Where the epoch has just moved.
+            self.put(bucket, event);
+        } else if bucket <= self.open {
+            let current = self.current.as_slice();
+            let at = current.partition_point(|&other| self.order(other, event) == Ordering::Greater);
             self.current.insert(at, event);
         } else {
             self.far.push(Reverse(event));
@@ -184,7 +251,7 @@ impl Calendar {
     #[inline]
     pub(crate) fn next_time(&mut self) -> Time {
         loop {
-            if let Some(&event) = self.current.last() {
+            if let Some(event) = self.current.last() {
                 return Time((event >> KEY_BITS) + self.epoch);
             }
             if !self.advance() {
@@ -224,7 +291,7 @@ impl Calendar {
             self.free = place;
             place = next;
         }
-        if self.current.len() > 1 {
+        if self.current.len > 1 {
             self.sort();
         }
         true
@@ -234,7 +301,7 @@ impl Calendar {
     /// looked at afterwards.
     #[inline]
     fn sort(&mut self) {
-        let events = &mut self.current[..];
+        let events = self.current.as_mut_slice();
         if events.len() <= 16 {
             for end in 1..events.len() {
                 let mut at = end;
@@ -255,7 +322,7 @@ impl Calendar {
     #[inline(never)]
     fn sort_ties(&mut self) {
         let bits = self.tie_bits;
-        for tie in self.current.chunk_by_mut(|a, b| a >> bits == b >> bits) {
+        for tie in self.current.as_mut_slice().chunk_by_mut(|a, b| a >> bits == b >> bits) {
             let [first, _, ..] = tie else { continue };
             let ties = self.ties.at((*first >> KEY_BITS) + self.epoch);
             tie.sort_unstable_by_key(|&event| Reverse(ties.rank(kind_of(event), link_of(event))));
@@ -268,14 +335,14 @@ impl Calendar {
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;
         if self.open >= self.rebase_bucket() {
-            let start_of_open_bucket = (self.open << self.width_bits) >> KEY_BITS;
+            let start_of_open_bucket = self.open << self.width_bits;
             self.rebase(self.epoch + start_of_open_bucket);
             next = self.next_occupied();
         }
-        let far = self.far.peek().map(|Reverse(event)| event >> self.width_bits);
+        let far = self.far.peek().map(|Reverse(event)| self.bucket_of(*event));
         let bucket = next.into_iter().chain(far).min();
         while let Some(&Reverse(event)) = self.far.peek()
-            && Some(event >> self.width_bits) == bucket
+            && Some(self.bucket_of(event)) == bucket
         {
             self.far.pop();
             self.current.push(event);
@@ -285,11 +352,11 @@ impl Calendar {
     }
 
     fn rebase_bucket(&self) -> u64 {
-        REBASE_AT >> (self.width_bits - KEY_BITS)
+        REBASE_AT >> self.width_bits
     }
 
     fn first_special(&self) -> u64 {
-        let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event >> self.width_bits);
+        let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| self.bucket_of(*event));
         far.min(self.rebase_bucket())
     }
 
@@ -313,7 +380,7 @@ impl Calendar {
     /// All events.
     fn events(&self) -> Vec<u64> {
         let mut events: Vec<u64> = self.far.iter().map(|Reverse(event)| *event).collect();
-        events.extend(&self.current);
+        events.extend(self.current.as_slice());
         for &first in self.first.iter() {
             let mut place = first;
             while place != END {
@@ -340,7 +407,7 @@ impl Calendar {
     /// buckets are re-laid; happens every 8.8 s of simulated time and after long silence.
     #[cold]
     fn rebase(&mut self, base: u64) {
-        let width_bits = self.width_bits - KEY_BITS;
+        let width_bits = self.width_bits;
         let shift = (base - self.epoch) >> width_bits << width_bits;
         let events = self.events();
         self.far.clear();
@@ -353,7 +420,7 @@ impl Calendar {
         self.open = 0;
         for event in events {
             let event = event - (shift << KEY_BITS);
-            let bucket = event >> self.width_bits;
+            let bucket = self.bucket_of(event);
             if bucket > 0 && bucket < BUCKETS as u64 {
                 self.put(bucket, event);
             } else {

@@ -1,9 +1,9 @@
 //! Links: one direction of a cable, with exact serialization and a pipe of packets on their way.
 
 use super::device::{DeviceQueue, Pending};
+use super::pipe::Pipe;
 use crate::ids::{HostId, PacketId, SwitchId};
 use bufferlab_units::{BitRate, Serializer, Time};
-use std::collections::VecDeque;
 
 /// Where a link ends, packed for the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) struct Link {
     /// What most links do not have, so that they ask once.
     special: Option<Box<Special>>,
     /// Packets on their way, and those that the device at its near end holds, with the times at which they arrive.
-    pub(crate) pipe: VecDeque<(Time, PacketId)>,
+    pub(crate) pipe: Pipe,
     pub(crate) to: End,
     pub(crate) from: End,
     /// A transmission-complete event is scheduled: packets wait for this link.
@@ -79,7 +79,7 @@ impl Link {
             serializer: Serializer::new(rate),
             delay,
             special: None,
-            pipe: VecDeque::new(),
+            pipe: Pipe::default(),
             to,
             waiting: false,
             down: false,
@@ -167,7 +167,7 @@ impl Link {
         self.tx_packets += 1;
         self.tx_bytes += u64::from(wire);
         self.marked_packets += u64::from(marked);
-        self.pipe.push_back((arrival, packet));
-        Started { arrival, alone: self.pipe.len() == 1, next }
+        let alone = self.pipe.push_back(arrival, packet);
+        Started { arrival, alone, next }
     }
 }

@@ -291,7 +291,7 @@ impl Routes {
 
     /// The port through which `switch` sends towards `dst`. `path` is entropy, or explicit choices of which the lowest
     /// byte is consumed here.
-    #[inline]
+    #[inline(always)] // Of its two callers one is hot.
     pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
         let entry = self.entry(switch.index(), dst.index());
         if entry & GROUP == 0 {
