@@ -240,6 +240,11 @@ impl Classifier {
         Self { behind: Some(Box::new(Behind::Own(own))), ..Self::identity(queues_per_port) }
     }
 
+    /// Whether it is nothing but a map: asking it leaves no trace.
+    pub(crate) fn is_a_map(&self) -> bool {
+        self.behind.is_none()
+    }
+
     /// The queue and the marks of an arriving packet of `size` bytes, which is counted.
     #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
     pub(crate) fn classify(

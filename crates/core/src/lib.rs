@@ -86,5 +86,5 @@ pub use policy::{
 };
 pub use schedule::{Discipline, DisciplineName, Group, ScheduleError, Scheduler, SchedulerName};
 pub use shared_pool::Reserves;
-pub use switch::{Admission, Counters, Observer, Packet, Passage, Switch, SwitchConfig, Transmission};
+pub use switch::{Admission, Counters, Observer, Packet, Switch, SwitchConfig, Transmission};
 pub use weight::Weight;

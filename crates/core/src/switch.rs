@@ -1,5 +1,7 @@
 //! The pipeline of one switch: classify, admit, enqueue, mark, schedule, depart.
 
+mod pass;
+
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
 use crate::failure::{MarkingFailure, PolicyFailure};
@@ -45,15 +47,6 @@ pub enum Admission {
     },
     /// It is lost; the driver still owns it.
     Dropped(DropReason),
-}
-
-/// The outcome of an arrival for a port that may be idle: [`Switch::handle_arrival_at`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
-    /// Its transmission starts at once: it went through this queue without waiting, and was not marked.
-    Passed(QueueId),
-    /// As for any other arrival: poll the port if it is stored.
-    Ordinary(Admission),
 }
 
 /// A packet whose transmission starts.
@@ -278,16 +271,6 @@ struct Port {
     turns: PortTurns,
 }
 
-/// When a packet that finds its port idle is not stored: neither the marker nor the scheduler looks at it then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Passing {
-    Never,
-    /// Where the policy has hooks, and none of them would leave a trace.
-    Untouched,
-    /// The policy has no hooks.
-    Always,
-}
-
 /// One switch: packets and ledger in [`Buffer`], judgement in `P`.
 #[derive(Clone, Debug)]
 pub struct Switch<P> {
@@ -309,7 +292,8 @@ pub struct Switch<P> {
     hardware: Hardware,
     /// Nothing deviates and nothing is discarded: what the hot path asks first.
     ideal: bool,
-    passing: Passing,
+    /// Packets that find their port idle may pass: see [`Self::pass`].
+    lets_pass: bool,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
     /// The first demand of the policy that could not be met.
@@ -346,7 +330,6 @@ impl<P: Policy> Switch<P> {
                 ingress_ports,
             ),
             hooks: policy.hooks(),
-            passing: Passing::Never,
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
@@ -358,11 +341,12 @@ impl<P: Policy> Switch<P> {
             counters: vec![Counters::default(); queues],
             pausing: vec![false; ingress_ports * config.queues_per_port],
             ideal: hardware == Hardware::IDEAL,
+            lets_pass: false,
             hardware,
             next_refresh: Time::ZERO,
             impossible: None,
         };
-        switch.passing = switch.find_passing();
+        switch.lets_pass = switch.may_let_pass();
         switch
     }
 
@@ -420,23 +404,6 @@ impl<P: Policy> Switch<P> {
     // What is rare gets its arguments by value: the arrival stays in registers on the common way, in memory only where somebody wants to look at it.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
-        match self.handle_arrival_at(now, packet, false, observer) {
-            Passage::Ordinary(admission) => admission,
-            Passage::Passed(_) => unreachable!("only through an idle port"),
-        }
-    }
-
-    /// [`Self::handle_arrival`] where it is known whether the egress port is idle: then a packet that finds nothing waiting
-    /// there leaves at once. Counts, verdicts and turns are those of an arrival and the [`Self::poll_transmit`] right after
-    /// it; the packet is not stored in between if nobody would see it there.
-    #[inline(always)] // As above.
-    pub fn handle_arrival_at<O: Observer>(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        port_is_idle: bool,
-        observer: &mut O,
-    ) -> Passage {
         let mut arrival = self.classify(now, packet);
         if !self.ideal {
             self.refresh(now);
@@ -447,95 +414,35 @@ impl<P: Policy> Switch<P> {
             && let Some(verdict) = self.decide_without_policy(arrival)
         {
             observer.bypassing(&arrival, &self.buffer);
-            return Passage::Ordinary(match verdict {
+            return match verdict {
                 Ok(account) => self.store(&arrival, packet, account, observer),
                 Err(reason) => self.refuse(arrival, *packet, reason, observer),
-            });
+            };
         }
         observer.arriving(&arrival, &self.buffer);
         loop {
             match self.policy.admit(&arrival, &self.buffer) {
                 Verdict::Admit(account) if self.buffer.fits(arrival.size) => {
-                    if port_is_idle && O::TAKES_PASSAGES && self.may_pass(&arrival, account) {
-                        return self.pass(&arrival, packet, observer);
-                    }
-                    if account == Account::Headroom && self.passing == Passing::Always {
-                        // Whichever packet leaves gives back headroom first.
-                        self.passing = Passing::Never;
-                    }
-                    return Passage::Ordinary(self.store(&arrival, packet, account, observer));
+                    return self.store(&arrival, packet, account, observer);
                 }
                 Verdict::Admit(_) => {
                     let (queue, size) = (arrival.queue, arrival.size);
                     self.note(|buffer| PolicyFailure::admitted_beyond(now, queue, size, buffer));
-                    let reason = DropReason::PolicyFault;
-                    return Passage::Ordinary(self.refuse(arrival, *packet, reason, observer));
+                    return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
                 }
-                Verdict::Drop(reason) => {
-                    return Passage::Ordinary(self.refuse(arrival, *packet, reason, observer));
-                }
+                Verdict::Drop(reason) => return self.refuse(arrival, *packet, reason, observer),
                 Verdict::Evict { victim, end } => {
                     if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
                         let (queue, before) = (Some(arrival.queue), arrival.evictions);
                         self.note(|buffer| {
                             PolicyFailure::removed_nothing(now, queue, "admit", victim, before, buffer)
                         });
-                        let reason = DropReason::PolicyFault;
-                        return Passage::Ordinary(self.refuse(arrival, *packet, reason, observer));
+                        return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
                     }
                     arrival.evictions += 1;
                 }
             }
         }
-    }
-
-    /// Whether a packet for an idle port need not be stored: nobody looks, and nothing waits there.
-    #[inline(always)] // As above.
-    fn may_pass(&self, arrival: &Arrival, account: Account) -> bool {
-        let port = &self.ports[usize::from(arrival.port)];
-        account == Account::Shared
-            && port.occupied | port.paused == 0
-            && match self.passing {
-                Passing::Always => true,
-                Passing::Never => false,
-                Passing::Untouched => self.is_untouched(*arrival),
-            }
-    }
-
-    /// Whether the policy's hooks may be spared: see [`Policy::is_untouched`].
-    #[inline(never)] // Takes its argument by value, as all that is not on the common way.
-    fn is_untouched(&self, arrival: Arrival) -> bool {
-        // Whichever packet leaves gives back headroom first.
-        self.buffer.used(Account::Headroom) == 0 && self.policy.is_untouched(&arrival)
-    }
-
-    /// When packets need not be stored that find their port idle.
-    fn find_passing(&self) -> Passing {
-        let marks = self.marker.as_ref().is_some_and(Marker::may_mark_at_empty_port);
-        if !self.ideal || marks || self.scheduler.looks_at_packets() {
-            return Passing::Never;
-        }
-        match self.hooks {
-            Hooks::NONE => Passing::Always,
-            hooks if hooks.contains(Hooks::EXPEL) || hooks.contains(Hooks::EMPTY_VISIT) => Passing::Never,
-            _ => Passing::Untouched,
-        }
-    }
-
-    /// An admitted packet goes through its queue without waiting.
-    #[inline(always)] // As above.
-    fn pass<O: Observer>(&mut self, arrival: &Arrival, packet: &Packet, observer: &mut O) -> Passage {
-        let &Arrival { queue, port, priority, .. } = arrival;
-        let turns = &mut self.ports[usize::from(port)].turns;
-        let first_queue = queue.0 - u16::from(priority);
-        self.scheduler.pick(turns, 1 << priority, first_queue, &self.buffer);
-        let counters = &mut self.counters[usize::from(queue.0)];
-        counters.arrived += 1;
-        counters.enqueued += 1;
-        counters.enqueued_bytes += u64::from(packet.size);
-        counters.departed += 1;
-        observer.passed(arrival, &self.buffer);
-        Passage::Passed(queue)
     }
 
     /// Remembers the first demand that could not be met.
@@ -593,19 +500,25 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // As where it is called.
     fn classify(&mut self, now: Time, packet: &Packet) -> Arrival {
+        Self::arrival(&mut self.classifier, &self.buffer, now, packet)
+    }
+
+    /// The same of the parts that it needs.
+    #[inline(always)] // As above.
+    fn arrival(classifier: &mut Classifier, buffer: &Buffer, now: Time, packet: &Packet) -> Arrival {
         let Packet { flow, size, .. } = *packet;
-        let (priority, tags) = self.classifier.classify(now, flow, packet.priority, packet.tags, size);
+        let (priority, tags) = classifier.classify(now, flow, packet.priority, packet.tags, size);
         Arrival {
             now,
-            queue: self.buffer.queue_of(packet.egress_port, priority),
+            queue: buffer.queue_of(packet.egress_port, priority),
             port: packet.egress_port,
             priority,
             tags,
             size,
             flow,
-            ingress: IngressId(self.buffer.queue_of(packet.ingress_port, priority).0),
+            ingress: IngressId(buffer.queue_of(packet.ingress_port, priority).0),
             evictions: 0,
         }
     }
@@ -755,7 +668,7 @@ impl<P: Policy> Switch<P> {
             ingress: stored.ingress,
             enqueued_at: stored.enqueued_at,
         };
-        if self.hooks != Hooks::NONE {
+        if self.hooks.meets(Hooks::EMPTY_VISIT.and(Hooks::DEQUEUE)) {
             self.tell_departure(departure, passed_empty, first_queue);
         }
         observer.departed(&departure, &self.buffer);
@@ -855,7 +768,7 @@ impl<P: Policy> Switch<P> {
             *mask &= !(1 << priority);
         }
         self.ideal = self.hardware == Hardware::IDEAL && self.ports.iter().all(|port| port.discarding == 0);
-        self.passing = self.find_passing();
+        self.lets_pass = self.may_let_pass();
     }
 
     /// Whether a watchdog discards `arrival`: by the queue that it asks for, or by the one on whose port it came.

@@ -14,9 +14,7 @@ use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::world::packet::Flags;
 use crate::{FailedMarking, FailedPolicy};
-use bufferlab_core::{
-    Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, Passage, QueueId, Transmission,
-};
+use bufferlab_core::{Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Transmission};
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
@@ -197,21 +195,45 @@ impl SwitchNode {
         }
     }
 
-    /// A packet's last bit has reached `ingress_port`. The port that it is stored for, if it is: where it `may_pass` and nothing waits, it is sent at once.
-    #[inline(always)] // Together with what is sent at once.
-    pub(crate) fn receive(
+    /// A packet has come through `ingress_port` for `egress_port`, which is idle. True: it has gone on at once. False: nothing
+    /// has happened, and it has to be received.
+    #[inline(always)] // Into the hot path: see [`bufferlab_core::Switch::pass`].
+    pub(crate) fn pass(
         &mut self,
         ports: &mut Ports<'_>,
         ingress_port: u16,
+        egress_port: u16,
         id: PacketId,
-        may_pass: bool,
-    ) -> Option<u16> {
+    ) -> bool {
+        // A policy that waits for its first packet to begin a timer is told of it.
+        if !self.plain || !self.timer_set {
+            return false;
+        }
         let now = ports.now();
-        let Some((egress_port, packet)) = ports.route(self.id, id) else {
-            self.record.effects.lose_way(id, ingress_port);
-            return None;
-        };
-        let wanted = Packet {
+        let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+        let Some(queue) = self.first.core.pass(now, &packet, &mut self.record) else { return false };
+        if ports.wants_reports() {
+            let Packet { id: packet, size, .. } = packet;
+            self.report_hop(
+                ports,
+                egress_port,
+                Transmission { packet, size, queue, marked: false, more: false },
+            );
+        }
+        ports.transmit(egress_port, id, false);
+        true
+    }
+
+    /// A packet between two ports of the switch.
+    #[inline(always)] // Much of it is not looked at.
+    fn as_the_core_sees(
+        &self,
+        packet: &crate::world::packet::Packet,
+        id: PacketId,
+        ingress_port: u16,
+        egress_port: u16,
+    ) -> Packet {
+        Packet {
             id: id.0,
             size: u32::from(packet.wire) - self.uncharged,
             flow: packet.flow.0,
@@ -224,19 +246,22 @@ impl SwitchNode {
                 flags if flags.has(Flags::MARKED) => Ecn::Marked,
                 _ => Ecn::Capable,
             },
-        };
-        let is_idle = may_pass && ports.is_idle(egress_port);
-        let passage = self.admit(now, &wanted, is_idle);
+        }
+    }
+
+    /// A packet's last bit has reached `ingress_port`, and its way leads through `egress_port`. True if it is stored.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        ports: &mut Ports<'_>,
+        ingress_port: u16,
+        egress_port: u16,
+        id: PacketId,
+    ) -> bool {
+        let now = ports.now();
+        let wanted = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+        let admission = self.admit(now, &wanted);
         self.want_timer();
-        let admission = match passage {
-            Passage::Ordinary(admission) => admission,
-            Passage::Passed(queue) => {
-                let Packet { id: packet, size, .. } = wanted;
-                let sent = Transmission { packet, size, queue, marked: false, more: false };
-                self.hand_over(ports, egress_port, &sent);
-                return None;
-            }
-        };
         match admission {
             Admission::Stored { marked } => {
                 if marked {
@@ -245,12 +270,12 @@ impl SwitchNode {
                 if !self.panels.is_empty() {
                     self.record.effects.note_stored(self.seen(wanted), marked);
                 }
-                Some(egress_port)
+                true
             }
             Admission::Dropped(reason) => {
                 let refused = Refused { seen: self.seen(wanted), reason, ingress_port };
                 self.record.effects.refuse(refused);
-                None
+                false
             }
         }
     }
@@ -264,11 +289,11 @@ impl SwitchNode {
 
     /// Asks the core for space.
     #[inline(always)]
-    fn admit(&mut self, now: Time, packet: &Packet, is_idle: bool) -> Passage {
+    fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
         if self.plain {
-            return self.first.core.handle_arrival_at(now, packet, is_idle, &mut self.record);
+            return self.first.core.handle_arrival(now, packet, &mut self.record);
         }
-        Passage::Ordinary(self.admit_to_slice(now, *packet))
+        self.admit_to_slice(now, *packet)
     }
 
     #[inline(never)]
@@ -292,17 +317,11 @@ impl SwitchNode {
                 packet.flags.set(Flags::MARKED);
             }
         }
-        self.hand_over(ports, port, &sent);
-        Some(Sent { packet: id, queue: sent.queue })
-    }
-
-    /// A packet that has left its queue goes to the link of `port`.
-    #[inline(always)] // Into the two places where packets leave.
-    fn hand_over(&mut self, ports: &mut Ports<'_>, port: u16, sent: &Transmission) {
         if ports.wants_reports() {
-            self.report_hop(ports, port, *sent);
+            self.report_hop(ports, port, sent);
         }
-        ports.transmit(port, PacketId(sent.packet), sent.more);
+        ports.transmit(port, id, sent.more);
+        Some(Sent { packet: id, queue: sent.queue })
     }
 
     /// Tells a packet that leaves now, and asks for it, of its queue and its port.

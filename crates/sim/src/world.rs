@@ -85,9 +85,9 @@ impl World {
     #[inline]
     pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
         let link = &mut self.links[id];
-        let (packet, next) = link.pipe.pop_front().expect("a delivery has its packet");
+        let packet = link.pipe.pop_front().expect("a delivery has its packet");
         let to = link.to;
-        if let Some(next) = next {
+        if let Some(next) = link.pipe.next_arrival() {
             self.calendar.push(next, Kind::Delivery, id);
         }
         if link.head_is_lost {
@@ -344,14 +344,17 @@ impl Ports<'_> {
         &mut self.world.packets[id]
     }
 
-    /// A packet has reached `switch`: the port through which it leaves, and the packet. `None`: no way leads to its
-    /// destination.
-    #[inline(always)] // Of its two callers one is hot.
-    pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<(u16, &mut Packet)> {
+    #[inline]
+    pub(crate) fn packet(&self, id: PacketId) -> &Packet {
+        &self.world.packets[id]
+    }
+
+    /// A packet has reached `switch`: the port through which it leaves. `None`: no way leads to its destination.
+    #[inline(always)] // Into the place where packets arrive.
+    pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<u16> {
         let packet = &mut self.world.packets[id];
         let explicit = packet.flags.has(Flags::EXPLICIT_PATH);
-        let port = self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)?;
-        Some((port, packet))
+        self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)
     }
 
     /// The link of `port` would send at once what is handed to it.

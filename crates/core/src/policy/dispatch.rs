@@ -68,6 +68,18 @@ fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verd
     policy.admit(&arrival, buffer)
 }
 
+/// By value, as in [`ask`].
+#[inline(never)]
+fn asks_to_pass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> bool {
+    policy.lets_pass(&arrival, buffer)
+}
+
+/// The same through a pointer.
+#[inline(never)]
+fn asks_boxed_to_pass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) -> bool {
+    policy.lets_pass(&arrival, buffer)
+}
+
 impl Policy for Dispatched {
     #[inline(always)] // Dynamic Thresholds are a multiplication and a comparison.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
@@ -111,9 +123,13 @@ impl Policy for Dispatched {
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         each!(self, policy => policy.pause_demand(now, ingress, buffer))
     }
-    #[inline]
-    fn is_untouched(&self, arrival: &Arrival) -> bool {
-        each!(self, policy => policy.is_untouched(arrival))
+    #[inline(always)] // As above.
+    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        match self {
+            Self::DynamicThreshold(policy) => policy.lets_pass(arrival, buffer),
+            Self::SonicDt(policy) => asks_to_pass(&**policy, *arrival, buffer),
+            Self::Boxed(policy) => asks_boxed_to_pass(&**policy, *arrival, buffer),
+        }
     }
     fn take_classifier(&mut self) -> Option<Classifier> {
         each!(self, policy => policy.take_classifier())

@@ -10,27 +10,48 @@ use crate::world::routing::Routes;
 
 impl Simulation {
     /// A packet's last bit has reached `port` of a switch.
-    #[inline]
+    #[inline(always)] // Into the loop.
     pub(super) fn receive_at_switch(
         &mut self,
         switch: SwitchId,
         port: u16,
         packet: PacketId,
     ) -> Result<(), SimError> {
-        if !self.is_plain {
-            return self.receive_and_verify(switch, port, packet);
-        }
         let node = &mut self.switches[switch];
         let mut ports = self.world.ports(node.first_link);
-        let egress = node.receive(&mut ports, port, packet, true);
-        if !node.record.effects.is_empty() {
-            return self.settle_and_forward(switch, port, egress, packet);
+        let Some(egress) = ports.route(switch, packet) else {
+            node.record.effects.lose_way(packet, port);
+            return self.settle(switch);
+        };
+        // A packet that need not wait leads to nothing else.
+        if self.is_plain && ports.is_idle(egress) && node.pass(&mut ports, port, egress, packet) {
+            return Ok(());
         }
-        let Some(egress) = egress else { return Ok(()) };
+        self.receive_to_wait(switch, port, egress, packet)
+    }
+
+    /// The same of a packet that may have to wait, or that is looked at.
+    #[inline(never)] // Apart from the common way, which then needs fewer registers.
+    fn receive_to_wait(
+        &mut self,
+        switch: SwitchId,
+        port: u16,
+        egress: u16,
+        packet: PacketId,
+    ) -> Result<(), SimError> {
+        let node = &mut self.switches[switch];
+        let mut ports = self.world.ports(node.first_link);
+        let is_stored = node.receive(&mut ports, port, egress, packet);
+        if !node.record.effects.is_empty() || !self.is_plain {
+            return self.settle_and_forward(switch, (port, egress), packet, is_stored);
+        }
+        if !is_stored {
+            return Ok(());
+        }
         if let Some(pfc) = &self.pfc
-            && pfc.is_held(node.first_link.at_port(egress), ports.packet_mut(packet).priority)
+            && pfc.is_held(node.first_link.at_port(egress), ports.packet(packet).priority)
         {
-            return self.settle_and_forward(switch, port, Some(egress), packet);
+            return self.settle_and_forward(switch, (port, egress), packet, true);
         }
         if ports.claim(egress) {
             node.send(&mut ports, egress);
@@ -41,32 +62,27 @@ impl Simulation {
         Ok(())
     }
 
-    /// The same where delays are measured or every event is verified.
-    #[inline(never)]
-    fn receive_and_verify(&mut self, switch: SwitchId, port: u16, packet: PacketId) -> Result<(), SimError> {
-        let node = &mut self.switches[switch];
-        let egress = node.receive(&mut self.world.ports(node.first_link), port, packet, false);
-        self.settle_and_forward(switch, port, egress, packet)
-    }
-
     /// A packet has been received, and this has led to something, or may have.
     #[inline(never)]
     fn settle_and_forward(
         &mut self,
         switch: SwitchId,
-        port: u16,
-        egress: Option<u16>,
+        ports: (u16, u16),
         packet: PacketId,
+        is_stored: bool,
     ) -> Result<(), SimError> {
         let node = &self.switches[switch];
         let first = node.first_link;
         if !node.record.effects.is_empty() || self.verify {
             self.settle(switch)?;
         }
-        let Some(egress) = egress else { return Ok(()) };
-        if self.pfc.is_some() {
-            self.look_for_cycle_through(switch, (port, egress), packet);
+        if !is_stored {
+            return Ok(());
         }
+        if self.pfc.is_some() {
+            self.look_for_cycle_through(switch, ports, packet);
+        }
+        let (_, egress) = ports;
         if self.world.claim(first.at_port(egress)) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 

@@ -90,7 +90,7 @@ impl Effects {
     }
 
     #[cold]
-    pub(super) fn lose_way(&mut self, packet: PacketId, port: u16) {
+    pub(crate) fn lose_way(&mut self, packet: PacketId, port: u16) {
         self.pending = true;
         self.unroutable = Some((packet, port));
     }

@@ -22,6 +22,9 @@ impl Hooks {
     /// [`crate::Policy::pause_demand`] of every ingress queue of a port whenever that of one is asked for.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
+    /// [`crate::Policy::lets_pass`], where a packet finds its port idle.
+    pub const PASS: Self = Self(1 << 7);
+
     /// Both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -33,5 +36,12 @@ impl Hooks {
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Whether any of `other` are wanted.
+    #[inline]
+    #[must_use]
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 }

@@ -69,10 +69,11 @@ pub trait Policy: fmt::Debug + Send + Any {
         PauseDemand::Keep
     }
 
-    /// Whether storing `arrival`, which it has just admitted, and sending it at this very instant would leave no trace in
-    /// it: both hooks would lead back to the state of now, and nothing would be demanded. If so, it is spared the calls.
-    /// Asked only of policies with hooks, where the packet's port is idle. "No" is never wrong.
-    fn is_untouched(&self, _arrival: &Arrival) -> bool {
+    /// Whether [`Self::admit`] would charge `arrival` to the shared pool, and storing it and sending it at this very instant
+    /// would leave no trace: the hooks would lead back to the state of now, and nothing would be demanded. Then it passes
+    /// without any of these calls ([`crate::Switch::pass`]). Asked only with [`Hooks::PASS`], where the packet finds its port
+    /// idle and its queue empty. "No" is never wrong.
+    fn lets_pass(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
         false
     }
 
@@ -145,8 +146,8 @@ impl Policy for Box<dyn Policy> {
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         (**self).pause_demand(now, ingress, buffer)
     }
-    fn is_untouched(&self, arrival: &Arrival) -> bool {
-        (**self).is_untouched(arrival)
+    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        (**self).lets_pass(arrival, buffer)
     }
     fn take_classifier(&mut self) -> Option<Classifier> {
         (**self).take_classifier()

@@ -351,20 +351,31 @@ impl Pools {
 
     /// Judges a lossless arrival whose ingress queue may hold `limit` bytes of the pool.
     pub(crate) fn admit_lossless(&mut self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
-        let size = u64::from(arrival.size);
-        let free = self.lossless_egress.saturating_sub(self.lossless_bytes);
-        if buffer.shared_queue_bytes(arrival.queue) + size
-            > self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
-        {
+        if !self.fits_egress(arrival, buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
-        let length = lossless::outside_headroom(arrival.ingress, buffer) + size;
-        let beyond = length.saturating_sub(self.reserved[usize::from(arrival.ingress.0)]);
-        let room = size.min(beyond) <= self.ingress_room(buffer) && buffer.fits(arrival.size);
+        let (beyond, room) = self.needs(arrival, buffer);
         if let Some(dynamic) = &mut self.dynamic {
             return dynamic.admit(arrival, beyond, limit, room, buffer);
         }
         self.lossless.admit(arrival, beyond <= limit && room, buffer)
+    }
+
+    /// Whether the egress queue of a lossless arrival may hold it, too.
+    #[inline]
+    fn fits_egress(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let free = self.lossless_egress.saturating_sub(self.lossless_bytes);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
+    }
+
+    /// What the ingress queue of a lossless arrival would hold beyond its reserve, and whether there is room for that.
+    #[inline]
+    fn needs(&self, arrival: &Arrival, buffer: &Buffer) -> (u64, bool) {
+        let size = u64::from(arrival.size);
+        let length = lossless::outside_headroom(arrival.ingress, buffer) + size;
+        let beyond = length.saturating_sub(self.reserved[usize::from(arrival.ingress.0)]);
+        (beyond, size.min(beyond) <= self.ingress_room(buffer) && buffer.fits(arrival.size))
     }
 
     /// What the sender behind `ingress` must do, whose queue may hold `limit` bytes of the pool.
@@ -379,11 +390,26 @@ impl Pools {
         }
     }
 
-    /// Whether a packet that is stored and sent at one instant leaves all counts as they are, and demands nothing: its
-    /// bytes are counted and discounted, and the sender of a queue that is not paused may go on as before.
+    /// Whether a lossy arrival that finds its queue empty passes: all counts lead back to where they were.
     #[inline]
-    pub(crate) fn is_untouched(&self, arrival: &Arrival) -> bool {
-        self.dynamic.is_none() && !self.lossless.is_paused(arrival.ingress)
+    pub(crate) fn lets_lossy_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
+        self.keeps_headroom(buffer)
+            && self.admit_lossy(arrival, limit, buffer) == Verdict::Admit(Account::Shared)
+    }
+
+    /// The same of a lossless arrival: its sender, which is not paused, may go on as before.
+    #[inline]
+    pub(crate) fn lets_lossless_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
+        self.keeps_headroom(buffer)
+            && !self.lossless.is_paused(arrival.ingress)
+            && self.fits_egress(arrival, buffer)
+            && matches!(self.needs(arrival, buffer), (beyond, true) if beyond <= limit)
+    }
+
+    /// Whichever packet leaves gives back headroom first: it must not, so nothing may be there.
+    #[inline]
+    fn keeps_headroom(&self, buffer: &Buffer) -> bool {
+        self.dynamic.is_none() && buffer.used(Account::Headroom) == 0
     }
 
     /// The largest length that the pools allow a lossy queue, whatever its threshold.

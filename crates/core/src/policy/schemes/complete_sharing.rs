@@ -2,7 +2,7 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use bufferlab_params::Params;
 
@@ -34,6 +34,14 @@ impl Policy for CompleteSharing {
         } else {
             Verdict::Drop(DropReason::BufferFull)
         }
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::PASS
+    }
+
+    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        buffer.fits(arrival.size)
     }
 
     fn threshold(&self, _: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {

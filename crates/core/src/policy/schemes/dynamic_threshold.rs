@@ -2,7 +2,7 @@
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, BuildError, DropReason, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha};
 use crate::weight::Weight;
@@ -47,17 +47,34 @@ impl DynamicThreshold {
     }
 }
 
+impl DynamicThreshold {
+    /// q + len ≤ α·(B − Q).
+    #[inline(always)] // Into the hot path.
+    fn is_within(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let limit = self.alphas[usize::from(arrival.priority)].of(buffer.shared_free());
+        buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) <= limit
+    }
+}
+
 impl Policy for DynamicThreshold {
     #[inline(always)] // Into the one hot path that asks it.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.alphas[usize::from(arrival.priority)].of(buffer.shared_free());
-        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+        if !self.is_within(arrival, buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::PASS
+    }
+
+    #[inline(always)] // As above.
+    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        buffer.fits(arrival.size) && self.is_within(arrival, buffer)
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {

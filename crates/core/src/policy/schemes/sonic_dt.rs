@@ -127,7 +127,7 @@ impl Policy for SonicDt {
     }
 
     fn hooks(&self) -> Hooks {
-        self.pools.hooks()
+        self.pools.hooks().and(Hooks::PASS)
     }
 
     #[inline]
@@ -145,8 +145,13 @@ impl Policy for SonicDt {
     }
 
     #[inline]
-    fn is_untouched(&self, arrival: &Arrival) -> bool {
-        self.pools.is_untouched(arrival)
+    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        if self.pools.lossless.is_lossless(arrival.ingress) {
+            let limit = self.pause_threshold(arrival.ingress, buffer);
+            self.pools.lets_lossless_pass(arrival, limit, buffer)
+        } else {
+            self.pools.lets_lossy_pass(arrival, self.drop_threshold(arrival.queue), buffer)
+        }
     }
 
     #[inline]

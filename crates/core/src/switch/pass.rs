@@ -1,0 +1,163 @@
+//! A packet that need not wait: it finds its port idle and goes on at once.
+//!
+//! In most networks that is most packets. Storing and removing it would lead back to the same ledger at the same instant, so
+//! where nobody would notice, only what remains is done: counts, and the turn of the scheduler.
+
+use super::{Observer, Packet, Switch};
+use crate::buffer::QueueId;
+use crate::mark::Marker;
+use crate::policy::{Hooks, Policy};
+use bufferlab_units::Time;
+
+impl<P: Policy> Switch<P> {
+    /// [`Self::handle_arrival`] and [`Self::poll_transmit`] in one, for a packet whose egress port is idle: the queue that
+    /// it went through, unmarked, with nothing behind it. `None`: nothing has happened, and the packet has to take the long
+    /// way. That is so where something waits at the port, a priority of it is paused, the policy does not let it pass
+    /// ([`Policy::lets_pass`]), or somebody looks at packets in between: own marking rules, classifiers that count,
+    /// deficit round robin, what deviates from an ideal chip.
+    #[inline(always)] // Into the one place where packets arrive.
+    pub fn pass<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Option<QueueId> {
+        if !O::TAKES_PASSAGES || !self.lets_pass {
+            return None;
+        }
+        let port = &mut self.ports[usize::from(packet.egress_port)];
+        if port.occupied | port.paused != 0 {
+            return None;
+        }
+        let arrival = Self::arrival(&mut self.classifier, &self.buffer, now, packet);
+        if !self.policy.lets_pass(&arrival, &self.buffer) || !self.buffer.fits(arrival.size) {
+            return None;
+        }
+        let first_queue = arrival.queue.0 - u16::from(arrival.priority);
+        self.scheduler.pick(&mut port.turns, 1 << arrival.priority, first_queue, &self.buffer);
+        let counters = &mut self.counters[usize::from(arrival.queue.0)];
+        counters.arrived += 1;
+        counters.enqueued += 1;
+        counters.enqueued_bytes += u64::from(arrival.size);
+        counters.departed += 1;
+        observer.passed(&arrival, &self.buffer);
+        Some(arrival.queue)
+    }
+
+    /// Whether any packet may pass.
+    pub(super) fn may_let_pass(&self) -> bool {
+        let marks = self.marker.as_ref().is_some_and(Marker::may_mark_at_empty_port);
+        let looks = marks || self.scheduler.looks_at_packets() || !self.classifier.is_a_map();
+        self.ideal && !looks && self.hooks.contains(Hooks::PASS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Admission, SwitchConfig, Transmission};
+    use super::*;
+    use crate::mark::Ecn;
+    use crate::{Counters, Discipline, Dispatched, Group, Scheduler};
+    use bufferlab_params::ParamValue;
+    use bufferlab_units::{BitRate, RandomStream};
+
+    /// The long way.
+    fn wait<P: Policy>(
+        switch: &mut Switch<P>,
+        now: Time,
+        packet: &Packet,
+    ) -> (Admission, Option<Transmission>) {
+        let admission = switch.handle_arrival(now, packet, &mut ());
+        let sent = match admission {
+            Admission::Stored { .. } => switch.poll_transmit(now, packet.egress_port, &mut ()),
+            Admission::Dropped(_) => None,
+        };
+        (admission, sent)
+    }
+
+    fn packet(stream: &mut RandomStream) -> Packet {
+        Packet {
+            size: 60 + stream.below(1_500) as u32,
+            ingress_port: stream.below(4) as u16,
+            egress_port: stream.below(4) as u16,
+            priority: stream.below(4) as u8,
+            ecn: [Ecn::Capable, Ecn::NotCapable, Ecn::Marked][stream.below(3) as usize],
+            ..Packet::default()
+        }
+    }
+
+    fn counters(switch: &Switch<Dispatched>) -> Vec<Counters> {
+        switch.buffer().queue_ids().map(|queue| *switch.counters(queue)).collect()
+    }
+
+    /// Sends random packets through two switches, one of which lets pass what it can; returns how many passed.
+    fn compare(config: &SwitchConfig, policy: &str, params: &[(String, ParamValue)]) -> usize {
+        let build = || config.build_dispatched(policy, params).expect("it fits");
+        let (mut long, mut short) = (build(), build());
+        let mut stream = RandomStream::new(3, policy, 0);
+        let mut passed = 0;
+        for step in 0..20_000_u64 {
+            let now = Time::from_ns(step);
+            let packet = packet(&mut stream);
+            // Other ports fill and drain, so that verdicts and turns depend on the past.
+            match stream.below(3) {
+                0 => {
+                    let found = [&mut long, &mut short].map(|it| it.handle_arrival(now, &packet, &mut ()));
+                    assert_eq!(found[0], found[1], "{policy}, step {step}");
+                }
+                1 => {
+                    let port = packet.egress_port;
+                    let found = [&mut long, &mut short].map(|it| it.poll_transmit(now, port, &mut ()));
+                    assert_eq!(found[0], found[1], "{policy}, step {step}");
+                }
+                _ => {
+                    let ways = wait(&mut long, now, &packet);
+                    match short.pass(now, &packet, &mut ()) {
+                        None => assert_eq!(ways, wait(&mut short, now, &packet), "{policy}, step {step}"),
+                        Some(queue) => {
+                            let (id, size, marked) = (packet.id, packet.size, false);
+                            let sent = Transmission { packet: id, size, queue, marked, more: false };
+                            let expected = (Admission::Stored { marked }, Some(sent));
+                            assert_eq!(ways, expected, "{policy}, step {step}");
+                            passed += 1;
+                        }
+                    }
+                }
+            }
+            let paused = stream.below(400);
+            if paused < 8 {
+                let (port, priority) = (packet.egress_port, packet.priority);
+                [&mut long, &mut short].map(|it| it.handle_pause(port, priority, paused == 0));
+            }
+        }
+        assert_eq!(counters(&long), counters(&short), "{policy}");
+        assert_eq!(format!("{:?}", long.policy()), format!("{:?}", short.policy()));
+        assert_eq!((long.verify(), short.verify()), (Ok(()), Ok(())));
+        passed
+    }
+
+    fn config() -> SwitchConfig {
+        SwitchConfig::new(30_000, vec![BitRate::gbps(10); 4]).with_queues(4)
+    }
+
+    #[test]
+    fn a_packet_that_passes_leaves_what_one_leaves_that_is_stored_and_sent() {
+        for policy in ["cs", "dt", "sonic-dt"] {
+            let passed = compare(&config(), policy, &[]);
+            assert!(passed > 100, "{policy}: {passed} packets passed");
+        }
+        let lossless = SwitchConfig { lossless: 0b0010, ..config() };
+        let headroom = [("headroom".to_owned(), ParamValue::Bytes(2_000))];
+        let passed = compare(&lossless, "sonic-dt", &headroom);
+        assert!(passed > 100, "lossless: {passed} packets passed");
+        let weights =
+            Group { queues: vec![0, 1, 2, 3], discipline: Discipline::WeightedRoundRobin(vec![1, 2, 3, 4]) };
+        let scheduler = Scheduler::new(&[weights], 4).expect("complete");
+        assert!(compare(&SwitchConfig { scheduler, ..config() }, "dt", &[]) > 100);
+    }
+
+    #[test]
+    fn nothing_passes_where_somebody_looks() {
+        let quanta =
+            Group { queues: vec![0, 1, 2, 3], discipline: Discipline::DeficitRoundRobin(vec![1_500; 4]) };
+        let scheduler = Scheduler::new(&[quanta], 4).expect("complete");
+        let deficit = SwitchConfig { scheduler, ..config() };
+        assert_eq!(compare(&deficit, "dt", &[]), 0, "deficits depend on the packet");
+        assert_eq!(compare(&config(), "abm", &[]), 0, "its hooks count");
+    }
+}
