@@ -13,6 +13,7 @@ use std::any::Any;
 
 /// A policy: one of the most common ones, or any other behind a pointer.
 #[derive(Debug)]
+#[repr(u8)] // Its own byte is asked for each packet: a niche would have to be decoded.
 pub enum Dispatched {
     /// Dynamic Thresholds.
     DynamicThreshold(DynamicThreshold),

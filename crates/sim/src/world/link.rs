@@ -154,7 +154,7 @@ impl Link {
     }
 
     /// Puts a packet of `wire` bytes on the link, which is idle or whose device has room.
-    #[inline]
+    #[inline(always)] // Into the places where packets are sent.
     pub(crate) fn transmit(&mut self, now: Time, packet: PacketId, wire: u16, marked: bool) -> Started {
         let (arrived, next) = if self.special.is_some() {
             self.transmit_specially(now, wire, marked)

@@ -5,6 +5,7 @@ use crate::policy::interface::{
     Account, Arrival, BuildError, DropReason, Hooks, Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::parameters::{ARTIFACT_ALPHAS, alpha};
+use crate::schedule::MAX_QUEUES_PER_PORT;
 use crate::weight::Weight;
 use bufferlab_params::{ParamInfo, Params};
 
@@ -36,22 +37,30 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
     /// By priority.
-    alphas: Vec<Weight>,
+    alphas: [Weight; MAX_QUEUES_PER_PORT],
 }
 
 impl DynamicThreshold {
     /// One α per priority.
     #[must_use]
     pub fn new(alphas: &[f64]) -> Self {
-        Self { alphas: alphas.iter().map(|&alpha| Weight::from_f64(alpha)).collect() }
+        let alpha = |priority: usize| {
+            alphas.get(priority).map_or(Weight::default(), |&alpha| Weight::from_f64(alpha))
+        };
+        Self { alphas: std::array::from_fn(alpha) }
     }
 }
 
 impl DynamicThreshold {
+    #[inline(always)] // As below.
+    fn alpha(&self, priority: u8) -> Weight {
+        self.alphas[usize::from(priority) % MAX_QUEUES_PER_PORT]
+    }
+
     /// q + len ≤ α·(B − Q).
     #[inline(always)] // Into the hot path.
     fn is_within(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        let limit = self.alphas[usize::from(arrival.priority)].of(buffer.shared_free());
+        let limit = self.alpha(arrival.priority).of(buffer.shared_free());
         buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) <= limit
     }
 }
@@ -79,6 +88,6 @@ impl Policy for DynamicThreshold {
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
-        Some(self.alphas[usize::from(priority)].of(buffer.shared_free()))
+        Some(self.alpha(priority).of(buffer.shared_free()))
     }
 }
