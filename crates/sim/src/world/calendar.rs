@@ -314,19 +314,30 @@ impl Calendar {
             events.sort_unstable_by_key(|&event| Reverse(event));
         }
         let bits = self.tie_bits;
-        if events.windows(2).any(|pair| pair[0] >> bits == pair[1] >> bits) {
-            self.sort_ties();
+        let mut at = 1;
+        while let Some(&[first, second]) = self.current.as_slice().get(at - 1..=at) {
+            at = if (first ^ second) >> bits == 0 { self.sort_tie(at - 1) } else { at } + 1;
         }
     }
 
+    /// Orders the events of one time that begin at `start`, at least two; returns where they end.
     #[inline(never)]
-    fn sort_ties(&mut self) {
+    fn sort_tie(&mut self, start: usize) -> usize {
         let bits = self.tie_bits;
-        for tie in self.current.as_mut_slice().chunk_by_mut(|a, b| a >> bits == b >> bits) {
-            let [first, _, ..] = tie else { continue };
-            let ties = self.ties.at((*first >> KEY_BITS) + self.epoch);
-            tie.sort_unstable_by_key(|&event| Reverse(ties.rank(kind_of(event), link_of(event))));
+        let rest = &mut self.current.as_mut_slice()[start..];
+        let [first, second, others @ ..] = rest else { return start + rest.len() };
+        let (time, ties) = (*first >> bits, self.ties.at((*first >> KEY_BITS) + self.epoch));
+        let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
+        if others.first().is_none_or(|third| third >> bits != time) {
+            // Two: nearly always.
+            if rank(*first) < rank(*second) {
+                std::mem::swap(first, second);
+            }
+            return start + 2;
         }
+        let end = rest.iter().take_while(|&event| event >> bits == time).count();
+        rest[..end].sort_unstable_by_key(|&event| Reverse(rank(event)));
+        start + end
     }
 
     /// The bucket to be opened next if `next` is the next one of the ring: perhaps one whose events are in `far`, which are in `current` then. Rebases if it
