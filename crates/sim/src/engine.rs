@@ -128,7 +128,8 @@ impl Simulation {
         self.is_plain = !self.verify && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();
         loop {
-            let link_event = self.world.next_link_event();
+            let next = self.world.next_link_event();
+            let link_event = next.time;
             let rare_event = self.demand.next_start().min(self.world.timers().next_time());
             if explains {
                 self.look_on_until(rare_event.min(link_event), go_on)?;
@@ -144,7 +145,7 @@ impl Simulation {
                 if link_event > self.plan.end {
                     break;
                 }
-                let (kind, link) = self.world.take_link_event(link_event);
+                let (kind, link) = self.world.take_link_event(next);
                 self.events += 1;
                 self.handle_link_event(kind, link)?;
             }

@@ -307,7 +307,7 @@ impl SwitchNode {
     }
 
     /// The link of `port` is idle: sends what the scheduler chooses, and tells what that is.
-    #[inline]
+    #[inline(always)] // Into the one place where switches send.
     pub(crate) fn send(&mut self, ports: &mut Ports<'_>, port: u16) -> Option<Sent> {
         let sent = self.poll_transmit(ports.now(), port)?;
         let id = PacketId(sent.packet);

@@ -16,7 +16,7 @@ pub(crate) mod ties;
 pub(crate) mod timers;
 
 use crate::ids::{FlowSlot, HostId, LinkId, PacketId, SwitchId, Table};
-use crate::world::calendar::{Calendar, Kind};
+use crate::world::calendar::{Calendar, Kind, Upcoming};
 use crate::world::link::{End, Link, Started};
 use crate::world::packet::{Flags, Packet, Slab};
 use crate::world::routing::Routes;
@@ -67,17 +67,17 @@ impl World {
         self.packet_hops
     }
 
-    /// Time of the next event of a link; [`Time::MAX`] if there is none.
+    /// The next event of a link.
     #[inline]
-    pub(crate) fn next_link_event(&mut self) -> Time {
-        self.calendar.next_time()
+    pub(crate) fn next_link_event(&mut self) -> Upcoming {
+        self.calendar.next()
     }
 
-    /// Takes the next event of a link, of which [`Self::next_link_event`] has said that it is at `time`; time goes on to it.
+    /// Takes the event that [`Self::next_link_event`] has just shown; time goes on to it.
     #[inline]
-    pub(crate) fn take_link_event(&mut self, time: Time) -> (calendar::Kind, LinkId) {
-        self.now = time;
-        self.calendar.pop()
+    pub(crate) fn take_link_event(&mut self, upcoming: Upcoming) -> (calendar::Kind, LinkId) {
+        self.now = upcoming.time;
+        self.calendar.take(upcoming)
     }
 
     /// Takes the first packet off a link; tells where it arrives. `Err`: it is lost, because the link went down with

@@ -53,13 +53,7 @@ impl Simulation {
         {
             return self.settle_and_forward(switch, (port, egress), packet, true);
         }
-        if ports.claim(egress) {
-            node.send(&mut ports, egress);
-            if !node.record.effects.is_empty() {
-                return self.settle(switch);
-            }
-        }
-        Ok(())
+        if ports.claim(egress) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 
     /// A packet has been received, and this has led to something, or may have.
@@ -87,7 +81,7 @@ impl Simulation {
     }
 
     /// The link of `port` is idle: the switch sends what its scheduler chooses.
-    #[inline]
+    #[inline(never)] // One copy, which has all of the core's departure in it.
     pub(super) fn send_from_switch(&mut self, switch: SwitchId, port: u16) -> Result<(), SimError> {
         let node = &mut self.switches[switch];
         let Some(sent) = node.send(&mut self.world.ports(node.first_link), port) else { return Ok(()) };

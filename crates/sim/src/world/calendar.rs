@@ -44,6 +44,14 @@ fn link_of(event: u64) -> LinkId {
     LinkId((event & ID_MASK) as u32)
 }
 
+/// The event that comes next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upcoming {
+    /// [`Time::MAX`]: there is none.
+    pub(crate) time: Time,
+    event: u64,
+}
+
 /// A place for an event that waits in a bucket. Places are used again last in, first out, so that those in use stay in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -84,13 +92,6 @@ impl Stack {
     #[inline(always)]
     fn last(&self) -> Option<u64> {
         self.slots.get(self.len.wrapping_sub(1)).copied()
-    }
-
-    #[inline(always)]
-    fn pop(&mut self) -> Option<u64> {
-        let event = self.last()?;
-        self.len -= 1;
-        Some(event)
     }
 
     fn insert(&mut self, at: usize, event: u64) {
@@ -247,24 +248,25 @@ impl Calendar {
         u32::try_from(self.places.len() - 1).expect("there are fewer than two events for each link")
     }
 
-    /// Time of the next event; [`Time::MAX`] if there is none.
+    /// The next event.
     #[inline]
-    pub(crate) fn next_time(&mut self) -> Time {
+    pub(crate) fn next(&mut self) -> Upcoming {
         loop {
             if let Some(event) = self.current.last() {
-                return Time((event >> KEY_BITS) + self.epoch);
+                return Upcoming { time: Time((event >> KEY_BITS) + self.epoch), event };
             }
             if !self.advance() {
-                return Time::MAX;
+                return Upcoming { time: Time::MAX, event: 0 };
             }
         }
     }
 
-    /// Takes the next event. [`Self::next_time`] has said that there is one.
+    /// Takes the event that [`Self::next`] has just shown.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (Kind, LinkId) {
-        let event = self.current.pop().expect("next_time was asked before");
-        let (kind, link) = (kind_of(event), link_of(event));
+    pub(crate) fn take(&mut self, upcoming: Upcoming) -> (Kind, LinkId) {
+        debug_assert_eq!(self.current.last(), Some(upcoming.event), "it is the next one");
+        self.current.len -= 1;
+        let (kind, link) = (kind_of(upcoming.event), link_of(upcoming.event));
         if kind == Kind::Delivery {
             self.ties.note_delivery(link);
         }
@@ -448,6 +450,16 @@ mod tests {
     use bufferlab_scenario::TieOrder;
     use bufferlab_units::RandomStream;
 
+    fn next_time(calendar: &mut Calendar) -> Time {
+        calendar.next().time
+    }
+
+    fn pop(calendar: &mut Calendar) -> (Kind, LinkId) {
+        let next = calendar.next();
+        assert_ne!(next.time, Time::MAX, "there is an event");
+        calendar.take(next)
+    }
+
     fn calendar(seed: u64) -> Calendar {
         Calendar::new(Ties::new(TieOrder::Fair, seed, 200_000), 12)
     }
@@ -466,7 +478,7 @@ mod tests {
         }
         calendar.push(Time(500), Kind::TransmissionComplete, LinkId(7));
         let order: Vec<_> =
-            std::iter::from_fn(|| (calendar.next_time() != Time::MAX).then(|| calendar.pop()))
+            std::iter::from_fn(|| (next_time(&mut calendar) != Time::MAX).then(|| pop(&mut calendar)))
                 .map(|(kind, link)| (kind, link.0))
                 .collect();
         let arrival = |link| (Kind::Delivery, link);
@@ -490,9 +502,9 @@ mod tests {
                 pushed += 1;
                 expected.push(Reverse(time));
             }
-            let time = calendar.next_time();
+            let time = next_time(&mut calendar);
             if time != Time::MAX {
-                let (kind, id) = calendar.pop();
+                let (kind, id) = pop(&mut calendar);
                 assert_eq!(Some(Reverse(time.0)), expected.pop());
                 assert!(time.0 >= now && id.0 < pushed && kind == Kind::Delivery);
                 now = time.0;
@@ -507,11 +519,11 @@ mod tests {
         let mut calendar = calendar(1);
         calendar.push(Time(500), Kind::Delivery, LinkId(1));
         calendar.push(Time(500), Kind::TransmissionComplete, LinkId(2));
-        assert_eq!(calendar.next_time(), Time(500));
-        assert_eq!(calendar.pop(), (Kind::TransmissionComplete, LinkId(2)));
-        assert_eq!(calendar.next_time(), Time(500));
-        assert_eq!(calendar.pop(), (Kind::Delivery, LinkId(1)));
-        assert_eq!(calendar.next_time(), Time::MAX);
+        assert_eq!(next_time(&mut calendar), Time(500));
+        assert_eq!(pop(&mut calendar), (Kind::TransmissionComplete, LinkId(2)));
+        assert_eq!(next_time(&mut calendar), Time(500));
+        assert_eq!(pop(&mut calendar), (Kind::Delivery, LinkId(1)));
+        assert_eq!(next_time(&mut calendar), Time::MAX);
     }
 
     #[test]
@@ -523,8 +535,8 @@ mod tests {
             }
             (0..8)
                 .map(|_| {
-                    calendar.next_time();
-                    calendar.pop().1.0
+                    next_time(&mut calendar);
+                    pop(&mut calendar).1.0
                 })
                 .collect()
         };
@@ -552,8 +564,8 @@ mod tests {
             calendar.push(late, Kind::Delivery, LinkId(1));
             calendar.push(early, Kind::Delivery, LinkId(2));
             for expected in [early, late] {
-                assert_eq!(calendar.next_time(), expected);
-                calendar.pop();
+                assert_eq!(next_time(&mut calendar), expected);
+                pop(&mut calendar);
             }
         }
     }

@@ -39,7 +39,7 @@ impl Pipe {
     }
 
     /// Adds a packet that arrives at `arrival`; true if it is the only one.
-    #[inline]
+    #[inline(always)] // Into the places where packets are sent.
     pub(crate) fn push_back(&mut self, arrival: Time, packet: PacketId) -> bool {
         if self.len() == self.slots.len() {
             self.grow();
