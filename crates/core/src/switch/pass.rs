@@ -122,7 +122,9 @@ mod tests {
             let paused = stream.below(400);
             if paused < 8 {
                 let (port, priority) = (packet.egress_port, packet.priority);
-                [&mut long, &mut short].map(|it| it.handle_pause(port, priority, paused == 0));
+                for switch in [&mut long, &mut short] {
+                    switch.handle_pause(port, priority, paused == 0);
+                }
             }
         }
         assert_eq!(counters(&long), counters(&short), "{policy}");
@@ -141,7 +143,7 @@ mod tests {
             let passed = compare(&config(), policy, &[]);
             assert!(passed > 100, "{policy}: {passed} packets passed");
         }
-        let lossless = SwitchConfig { lossless: 0b0010, ..config() };
+        let lossless = SwitchConfig { lossless: 0b0010, max_packet: 1_600, ..config() };
         let headroom = [("headroom".to_owned(), ParamValue::Bytes(2_000))];
         let passed = compare(&lossless, "sonic-dt", &headroom);
         assert!(passed > 100, "lossless: {passed} packets passed");

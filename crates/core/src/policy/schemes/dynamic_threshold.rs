@@ -37,7 +37,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
     /// By priority.
-    alphas: [Weight; MAX_QUEUES_PER_PORT],
+    alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,
 }
 
 impl DynamicThreshold {
@@ -47,7 +47,7 @@ impl DynamicThreshold {
         let alpha = |priority: usize| {
             alphas.get(priority).map_or(Weight::default(), |&alpha| Weight::from_f64(alpha))
         };
-        Self { alphas: std::array::from_fn(alpha) }
+        Self { alphas: Box::new(std::array::from_fn(alpha)) }
     }
 }
 
