@@ -56,8 +56,12 @@ pub(crate) enum Command {
     /// What the buffer policies are
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Print the JSON Schema of scenario files, for editors
-    Schema,
+    /// Print a JSON Schema: of scenario files, for editors, or of what a command prints with `--json`
+    Schema {
+        /// Of what
+        #[arg(value_enum, default_value = "scenario")]
+        what: SchemaOf,
+    },
     /// Print a script that completes commands, options and their values in a shell
     Completions {
         /// The shell; for example `bufferlab completions bash > ~/.local/share/bash-completion/completions/bufferlab`
@@ -170,12 +174,19 @@ fn parse_span(text: &str) -> Result<Time, String> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// One line per policy
-    List,
+    List {
+        /// Print all of them as JSON, with their parameters (`bufferlab schema policies`)
+        #[arg(long)]
+        json: bool,
+    },
     /// A policy with its parameters
     Show {
         /// Its name
         #[arg(ignore_case = true, value_parser = policy_parser())]
         name: &'static PolicyInfo,
+        /// Print it as JSON (`bufferlab schema policies`)
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -225,6 +236,9 @@ pub(crate) struct ExecutionArgs {
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
     #[arg(long)]
     pub(crate) verify: bool,
+    /// Print the results as JSON (`bufferlab schema comparison` or `sweep` says in which form)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `run`.
@@ -326,6 +340,9 @@ pub(crate) struct ExplainArgs {
     /// A policy with parameters and other changes, after every --set: 'dt(alpha=0.5) + buffer=2 MB'
     #[arg(long, value_name = "VARIANT", value_parser = Variant::parse)]
     pub(crate) variant: Option<Variant>,
+    /// Print the explanations as JSON (`bufferlab schema explanations`)
+    #[arg(long)]
+    pub(crate) json: bool,
     /// What is to be explained
     #[arg(long, value_enum, default_value = "loss")]
     pub(crate) event: EventKind,
@@ -423,11 +440,29 @@ pub(crate) struct ReproduceArgs {
     pub(crate) date: Option<String>,
 }
 
+/// What there is a schema of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// A scenario file
+    Scenario,
+    /// What `run`, `compare` and `report` print with `--json`; `comparison.json`
+    Comparison,
+    /// What `sweep --json` prints; `sweep.json`
+    Sweep,
+    /// What `explain --json` prints
+    Explanations,
+    /// What `policy list --json` and `policy show --json` print
+    Policies,
+}
+
 /// `report`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportArgs {
     /// A folder that `run` or `compare` has written
     pub(crate) dir: PathBuf,
+    /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's place
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `verify`.

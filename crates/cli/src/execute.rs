@@ -63,12 +63,16 @@ fn carry_out(scenario: &Path, out: &Path, plan: &Plan, how: &ExecutionArgs) -> m
         });
     }
     results.into_iter().collect::<miette::Result<()>>()?;
-    finish(out, &plan.policies)
+    finish(out, &plan.policies, how.json)
 }
 
 /// `report`.
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
-    let written = bufferlab_report::write(&args.dir).map_err(error::report)?;
+    let report = Report::load(&args.dir, &[]).map_err(error::report)?;
+    let written = report.write().map_err(error::report)?;
+    if args.json {
+        return print(&report.json().map_err(error::report)?);
+    }
     print(&format!("{}\n", written[0].display()))
 }
 
@@ -134,10 +138,10 @@ pub(crate) fn execute_each(
 }
 
 /// Writes the report and prints the summary.
-fn finish(out: &Path, order: &[String]) -> miette::Result<()> {
+fn finish(out: &Path, order: &[String], as_json: bool) -> miette::Result<()> {
     let report = Report::load(out, order).map_err(error::report)?;
     let written = report.write().map_err(error::report)?;
-    print(&report.text())?;
+    print(&if as_json { report.json().map_err(error::report)? } else { report.text() })?;
     clear_away(out);
     inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
     Ok(())

@@ -7,11 +7,11 @@ use crate::{error, print};
 use bufferlab_lab::Watcher;
 use bufferlab_metrics::{Explanation, RunSink};
 use bufferlab_report::format::number;
-use bufferlab_results::{ExplanationRecord, SCENARIO_FILE};
+use bufferlab_results::{ExplanationRecord, SCENARIO_FILE, explanations_json};
 use bufferlab_scenario::format_time;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Simulation};
 use bufferlab_units::Time;
-use miette::miette;
+use miette::{IntoDiagnostic, miette};
 use std::fmt::Write;
 use std::io;
 
@@ -47,7 +47,11 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
         return Err(miette!(help = help, "the run has no such {event}"));
     }
     let records = sink.0.iter().map(|e| ExplanationRecord::new(e, &scenario.topology.switches, &classes));
-    print(&records.map(|record| text(&record)).collect::<Vec<_>>().join("\n"))
+    let records: Vec<ExplanationRecord> = records.collect();
+    if args.json {
+        return print(&explanations_json(&records).into_diagnostic()?);
+    }
+    print(&records.iter().map(text).collect::<Vec<_>>().join("\n"))
 }
 
 /// A folder of results is explained by the scenario in it: the same seed brings the same packets.

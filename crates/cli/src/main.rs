@@ -15,6 +15,7 @@ mod manual;
 mod policy;
 mod progress;
 mod reproduce;
+mod schema;
 mod sonic;
 mod sonic_args;
 mod speed;
@@ -61,12 +62,9 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Report(args) => execute::report(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Explain(args) => explain::explain(&args),
-        Command::Policy(PolicyCommand::List) => policy::list(),
-        Command::Policy(PolicyCommand::Show { name }) => policy::show(name),
-        Command::Schema => {
-            let schema = serde_json::to_string_pretty(&bufferlab_scenario::json_schema());
-            print(&format!("{}\n", schema.expect("a schema is plain JSON")))
-        }
+        Command::Policy(PolicyCommand::List { json }) => policy::list(json),
+        Command::Policy(PolicyCommand::Show { name, json }) => policy::show(name, json),
+        Command::Schema { what } => print(&schema::text(what)),
         Command::Completions { shell } => print(&manual::completions(shell)),
         Command::Man { folder } => manual::pages(&folder),
         Command::Bench(args) => speed::bench(&args),

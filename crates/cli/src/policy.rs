@@ -1,14 +1,97 @@
 //! `policy list` and `policy show`: the registry in words.
 
 use crate::print;
-use bufferlab_core::{PolicyInfo, policies};
+use bufferlab_core::{ParamInfo, PolicyInfo, policies};
 use bufferlab_hardware::{Circuit, CircuitCost, HEADS, of_policy};
 use miette::IntoDiagnostic;
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::Serialize;
 use std::fmt::Write;
 
+/// The policies for programs. `format_version` grows when a field changes its meaning or goes; new fields may come without.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab policies")]
+struct PoliciesFile {
+    /// `bufferlab-policies`.
+    format: &'static str,
+    /// 1.
+    format_version: u32,
+    /// In the order of `policy list`.
+    policies: Vec<PolicyRecord>,
+}
+
+/// A policy.
+#[derive(Serialize, JsonSchema)]
+struct PolicyRecord {
+    /// As scenarios name it.
+    name: &'static str,
+    /// Other names.
+    aliases: &'static [&'static str],
+    /// In words.
+    title: &'static str,
+    /// What it does.
+    summary: &'static str,
+    /// Where it is from.
+    source: &'static str,
+    /// Work per decision.
+    cost: &'static str,
+    /// What can be set.
+    parameters: Vec<ParameterRecord>,
+}
+
+/// A parameter.
+#[derive(Serialize, JsonSchema)]
+struct ParameterRecord {
+    /// Its key.
+    name: &'static str,
+    /// The values that it takes, in words.
+    expected: String,
+    /// As a scenario writes it.
+    default: String,
+    /// The default in profile `artifact`, where it is another one.
+    artifact_default: Option<String>,
+    /// What it means.
+    meaning: String,
+}
+
+impl PolicyRecord {
+    fn of(info: &PolicyInfo) -> Self {
+        let parameter = |param: &ParamInfo| ParameterRecord {
+            name: param.name,
+            expected: param.expected(),
+            default: param.default.to_string(),
+            artifact_default: param.artifact_default.as_ref().map(ToString::to_string),
+            meaning: param.documentation().into_owned(),
+        };
+        Self {
+            name: info.name,
+            aliases: info.aliases,
+            title: info.title,
+            summary: info.summary,
+            source: info.source,
+            cost: info.cost,
+            parameters: info.params.iter().map(parameter).collect(),
+        }
+    }
+}
+
+/// The schema of what `--json` prints.
+pub(crate) fn schema() -> Schema {
+    schema_for!(PoliciesFile)
+}
+
+fn json(policies: Vec<PolicyRecord>) -> miette::Result<()> {
+    let file = PoliciesFile { format: "bufferlab-policies", format_version: 1, policies };
+    let text = serde_json::to_string_pretty(&file).into_diagnostic()?;
+    print(&format!("{text}\n"))
+}
+
 /// `policy list`.
-pub(crate) fn list() -> miette::Result<()> {
+pub(crate) fn list(as_json: bool) -> miette::Result<()> {
     let all = policies();
+    if as_json {
+        return json(all.iter().map(|info| PolicyRecord::of(info)).collect());
+    }
     let width = all.iter().map(|info| info.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for info in all {
@@ -19,7 +102,10 @@ pub(crate) fn list() -> miette::Result<()> {
 }
 
 /// `policy show`.
-pub(crate) fn show(info: &PolicyInfo) -> miette::Result<()> {
+pub(crate) fn show(info: &PolicyInfo, as_json: bool) -> miette::Result<()> {
+    if as_json {
+        return json(vec![PolicyRecord::of(info)]);
+    }
     let circuits = of_policy(info.name).into_diagnostic()?;
     print(&format!("{}{}", describe(info), in_hardware(&circuits)))
 }

@@ -36,7 +36,8 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
             failed.push(format!("{}: {why}", plan.place(job)));
         }
     }
-    print(&plan.finish().map_err(error::plan)?)?;
+    let outcome = plan.finish().map_err(error::plan)?;
+    print(if args.execution.json { &outcome.json } else { &outcome.text })?;
     clear_away(plan.out());
     inform(&format!("points in {}, means in {SWEEP_CSV}, charts in {SWEEP_HTML}", plan.out().display()));
     if failed.is_empty() {

@@ -33,7 +33,9 @@ pub use execute::{
 };
 pub use head::head as run_head;
 pub use plan::{Destination, Load, Plan, plan_compare, plan_run};
-pub use sweep::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest, Vary};
+pub use sweep::{
+    SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary, sweep_schema,
+};
 
 /// The source revision that the program was built from, where it is known.
 #[must_use]

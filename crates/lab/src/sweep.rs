@@ -3,12 +3,17 @@
 mod output;
 mod page;
 
+pub use output::sweep_schema;
+
 use crate::choice::{PolicyChoice, chosen, other_traffic, own_policy, refuse_twins};
 use crate::execute::has_stored;
 use crate::plan::{Load, of_seed, seeds_of};
 use crate::{Job, PlanError};
+use bufferlab_report::ReportError;
 use bufferlab_results::{ResultsError, RunResult, write_whole};
 use bufferlab_scenario::{Scenario, Variant};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -17,13 +22,15 @@ use std::path::{Path, PathBuf};
 
 /// The points' means, one line per point, metric and policy.
 pub const SWEEP_CSV: &str = "sweep.csv";
+/// The same for programs.
+pub const SWEEP_JSON: &str = "sweep.json";
 /// The same to look at.
 pub const SWEEP_HTML: &str = "sweep.html";
 /// What the sweep varies: a folder without it, or with another one, is not continued.
 const SWEEP_FILE: &str = "sweep.toml";
 
 /// A key of the scenario and the values that it takes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Vary {
     /// Dotted, as for an override.
     pub key: String,
@@ -115,18 +122,30 @@ impl SweepPlan {
         job.dir.strip_prefix(&self.request.out).unwrap_or(&job.dir).display().to_string()
     }
 
-    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_HTML`]; answers the headline metrics
-    /// as text.
+    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_JSON`], [`SWEEP_HTML`]; answers the
+    /// headline metrics as text, and everything as JSON, as [`sweep_schema`] says.
     ///
     /// # Errors
     /// If a result cannot be read or a file not be written.
-    pub fn finish(&self) -> Result<String, PlanError> {
+    pub fn finish(&self) -> Result<SweepOutcome, PlanError> {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
         let compared = output::compared(out, points, policies)?;
         write(out, SWEEP_CSV, &output::csv(vary, &compared))?;
         write(out, SWEEP_HTML, &page::page(&self.name, vary, &compared))?;
-        Ok(output::table(vary, &compared))
+        let json =
+            output::json(&self.name, vary, &compared).map_err(ReportError::encode(&out.join(SWEEP_JSON)))?;
+        write(out, SWEEP_JSON, &json)?;
+        Ok(SweepOutcome { text: output::table(vary, &compared), json })
     }
+}
+
+/// What a sweep ends in.
+#[derive(Clone, Debug)]
+pub struct SweepOutcome {
+    /// The headline metrics, for a terminal.
+    pub text: String,
+    /// Everything, for programs.
+    pub json: String,
 }
 
 /// Runs that are missing, how many are there, and what cannot run.

@@ -155,6 +155,8 @@ impl SweepPlan {
 
     /// Puts together what has results, in files; answers the headline metrics as text.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.inner.finish()).map_err(|error| errors::plan(py, &error))
+        py.detach(|| self.inner.finish())
+            .map(|outcome| outcome.text)
+            .map_err(|error| errors::plan(py, &error))
     }
 }

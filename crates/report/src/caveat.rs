@@ -4,6 +4,7 @@ use crate::format;
 use crate::pauses::Deadlock;
 use crate::statistics::Percentile;
 use bufferlab_results::RunCaveat;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -206,7 +207,7 @@ impl Caveat {
 }
 
 /// A caveat in machine-readable output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CaveatRecord {
     /// [`Caveat::id`].
     pub id: String,

@@ -3,10 +3,11 @@
 use crate::metric::Metric;
 use crate::statistics::Estimate;
 use crate::summary::RunSummary;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A comparison; the first policy is the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Labels of the policies in order.
     pub policies: Vec<String>,
@@ -17,7 +18,7 @@ pub struct Comparison {
 }
 
 /// One metric for every policy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
     /// Which.
     pub metric: Metric,
@@ -26,7 +27,7 @@ pub struct MetricComparison {
 }
 
 /// One metric of one policy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
     /// Label of the policy.
     pub policy: String,

@@ -72,7 +72,8 @@ impl ReportError {
         move |source| Self::Io { action, path, source }
     }
 
-    pub(crate) fn encode<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
+    /// A value of a file has no form in its format.
+    pub fn encode<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
         move |error| Self::Encode { path, problem: error.to_string() }
     }

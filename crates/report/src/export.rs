@@ -6,11 +6,12 @@ use crate::error::ReportError;
 use crate::finding::{Sentence, finding};
 use arrow_array::builder::{ArrayBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema as Columns};
 use bufferlab_results::write_whole;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -31,26 +32,39 @@ const COLUMNS: [(&str, &str); 11] = [
     ("change_ci95_half_width", "Half of its 95 % confidence interval; empty with one seed"),
 ];
 
-#[derive(Serialize)]
+/// Schemes over seeds, paired by seed, with 95 % intervals. `format_version` grows when a field changes its meaning or
+/// goes; new fields may come without.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab comparison")]
 struct ComparisonFile<'a> {
+    /// `bufferlab-comparison`.
     format: &'static str,
+    /// 1.
     format_version: u32,
-    /// Without this, a report made from the folder alone could not know the order.
+    // Without this, a report made from the folder alone could not know the order.
+    /// Labels of the schemes; the first is the baseline.
     policies: &'a [String],
+    /// Every seed that some scheme ran.
     seeds: &'a [u64],
+    /// What the comparison says, in sentences.
     finding: Vec<Sentence>,
+    /// What to check before trusting the numbers.
     caveats: Vec<CaveatRecord>,
+    /// Every metric of every scheme.
     metrics: &'a [MetricComparison],
+}
+
+/// The schema of `comparison.json`, and of what `run`, `compare` and `report` print with `--json`.
+#[must_use]
+pub fn comparison_schema() -> Schema {
+    schema_for!(ComparisonFile<'_>)
 }
 
 /// Marks a `comparison.json` as ours.
 pub(crate) const FORMAT: &str = "bufferlab-comparison";
 
-pub(crate) fn write_json(
-    path: &Path,
-    comparison: &Comparison,
-    caveats: &[Caveat],
-) -> Result<(), ReportError> {
+/// The comparison as JSON, with a line end.
+pub(crate) fn to_json(comparison: &Comparison, caveats: &[Caveat]) -> serde_json::Result<String> {
     let file = ComparisonFile {
         format: FORMAT,
         format_version: 1,
@@ -60,8 +74,17 @@ pub(crate) fn write_json(
         caveats: caveats.iter().map(Caveat::record).collect(),
         metrics: &comparison.metrics,
     };
-    let mut text = serde_json::to_string_pretty(&file).map_err(ReportError::encode(path))?;
+    let mut text = serde_json::to_string_pretty(&file)?;
     text.push('\n');
+    Ok(text)
+}
+
+pub(crate) fn write_json(
+    path: &Path,
+    comparison: &Comparison,
+    caveats: &[Caveat],
+) -> Result<(), ReportError> {
+    let text = to_json(comparison, caveats).map_err(ReportError::encode(path))?;
     write_whole(path, text).map_err(ReportError::io("write", path))
 }
 
@@ -133,7 +156,7 @@ pub(crate) fn write_parquet(path: &Path, comparison: &Comparison) -> Result<(), 
                 .with_metadata([("description".to_owned(), (*description).to_owned())])
         })
         .collect();
-    let schema = Arc::new(Schema::new(fields));
+    let schema = Arc::new(Columns::new(fields));
     let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(ReportError::encode(path))?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

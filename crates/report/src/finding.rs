@@ -13,6 +13,7 @@ mod words;
 use crate::compare::{Comparison, MetricComparison};
 use crate::metric::{Better, Metric};
 use crate::statistics::{Estimate, chance_of, holm};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Chance of an error that is accepted, over all sentences together.
@@ -21,7 +22,7 @@ const LEVEL: f64 = 0.05;
 const TOLD: f64 = 0.000_5;
 
 /// What kind of sentence it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SentenceKind {
     /// A difference that holds after the correction.
@@ -33,7 +34,7 @@ pub enum SentenceKind {
 }
 
 /// A sentence of a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
     /// Its kind.
     pub kind: SentenceKind,

@@ -97,6 +97,14 @@ impl Report {
         terminal::comparison_text(&self.comparison, &self.caveats)
     }
 
+    /// All of it as JSON, as [`crate::comparison_schema`] says.
+    ///
+    /// # Errors
+    /// If a number has no form in JSON.
+    pub fn json(&self) -> Result<String, ReportError> {
+        export::to_json(&self.comparison, &self.caveats).map_err(ReportError::encode(&self.dir))
+    }
+
     /// Writes `report.html` into the folder, and for anything but a single run the comparison as JSON, CSV and
     /// Parquet. Answers what it wrote.
     ///

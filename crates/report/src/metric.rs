@@ -4,10 +4,11 @@ use crate::bursts::DelayGroup;
 use crate::pauses::PauseTotal;
 use crate::statistics::Distribution;
 use crate::summary::{FlowGroup, GroupKey, QueryGroup, RunSummary};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a metric is measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// A multiple of the ideal.
@@ -46,7 +47,7 @@ impl Unit {
 }
 
 /// Which direction is good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
     /// Less is better.
@@ -58,7 +59,7 @@ pub enum Better {
 }
 
 /// A number that can be taken of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Metric {
     /// Stable name, such as `short.slowdown_p99` or `class.incast.qct_mean_ms`.
     pub id: String,

@@ -1,5 +1,6 @@
 //! The statistics that every number of a report rests on: percentiles by nearest rank, and Student's intervals.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A percentile in thousandths, so that its rank is exact: `Percentile(990)` is p99.
@@ -81,7 +82,7 @@ impl Distribution {
 }
 
 /// A mean over seeds with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Number of seeds.
     pub seeds: u64,

@@ -1,10 +1,11 @@
 //! Explained events of a run: nested and few, so JSON and no table.
 
 use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
 /// One event, explained; see [`Explanation`] for the meaning of each field.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "the fields are those of Explanation, with names in place of indices")]
 pub struct ExplanationRecord {
     pub time_ns: u64,
@@ -32,8 +33,35 @@ pub struct ExplanationRecord {
     pub left_out: Vec<LeftOutRecord>,
 }
 
+/// Explanations for programs. `format_version` grows when a field changes its meaning or goes; new fields may come without.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab explanations")]
+struct ExplanationsFile<'a> {
+    /// `bufferlab-explanations`.
+    format: &'static str,
+    /// 1.
+    format_version: u32,
+    /// In the order of time.
+    explanations: &'a [ExplanationRecord],
+}
+
+/// Explanations as JSON, as [`explanations_schema`] says.
+///
+/// # Errors
+/// If a number has no form in JSON.
+pub fn explanations_json(explanations: &[ExplanationRecord]) -> serde_json::Result<String> {
+    let file = ExplanationsFile { format: "bufferlab-explanations", format_version: 1, explanations };
+    Ok(serde_json::to_string_pretty(&file)? + "\n")
+}
+
+/// The schema of [`explanations_json`].
+#[must_use]
+pub fn explanations_schema() -> Schema {
+    schema_for!(ExplanationsFile<'_>)
+}
+
 /// A policy that was not asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutRecord {
     /// Name of the policy.
     pub policy: String,
@@ -42,7 +70,7 @@ pub struct LeftOutRecord {
 }
 
 /// Somebody's share of the buffer at that moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HolderRecord {
     /// `port`, `queue`, `class` or `flow`.
     pub kind: String,
@@ -55,7 +83,7 @@ pub struct HolderRecord {
 }
 
 /// What a policy would have answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpinionRecord {
     /// Name of the policy.
     pub policy: String,

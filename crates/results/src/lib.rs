@@ -33,7 +33,9 @@ mod writer;
 pub use claim::Claim;
 pub use digest::FileFault;
 pub use error::{ResultsError, TableError};
-pub use explanations::{ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord};
+pub use explanations::{
+    ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord, explanations_json, explanations_schema,
+};
 pub use folder::{remove_leftovers, write_whole};
 pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};

@@ -2,6 +2,7 @@
 
 mod determinism;
 mod flow_control;
+mod json;
 mod keeping;
 mod kill;
 mod mistakes;

@@ -4,6 +4,9 @@ use super::{Point, Vary, short};
 use crate::PlanError;
 use bufferlab_report::format::{estimate, number};
 use bufferlab_report::{Comparison, Report, ReportError};
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -28,6 +31,57 @@ pub(super) fn compared<'a>(
         }
     }
     Ok(all)
+}
+
+/// A grid of comparisons. `format_version` grows when a field changes its meaning or goes; new fields may come without.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab sweep")]
+struct SweepFile<'a> {
+    /// `bufferlab-sweep`.
+    format: &'static str,
+    /// 1.
+    format_version: u32,
+    /// The scenario's name.
+    name: &'a str,
+    /// The keys of the grid, the last one fastest.
+    vary: &'a [Vary],
+    /// Those that have results.
+    points: Vec<SweepPoint<'a>>,
+}
+
+/// One point of the grid.
+#[derive(Serialize, JsonSchema)]
+struct SweepPoint<'a> {
+    /// A value for every varied key, as it was written.
+    at: BTreeMap<&'a str, &'a str>,
+    /// Its folder, below that of the sweep.
+    folder: &'a str,
+    /// What the schemes did there.
+    comparison: &'a Comparison,
+}
+
+/// The schema of [`json`].
+#[must_use]
+pub fn sweep_schema() -> Schema {
+    schema_for!(SweepFile<'_>)
+}
+
+/// Everything for programs, with a line end.
+pub(super) fn json(
+    name: &str,
+    vary: &[Vary],
+    compared: &[(&Point, Comparison)],
+) -> serde_json::Result<String> {
+    let points = compared
+        .iter()
+        .map(|(point, comparison)| SweepPoint {
+            at: point.overrides.iter().map(|(key, value)| (key.as_str(), value.trim_matches('"'))).collect(),
+            folder: &point.folder,
+            comparison,
+        })
+        .collect();
+    let file = SweepFile { format: "bufferlab-sweep", format_version: 1, name, vary, points };
+    Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
 /// One line per point, metric and policy.

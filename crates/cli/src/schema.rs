@@ -1,0 +1,16 @@
+//! `schema`: in which form the program reads scenarios, and prints results with `--json`.
+
+use crate::args::SchemaOf;
+use crate::policy;
+
+/// The schema as text, with a line end.
+pub(crate) fn text(what: SchemaOf) -> String {
+    let schema = match what {
+        SchemaOf::Scenario => bufferlab_scenario::json_schema(),
+        SchemaOf::Comparison => bufferlab_report::comparison_schema().to_value(),
+        SchemaOf::Sweep => bufferlab_lab::sweep_schema().to_value(),
+        SchemaOf::Explanations => bufferlab_results::explanations_schema().to_value(),
+        SchemaOf::Policies => policy::schema().to_value(),
+    };
+    format!("{schema:#}\n")
+}
