@@ -168,7 +168,7 @@ impl Circuit {
     /// When it answers, and what it rounds, in a sentence or two.
     #[must_use]
     pub fn timing(&self) -> String {
-        let clocks = |count: u32| if count == 1 { "a clock".to_owned() } else { format!("{count} clocks") };
+        let clocks = |count: u32| if count == 1 { "One clock".to_owned() } else { format!("{count} clocks") };
         let every = if self.clocks_per_operation == 1 {
             "every clock".to_owned()
         } else {
