@@ -35,6 +35,8 @@ pub struct Bench {
     params: Vec<(String, ParamValue)>,
     switch: Switch<Box<dyn Policy>>,
     told: Told,
+    policy: &'static str,
+    now: Time,
     /// What a packet costs the memory before it is rounded to cells (bytes).
     size: u32,
 }
@@ -45,6 +47,32 @@ impl Bench {
     /// # Errors
     /// A packet that is none, or a memory that has no room for what is set aside.
     pub fn new(model: &Model, packet_bytes: u64) -> Result<Self, OperatorError> {
+        Self::with(model, packet_bytes, "sonic-dt", params(model))
+    }
+
+    /// The same memory under Active Buffer Management with this alpha, for comparison: thresholds by congested queues and
+    /// an equal share of the port for each of its own. Counts of congested queues follow time ([`Self::wait`]).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_abm(model: &Model, packet_bytes: u64, alpha: f64) -> Result<Self, OperatorError> {
+        let mut params = params(model);
+        params.retain(|(name, _)| name != "profiles");
+        let of_groups = profiles(model).into_iter().filter(|profile| profile.direction == Direction::Ingress);
+        let without =
+            of_groups.map(|profile| BufferProfile { threshold: None, ..profile }).collect::<Vec<_>>();
+        params.push(("profiles".to_owned(), ParamValue::Profiles(without.into())));
+        params.push(("alpha".to_owned(), ParamValue::RatioPerPriority(vec![alpha].into())));
+        params.push(("drain_rate".to_owned(), ParamValue::word("computed")));
+        Self::with(model, packet_bytes, "sonic-abm", params)
+    }
+
+    fn with(
+        model: &Model,
+        packet_bytes: u64,
+        policy: &'static str,
+        params: Vec<(String, ParamValue)>,
+    ) -> Result<Self, OperatorError> {
         if packet_bytes == 0 || packet_bytes > PACKET_MAX {
             let help = format!("give a size from 1 to {PACKET_MAX} B");
             return Err(OperatorError::new(format!("packets of {packet_bytes} B"), help));
@@ -65,9 +93,8 @@ impl Bench {
             )
             .with_queues(PRIORITIES)
         };
-        let params = params(model);
-        let switch = build(&config, &params)?;
-        Ok(Self { config, params, switch, told: Told::default(), size })
+        let switch = build(&config, policy, &params)?;
+        Ok(Self { config, params, switch, told: Told::default(), policy, now: Time::ZERO, size })
     }
 
     /// Empties the switch.
@@ -75,8 +102,9 @@ impl Bench {
     /// # Errors
     /// None but those of [`Self::new`].
     pub fn reset(&mut self) -> Result<(), OperatorError> {
-        self.switch = build(&self.config, &self.params)?;
+        self.switch = build(&self.config, self.policy, &self.params)?;
         self.told = Told::default();
+        self.now = Time::ZERO;
         Ok(())
     }
 
@@ -86,11 +114,21 @@ impl Bench {
         self.config.port_rates.len()
     }
 
+    /// Lets time pass, in which nothing is sent: what a policy counts at intervals is counted.
+    pub fn wait(&mut self, time: Time) {
+        let until = self.now + time;
+        while let Some(due) = self.switch.poll_timeout().filter(|due| *due <= until) {
+            self.now = due;
+            self.switch.handle_timeout(due, &mut self.told);
+        }
+        self.now = until;
+    }
+
     /// A packet from a port to a blocked one; whether it is stored.
     pub fn send(&mut self, from: u16, to: u16, priority: u8) -> bool {
         let packet =
             Packet { size: self.size, ingress_port: from, egress_port: to, priority, ..Packet::default() };
-        matches!(self.switch.handle_arrival(Time::ZERO, &packet, &mut self.told), Admission::Stored { .. })
+        matches!(self.switch.handle_arrival(self.now, &packet, &mut self.told), Admission::Stored { .. })
     }
 
     /// Whether the sender behind a port is paused for this priority.
@@ -102,7 +140,7 @@ impl Bench {
     /// Lets a port send so many packets; answers how many there were.
     pub fn release(&mut self, port: u16, packets: u64) -> u64 {
         (0..packets)
-            .take_while(|_| self.switch.poll_transmit(Time::ZERO, port, &mut self.told).is_some())
+            .take_while(|_| self.switch.poll_transmit(self.now, port, &mut self.told).is_some())
             .count() as u64
     }
 
@@ -146,9 +184,10 @@ impl Bench {
 
 fn build(
     config: &SwitchConfig,
+    policy: &str,
     params: &[(String, ParamValue)],
 ) -> Result<Switch<Box<dyn Policy>>, OperatorError> {
-    config.build("sonic-dt", params).map_err(|error| {
+    config.build(policy, params).map_err(|error| {
         OperatorError::new(
             format!("the configuration makes no switch: {error}"),
             "check sizes of pools, headroom and reserves: `bufferlab sonic lint` does",
@@ -163,7 +202,7 @@ fn rule(limit: Limit) -> ThresholdRule {
     }
 }
 
-fn params(model: &Model) -> Vec<(String, ParamValue)> {
+fn profiles(model: &Model) -> Vec<BufferProfile> {
     let mut profiles = Vec::new();
     for (number, port) in model.ports.iter().enumerate() {
         let number = u16::try_from(number).unwrap_or(u16::MAX);
@@ -190,12 +229,16 @@ fn params(model: &Model) -> Vec<(String, ParamValue)> {
             });
         }
     }
+    profiles
+}
+
+fn params(model: &Model) -> Vec<(String, ParamValue)> {
     let largest = model.ports.iter().flat_map(|port| port.groups.values()).map(|group| group.headroom).max();
     let params = [
         ("headroom", ParamValue::Bytes(largest.unwrap_or(0))),
         ("headroom_pool", ParamValue::Bytes(model.headroom_pool)),
         ("lossy_pool", ParamValue::Ratio(model.lossy_pool)),
-        ("profiles", ParamValue::Profiles(profiles.into())),
+        ("profiles", ParamValue::Profiles(profiles(model).into())),
     ];
     params.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }

@@ -12,6 +12,9 @@ const STEP: u32 = 1_000;
 /// A value is not longer (bytes).
 const VALUE_MAX: usize = 1 << 20;
 
+/// So often a question is put where calls are interrupted.
+const ATTEMPTS: u32 = 8;
+
 /// Databases of SONiC by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Database {
@@ -113,22 +116,27 @@ impl Store {
         Ok(connection)
     }
 
-    /// Asks; a connection that fails is given up, and the next question makes another one.
+    /// Asks; a connection that fails is given up. One that was there before may have been closed meanwhile, and a signal may
+    /// interrupt any call: then the question is put again over a new one. Every question here may be asked twice.
     fn ask<T>(
         &mut self,
         database: Database,
-        question: impl FnOnce(&mut Connection) -> Result<T, RedisError>,
+        question: impl Fn(&mut Connection) -> Result<T, RedisError>,
     ) -> Result<T, StoreError> {
-        let mut connection = match self.open.remove(&database) {
-            Some(connection) => connection,
-            None => self.connect(database).map_err(|error| self.error(database, error.to_string()))?,
-        };
-        match question(&mut connection) {
-            Ok(answer) => {
+        let mut attempts = 0;
+        loop {
+            let connection = self.open.remove(&database).map_or_else(|| self.connect(database), Ok);
+            let answer = connection.and_then(|mut connection| {
+                let answer = question(&mut connection)?;
                 self.open.insert(database, connection);
                 Ok(answer)
+            });
+            attempts += 1;
+            match answer {
+                Ok(answer) => return Ok(answer),
+                Err(error) if is_passing(&error) && attempts < ATTEMPTS => {}
+                Err(error) => return Err(self.error(database, error.to_string())),
             }
-            Err(error) => Err(self.error(database, error.to_string())),
         }
     }
 
@@ -197,6 +205,12 @@ impl Store {
             redis::cmd("HSET").arg(key).arg(field).arg(value).query::<i64>(connection).map(|_| ())
         })
     }
+}
+
+/// Whether another attempt may succeed at once: the call was interrupted, or the connection broke. Whoever refuses or does not
+/// answer will do so again.
+fn is_passing(error: &RedisError) -> bool {
+    error.is_io_error() && !error.is_timeout() && !error.is_connection_refusal()
 }
 
 /// The configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a name and the JSON of each
