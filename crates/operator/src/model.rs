@@ -140,9 +140,12 @@ impl Model {
         self.ports.iter().flat_map(|port| port.groups.values()).map(|group| group.reserve).sum()
     }
 
-    /// Headroom of all groups, or the pool that they share (bytes).
+    /// Headroom of all groups, or the pool that they share (bytes). Without lossless groups nobody could use it.
     #[must_use]
     pub fn headroom(&self) -> u64 {
+        if self.lossless.is_empty() {
+            return 0;
+        }
         if self.headroom_pool > 0 {
             return self.headroom_pool;
         }

@@ -12,7 +12,7 @@ pub(crate) const TCP_FRAME: u64 = 1_500;
 /// Packet-hops that one run shall have: one or two seconds of a core.
 const HOPS: f64 = 2.5e6;
 /// A run is not shorter: a few times the largest completion times of short flows (s).
-const SHORTEST_SECONDS: f64 = 6e-4;
+const SHORTEST_SECONDS: f64 = 1e-3;
 /// And not longer (s).
 const LONGEST_SECONDS: f64 = 0.5;
 

@@ -31,6 +31,16 @@ fn rules_and_simulation_agree_within_three_packets_on_chips_of_one_two_and_four_
 }
 
 #[test]
+fn without_lossless_groups_the_headroom_pool_is_nobodys_and_not_shared() {
+    let config = switch(|name, text| match name {
+        "qos.json" => text.replace("\"pfc_enable\": \"3,4\"", "\"pfc_enable\": \"\""),
+        _ => text,
+    });
+    let vectors = Vectors::new(&config, chip("tomahawk2").expect("a chip"), 64).expect("it fits");
+    assert!(vectors.groups.is_empty() && vectors.apart() <= 3, "{vectors:#?}");
+}
+
+#[test]
 fn another_alpha_moves_both_alike() {
     let config = switch(|name, text| match name {
         "pg_profile_lookup.ini" => text.replace(" -1 ", " 2 "),
