@@ -5,7 +5,7 @@
 
 use crate::OperatorError;
 use bufferlab_sonic::config::{Config, Profile, Threshold};
-use bufferlab_sonic::resolve::{LOSSLESS_QUEUES, Resolved};
+use bufferlab_sonic::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES, Resolved};
 use bufferlab_sonic::silicon::{Chip, Memory, Prediction, Rule, predict};
 use bufferlab_sonic::{Port, silicon};
 use std::collections::{BTreeMap, BTreeSet};
@@ -184,7 +184,10 @@ fn notes(chip: &Chip, scope: Scope) -> Vec<String> {
         ));
     }
     if matches!(chip.rule, Rule::TwoLevels) {
-        notes.push("The limit of a port in its pool is not simulated, that of its groups is.".to_owned());
+        notes.push(
+            "The limit of a port in its pool is a part of its groups' alphas: exact for a lone group."
+                .to_owned(),
+        );
     }
     if matches!(chip.rule, Rule::Bytes(_)) {
         notes.push("A VOQ system's packets cost the memory more than their bytes: not simulated.".to_owned());
@@ -263,7 +266,7 @@ impl Build<'_> {
             if let Resolved::Profile(profile) = config.group(port, index)
                 && profile.is_lossless()
             {
-                model.groups.insert(index, self.group(&profile));
+                model.groups.insert(index, self.group(port, &profile));
             }
             if let Resolved::Profile(profile) = config.queue(port, index) {
                 self.queue(&mut model, index, &profile);
@@ -272,10 +275,23 @@ impl Build<'_> {
         model
     }
 
-    fn group(&self, profile: &Profile) -> GroupModel {
+    /// A group's limit, within that of its port where the chip has two levels: with `a_p a_q / (1 + a_q)` one level gives a
+    /// lone group what two give it.
+    fn group_limit(&self, port: &Port, profile: &Profile) -> Limit {
+        let own = self.limit(profile, self.slices);
+        let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
+        match (own, self.chip.rule, silicon::port_exponent(self.config, Some(port), pool)) {
+            (Limit::Alpha(alpha), Rule::TwoLevels, Some(exponent)) => {
+                Limit::Alpha(2f64.powi(i32::from(exponent)) * alpha / (1.0 + alpha))
+            }
+            _ => own,
+        }
+    }
+
+    fn group(&self, port: &Port, profile: &Profile) -> GroupModel {
         let value =
             |field: &Option<bufferlab_sonic::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
-        let limit = self.limit(profile, self.slices);
+        let limit = self.group_limit(port, profile);
         let twice = matches!(self.chip.rule, Rule::OneLevel) && self.config.shared_headroom();
         let headroom = value(&profile.xoff) * if twice { 2 } else { 1 };
         // Below a threshold that moves, an offset would be used up after offset / (1 + alpha).

@@ -11,7 +11,9 @@ pub use chips::{CHIPS, Chip, GENERIC, Rule, chip, chip_of};
 pub(crate) use memory::slices;
 pub use memory::{Memory, Term};
 pub(crate) use predict::{Class, classes, share};
-pub use predict::{GroupPoint, HeadroomPool, Prediction, QueuePoint, predict, speed_and_cable};
+pub use predict::{
+    GroupPoint, HeadroomPool, Prediction, QueuePoint, port_exponent, predict, speed_and_cable,
+};
 
 pub use text::text;
 

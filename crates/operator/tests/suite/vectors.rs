@@ -41,6 +41,24 @@ fn without_lossless_groups_the_headroom_pool_is_nobodys_and_not_shared() {
 }
 
 #[test]
+fn the_limit_of_a_port_holds_on_chips_with_two_levels() {
+    let list = r#""BUFFER_PORT_INGRESS_PROFILE_LIST": { "Ethernet0,Ethernet4,Ethernet8,Ethernet12": { "profile_list": "of_port" } }, "BUFFER_PROFILE": {
+        "of_port": { "pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "1" },"#;
+    let config = switch(|name, text| match name {
+        "buffers.json" => text.replace("\"BUFFER_PROFILE\": {", list),
+        _ => text,
+    });
+    let of = |chip_name| Vectors::new(&config, chip(chip_name).expect("a chip"), 64).expect("it fits");
+    let (two, without) = (of("spectrum4"), self::of("spectrum4", 64));
+    assert!(
+        two.groups[0].pause.formula > without.groups[0].pause.formula,
+        "a_p = 2 leaves more than the group's 1/2"
+    );
+    assert!(two.apart() <= 3, "{two:#?}");
+    assert!(of("spectrum3").apart() <= 3);
+}
+
+#[test]
 fn another_alpha_moves_both_alike() {
     let config = switch(|name, text| match name {
         "pg_profile_lookup.ini" => text.replace(" -1 ", " 2 "),

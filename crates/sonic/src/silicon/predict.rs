@@ -350,8 +350,9 @@ impl Memory {
     }
 }
 
-/// Exponent of alpha of a port in a pool.
-fn port_exponent(config: &Config, port: Option<&Port>, pool: &str) -> Option<i8> {
+/// Exponent of alpha of a port in a pool, where its profile list has a dynamic limit.
+#[must_use]
+pub fn port_exponent(config: &Config, port: Option<&Port>, pool: &str) -> Option<i8> {
     let list = &config.ingress_lists.get(port?)?.value;
     let profiles = list.iter().filter_map(|name| config.profiles.get(name));
     let of_pool = |profile: &&Profile| profile.pool.as_ref().is_some_and(|name| name.value == pool);
