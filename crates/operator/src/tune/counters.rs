@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// What was counted of a queue or group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The most that it held since the watermark was cleared (bytes).
+    /// The most that it held since the switch polled it before (bytes).
     pub watermark: u64,
     /// Bytes that it has sent; groups count none.
     pub bytes: Option<u64>,
@@ -37,7 +37,7 @@ pub enum CountError {
     Nonsense(String),
 }
 
-/// Reads what a tuner watches. Watermarks are those of the user (`USER_WATERMARKS`), else those of the period.
+/// Reads what a tuner watches.
 ///
 /// # Errors
 /// No answer, no names of queues, or values that are no numbers.
@@ -51,7 +51,6 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
         // A port that is down may have no counters.
         let Some(oid) = names.get(&format!("{}:{}", member.port, member.index)) else { continue };
         let counters = store.fields(Database::Counters, &format!("COUNTERS:{oid}"))?;
-        let marks = watermarks(store, oid)?;
         let (mark, dropped) = if member.group {
             (
                 "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES",
@@ -62,7 +61,7 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
         };
         let at = format!("{} {}", member.port, member.index);
         let reading = Reading {
-            watermark: number(&marks, mark, &at)?.unwrap_or(0),
+            watermark: watermark(store, &counters, oid, mark, &at)?.unwrap_or(0),
             bytes: number(&counters, "SAI_QUEUE_STAT_BYTES", &at)?,
             dropped: number(&counters, dropped, &at)?.unwrap_or(0),
         };
@@ -74,21 +73,34 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     }
     let pools = store.fields(Database::Counters, "COUNTERS_BUFFER_POOL_NAME_MAP")?;
     for (name, oid) in pools {
-        let marks = watermarks(store, &oid)?;
-        if let Some(mark) = number(&marks, "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES", &name)? {
+        let counters = store.fields(Database::Counters, &format!("COUNTERS:{oid}"))?;
+        if let Some(mark) = watermark(store, &counters, &oid, "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES", &name)?
+        {
             sample.pools.insert(name, mark);
         }
     }
     Ok(sample)
 }
 
-fn watermarks(store: &mut Store, oid: &str) -> Result<Fields, StoreError> {
-    let marks = store.fields(Database::Counters, &format!("USER_WATERMARKS:{oid}"))?;
-    if marks.is_empty() {
-        store.fields(Database::Counters, &format!("PERIODIC_WATERMARKS:{oid}"))
-    } else {
-        Ok(marks)
+/// A watermark: that of the last poll, which the switch clears with every one; else that of the period, else that since the user's
+/// last clear.
+fn watermark(
+    store: &mut Store,
+    counters: &Fields,
+    oid: &str,
+    name: &str,
+    at: &str,
+) -> Result<Option<u64>, CountError> {
+    if let Some(mark) = number(counters, name, at)? {
+        return Ok(Some(mark));
     }
+    for table in ["PERIODIC_WATERMARKS", "USER_WATERMARKS"] {
+        let marks = store.fields(Database::Counters, &format!("{table}:{oid}"))?;
+        if let Some(mark) = number(&marks, name, at)? {
+            return Ok(Some(mark));
+        }
+    }
+    Ok(None)
 }
 
 /// A counter; `None` where there is none, or where the switch says that it does not know it.

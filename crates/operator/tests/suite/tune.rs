@@ -99,7 +99,7 @@ impl Loop {
         let sum: u64 = held.iter().sum();
         self.server.write(
             Database::Counters,
-            "USER_WATERMARKS:oid:0x18",
+            "PERIODIC_WATERMARKS:oid:0x18",
             &[("SAI_BUFFER_POOL_STAT_WATERMARK_BYTES", &(sum * CELL).to_string())],
         );
         for (port, held) in held.into_iter().enumerate() {
@@ -112,7 +112,7 @@ impl Loop {
                 let key = oid(port, queue);
                 self.server.write(
                     Database::Counters,
-                    &format!("USER_WATERMARKS:{key}"),
+                    &format!("COUNTERS:{key}"),
                     &[("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", &mark.to_string())],
                 );
                 self.server.write(
@@ -253,7 +253,7 @@ fn nonsense_and_silence_are_faults_that_change_nothing_and_end_in_what_was_confi
     assert_ne!(good, 1);
     for nonsense in ["many", "99999999999999", "-5"] {
         all.congest(3);
-        let key = format!("USER_WATERMARKS:{}", oid(0, 0));
+        let key = format!("COUNTERS:{}", oid(0, 0));
         all.server.write(Database::Counters, &key, &[("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", nonsense)]);
         let events = daemon.step(all.seconds());
         assert!(matches!(events.as_slice(), [Event::Fault { .. }]), "{nonsense}: {events:?}");
@@ -312,6 +312,21 @@ fn what_an_operator_changes_meanwhile_is_left_alone() {
     }
     assert_eq!(daemon.revert(), []);
     assert_eq!(all.exponent(), -4);
+}
+
+#[test]
+fn a_watermark_of_the_last_poll_counts_before_old_ones() {
+    let mut all = Loop::new("a_watermark_of_the_last_poll_counts_before_old_ones");
+    let mut daemon = all.daemon(true, QUICK);
+    let old = [("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", "2900000")];
+    for queue in QUEUES {
+        all.server.write(Database::Counters, &format!("USER_WATERMARKS:{}", oid(0, queue)), &old);
+    }
+    for _ in 0..4 {
+        all.congest(0);
+        daemon.step(all.seconds());
+    }
+    assert_eq!(all.exponent(), 3, "nobody is congested now");
 }
 
 #[test]
