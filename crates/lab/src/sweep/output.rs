@@ -60,7 +60,7 @@ struct SweepPoint<'a> {
     comparison: &'a Comparison,
 }
 
-/// The schema of [`json`].
+/// The schema of `sweep.json`, and of what `sweep` prints with `--json`.
 #[must_use]
 pub fn sweep_schema() -> Schema {
     schema_for!(SweepFile<'_>)
