@@ -110,7 +110,10 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
         let found = why((experiment, claim), &against, (scale, seeds), (&args.out, &how), Board::new)
             .map_err(error::reproduce)?;
         let text = format!("# {}\n\n{}.\n\n{}", claim.id, found.answer(&said), found.markdown());
-        let path = args.out.join("why").join(format!("{}.md", claim.id));
+        let folder = args.out.join("why");
+        std::fs::create_dir_all(&folder)
+            .map_err(|source| miette!("cannot make {}: {source}", folder.display()))?;
+        let path = folder.join(format!("{}.md", claim.id));
         write_whole(&path, text.clone()).map_err(error::reproduce)?;
         if let Some(table) = &args.record {
             let told: Vec<_> = args.against.iter().map(|(key, value)| format!("{key} = {value}")).collect();

@@ -158,15 +158,31 @@ fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     Plan { extra, ..plan.clone() }
 }
 
-/// What the caller changes, the same everywhere.
+/// What the caller changes, wherever a scheme has the key: a parameter of one policy is none of another's. A key that none
+/// has is left everywhere, so that its runs say what is wrong with it.
 fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
-    let places: BTreeSet<_> = plan.points.iter().map(|point| (point.variant, point.places.clone())).collect();
+    let first: Vec<&Point> = plan.points.iter().filter(|point| point.seed == 0).collect();
+    let place = |point: &&Point| (point.variant, point.places.clone());
+    let takes = |point: &&Point, setting: &Setting| {
+        let extra = BTreeMap::from([(place(point), vec![setting.clone()])]);
+        Plan { extra, ..plan.clone() }.load(point).is_ok()
+    };
+    let settings = |setting: &Setting| -> BTreeMap<_, _> {
+        let all = || first.iter().copied().map(|point| (place(&point), vec![setting.clone()]));
+        let fitting: BTreeMap<_, _> = first
+            .iter()
+            .copied()
+            .filter(|point| takes(point, setting))
+            .map(|point| (place(&point), vec![setting.clone()]))
+            .collect();
+        if fitting.is_empty() { all().collect() } else { fitting }
+    };
     given
         .iter()
         .map(|setting| Change {
             key: setting.key.clone(),
             values: ("as it is".to_owned(), shown(&setting.item.value)),
-            settings: places.iter().map(|place| (place.clone(), vec![setting.clone()])).collect(),
+            settings: settings(setting),
         })
         .collect()
 }
