@@ -50,7 +50,7 @@ pub const PURE: &[(&str, &[&str])] = &[
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-workload", &["bufferlab-units", "bufferlab-params", "bufferlab-topology"]),
-    ("bufferlab-sonic", &["bufferlab-units", "bufferlab-theory"]),
+    ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];
 /// Drivers: they share the core, never each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];

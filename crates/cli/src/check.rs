@@ -3,7 +3,7 @@
 use crate::args::CheckArgs;
 use crate::execute::{load_as, warn};
 use crate::{error, print};
-use bufferlab_core::Params;
+use bufferlab_core::{Params, QueueMinimums, ResumeBelow};
 use bufferlab_scenario::{
     EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
     format_size, format_time,
@@ -171,10 +171,22 @@ fn lossless(spec: &SwitchSpec) -> String {
 /// What the switch does otherwise than the ideal one.
 fn hardware(spec: &HardwareSpec) -> String {
     let HardwareSpec { slices, cut_through_bytes, device_queue, switch } = spec;
+    let accounting = switch.accounting;
     let given = |is: bool, text: String| is.then_some(text);
     let options = [
         given(switch.cell_bytes > 1, format!("cells of {}", format_size(switch.cell_bytes.into()))),
+        given(
+            switch.packet_overhead > 0,
+            format!("{} more for every packet", format_size(switch.packet_overhead.into())),
+        ),
         given(*slices > 1, format!("{slices} slices")),
+        given(accounting.slices > 1, format!("{} slices by ingress port", accounting.slices)),
+        given(accounting.resume_below == ResumeBelow::PausePoint, "resumes below the pause point".to_owned()),
+        given(
+            accounting.queue_minimums == QueueMinimums::EverySlice,
+            "minimums of queues in every slice".to_owned(),
+        ),
+        given(accounting.threshold_bits > 0, format!("thresholds of {} bits", accounting.threshold_bits)),
         given(
             switch.reserves.queue > 0,
             format!("{} reserved per queue", format_size(switch.reserves.queue)),

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Outcome};
 use crate::script::{Operation, Script};
 use crate::subject::Subject;
-use bufferlab_core::{BuildError, DropReason, Hardware, QueueId, Reserves, Tags};
+use bufferlab_core::{Accounting, BuildError, DropReason, Hardware, QueueId, Reserves, ResumeBelow, Tags};
 use std::fmt;
 
 /// A claim and its check.
@@ -428,6 +428,12 @@ fn on_a_chip(script: &Script) -> Script {
     chip.config.max_packet = packet;
     chip.config.hardware = Hardware {
         cell_bytes,
+        // The bench's books have whole cells and no more.
+        packet_overhead: 0,
+        accounting: Accounting {
+            resume_below: if seed % 11 < 5 { ResumeBelow::PausePoint } else { ResumeBelow::Threshold },
+            ..Accounting::IDEAL
+        },
         reserves,
         // The reserves of a port, and more.
         port_limit: (seed % 7 < 3)

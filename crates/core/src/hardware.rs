@@ -1,8 +1,12 @@
 //! What a chip does otherwise than the papers' ideal switch; the default is the ideal.
 //!
 //! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies need not know.
-//! (Memory in slices is not here: a slice is a [`crate::Switch`] of its own. Cut-through is the driver's, which knows
-//! when a packet's first bits arrive.)
+//! (Memory in slices by egress port is not here: such a slice is a [`crate::Switch`] of its own. Cut-through is the
+//! driver's, which knows when a packet's first bits arrive.)
+
+mod accounting;
+
+pub use accounting::{Accounting, QueueMinimums, ResumeBelow};
 
 use crate::shared_pool::Reserves;
 use crate::weight::Weight;
@@ -16,6 +20,10 @@ pub struct Hardware {
     /// Memory is allocated in cells of this many bytes, and a packet occupies whole cells (Trident+: 208 B). 1: bytes.
     /// Schedulers that count bytes count cells, too.
     pub cell_bytes: u32,
+    /// What a packet costs the memory beside its bytes, before it is rounded to cells (Jericho 2: 48 B).
+    pub packet_overhead: u32,
+    /// How lossless traffic is accounted.
+    pub accounting: Accounting,
     /// Space that is set aside for each queue and port. Its packets are stored without asking the policy, which divides
     /// the rest.
     pub reserves: Reserves,
@@ -34,6 +42,8 @@ impl Hardware {
     /// No deviation: the papers' switch.
     pub const IDEAL: Self = Self {
         cell_bytes: 1,
+        packet_overhead: 0,
+        accounting: Accounting::IDEAL,
         reserves: Reserves { queue: 0, port: 0 },
         port_limit: None,
         threshold_refresh: None,
@@ -41,11 +51,40 @@ impl Hardware {
         uncharged_priorities: 0,
     };
 
-    /// Bytes that a packet of `size` bytes occupies: whole cells.
+    /// Bytes that a packet of `size` bytes occupies: whole cells, with what every packet costs.
     #[inline]
     #[must_use]
     pub const fn charged(&self, size: u32) -> u32 {
+        let size = size + self.packet_overhead;
         if self.cell_bytes <= 1 { size } else { size.div_ceil(self.cell_bytes) * self.cell_bytes }
+    }
+
+    /// Whether the accounting fits a memory with so many ports and the other options.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
+    pub fn check_accounting(&self, ports: usize, foreign_ports: usize) -> Result<(), String> {
+        let Accounting { slices, queue_minimums, .. } = self.accounting;
+        if usize::from(slices) > ports {
+            return Err(format!("{slices} slices for {ports} ports: each serves some of them"));
+        }
+        if slices > 1 && foreign_ports > 0 {
+            return Err("a slice by egress port cannot have slices by ingress port".to_owned());
+        }
+        let counts_itself = slices > 1 || queue_minimums == QueueMinimums::EverySlice;
+        if counts_itself && self.reserves != Reserves::default() {
+            return Err(
+                "with the accounting of a chip, reserves are those of the policy's profiles: leave out \
+                        queue_reserve and port_reserve"
+                    .to_owned(),
+            );
+        }
+        if slices > 1 && self.threshold_refresh.is_some() {
+            return Err(
+                "thresholds of slices by ingress port follow at once: leave out threshold_refresh".to_owned()
+            );
+        }
+        Ok(())
     }
 
     /// Whether packets of this priority are charged to nobody.
@@ -124,6 +163,9 @@ mod tests {
         let chip = Hardware { cell_bytes: 208, ..Hardware::IDEAL };
         assert_eq!([1, 207, 208, 209, 1_500].map(|size| chip.charged(size)), [208, 208, 208, 416, 1_664]);
         assert_eq!(Hardware::IDEAL.charged(209), 209);
+        let chip = Hardware { packet_overhead: 48, ..Hardware::IDEAL };
+        assert_eq!(chip.charged(64), 112, "Jericho 2");
+        assert_eq!(Hardware { cell_bytes: 208, ..chip }.charged(208), 416, "the overhead is stored, too");
     }
 
     #[test]
@@ -134,6 +176,8 @@ mod tests {
             let rounded = chip.apply(info.params, given.clone());
             for ((name, before), (_, after)) in given.iter().zip(rounded.iter()) {
                 match after {
+                    // 0: there is no such limit.
+                    ParamValue::Ratio(0.0) => assert_eq!(before, after, "{} {name}", info.name),
                     ParamValue::Ratio(x) if name.ends_with("alpha") => assert_eq!(x.log2().fract(), 0.0),
                     ParamValue::RatioPerPriority(list) if name.ends_with("alpha") => {
                         assert!(list.iter().all(|x| x.log2().fract() == 0.0), "{} {name}", info.name);

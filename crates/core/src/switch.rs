@@ -199,6 +199,7 @@ impl SwitchConfig {
             lossless: self.lossless,
             lossless_by_port: self.lossless_by_port.clone(),
             foreign_ports: self.foreign_ports,
+            accounting: self.hardware.accounting,
         }
     }
 
@@ -255,6 +256,9 @@ impl SwitchConfig {
                 "a memory in slices cannot pause: no slice knows what an ingress queue holds".to_owned();
             return Err(BuildError { param: "lossless", message });
         }
+        self.hardware
+            .check_accounting(self.port_rates.len(), self.foreign_ports)
+            .map_err(|message| BuildError { param: "hardware", message })?;
         let params = self.hardware.apply(info.params, params);
         info.construct(&params, &self.shape())
     }

@@ -316,6 +316,13 @@ impl<'a> Reader<'a> {
         self.size(key).map(|bytes| u32::try_from(bytes).expect("the format bounds it"))
     }
 
+    /// The same with a computed default.
+    pub fn small_size_or(&mut self, key: &'static str, computed: u32) -> u32 {
+        let value = self.small_size(key).unwrap_or(computed);
+        self.out.set(key, quote(&format_size(value.into())));
+        value
+    }
+
     /// A rate.
     pub fn rate(&mut self, key: &'static str) -> Option<BitRate> {
         self.read(key, |item, spec| {
@@ -340,6 +347,13 @@ impl<'a> Reader<'a> {
             let number = convert::count(item, spec, min, max)?;
             Ok((number, number.to_string()))
         })
+    }
+
+    /// A whole number with a computed default.
+    pub fn count_or(&mut self, key: &'static str, computed: u64) -> u64 {
+        let value = self.count(key).unwrap_or(computed);
+        self.out.set(key, value.to_string());
+        value
     }
 
     /// A whole number that is declared to fit 32 bits.

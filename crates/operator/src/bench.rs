@@ -4,10 +4,9 @@
 use crate::OperatorError;
 use crate::model::{Limit, Model, PRIORITIES};
 use bufferlab_core::{
-    Admission, BufferProfile, Direction, Hardware, IngressId, Observer, Packet, ParamValue, Policy, Switch,
+    Admission, BufferProfile, Direction, IngressId, Observer, Packet, ParamValue, Policy, Switch,
     SwitchConfig, ThresholdRule,
 };
-use bufferlab_sonic::silicon::Rule;
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeSet;
 
@@ -37,7 +36,7 @@ pub struct Bench {
     told: Told,
     policy: &'static str,
     now: Time,
-    /// What a packet costs the memory before it is rounded to cells (bytes).
+    /// Of a packet (bytes).
     size: u32,
 }
 
@@ -58,9 +57,11 @@ impl Bench {
     pub fn of_abm(model: &Model, packet_bytes: u64, alpha: f64) -> Result<Self, OperatorError> {
         let mut params = params(model);
         params.retain(|(name, _)| name != "profiles");
-        let of_groups = profiles(model).into_iter().filter(|profile| profile.direction == Direction::Ingress);
-        let without =
-            of_groups.map(|profile| BufferProfile { threshold: None, ..profile }).collect::<Vec<_>>();
+        params.retain(|(name, _)| name != "port_alpha");
+        let without = profiles(model)
+            .into_iter()
+            .map(|profile| BufferProfile { threshold: None, ..profile })
+            .collect::<Vec<_>>();
         params.push(("profiles".to_owned(), ParamValue::Profiles(without.into())));
         params.push(("alpha".to_owned(), ParamValue::RatioPerPriority(vec![alpha].into())));
         params.push(("drain_rate".to_owned(), ParamValue::word("computed")));
@@ -77,16 +78,14 @@ impl Bench {
             let help = format!("give a size from 1 to {PACKET_MAX} B");
             return Err(OperatorError::new(format!("packets of {packet_bytes} B"), help));
         }
-        let more = if let Rule::Bytes(more) = model.chip.rule { more } else { 0 };
-        let size = (packet_bytes + more) as u32;
-        let cell = model.cell as u32;
+        let size = packet_bytes as u32;
         let masks =
             model.ports.iter().map(|port| port.groups.keys().fold(0, |mask, priority| mask | 1 << priority));
         let config = SwitchConfig {
-            hardware: Hardware { cell_bytes: cell, ..Hardware::IDEAL },
+            hardware: model.hardware(),
             lossless: model.lossless.iter().fold(0, |mask, priority| mask | 1 << priority),
             lossless_by_port: masks.collect(),
-            max_packet: u64::from(size.div_ceil(cell) * cell),
+            max_packet: packet_bytes,
             ..SwitchConfig::new(
                 model.buffer(),
                 model.ports.iter().map(|port| BitRate(port.speed_mbps * 1_000_000)).collect(),
@@ -218,13 +217,13 @@ fn profiles(model: &Model) -> Vec<BufferProfile> {
                 ..BufferProfile::default()
             });
         }
-        for (priority, limit) in port.lossy.iter().filter(|(priority, _)| !model.lossless.contains(priority))
-        {
+        for (priority, queue) in model.lossy_queues(port) {
             profiles.push(BufferProfile {
                 direction: Direction::Egress,
                 ports: vec![number],
-                priorities: vec![*priority],
-                threshold: Some(rule(*limit)),
+                priorities: vec![priority],
+                threshold: Some(rule(queue.limit)),
+                reserved: (queue.minimum > 0).then_some(queue.minimum),
                 ..BufferProfile::default()
             });
         }
@@ -236,6 +235,8 @@ fn params(model: &Model) -> Vec<(String, ParamValue)> {
     let largest = model.ports.iter().flat_map(|port| port.groups.values()).map(|group| group.headroom).max();
     let params = [
         ("headroom", ParamValue::Bytes(largest.unwrap_or(0))),
+        ("ingress_pool", ParamValue::Bytes(model.shared)),
+        ("port_alpha", ParamValue::Ratio(model.port_alpha.unwrap_or(0.0))),
         ("headroom_pool", ParamValue::Bytes(model.headroom_pool)),
         ("lossy_pool", ParamValue::Ratio(model.lossy_pool)),
         ("profiles", ParamValue::Profiles(profiles(model).into())),

@@ -21,7 +21,7 @@ pub mod vectors;
 pub mod what_if;
 
 pub use bench::Bench;
-pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, Scope};
+pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, QueueModel};
 pub use scenario::{policy_parameters, scenario};
 pub use traffic::{Kind, Traffic};
 pub use vectors::Vectors;

@@ -1,9 +1,11 @@
 //! The memory of a chip with a configuration, as the simulated switch knows it: pools, headroom, limits by port and
 //! priority.
 //!
-//! The simulated switch has one memory. A chip with slices is described in one of two ways ([`Scope`]).
+//! A chip with slices is a switch with slices by ingress port; its family is one of `[switch.hardware]`.
 
 use crate::OperatorError;
+use bufferlab_core::{Accounting, Hardware, QueueMinimums, ResumeBelow};
+use bufferlab_params::ChipFamily;
 use bufferlab_sonic::config::{Config, Profile, Threshold};
 use bufferlab_sonic::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES, Resolved};
 use bufferlab_sonic::silicon::{Chip, Memory, Prediction, Rule, predict};
@@ -16,17 +18,6 @@ pub const PRIORITIES: usize = 8;
 const SPEED_MBPS: u64 = 100_000;
 /// Cable of a port where no file says it (metres).
 const CABLE_METRES: f64 = 5.0;
-
-/// How a chip with slices becomes a switch with one memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// One slice: what a lone group or the groups of one slice see, to the cell.
-    Slice,
-    /// All slices as one memory. The alphas of priority groups are divided by the number of slices: a group is
-    /// accounted in the slice of its port only. With traffic from all slices alike, `alpha (S - u)` of one slice and
-    /// `alpha / n (n S - n u)` of the whole are the same; queues are fed from all slices and keep their alpha.
-    Device,
-}
 
 /// A limit in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,9 +41,17 @@ pub struct GroupModel {
     pub headroom: u64,
     /// Resumes at this length at the latest (bytes).
     pub xon: u64,
-    /// Resumes so far below the moving threshold (bytes): chosen so that a lone group resumes the configured offset
-    /// below its pause point, as chips do.
+    /// Resumes so far below what the chip counts from (bytes, whole cells).
     pub xon_offset: u64,
+}
+
+/// A lossy queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueModel {
+    /// Where it loses packets.
+    pub limit: Limit,
+    /// Minimum (bytes, whole cells), where the chip takes it from what ingress queues share.
+    pub minimum: u64,
 }
 
 /// A port.
@@ -66,8 +65,8 @@ pub struct PortModel {
     pub cable_metres: f64,
     /// Lossless groups by priority.
     pub groups: BTreeMap<u8, GroupModel>,
-    /// Limits of lossy queues by priority.
-    pub lossy: BTreeMap<u8, Limit>,
+    /// Lossy queues by priority.
+    pub lossy: BTreeMap<u8, QueueModel>,
     /// Static limits of lossless queues by priority (bytes), where they are below the pool.
     pub lossless_queues: BTreeMap<u8, u64>,
 }
@@ -79,14 +78,16 @@ pub struct Model {
     pub chip: &'static Chip,
     /// Bytes of a cell; 1: bytes.
     pub cell: u64,
-    /// What is shared (bytes).
+    /// What is shared, in all slices together (bytes).
     pub shared: u64,
-    /// Headroom pool (bytes); 0: every group has its own.
+    /// Headroom pool, of all slices together (bytes); 0: every group has its own.
     pub headroom_pool: u64,
     /// Egress lossy pool as a part of what is shared.
     pub lossy_pool: f64,
-    /// Slices that are described as one.
+    /// Parts of the memory by ingress port.
     pub slices: u64,
+    /// Alpha of ports within the ingress pool, on chips with two levels.
+    pub port_alpha: Option<f64>,
     /// Ports in the order of their numbers.
     pub ports: Vec<PortModel>,
     /// Lossless priorities.
@@ -100,18 +101,17 @@ impl Model {
     ///
     /// # Errors
     /// What is missing: pools with sizes, ports, a place for a packet.
-    pub fn new(config: &Config, chip: &'static Chip, scope: Scope) -> Result<Self, OperatorError> {
+    pub fn new(config: &Config, chip: &'static Chip) -> Result<Self, OperatorError> {
         let memory = Memory::new(config, chip)?;
         let prediction = predict(config, chip, 64)?;
         let cell = chip.cell;
-        let slices = if scope == Scope::Device { chip.slices } else { 1 };
-        let mut notes = notes(chip, scope);
+        let slices = chip.slices;
+        let mut notes = notes(chip);
         let shared = memory.shared * cell * slices;
-        let of = Build { config, chip, slices, shared, cell };
-        let mut ports: Vec<PortModel> = Vec::new();
-        for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
-            ports.push(of.port(&port));
-        }
+        let named: Vec<_> = config.named_ports().into_iter().filter(|port| config.in_use(port)).collect();
+        let port_alpha = port_alpha(config, chip, &named, &mut notes);
+        let of = Build { config, chip, shared: shared / slices, cell, one_port_alpha: port_alpha.is_some() };
+        let mut ports: Vec<PortModel> = named.iter().map(|port| of.port(port)).collect();
         if ports.len() < 2 {
             return Err(OperatorError::new(
                 "the configuration has fewer than two ports with groups or queues",
@@ -128,16 +128,55 @@ impl Model {
             headroom_pool: memory.headroom_pool * cell * slices,
             lossy_pool: lossy_pool(config, &prediction, &memory, slices),
             slices,
+            port_alpha,
             ports,
             lossless,
             notes,
         })
     }
 
-    /// Bytes of all reserves of lossless groups.
+    /// What the chip does otherwise than the ideal switch.
+    #[must_use]
+    pub fn hardware(&self) -> Hardware {
+        let facts = self.chip.family.map(ChipFamily::facts);
+        // A chip that is not known is taken to account as those do whose cells are known.
+        let minimums = facts.is_none_or(|facts| facts.queue_minimums_in_every_slice);
+        Hardware {
+            cell_bytes: self.cell as u32,
+            packet_overhead: facts.map_or(0, |facts| facts.packet_overhead),
+            accounting: Accounting {
+                slices: self.slices as u16,
+                resume_below: ResumeBelow::PausePoint,
+                queue_minimums: if minimums { QueueMinimums::EverySlice } else { QueueMinimums::LossyPool },
+                threshold_bits: 0,
+            },
+            ..Hardware::IDEAL
+        }
+    }
+
+    /// The most that `of` comes to in a slice, times their number: every slice is as large as the largest.
+    fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
+        let ports = self.ports.len().div_ceil(self.slices as usize).max(1);
+        let of_slice =
+            |ports: &[PortModel]| ports.iter().flat_map(|port| port.groups.values()).map(&of).sum::<u64>();
+        self.ports.chunks(ports).map(of_slice).max().unwrap_or(0) * self.slices
+    }
+
+    /// Bytes of all reserves: of lossless groups, and of lossy queues in every slice.
     #[must_use]
     pub fn reserves(&self) -> u64 {
-        self.ports.iter().flat_map(|port| port.groups.values()).map(|group| group.reserve).sum()
+        let queues = self.ports.iter().flat_map(|port| self.lossy_queues(port));
+        let minimums: u64 = queues.map(|(_, queue)| queue.minimum).sum();
+        self.of_all_slices(|group| group.reserve) + minimums * self.slices
+    }
+
+    /// Queues of a port for packets that nobody pauses.
+    pub(crate) fn lossy_queues<'a>(
+        &'a self,
+        port: &'a PortModel,
+    ) -> impl Iterator<Item = (u8, QueueModel)> + 'a {
+        let lossy = port.lossy.iter().filter(|(priority, _)| !self.lossless.contains(priority));
+        lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
     /// Headroom of all groups, or the pool that they share (bytes). Without lossless groups nobody could use it.
@@ -149,19 +188,13 @@ impl Model {
         if self.headroom_pool > 0 {
             return self.headroom_pool;
         }
-        self.ports.iter().flat_map(|port| port.groups.values()).map(|group| group.headroom).sum()
+        self.of_all_slices(|group| group.headroom)
     }
 
     /// The memory: what is shared, headroom and reserves (bytes).
     #[must_use]
     pub fn buffer(&self) -> u64 {
         self.shared + self.headroom() + self.reserves()
-    }
-
-    /// What alphas of priority groups are divided by: see [`Scope::Device`].
-    #[must_use]
-    pub const fn divided_by(&self) -> f64 {
-        self.slices as f64
     }
 
     /// Numbers of the ports that are lossless, where not all are.
@@ -174,28 +207,44 @@ impl Model {
 }
 
 /// What every model simplifies, in sentences.
-fn notes(chip: &Chip, scope: Scope) -> Vec<String> {
+fn notes(chip: &Chip) -> Vec<String> {
     let mut notes = Vec::new();
-    if scope == Scope::Device && chip.slices > 1 {
+    if chip.slices > 1 {
         notes.push(format!(
-            "The {} slices of the memory are simulated as one; alphas of priority groups are divided by {}, which is \
-             exact where traffic comes from all slices alike.",
-            chip.slices, chip.slices
+            "Which ports are of which of the {} slices is not in the configuration: consecutive ones are taken.",
+            chip.slices
         ));
-    }
-    if matches!(chip.rule, Rule::TwoLevels) {
-        notes.push(
-            "The limit of a port in its pool is a part of its groups' alphas: exact for a lone group."
-                .to_owned(),
-        );
-    }
-    if matches!(chip.rule, Rule::Bytes(_)) {
-        notes.push("A VOQ system's packets cost the memory more than their bytes: not simulated.".to_owned());
     }
     if !chip.measured {
         notes.push(format!("The rules of {} were not compared with measurements.", chip.title));
     }
     notes
+}
+
+/// Alpha of ports within the pool, on chips with two levels, where all ports with groups have the same; else a part of
+/// their groups' alphas stands for it.
+fn port_alpha(config: &Config, chip: &Chip, ports: &[Port], notes: &mut Vec<String>) -> Option<f64> {
+    if !matches!(chip.rule, Rule::TwoLevels) {
+        return None;
+    }
+    let lossless = |port: &&Port| {
+        (0..PRIORITIES as u8).any(
+            |index| matches!(config.group(port, index), Resolved::Profile(profile) if profile.is_lossless()),
+        )
+    };
+    let own = |port: &Port| silicon::port_exponent(config, Some(port), LOSSLESS_POOL);
+    let exponents: BTreeSet<_> = ports.iter().filter(lossless).map(own).collect();
+    match exponents.into_iter().collect::<Vec<_>>().as_slice() {
+        [] | [None] => None,
+        [Some(exponent)] => Some(2f64.powi(i32::from(*exponent))),
+        _ => {
+            notes.push(
+                "Limits of ports in their pool differ; they are parts of their groups' alphas: exact for a lone group."
+                    .to_owned(),
+            );
+            None
+        }
+    }
 }
 
 /// A port with some lossless priorities has all of them: the simulated switch knows one set.
@@ -235,9 +284,11 @@ fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices:
 struct Build<'a> {
     config: &'a Config,
     chip: &'static Chip,
-    slices: u64,
+    /// Of a slice (bytes).
     shared: u64,
     cell: u64,
+    /// One alpha holds for all ports.
+    one_port_alpha: bool,
 }
 
 impl Build<'_> {
@@ -278,10 +329,10 @@ impl Build<'_> {
     /// A group's limit, within that of its port where the chip has two levels: with `a_p a_q / (1 + a_q)` one level gives a
     /// lone group what two give it.
     fn group_limit(&self, port: &Port, profile: &Profile) -> Limit {
-        let own = self.limit(profile, self.slices);
+        let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
         match (own, self.chip.rule, silicon::port_exponent(self.config, Some(port), pool)) {
-            (Limit::Alpha(alpha), Rule::TwoLevels, Some(exponent)) => {
+            (Limit::Alpha(alpha), Rule::TwoLevels, Some(exponent)) if !self.one_port_alpha => {
                 Limit::Alpha(2f64.powi(i32::from(exponent)) * alpha / (1.0 + alpha))
             }
             _ => own,
@@ -294,11 +345,6 @@ impl Build<'_> {
         let limit = self.group_limit(port, profile);
         let twice = matches!(self.chip.rule, Rule::OneLevel) && self.config.shared_headroom();
         let headroom = value(&profile.xoff) * if twice { 2 } else { 1 };
-        // Below a threshold that moves, an offset would be used up after offset / (1 + alpha).
-        let moves = match limit {
-            Limit::Alpha(alpha) => 1.0 + alpha,
-            Limit::Bytes(_) => 1.0,
-        };
         let offset = self.whole(value(&profile.xon_offset));
         let xon = value(&profile.xon);
         GroupModel {
@@ -307,18 +353,16 @@ impl Build<'_> {
             limit,
             headroom: self.whole(headroom),
             xon: if offset > 0 { 0 } else { self.whole(xon) },
-            xon_offset: (offset as f64 * moves).round() as u64,
+            xon_offset: offset,
         }
     }
 
-    fn limit(&self, profile: &Profile, divided_by: u64) -> Limit {
+    fn limit(&self, profile: &Profile) -> Limit {
         match profile.threshold.as_ref().map(|threshold| threshold.value) {
             // The ends of the range are "nothing" and "everything" on some chips, and large or small enough on all.
-            Some(Threshold::Dynamic(exponent)) => {
-                Limit::Alpha(2f64.powi(i32::from(exponent)) / divided_by as f64)
-            }
+            Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
             // A group is in one slice, however large its limit.
-            Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared / divided_by)),
+            Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),
             None => Limit::Bytes(self.shared),
         }
     }
@@ -326,7 +370,9 @@ impl Build<'_> {
     fn queue(&self, port: &mut PortModel, index: u8, profile: &Profile) {
         let of_lossless_pool = profile.pool.as_ref().is_some_and(|pool| pool.value == LOSSLESS_QUEUES);
         if !of_lossless_pool && !self.config.is_lossless_queue_profile(&profile.name) {
-            port.lossy.insert(index, self.limit(profile, 1));
+            let counts = matches!(self.chip.rule, Rule::Cells);
+            let minimum = if counts { self.whole(profile.minimum(self.config.shared_headroom())) } else { 0 };
+            port.lossy.insert(index, QueueModel { limit: self.limit(profile), minimum });
         } else if let Some(Threshold::Static(bytes)) = profile.threshold.as_ref().map(|limit| limit.value)
             && bytes < self.shared
         {

@@ -146,7 +146,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// The chip of a model (a slice of it: see [`crate::Scope::Slice`]), with packets of one size.
+    /// The chip of a model, with packets of one size.
     ///
     /// # Errors
     /// See [`Bench::new`].

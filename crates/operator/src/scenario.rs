@@ -3,6 +3,7 @@
 use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
 use crate::traffic::{Planned, RDMA_FRAME, TCP_FRAME, Traffic};
+use bufferlab_core::Accounting;
 use bufferlab_sonic::Port;
 use bufferlab_sonic::config::{Config, MapKind};
 use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
@@ -108,9 +109,7 @@ fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking) 
     if let Some(groups) = scheduler(config, model) {
         let _ = writeln!(text, "scheduler = [{groups}]");
     }
-    if model.cell > 1 {
-        let _ = writeln!(text, "hardware = {{ cell = \"{} B\" }}", model.cell);
-    }
+    let _ = writeln!(text, "hardware = {}", hardware(model));
     let _ = writeln!(text, "\n[switch.policy]\nname = \"sonic-dt\"");
     for (key, value) in policy_parameters(model, "sonic-dt", &|_, limit| limit) {
         let value = value.replace("}, {", "},\n  {").replace("[{", "[\n  {").replace("}]", "},\n]");
@@ -127,6 +126,19 @@ fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking) 
         let _ = writeln!(text, "reaction = \"{} ps\"            # {why}\n", reaction(model));
     }
     text.push_str(&marking.toml());
+}
+
+/// `[switch.hardware]`: the family of the chip, or what an unknown one is taken for.
+fn hardware(model: &Model) -> String {
+    if model.chip.family.is_some() {
+        return format!("{{ family = {} }}", quoted(model.chip.name));
+    }
+    let Accounting { resume_below, queue_minimums, .. } = model.hardware().accounting;
+    format!(
+        "{{ slice_by = \"ingress\", resume_below = {}, queue_minimums = {} }}",
+        quoted(resume_below.word()),
+        quoted(queue_minimums.word())
+    )
 }
 
 /// What another configuration of the same switch sets beside its policy.
@@ -183,14 +195,17 @@ pub fn policy_parameters(
         }
     }
     if policy != "reverie" {
+        parameters.push(("ingress_pool", bytes(model.shared)));
         parameters.push(("lossy_pool", format!("{:.6}", model.lossy_pool)));
     }
     if !knows_thresholds {
         parameters.push(("alpha", alphas(model, limit)));
+    } else if let Some(alpha) = model.port_alpha {
+        parameters.push(("port_alpha", number(alpha)));
     }
     let mut profiles = lossless_profiles(model, policy, limit);
-    if knows_thresholds {
-        profiles.extend(egress_profiles(model, limit));
+    if policy != "reverie" {
+        profiles.extend(egress_profiles(model, policy, limit));
     }
     if !profiles.is_empty() {
         parameters.push(("profiles", format!("[{}]", profiles.join(", "))));
@@ -210,10 +225,14 @@ fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
             if lossless {
                 port.groups.get(&priority).map(|group| group.limit)
             } else {
-                port.lossy.get(&priority).copied()
+                port.lossy.get(&priority).map(|queue| queue.limit)
             }
         });
         match found.next().map(|found| limit(lossless, found)) {
+            // One level that gives a lone group what its port's and its own give it.
+            Some(Limit::Alpha(alpha)) if lossless => {
+                number(model.port_alpha.map_or(alpha, |of_port| of_port * alpha / (1.0 + alpha)))
+            }
             Some(Limit::Alpha(alpha)) => number(alpha),
             _ => "1".to_owned(),
         }
@@ -290,14 +309,26 @@ fn lossless_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) ->
     gathered(model, &entries, "")
 }
 
-fn egress_profiles(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> Vec<String> {
+fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> Limit) -> Vec<String> {
+    let knows_thresholds = policy == "sonic-dt";
     let (mut lossy, mut lossless) = (Vec::new(), Vec::new());
     for (number, port) in model.ports.iter().enumerate() {
-        for (priority, own) in port.lossy.iter().filter(|(priority, _)| !model.lossless.contains(priority)) {
-            lossy.push((number, *priority, threshold(limit(false, *own))));
+        for (priority, queue) in model.lossy_queues(port) {
+            let mut parts = Vec::new();
+            if knows_thresholds {
+                parts.push(threshold(limit(false, queue.limit)));
+            }
+            if queue.minimum > 0 {
+                parts.push(format!("reserved = {}", bytes(queue.minimum)));
+            }
+            if !parts.is_empty() {
+                lossy.push((number, priority, parts.join(", ")));
+            }
         }
-        for (priority, own) in
-            port.lossless_queues.iter().filter(|(priority, _)| model.lossless.contains(priority))
+        for (priority, own) in port
+            .lossless_queues
+            .iter()
+            .filter(|(priority, _)| knows_thresholds && model.lossless.contains(priority))
         {
             lossless.push((number, *priority, threshold(Limit::Bytes(*own))));
         }

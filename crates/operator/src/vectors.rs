@@ -9,7 +9,7 @@ pub use yaml::yaml;
 
 use crate::OperatorError;
 use crate::bench::Bench;
-use crate::model::{Model, Scope};
+use crate::model::Model;
 use bufferlab_sonic::Port;
 use bufferlab_sonic::config::{Config, MapKind};
 use bufferlab_sonic::resolve::Resolved;
@@ -96,7 +96,7 @@ pub struct QueueVector {
     pub profile: String,
     /// Queue, and a DSCP that leads to it.
     pub queue: (u8, u8),
-    /// The first packet that is lost. The simulation leaves the queue's minimum out of account, so it is added.
+    /// The first packet that is lost.
     pub loss: Point,
 }
 
@@ -129,7 +129,7 @@ impl Vectors {
     pub fn new(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Result<Self, OperatorError> {
         let prediction = predict(config, chip, packet_bytes)?;
         let memory = Memory::new(config, chip)?;
-        let model = Model::new(config, chip, Scope::Slice)?;
+        let model = Model::new(config, chip)?;
         let bench = Bench::new(&model, packet_bytes)?;
         let mut maker = Maker { config, memory, model, bench, prediction: &prediction };
         let mut groups = Vec::new();
@@ -197,7 +197,8 @@ impl Maker<'_> {
         };
         let Some(&priority) = point.groups.first() else { return Ok(None) };
         // Whatever goes to one port comes from others.
-        let to = if usize::from(from) + 1 < self.bench.ports() { from + 1 } else { from - 1 };
+        let last = self.bench.ports() as u16 - 1;
+        let to = if from < last { last } else { 0 };
         let [pause, loss, resume] = point.packets;
         self.bench.reset()?;
         let paused = self.bench.fill_to_pause(from, to, priority);
@@ -207,7 +208,7 @@ impl Maker<'_> {
         let again = self.bench.fill_to_pause(from, to, priority);
         let released = again.and_then(|_| self.bench.release_to_resume(to, from, priority));
         let resumes = released.map(|released| released.saturating_sub(1));
-        let members = self.members(point, to);
+        let members = self.members(point, from, to);
         let port = first.as_str();
         let groups =
             point.groups.iter().map(|group| (*group, dscp(self.config, port, MapKind::TcToPg, *group)));
@@ -227,9 +228,13 @@ impl Maker<'_> {
         }))
     }
 
-    /// Ports and groups with the same profile, without the blocked port: two groups of a port, then the next port.
-    fn members(&self, point: &GroupPoint, to: u16) -> Vec<(u16, u8)> {
-        let ports = point.ports.iter().filter_map(|name| self.number(name)).filter(|port| *port != to);
+    /// Ports and groups with the same profile in the slice of `from`, without the blocked port: two groups of a port, then
+    /// the next port.
+    fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
+        let of_slice = self.model.ports.len().div_ceil(self.model.slices as usize).max(1);
+        let slice = |port: u16| usize::from(port) / of_slice;
+        let ports = point.ports.iter().filter_map(|name| self.number(name));
+        let ports = ports.filter(|port| *port != to && slice(*port) == slice(from));
         ports.flat_map(|port| point.groups.iter().map(move |group| (port, *group))).collect()
     }
 
@@ -340,10 +345,7 @@ impl Maker<'_> {
             found.push(QueueVector {
                 profile: point.profile.clone(),
                 queue: (queue, dscp(self.config, name, MapKind::TcToQueue, queue)),
-                loss: Point {
-                    formula: self.packets(point.drop),
-                    simulated: Some(stored + self.packets(point.minimum) + 1),
-                },
+                loss: Point { formula: self.packets(point.drop), simulated: Some(stored + 1) },
             });
         }
         Ok(found)

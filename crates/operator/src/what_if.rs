@@ -164,13 +164,13 @@ fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, Op
         .ports
         .iter()
         .flat_map(|port| {
-            let groups = port.groups.values().map(|group| (group.limit, model.divided_by()));
-            let queues = port.lossy.values().map(|limit| (*limit, 1.0));
+            let groups = port.groups.values().map(|group| group.limit);
+            let queues = port.lossy.values().map(|queue| queue.limit);
             let of: Vec<_> = if lossless { groups.collect() } else { queues.collect() };
             of.into_iter()
         })
-        .filter_map(|(limit, divided)| match limit {
-            Limit::Alpha(alpha) => Some((alpha * divided).log2().round() as i32),
+        .filter_map(|limit| match limit {
+            Limit::Alpha(alpha) => Some(alpha.log2().round() as i32),
             Limit::Bytes(_) => None,
         })
         .collect();

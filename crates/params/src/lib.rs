@@ -9,6 +9,7 @@
 //! A parameter that is one of a few words is an `enum` declared by [`choices!`], so a word that the data has and
 //! the code does not handle fails to compile.
 
+mod chips;
 mod choice;
 mod fault;
 mod info;
@@ -18,6 +19,7 @@ pub mod profiles;
 mod registry;
 mod value;
 
+pub use chips::{ChipFacts, ChipFamily};
 pub use choice::{Choice, Word, meanings};
 pub use fault::{Fault, Faults, Place};
 pub use info::{AUTO, Misfit, ParamInfo, ParamKind, Profile, TableInfo};

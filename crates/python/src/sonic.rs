@@ -5,7 +5,7 @@ use bufferlab_operator::probe::Executor;
 use bufferlab_operator::store::{Store, dumps};
 use bufferlab_operator::vectors::{self, Vectors};
 use bufferlab_operator::what_if::recommend;
-use bufferlab_operator::{Kind, Model, OperatorError, Scope, Traffic, WhatIf};
+use bufferlab_operator::{Kind, Model, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
 use bufferlab_sonic::lint::{self, Allowance, Options};
 use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
@@ -153,8 +153,7 @@ impl SonicConfiguration {
             )
         })?;
         let traffic = Traffic { load, fan_in, request, duration_seconds, ..Traffic::new(kind) };
-        let model =
-            |config: &Config| Model::new(config, chip, Scope::Device).map_err(|error| not_done(py, &error));
+        let model = |config: &Config| Model::new(config, chip).map_err(|error| not_done(py, &error));
         let own = model(&self.0)?;
         let other = match against {
             Some(other) => Some((&other.0, model(&other.0)?)),
@@ -169,8 +168,7 @@ impl SonicConfiguration {
     /// The simulated chip behind the protocol of probes.
     #[pyo3(signature = (chip, packet_bytes))]
     fn probe(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<SonicProbe> {
-        let model =
-            Model::new(&self.0, self.chip(py, chip)?, Scope::Slice).map_err(|error| not_done(py, &error))?;
+        let model = Model::new(&self.0, self.chip(py, chip)?).map_err(|error| not_done(py, &error))?;
         Executor::new(&model, packet_bytes)
             .map(|executor| SonicProbe(Mutex::new(executor)))
             .map_err(|error| not_done(py, &error))

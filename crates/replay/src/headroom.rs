@@ -42,7 +42,13 @@ fn run(asked: &Asked<'_>) -> Verification {
         rate,
         delay: Time((params.ratio("cable") * CABLE_SECONDS_PER_METRE * 1e12).round() as u64),
         reaction: params.time("reaction"),
-        packets: PacketMemory { smallest: SMALLEST_FRAME.min(largest), largest, uncharged: 0, cell: 1 },
+        packets: PacketMemory {
+            smallest: SMALLEST_FRAME.min(largest),
+            largest,
+            uncharged: 0,
+            overhead: 0,
+            cell: 1,
+        },
     };
     let mut found = Verification::default();
     let in_cells =

@@ -12,6 +12,7 @@ pub(crate) struct PausingSwitch<'a> {
     pub(crate) pfc: &'a PfcSpec,
     /// Bytes of a cell of its memory; 1: none.
     pub(crate) cell_bytes: u32,
+    pub(crate) packet_overhead: u32,
     /// Bytes of every frame that it does not store.
     pub(crate) uncharged_bytes: u32,
 }
@@ -80,6 +81,7 @@ pub(crate) fn paused_cable(
             smallest,
             largest,
             uncharged: switch.uncharged_bytes,
+            overhead: switch.packet_overhead,
             cell: switch.cell_bytes,
         },
         largest_back: back.max().unwrap_or(0),
@@ -114,6 +116,7 @@ impl Scenario {
         let switch = PausingSwitch {
             pfc: spec.pfc.as_ref()?,
             cell_bytes: spec.hardware.switch.cell_bytes,
+            packet_overhead: spec.hardware.switch.packet_overhead,
             uncharged_bytes: spec.uncharged_bytes,
         };
         let transports: Vec<&TransportSpec> = self.transports.iter().collect();

@@ -148,7 +148,8 @@ impl PfcSpec {
 /// What a chip does otherwise than the ideal switch; the default deviates in nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HardwareSpec {
-    /// Memories, each with an equal share of the buffer and its own consecutive ports; at least 1.
+    /// Memories by egress port, each with an equal share of the buffer and its own consecutive ports; at least 1. Those by
+    /// ingress port are in `switch`.
     pub slices: u16,
     /// A packet is forwarded once so many of its bytes have arrived (bytes), on links that are as fast as the switch's fastest port; `None`:
     /// when it has arrived as a whole.
@@ -335,6 +336,14 @@ pub struct HostSpec {
     pub nic: NicQueueing,
     /// Packets that a NIC hands over to a queue of its device, whose order is settled; 0: it has none.
     pub device_queue: u32,
+}
+
+choices! {
+    /// Whose slice of a memory stores a packet.
+    pub enum SliceBy {
+        Egress = "egress": "that of the port which it leaves through: a memory of its own for each group of ports",
+        Ingress = "ingress": "that of the port which it came from, as chips do: ingress queues are accounted there, egress queues in every slice",
+    }
 }
 
 choices! {

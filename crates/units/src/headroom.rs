@@ -26,6 +26,8 @@ pub struct PacketMemory {
     pub largest: u32,
     /// Bytes of each that are not stored.
     pub uncharged: u32,
+    /// Bytes that each costs besides, before it is rounded to cells.
+    pub overhead: u32,
     /// Bytes of a cell; 0 or 1: memory is counted in bytes.
     pub cell: u32,
 }
@@ -34,7 +36,8 @@ impl PacketMemory {
     /// What a packet of so many bytes on the wire occupies (bytes).
     #[must_use]
     pub const fn occupied(&self, wire: u32) -> u64 {
-        let (stored, cell) = (wire.saturating_sub(self.uncharged) as u64, self.cell as u64);
+        let stored = wire.saturating_sub(self.uncharged) as u64 + self.overhead as u64;
+        let cell = self.cell as u64;
         if cell <= 1 { stored } else { stored.div_ceil(cell) * cell }
     }
 
@@ -43,10 +46,11 @@ impl PacketMemory {
     #[must_use]
     pub fn worst(&self) -> u32 {
         let (smallest, largest) = (self.smallest.max(1), self.largest.max(self.smallest).max(1));
-        let (cell, uncharged) = (u64::from(self.cell.max(1)), u64::from(self.uncharged));
-        let below = |size: u32| u64::from(size).saturating_sub(uncharged + 1);
-        let first = below(smallest).next_multiple_of(cell) + 1 + uncharged;
-        let last = below(largest) / cell * cell + 1 + uncharged;
+        let cell = u64::from(self.cell.max(1));
+        let (uncharged, overhead) = (u64::from(self.uncharged), u64::from(self.overhead));
+        let below = |size: u32| (u64::from(size) + overhead).saturating_sub(uncharged + 1);
+        let first = (below(smallest).next_multiple_of(cell) + 1 + uncharged).saturating_sub(overhead);
+        let last = (below(largest) / cell * cell + 1 + uncharged).saturating_sub(overhead);
         let mut worst = smallest;
         for size in [first, last, u64::from(largest)].into_iter().filter_map(|size| u32::try_from(size).ok())
         {
@@ -172,7 +176,7 @@ mod tests {
         frames: BitRate::gbps(10),
         delay: Time::from_us(1),
         reaction: Time::ZERO,
-        packets: PacketMemory { smallest: 1_500, largest: 1_500, uncharged: 0, cell: 1 },
+        packets: PacketMemory { smallest: 1_500, largest: 1_500, uncharged: 0, overhead: 0, cell: 1 },
         largest_back: 1_500,
     };
 
@@ -197,7 +201,7 @@ mod tests {
 
     #[test]
     fn every_packet_rounds_up_to_cells_by_itself() {
-        let mixed = PacketMemory { smallest: 64, largest: 1_500, uncharged: 0, cell: 144 };
+        let mixed = PacketMemory { smallest: 64, largest: 1_500, uncharged: 0, overhead: 0, cell: 144 };
         assert_eq!(mixed.worst(), 64);
         let uniform = PacketMemory { smallest: 145, ..mixed };
         assert_eq!((uniform.worst(), uniform.occupied(145)), (145, 288));
@@ -209,9 +213,19 @@ mod tests {
 
     #[test]
     fn no_size_occupies_more_per_byte_than_the_worst_one() {
-        for (cell, uncharged) in [(1, 0), (1, 14), (80, 0), (144, 14), (208, 54), (256, 300)] {
+        for (cell, uncharged, overhead) in [
+            (1, 0, 0),
+            (1, 14, 0),
+            (1, 0, 48),
+            (80, 0, 0),
+            (80, 14, 48),
+            (144, 14, 0),
+            (208, 54, 0),
+            (208, 0, 200),
+            (256, 300, 0),
+        ] {
             for smallest in [1, 14, 55, 64, 144, 145, 208, 400, 1_500] {
-                let packets = PacketMemory { smallest, largest: 1_500, uncharged, cell };
+                let packets = PacketMemory { smallest, largest: 1_500, uncharged, overhead, cell };
                 let worst = packets.worst();
                 for size in smallest..=1_500 {
                     let (one, other) = (
@@ -226,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_not_charged_needs_no_headroom() {
-        let packets = PacketMemory { smallest: 1_500, uncharged: 54, ..CABLE.packets };
+        let packets = PacketMemory { smallest: 1_500, uncharged: 54, overhead: 0, ..CABLE.packets };
         assert_eq!(bytes(PausedCable { packets, ..CABLE }), 2 * 1_446 + (1_500 + 64 + 2_500) * 1_446 / 1_500);
     }
 

@@ -5,7 +5,7 @@ use super::{headline, json, load, unknown, warn};
 use crate::sonic_args::{SonicFiles, VectorFormat};
 use crate::{inform, print};
 use bufferlab_operator::probe::Executor;
-use bufferlab_operator::{Scope, Vectors, vectors};
+use bufferlab_operator::{Vectors, vectors};
 use bufferlab_sonic::silicon::chip_for;
 use miette::miette;
 use std::io::{self, BufRead, Read};
@@ -29,7 +29,7 @@ pub(super) fn vectors(files: &SonicFiles, packet: u64, format: VectorFormat) -> 
 }
 
 pub(super) fn probe(files: &SonicFiles, packet: u64) -> miette::Result<()> {
-    let (_, model) = one(&files.files, files.redis.as_deref(), files.chip.as_deref(), Scope::Slice)?;
+    let (_, model) = one(&files.files, files.redis.as_deref(), files.chip.as_deref())?;
     let mut executor = Executor::new(&model, packet).map_err(wrong)?;
     inform(&format!("{} with {} ports answers on stdout", model.chip.title, model.ports.len()));
     let mut input = io::stdin().lock();

@@ -7,7 +7,7 @@ use crate::sonic_args::WhatIfArgs;
 use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{Destination, PolicyChoice, plan_compare};
 use bufferlab_operator::what_if::{recommend, text};
-use bufferlab_operator::{Model, OperatorError, Scope, Traffic, WhatIf};
+use bufferlab_operator::{Model, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
 use bufferlab_results::{Claim, write_whole};
 use bufferlab_scenario::{Changes, Variant, load_changed};
@@ -31,7 +31,6 @@ pub(super) fn one(
     paths: &[PathBuf],
     redis: Option<&str>,
     chip: Option<&str>,
-    scope: Scope,
 ) -> miette::Result<(Config, Model)> {
     let mut all = load_from(paths, redis)?;
     if all.len() > 1 {
@@ -45,18 +44,16 @@ pub(super) fn one(
     let (_, config) = all.remove(0);
     warn(&config);
     let chip = chip_for(&config, chip).map_err(unknown)?;
-    let model = Model::new(&config, chip, scope).map_err(wrong)?;
+    let model = Model::new(&config, chip).map_err(wrong)?;
     Ok((config, model))
 }
 
 pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     let chip = args.files.chip.as_deref();
     let with = |paths: &[PathBuf]| -> Vec<PathBuf> { paths.iter().chain(&args.with).cloned().collect() };
-    let (config, model) = one(&with(&args.files.files), args.files.redis.as_deref(), chip, Scope::Device)?;
+    let (config, model) = one(&with(&args.files.files), args.files.redis.as_deref(), chip)?;
     let other = match &args.against {
-        Some(path) => {
-            Some(one(&with(std::slice::from_ref(path)), None, Some(model.chip.name), Scope::Device)?)
-        }
+        Some(path) => Some(one(&with(std::slice::from_ref(path)), None, Some(model.chip.name))?),
         None => None,
     };
     let traffic = Traffic {

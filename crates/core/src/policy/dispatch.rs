@@ -132,6 +132,9 @@ impl Policy for Dispatched {
             Self::Boxed(policy) => asks_boxed_to_pass(&**policy, *arrival, buffer),
         }
     }
+    fn heeds_accounting(&self) -> bool {
+        each!(self, policy => policy.heeds_accounting())
+    }
     fn take_classifier(&mut self) -> Option<Classifier> {
         each!(self, policy => policy.take_classifier())
     }

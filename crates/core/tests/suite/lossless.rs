@@ -281,7 +281,7 @@ fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
             let admission = switch.handle_arrival(Time(0), &packet(0, 0, u8::from(sent < lossless)), &mut ());
             assert!(matches!(admission, Admission::Stored { .. }), "{sent}");
         }
-        limits.extend([0, 1].map(|priority| switch.policy().limit(priority, switch.buffer())));
+        limits.extend([0, 1].map(|priority| switch.policy().limit(0, priority, switch.buffer())));
     }
     assert!(limits.iter().all(|limit| *limit == limits[0]), "{limits:?}");
 }
@@ -330,7 +330,7 @@ fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradie
                 continue;
             }
             let queue = QueueId(0);
-            let limit = switch.policy().limit(0, switch.buffer()) as f64;
+            let limit = switch.policy().limit(0, 0, switch.buffer()) as f64;
             let before = switch.policy().filtered_lossy(queue);
             let packet = Packet { size: 64 + stream.below(1_400) as u32, ..packet(0, 0, 0) };
             let admission = switch.handle_arrival(Time(step), &packet, &mut ());

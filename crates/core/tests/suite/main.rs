@@ -1,5 +1,6 @@
 //! The switch and its policies, from outside.
 
+mod accounting;
 mod bursts;
 mod failures;
 mod intelligent_buffer;

@@ -2,7 +2,7 @@
 
 use crate::support::{model, switch};
 use bufferlab_operator::what_if::recommend;
-use bufferlab_operator::{Kind, Scope, Traffic, WhatIf};
+use bufferlab_operator::{Kind, Traffic, WhatIf};
 use bufferlab_report::{Better, Cell, Comparison, Estimate, Metric, MetricComparison, Unit};
 
 const SEEDS: usize = 8;
@@ -43,7 +43,7 @@ fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
 
 fn plan() -> WhatIf {
     let config = switch(|_, text| text);
-    let model = model(&config, "trident3", Scope::Device);
+    let model = model(&config, "trident3");
     WhatIf::new("w", (&config, &model), None, &Traffic::new(Kind::RdmaTcp)).expect("it fits")
 }
 

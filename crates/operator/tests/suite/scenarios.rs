@@ -2,7 +2,7 @@
 
 use crate::support::{corpus, model, switch};
 use bufferlab_operator::what_if::{CHANGED, TODAY};
-use bufferlab_operator::{Kind, Model, Scope, Traffic, WhatIf};
+use bufferlab_operator::{Kind, Model, Traffic, WhatIf};
 use bufferlab_scenario::{Changes, Loaded, load_changed};
 use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{chip_for, predict};
@@ -24,7 +24,7 @@ fn plan(config: &Config, model: &Model, kind: Kind) -> WhatIf {
 fn every_kind_of_traffic_and_every_variant_loads_and_can_be_built() {
     let config = switch(|_, text| text);
     for chip in ["trident3", "tomahawk2", "spectrum3", "jericho2"] {
-        let model = model(&config, chip, Scope::Device);
+        let model = model(&config, chip);
         for kind in Kind::ALL {
             let plan = plan(&config, &model, kind);
             for at in 0..plan.choices.len() {
@@ -39,7 +39,7 @@ fn every_kind_of_traffic_and_every_variant_loads_and_can_be_built() {
 #[test]
 fn only_the_alphas_of_the_class_that_a_variant_names_move() {
     let config = switch(|_, text| text);
-    let plan = plan(&config, &model(&config, "trident3", Scope::Device), Kind::RdmaTcp);
+    let plan = plan(&config, &model(&config, "trident3"), Kind::RdmaTcp);
     let labels: Vec<_> = plan.choices.iter().map(|choice| choice.label.as_str()).collect();
     assert_eq!(labels[..3], [TODAY, "lossless alpha x1/2", "lossless alpha x2"]);
     let today = load(&plan, 0).resolved;
@@ -63,11 +63,11 @@ fn only_the_alphas_of_the_class_that_a_variant_names_move() {
 #[test]
 fn another_configuration_is_a_variant_and_one_with_other_ports_is_refused() {
     let config = switch(|_, text| text);
-    let model = model(&config, "trident3", Scope::Device);
+    let model = model(&config, "trident3");
     let larger = switch(|_, text| {
         text.replace("\"xoff\": \"800000\"", "\"xoff\": \"1000000\"").replace("200000", "300000")
     });
-    let other = crate::support::model(&larger, "trident3", Scope::Device);
+    let other = crate::support::model(&larger, "trident3");
     let traffic = Traffic::new(Kind::RdmaTcp);
     let plan =
         WhatIf::new("w", (&config, &model), Some((&larger, &other)), &traffic).expect("the same ports");
@@ -77,7 +77,7 @@ fn another_configuration_is_a_variant_and_one_with_other_ports_is_refused() {
     assert!(loaded.resolved.contains("headroom_pool = \"999.936 KB\""), "{}", loaded.resolved);
     assert!(loaded.resolved.contains("kmin = \"300 KB\""), "{}", loaded.resolved);
     let shorter = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));
-    let third = crate::support::model(&shorter, "trident3", Scope::Device);
+    let third = crate::support::model(&shorter, "trident3");
     let error =
         WhatIf::new("w", (&config, &model), Some((&shorter, &third)), &traffic).expect_err("another cable");
     assert!(error.message.contains("Ethernet8"), "{error}");
@@ -86,7 +86,7 @@ fn another_configuration_is_a_variant_and_one_with_other_ports_is_refused() {
 #[test]
 fn traffic_that_does_not_fit_the_switch_is_refused() {
     let config = switch(|_, text| text);
-    let model = model(&config, "trident3", Scope::Device);
+    let model = model(&config, "trident3");
     let of =
         |traffic: Traffic| WhatIf::new("w", (&config, &model), None, &traffic).expect_err("refused").message;
     let traffic = Traffic::new(Kind::Incast);
@@ -120,7 +120,7 @@ fn real_configurations_become_scenarios_that_load() {
         if predict(&config, chip, 64).is_err() {
             continue;
         }
-        let model = match Model::new(&config, chip, Scope::Device) {
+        let model = match Model::new(&config, chip) {
             Ok(model) => model,
             // Nothing is in use there.
             Err(error) if name.contains("no-config") && error.message.contains("fewer than two ports") => {

@@ -1,6 +1,6 @@
 //! The small switch of `testdata/sonic`, and real files where a corpus is named.
 
-use bufferlab_operator::{Model, Scope};
+use bufferlab_operator::Model;
 use bufferlab_sonic::silicon::chip;
 use bufferlab_sonic::{Config, Reader};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
 }
 
 /// Its model on a chip.
-pub(crate) fn model(config: &Config, name: &str, scope: Scope) -> Model {
-    Model::new(config, chip(name).expect("a chip"), scope).unwrap_or_else(|error| panic!("{error}"))
+pub(crate) fn model(config: &Config, name: &str) -> Model {
+    Model::new(config, chip(name).expect("a chip")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The folder of real files; a test without one says so.

@@ -6,9 +6,9 @@
 use crate::server::Server;
 use crate::store::fill;
 use crate::support::{model, switch};
+use bufferlab_operator::Bench;
 use bufferlab_operator::store::{Database, Store, dumps};
 use bufferlab_operator::tune::{Daemon, Event, Settings, recover};
-use bufferlab_operator::{Bench, Scope};
 use bufferlab_sonic::{Config, Reader};
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ fn configuration(server: &Server) -> Config {
 
 /// The switch with the alphas that CONFIG_DB has now.
 fn bench(server: &Server) -> Bench {
-    Bench::new(&model(&configuration(server), "trident3", Scope::Slice), 64).expect("it fits")
+    Bench::new(&model(&configuration(server), "trident3"), 64).expect("it fits")
 }
 
 fn oid(port: usize, queue: u8) -> String {
@@ -197,7 +197,7 @@ fn with_room_below_a_congested_switch_absorbs_more_than_with_its_static_alpha() 
     let tuned = all.absorbs(3);
     assert!(tuned as f64 > 1.3 * fixed as f64, "{tuned} and {fixed} cells");
     // ABM itself counts by priority and at once: the burst's own has no congested queue.
-    let model = model(&configuration(&all.server), "trident3", Scope::Slice);
+    let model = model(&configuration(&all.server), "trident3");
     let mut abm = Bench::of_abm(&model, 64, 2.0).expect("it fits");
     let abm = absorbs(&mut abm, 3);
     println!("burst beside three long queues: {fixed} cells with alpha 2, {tuned} tuned, {abm} with ABM");

@@ -4,7 +4,7 @@ use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
 use crate::yaml;
 use bufferlab_operator::vectors::{self, Vectors};
-use bufferlab_operator::{Bench, Model, Scope};
+use bufferlab_operator::{Bench, Model};
 use bufferlab_sonic::silicon::chip;
 
 fn of(chip_name: &str, packet: u64) -> Vectors {
@@ -74,7 +74,7 @@ fn another_alpha_moves_both_alike() {
 fn a_bench_that_forgets_the_headroom_is_caught() {
     let config = switch(|_, text| text);
     let chip = chip("trident3").expect("a chip");
-    let mut model = Model::new(&config, chip, Scope::Slice).expect("it fits");
+    let mut model = Model::new(&config, chip).expect("it fits");
     let prediction = of("trident3", 64).groups[0].loss.formula;
     for group in model.ports.iter_mut().flat_map(|port| port.groups.values_mut()) {
         group.headroom -= 256 * 10;

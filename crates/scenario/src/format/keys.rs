@@ -4,12 +4,13 @@ use super::catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, MARKER_CAT
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, TableSpec};
 use crate::model::{
-    Completion, MarkReport, Multipath, NicQueueing, Protocol, TelemetryPath, TelemetryScope, TieOrder,
-    WindowLimit,
+    Completion, MarkReport, Multipath, NicQueueing, Protocol, SliceBy, TelemetryPath, TelemetryScope,
+    TieOrder, WindowLimit,
 };
 use bufferlab_core::schedule::{DisciplineName, MAX_QUEUES_PER_PORT, SchedulerName};
+use bufferlab_core::{QueueMinimums, ResumeBelow};
 pub(super) use bufferlab_document::spec::{computed, default, optional, required};
-use bufferlab_params::{Choice, Profile};
+use bufferlab_params::{ChipFamily, Choice, Profile};
 use bufferlab_topology::TOPOLOGIES;
 use bufferlab_transport::Spacing;
 use bufferlab_transport::rdma::Recovery;
@@ -304,17 +305,61 @@ pub(crate) static HARDWARE: TableSpec = TableSpec {
     title: "[switch.hardware]",
     doc: "What a chip does otherwise than the ideal switch of the papers (`docs/hardware.md`). Every option works with every policy.",
     keys: &[
-        default(
+        optional(
+            "family",
+            Kind::Words(ChipFamily::WORDS),
+            "\"tomahawk5\"",
+            "A family of chips, as far as its memory is public (`docs/silicon.md`): what `cell`, `slices`, `slice_by`, `packet_overhead`, \
+             `resume_below` and `queue_minimums` are, where they are not written.",
+        ),
+        computed(
             "cell",
             SMALL_SIZE,
-            "\"1 B\"",
+            "\"1 B\"; that of `family`",
+            "\"208 B\"",
             "Memory is given out in cells of this size; a packet occupies whole cells. Broadcom's Trident+ has 208 B.",
         ),
-        default(
+        computed(
+            "packet_overhead",
+            Kind::Size { min: 0, max: FRAME_MAX },
+            "\"0 B\"; that of `family`",
+            "\"48 B\"",
+            "What a packet costs the memory beside its bytes, before it is rounded to cells. Broadcom's Jericho 2 takes 48 B.",
+        ),
+        computed(
             "slices",
             count(1, 256),
-            "1",
+            "1; those of `family`",
+            "4",
             "Memories. Each has an equal share of the buffer, its own consecutive ports and its own thresholds. Broadcom's Tomahawk has 4.",
+        ),
+        computed(
+            "slice_by",
+            Kind::Words(SliceBy::WORDS),
+            "\"egress\"; \"ingress\" with `family`",
+            "\"ingress\"",
+            "Whose slice stores a packet. Only with `ingress` can a memory in slices pause senders; then the policy is sonic-dt, sonic-abm or \
+             reverie.",
+        ),
+        computed(
+            "resume_below",
+            Kind::Words(ResumeBelow::WORDS),
+            "`threshold`; `pause-point` with `family`",
+            "\"pause-point\"",
+            "What `xon_offset` of the policy is counted from.",
+        ),
+        computed(
+            "queue_minimums",
+            Kind::Words(QueueMinimums::WORDS),
+            "`lossy-pool`; that of `family`",
+            "\"every-slice\"",
+            "Where the minimums of egress queues (`reserved` of egress profiles) come from.",
+        ),
+        default(
+            "threshold_bits",
+            count(0, 63),
+            "0",
+            "Significant bits of a threshold, which is rounded down to them; 0: exact. With sonic-dt and sonic-abm.",
         ),
         default(
             "queue_reserve",

@@ -1,18 +1,19 @@
 //! `[switch.hardware]`: what a chip does otherwise than the papers' ideal switch.
 
 use crate::context::{Complaint, Context};
-use crate::model::HardwareSpec;
+use crate::model::{HardwareSpec, SliceBy};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::tree::Origin;
-use bufferlab_core::{Hardware, Reserves};
+use bufferlab_core::{Accounting, Hardware, QueueMinimums, Reserves, ResumeBelow};
+use bufferlab_params::{ChipFacts, ChipFamily};
 
 /// The options as read, and where they stand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
     /// By key: where complaints about it point.
-    places: [(&'static str, Origin); 5],
+    places: [(&'static str, Origin); 6],
 }
 
 /// The switch that the options are to fit.
@@ -29,14 +30,17 @@ pub(crate) struct Chip<'a> {
 /// Reads the table below a switch; without one the switch is ideal.
 pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     switch.spec_of("hardware");
-    let keys = ["slices", "queue_reserve", "port_limit", "uncharged_priorities", "device_queue"];
+    let keys = ["slices", "slice_by", "queue_reserve", "port_limit", "uncharged_priorities", "device_queue"];
     if !switch.has("hardware") {
         let places = keys.map(|key| (key, switch.place("hardware")));
         return Some(HardwareChoice { spec: HardwareSpec::default(), places });
     }
     let mut reader = switch.table("hardware")?;
-    let cell_bytes = reader.small_size("cell");
-    let slices = reader.count("slices").map(|slices| slices as u16);
+    let family = reader.choice::<ChipFamily>("family").map(ChipFamily::facts);
+    let cell_bytes = reader.small_size_or("cell", family.map_or(1, |facts| facts.cell_bytes));
+    let packet_overhead =
+        reader.small_size_or("packet_overhead", family.map_or(0, |facts| facts.packet_overhead));
+    let (slices, accounting) = accounting(&mut reader, family);
     let queue = reader.size("queue_reserve");
     let port = reader.size("port_reserve");
     let port_limit = reader.size("port_limit");
@@ -50,20 +54,47 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     let resolved = reader.finish();
     switch.put("hardware", resolved);
     let switch = Hardware {
-        cell_bytes: cell_bytes?,
+        cell_bytes,
+        packet_overhead,
+        accounting: accounting?,
         reserves: Reserves { queue: queue?, port: port? },
         port_limit,
         threshold_refresh,
         quantised_alpha: quantised_alpha?,
         uncharged_priorities: uncharged.iter().fold(0, |mask, priority| mask | 1 << priority),
     };
-    let spec = HardwareSpec { slices: slices?, cut_through_bytes, device_queue: device_queue?, switch };
+    let spec = HardwareSpec { slices, cut_through_bytes, device_queue: device_queue?, switch };
     Some(HardwareChoice { spec, places })
+}
+
+/// Memories by egress port, and how lossless traffic is accounted.
+fn accounting(reader: &mut Reader<'_>, family: Option<ChipFacts>) -> (u16, Option<Accounting>) {
+    let slices = reader.count_or("slices", family.map_or(1, |facts| facts.slices.into())) as u16;
+    let slice_by = if family.is_some() { SliceBy::Ingress } else { SliceBy::Egress };
+    let resume_below = if family.is_some() { ResumeBelow::PausePoint } else { ResumeBelow::Threshold };
+    let queue_minimums = match family {
+        Some(facts) if facts.queue_minimums_in_every_slice => QueueMinimums::EverySlice,
+        _ => QueueMinimums::LossyPool,
+    };
+    let (by_egress, by_ingress) = match reader.choice_or("slice_by", slice_by) {
+        SliceBy::Egress => (slices, 1),
+        SliceBy::Ingress => (1, slices),
+    };
+    let resume_below = reader.choice_or("resume_below", resume_below);
+    let queue_minimums = reader.choice_or("queue_minimums", queue_minimums);
+    let threshold_bits = reader.count("threshold_bits").map(|bits| bits as u8);
+    let accounting = threshold_bits.map(|threshold_bits| Accounting {
+        slices: by_ingress,
+        resume_below,
+        queue_minimums,
+        threshold_bits,
+    });
+    (by_egress, accounting)
 }
 
 impl HardwareChoice {
     /// Where a complaint about `key` points.
-    fn place(&self, key: &str) -> Origin {
+    pub(crate) fn place(&self, key: &str) -> Origin {
         self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1)
     }
 
@@ -100,6 +131,10 @@ impl HardwareChoice {
             let message = format!("{slices} slices for the {ports} ports of \"{name}\"");
             let help = "every slice serves some of the ports, and only they use its memory";
             return complain("slices", message, format!("expected at most {ports}"), help);
+        }
+        if let Err(message) = switch.check_accounting(ports, 0) {
+            let help = "change hardware.slices, hardware.slice_by or the option that it names";
+            return complain("slice_by", message, format!("at \"{name}\""), help);
         }
         let slice_bytes = buffer_bytes / u64::from(*slices);
         let ports_of_slice = ports.div_ceil(usize::from(*slices));

@@ -28,6 +28,7 @@ impl Cables<'_> {
         let switch = PausingSwitch {
             pfc: self.pfc.said().0,
             cell_bytes: self.hardware.switch.cell_bytes,
+            packet_overhead: self.hardware.switch.packet_overhead,
             uncharged_bytes: self.uncharged,
         };
         let end = *self.site.ports[self.switch].get(usize::from(port))?;

@@ -112,9 +112,12 @@ impl PfcChoice {
             false
         };
         if slices > 1 {
-            let message = format!("a memory in {slices} slices cannot pause");
+            let message = format!("a memory in {slices} slices by egress port cannot pause");
             let complaint = Complaint::new(message, "no slice knows what an ingress queue holds");
-            return complain(complaint, "remove hardware.slices");
+            return complain(
+                complaint,
+                "set hardware.slice_by = \"ingress\", as chips have it, or remove hardware.slices",
+            );
         }
         if !pauses {
             let complaint =

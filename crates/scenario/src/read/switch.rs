@@ -423,6 +423,14 @@ impl Group {
         let params = hardware.spec.switch.apply(policy.info.params, policy.params.clone());
         match policy.info.construct(&params, shape) {
             Ok(built) => Some(built.hooks().contains(Hooks::PAUSE)),
+            Err(error) if error.param == "hardware" => {
+                let key = format!("{}.hardware.slice_by", self.path);
+                let complaint =
+                    Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the policy");
+                let help = "choose sonic-dt, sonic-abm or reverie; or hardware.slice_by = \"egress\", or slices = 1 (docs/hardware.md)";
+                context.error(&key, hardware.place("slice_by"), complaint.help(help));
+                None
+            }
             Err(error) => {
                 let key = format!("{}.policy.{}", self.path, error.param);
                 let complaint =

@@ -258,9 +258,11 @@ fn overridden(switch: &str, of: &str, over: &str) -> String {
 }
 
 /// What a switch or an override may say: in one of both places or in both.
-const SAYINGS: [&str; 15] = [
+const SAYINGS: [&str; 17] = [
     "",
     "hardware = { slices = 1 }",
+    "hardware = { family = \"trident3\", cell = \"208 B\" }",
+    "hardware = { slice_by = \"ingress\", packet_overhead = \"48 B\", resume_below = \"pause-point\" }",
     "hardware = { slices = 2, cut_through = \"100 B\" }",
     "hardware = { port_limit = \"300 KB\", uncharged_priorities = [1] }",
     "hardware = { threshold_refresh = \"3 us\" }",

@@ -48,7 +48,7 @@ pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> N
             frames: rate,
             delay: seconds(cable_metres / METRES_PER_SECOND),
             reaction,
-            packets: PacketMemory { smallest, largest, uncharged: 0, cell },
+            packets: PacketMemory { smallest, largest, uncharged: 0, overhead: 0, cell },
             largest_back,
         };
         cable.headroom().bytes()

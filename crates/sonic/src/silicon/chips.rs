@@ -1,6 +1,7 @@
 //! Chip families: what a cell holds, how many slices the memory has, and how packets are accounted.
 
 use crate::config::Config;
+use bufferlab_params::{ChipFacts, ChipFamily};
 
 /// How a family accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub enum Rule {
 pub struct Chip {
     /// Name on the command line.
     pub name: &'static str,
+    /// The same in `[switch.hardware]`; `None`: a memory of bytes without slices.
+    pub family: Option<ChipFamily>,
     /// Name in words.
     pub title: &'static str,
     /// Bytes of a cell; 1: memory is counted in bytes.
@@ -41,54 +44,101 @@ const MIB: u64 = 1 << 20;
 
 /// All families. Cells are those of qualification files and of device files of SONiC.
 pub static CHIPS: &[Chip] = &[
-    cells("trident2", "Broadcom Trident 2", 208, 1, Some(61_440 * 208), &["7050QX", "S6000"], false),
-    cells("tomahawk", "Broadcom Tomahawk", 208, 4, None, &["7060CX", "S6100", "Z9100"], false),
-    cells("tomahawk2", "Broadcom Tomahawk 2", 208, 4, Some(4 * 53_248 * 208), &["7260CX3", "Z9264"], true),
-    cells("trident3", "Broadcom Trident 3", 256, 1, Some(131_072 * 256), &["7050CX3", "7050SX3"], true),
-    cells("tomahawk3", "Broadcom Tomahawk 3", 254, 2, None, &["Z9332", "DCS-7060PX4"], false),
-    cells("tomahawk4", "Broadcom Tomahawk 4", 254, 2, None, &["Z9664", "IXR7220-H4"], false),
-    cells("tomahawk5", "Broadcom Tomahawk 5", 254, 2, Some(659_632 * 254), &["7060X6", "IXR7220-H5"], true),
+    cells(
+        ChipFamily::Trident2,
+        "trident2",
+        "Broadcom Trident 2",
+        Some(61_440 * 208),
+        &["7050QX", "S6000"],
+        false,
+    ),
+    cells(ChipFamily::Tomahawk, "tomahawk", "Broadcom Tomahawk", None, &["7060CX", "S6100", "Z9100"], false),
+    cells(
+        ChipFamily::Tomahawk2,
+        "tomahawk2",
+        "Broadcom Tomahawk 2",
+        Some(4 * 53_248 * 208),
+        &["7260CX3", "Z9264"],
+        true,
+    ),
+    cells(
+        ChipFamily::Trident3,
+        "trident3",
+        "Broadcom Trident 3",
+        Some(131_072 * 256),
+        &["7050CX3", "7050SX3"],
+        true,
+    ),
+    cells(ChipFamily::Tomahawk3, "tomahawk3", "Broadcom Tomahawk 3", None, &["Z9332", "DCS-7060PX4"], false),
+    cells(ChipFamily::Tomahawk4, "tomahawk4", "Broadcom Tomahawk 4", None, &["Z9664", "IXR7220-H4"], false),
+    cells(
+        ChipFamily::Tomahawk5,
+        "tomahawk5",
+        "Broadcom Tomahawk 5",
+        Some(659_632 * 254),
+        &["7060X6", "IXR7220-H5"],
+        true,
+    ),
     Chip {
         name: "jericho2",
+        family: Some(ChipFamily::Jericho2),
         title: "Broadcom Jericho 2",
-        cell: 1,
-        slices: 2,
-        rule: Rule::Bytes(48),
+        cell: ChipFamily::Jericho2.facts().cell_bytes as u64,
+        slices: ChipFamily::Jericho2.facts().slices as u64,
+        rule: Rule::Bytes(ChipFamily::Jericho2.facts().packet_overhead as u64),
         memory: None,
         models: &["7800R3", "7280R3", "7280CR3", "7280DR3", "IXR7250"],
         measured: true,
     },
-    spectrum("spectrum1", "NVIDIA Spectrum", 96, Rule::OneLevel, 16, &["MSN2", "SN2"]),
-    spectrum("spectrum2", "NVIDIA Spectrum-2", 144, Rule::OneLevel, 42, &["MSN3", "SN3"]),
-    spectrum("spectrum3", "NVIDIA Spectrum-3", 144, Rule::OneLevel, 64, &["MSN4", "SN4"]),
-    spectrum("spectrum4", "NVIDIA Spectrum-4", 192, Rule::TwoLevels, 160, &["SN54", "SN56"]),
+    spectrum(ChipFamily::Spectrum1, "spectrum1", "NVIDIA Spectrum", Rule::OneLevel, 16, &["MSN2", "SN2"]),
+    spectrum(ChipFamily::Spectrum2, "spectrum2", "NVIDIA Spectrum-2", Rule::OneLevel, 42, &["MSN3", "SN3"]),
+    spectrum(ChipFamily::Spectrum3, "spectrum3", "NVIDIA Spectrum-3", Rule::OneLevel, 64, &["MSN4", "SN4"]),
+    spectrum(
+        ChipFamily::Spectrum4,
+        "spectrum4",
+        "NVIDIA Spectrum-4",
+        Rule::TwoLevels,
+        160,
+        &["SN54", "SN56"],
+    ),
 ];
 
 /// A memory of bytes without slices: for what holds on any chip.
-pub static GENERIC: Chip =
-    cells("generic", "a chip that is not known: one memory, counted in bytes", 1, 1, None, &[], false);
+pub static GENERIC: Chip = Chip {
+    name: "generic",
+    family: None,
+    title: "a chip that is not known: one memory, counted in bytes",
+    cell: 1,
+    slices: 1,
+    rule: Rule::Cells,
+    memory: None,
+    models: &[],
+    measured: false,
+};
 
 const fn cells(
+    family: ChipFamily,
     name: &'static str,
     title: &'static str,
-    cell: u64,
-    slices: u64,
     memory: Option<u64>,
     models: &'static [&'static str],
     measured: bool,
 ) -> Chip {
-    Chip { name, title, cell, slices, rule: Rule::Cells, memory, models, measured }
+    let ChipFacts { cell_bytes, slices, .. } = family.facts();
+    let (cell, slices) = (cell_bytes as u64, slices as u64);
+    Chip { name, family: Some(family), title, cell, slices, rule: Rule::Cells, memory, models, measured }
 }
 
 const fn spectrum(
+    family: ChipFamily,
     name: &'static str,
     title: &'static str,
-    cell: u64,
     rule: Rule,
     mebibytes: u64,
     models: &'static [&'static str],
 ) -> Chip {
-    Chip { name, title, cell, slices: 1, rule, memory: Some(mebibytes * MIB), models, measured: false }
+    let (cell, memory) = (family.facts().cell_bytes as u64, Some(mebibytes * MIB));
+    Chip { name, family: Some(family), title, cell, slices: 1, rule, memory, models, measured: false }
 }
 
 /// The family of this name.
@@ -114,6 +164,7 @@ pub fn chip_of(config: &Config) -> Option<&'static Chip> {
 mod tests {
     use super::*;
     use crate::read;
+    use bufferlab_params::Choice;
 
     #[test]
     fn families_follow_from_hardware_models() {
@@ -139,5 +190,14 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), CHIPS.len());
+    }
+
+    #[test]
+    fn every_family_of_the_simulator_is_listed_under_its_name() {
+        for family in ChipFamily::ALL {
+            let chip = chip(family.word()).expect("listed");
+            assert_eq!(chip.family, Some(*family), "{}", chip.name);
+        }
+        assert_eq!(ChipFamily::ALL.len(), CHIPS.len());
     }
 }

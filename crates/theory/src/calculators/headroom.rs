@@ -278,7 +278,7 @@ fn link_and_packets(port: Port) -> Domain<(Link, PacketMemory)> {
     let link = Link { rate_bps: port.speed_mbps * 1e6, cable_metres, mtu_bytes };
     let largest = mtu_bytes as u32;
     let (smallest, cell) = (SMALLEST_FRAME.min(largest), port.cell_bytes as u32);
-    Ok((link, PacketMemory { smallest, largest, uncharged: 0, cell }))
+    Ok((link, PacketMemory { smallest, largest, uncharged: 0, overhead: 0, cell }))
 }
 
 /// The formulas that know rate, cable and MTU only.

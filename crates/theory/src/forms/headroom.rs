@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn packets_of_a_byte_more_than_a_cell_occupy_nearly_twice_their_bytes() -> Domain<()> {
-        let packets = PacketMemory { smallest: 145, largest: 9_100, uncharged: 0, cell: 144 };
+        let packets = PacketMemory { smallest: 145, largest: 9_100, uncharged: 0, overhead: 0, cell: 144 };
         let cells = in_cells_by_packet(79_220.0, 2, packets)?;
         assert_eq!(cells, (2.0 * 9_216.0 + 61_020.0 * 288.0 / 145.0_f64).ceil());
         assert!(cells > in_cells(79_220.0, 144.0)?);

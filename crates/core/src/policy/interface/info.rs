@@ -2,6 +2,7 @@
 
 use super::policy::Policy;
 use super::shape::SwitchShape;
+use crate::hardware::Accounting;
 use bufferlab_params::{BuildError, ParamInfo, ParamValue, Params};
 use std::fmt;
 
@@ -94,6 +95,15 @@ impl PolicyInfo {
                 return Err(BuildError { param, message });
             }
         }
-        (self.build)(params, shape)
+        let policy = (self.build)(params, shape)?;
+        let Accounting { slices, threshold_bits, .. } = shape.accounting;
+        if (slices > 1 || threshold_bits > 0) && !policy.heeds_accounting() {
+            let message = format!(
+                "{} does not account by ingress port, as slices by ingress port and threshold_bits want it",
+                self.name
+            );
+            return Err(BuildError { param: "hardware", message });
+        }
+        Ok(policy)
     }
 }

@@ -69,6 +69,12 @@ pub trait Policy: fmt::Debug + Send + Any {
         PauseDemand::Keep
     }
 
+    /// Whether it divides the pools of ingress queues as [`SwitchShape::accounting`](super::SwitchShape::accounting)
+    /// says. A switch that deviates there is not built with a policy that does not.
+    fn heeds_accounting(&self) -> bool {
+        false
+    }
+
     /// Whether [`Self::admit`] would charge `arrival` to the shared pool, and storing it and sending it at this very instant
     /// would leave no trace: the hooks would lead back to the state of now, and nothing would be demanded. Then it passes
     /// without any of these calls ([`crate::Switch::pass`]). Asked only with [`Hooks::PASS`], where the packet finds its port
@@ -145,6 +151,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         (**self).pause_demand(now, ingress, buffer)
+    }
+    fn heeds_accounting(&self) -> bool {
+        (**self).heeds_accounting()
     }
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         (**self).lets_pass(arrival, buffer)

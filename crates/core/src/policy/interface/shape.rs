@@ -1,5 +1,6 @@
 //! What a policy may know of its switch.
 
+use crate::hardware::Accounting;
 use bufferlab_params::Profile;
 use bufferlab_units::BitRate;
 
@@ -26,6 +27,8 @@ pub struct SwitchShape {
     /// Ports of the switch whose packets are stored here although their own egress queues are in another memory (slices). Ingress
     /// queues count all ports of the switch.
     pub foreign_ports: usize,
+    /// How the chip accounts lossless traffic.
+    pub accounting: Accounting,
 }
 
 impl SwitchShape {
@@ -39,6 +42,22 @@ impl SwitchShape {
     #[must_use]
     pub fn lossless_at(&self, port: usize) -> u32 {
         self.lossless_by_port.get(port).map_or(self.lossless, |mask| self.lossless & mask)
+    }
+
+    /// Parts of the memory by ingress port.
+    #[must_use]
+    pub fn slices(&self) -> usize {
+        usize::from(self.accounting.slices).max(1)
+    }
+
+    /// Ingress queues of each of them; the last one may have fewer.
+    #[must_use]
+    pub fn ingress_queues_per_slice(&self) -> usize {
+        let ports = match self.slices() {
+            1 => self.ingress_ports(),
+            slices => self.ports().div_ceil(slices),
+        };
+        (ports * self.queues_per_port).max(1)
     }
 
     /// Number of lossless ingress queues.

@@ -1,6 +1,7 @@
 //! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
 
 use crate::buffer::{Buffer, IngressId};
+use crate::hardware::ResumeBelow;
 use crate::policy::interface::{
     Account, Arrival, Bound, BoundPlace, BuildError, DropReason, PauseDemand, SwitchShape, Verdict,
 };
@@ -76,6 +77,8 @@ struct Gate {
     xon_offset: u64,
     lossless: bool,
     paused: bool,
+    /// The threshold that it exceeded when it paused (bytes).
+    pause_point: u64,
 }
 
 /// State of all lossless ingress queues.
@@ -85,8 +88,10 @@ pub(crate) struct Lossless {
     gates: Vec<Gate>,
     /// By port, of the parameter (bytes).
     headroom_of_ports: Vec<u64>,
-    /// Of all queues together (bytes).
-    pool: u64,
+    /// Of all queues of a slice together, by slice (bytes).
+    pools: Vec<u64>,
+    queues_per_slice: usize,
+    resume_below: ResumeBelow,
     /// Of the parameters.
     xon: u64,
     xon_offset: u64,
@@ -104,6 +109,39 @@ fn insures_ports(params: &Params) -> Result<bool, BuildError> {
         return Err(BuildError { param: "profiles", message: message.to_owned() });
     }
     Ok(insured)
+}
+
+/// Headroom by slice (bytes): what all queues have, or an equal part of what they share.
+fn pools(gates: &[Gate], params: &Params, shape: &SwitchShape, insured: bool) -> Vec<u64> {
+    let of_port = |gates: &[Gate]| {
+        let held = gates.iter().filter(|gate| gate.lossless).map(|gate| gate.headroom);
+        held.take(if insured { 1 } else { usize::MAX }).fold(0, u64::saturating_add)
+    };
+    let of_slice = |gates: &[Gate]| {
+        let sum = gates.chunks(shape.queues_per_port).map(of_port).fold(0, u64::saturating_add);
+        match params.bytes(HEADROOM_POOL.name) {
+            _ if insured || shape.lossless_queues() == 0 => sum,
+            0 => sum,
+            bytes => bytes / shape.slices() as u64,
+        }
+    };
+    gates.chunks(shape.ingress_queues_per_slice()).map(of_slice).collect()
+}
+
+/// Refuses headroom that leaves no room in its slice.
+fn refuse_too_much(pools: &[u64], shape: &SwitchShape) -> Result<(), BuildError> {
+    let slices = shape.slices() as u64;
+    let largest = pools.iter().copied().max().unwrap_or(0);
+    let queues = shape.lossless_queues();
+    if largest.saturating_add(shape.max_packet) <= shape.capacity / slices || queues == 0 {
+        return Ok(());
+    }
+    let of_slice = if slices > 1 { format!(", in one of {slices} slices") } else { String::new() };
+    let message = format!(
+        "{largest} B of headroom for {queues} lossless ingress queues leave no room for a packet in the buffer's {} B{of_slice}",
+        shape.capacity / slices
+    );
+    Err(BuildError { param: HEADROOM.name, message })
 }
 
 impl Lossless {
@@ -137,39 +175,39 @@ impl Lossless {
             lossless: shape.lossless_at(queue / shape.queues_per_port) >> (queue % shape.queues_per_port) & 1
                 != 0,
             paused: false,
+            pause_point: 0,
         };
         let gates: Vec<_> = (0..shape.ingress_queues()).map(gate).collect();
-        let of_port = |gates: &[Gate]| {
-            let held = gates.iter().filter(|gate| gate.lossless).map(|gate| gate.headroom);
-            held.take(if insured { 1 } else { usize::MAX }).fold(0, u64::saturating_add)
-        };
-        let sum = gates.chunks(shape.queues_per_port).map(of_port).fold(0, u64::saturating_add);
-        let queues = shape.lossless_queues();
-        let pool = match params.bytes("headroom_pool") {
-            _ if insured || queues == 0 => sum,
-            0 => sum,
-            bytes => bytes,
-        };
+        let pools = pools(&gates, params, shape, insured);
         let least = gates.iter().enumerate().filter(|(_, gate)| gate.lossless);
         if let Some((queue, Gate { headroom: least, .. })) = least.min_by_key(|(_, gate)| gate.headroom)
             && *least < shape.max_packet
         {
             let message = format!(
-                "{least} B of headroom hold no packet of {} B that comes after a pause; the switch has {queues} lossless ingress queues",
-                shape.max_packet
+                "{least} B of headroom hold no packet of {} B that comes after a pause; the switch has {} lossless ingress queues",
+                shape.max_packet,
+                shape.lossless_queues()
             );
             let of_profile = *least != headroom_of_ports[queue / shape.queues_per_port];
             return Err(BuildError { param: if of_profile { "profiles" } else { "headroom" }, message });
         }
-        if pool.saturating_add(shape.max_packet) > shape.capacity && queues > 0 {
-            let message = format!(
-                "{pool} B of headroom for {queues} lossless ingress queues leave no room for a packet in the buffer's {} B",
-                shape.capacity
-            );
-            return Err(BuildError { param: "headroom", message });
-        }
+        refuse_too_much(&pools, shape)?;
         let until_resumed = matches!(params.choice(HEADROOM_UNTIL.name), HeadroomUntil::Resumed);
-        Ok(Self { gates, headroom_of_ports, pool, xon, xon_offset, until_resumed })
+        let resume_below = shape.accounting.resume_below;
+        if insured && resume_below == ResumeBelow::PausePoint {
+            let message = "with headroom_mode = \"dsh-like\" queues resume below their thresholds: choose \"static\", or resume_below = \"threshold\"";
+            return Err(BuildError { param: "headroom_mode", message: message.to_owned() });
+        }
+        Ok(Self {
+            gates,
+            headroom_of_ports,
+            pools,
+            queues_per_slice: shape.ingress_queues_per_slice(),
+            resume_below,
+            xon,
+            xon_offset,
+            until_resumed,
+        })
     }
 
     /// What replaces the headroom of queues where ports are insured.
@@ -177,9 +215,15 @@ impl Lossless {
         DynamicHeadroom::new(self.headroom_of_ports.clone(), self.xon, self.xon_offset, shape)
     }
 
-    /// Bytes of the buffer that are headroom.
-    pub(crate) fn pool(&self) -> u64 {
-        self.pool
+    /// Bytes of the buffer that are headroom, by slice.
+    pub(crate) fn pools(&self) -> &[u64] {
+        &self.pools
+    }
+
+    /// The slice of an ingress queue.
+    #[inline]
+    pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
+        if self.pools.len() <= 1 { 0 } else { usize::from(ingress.0) / self.queues_per_slice }
     }
 
     /// Whether packets of this ingress queue are lossless.
@@ -193,17 +237,27 @@ impl Lossless {
         self.gates[usize::from(ingress.0)].paused
     }
 
-    /// Where a lossless arrival goes that its threshold lets into the pool (`within`), or not. A queue with headroom in
-    /// use, and a paused one, use headroom only.
-    pub(crate) fn admit(&mut self, arrival: &Arrival, within: bool, buffer: &Buffer) -> Verdict {
+    /// Where a lossless arrival goes that its threshold `limit` lets into the pool (`within`), or not. A queue with
+    /// headroom in use, and a paused one, use headroom only. `used`: headroom of its slice that is in use.
+    pub(crate) fn admit(
+        &mut self,
+        arrival: &Arrival,
+        (within, limit): (bool, u64),
+        used: u64,
+        buffer: &Buffer,
+    ) -> Verdict {
+        let pool = self.pools[self.slice_of(arrival.ingress)];
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
         let held = buffer.ingress_headroom_bytes(arrival.ingress);
         if within && !(gate.paused && self.until_resumed) && held == 0 {
             return Verdict::Admit(Account::Shared);
         }
+        if !gate.paused {
+            gate.pause_point = limit;
+        }
         gate.paused = true;
         let size = u64::from(arrival.size);
-        if held + size > gate.headroom || buffer.used(Account::Headroom) + size > self.pool {
+        if held + size > gate.headroom || used + size > pool {
             return Verdict::Drop(DropReason::HeadroomFull);
         }
         if !buffer.fits(arrival.size) {
@@ -218,7 +272,13 @@ impl Lossless {
     }
 
     /// The comparison for which [`Self::admit`] refused.
-    pub(crate) fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+    pub(crate) fn bound(
+        &self,
+        arrival: &Arrival,
+        reason: DropReason,
+        used: u64,
+        buffer: &Buffer,
+    ) -> Option<Bound> {
         if reason != DropReason::HeadroomFull {
             return Bound::usual(arrival, reason, None, buffer);
         }
@@ -226,7 +286,7 @@ impl Lossless {
         let (held, limit) =
             (buffer.ingress_headroom_bytes(ingress), self.gates[usize::from(ingress.0)].headroom);
         let own = Bound { place: BoundPlace::Headroom(ingress), held, size, limit };
-        let (held, limit) = (buffer.used(Account::Headroom), self.pool);
+        let (held, limit) = (used, self.pools[self.slice_of(ingress)]);
         let pool = Bound { place: BoundPlace::HeadroomPool, held, size, limit };
         own.if_binding().or_else(|| pool.if_binding())
     }
@@ -244,6 +304,10 @@ impl Lossless {
             return PauseDemand::Resume;
         }
         let drained = buffer.ingress_headroom_bytes(ingress) == 0;
+        let limit = match self.resume_below {
+            ResumeBelow::Threshold => limit,
+            ResumeBelow::PausePoint => gate.pause_point,
+        };
         let empty = buffer.ingress_bytes(ingress) == 0;
         if empty || drained && (length < gate.xon || length + gate.xon_offset <= limit) {
             gate.paused = false;

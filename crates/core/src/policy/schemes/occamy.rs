@@ -296,6 +296,7 @@ mod tests {
             lossless: 0,
             lossless_by_port: Vec::new(),
             foreign_ports: 0,
+            accounting: crate::hardware::Accounting::IDEAL,
         };
         Occamy::new(&params, &shape)
     }

@@ -17,6 +17,7 @@ use crate::policy::parts::lossless::{
 };
 use crate::policy::parts::parameters::{alpha, factor};
 use crate::policy::parts::queue_profiles::{PROFILES, refuse};
+use crate::policy::parts::slices::Slices;
 use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
@@ -120,8 +121,10 @@ struct Clock {
 #[derive(Clone, Debug)]
 pub struct Reverie {
     lossless: Lossless,
-    /// b*.
-    pool: u64,
+    /// b*, by slice.
+    pools: Vec<u64>,
+    /// Who holds what of each slice, if there is more than one.
+    slices: Option<Slices>,
     gamma: Weight,
     departures_only: bool,
     clock: Option<Clock>,
@@ -129,15 +132,17 @@ pub struct Reverie {
     /// With `fraction`: length that counts in full.
     full: Option<u64>,
     queues_per_port: usize,
-    /// By egress queue (lossy), then by ingress queue (lossless).
+    /// Egress queues of the switch.
+    queues: usize,
+    /// By slice and egress queue (lossy), then by ingress queue (lossless).
     filters: Vec<Filter>,
     /// By priority.
     alphas: Vec<Weight>,
-    /// By priority: sum of levels.
+    /// By slice and priority: sum of levels.
     levels: Vec<u64>,
-    /// By priority: α/n as of now.
+    /// By slice and priority: α/n as of now.
     weights: Vec<Weight>,
-    /// α of lossy packets that are tagged `unscheduled`, if they have one of their own, and by priority that over n.
+    /// α of lossy packets that are tagged `unscheduled`, if they have one of their own, and by slice and priority that over n.
     unscheduled: Option<(Weight, Vec<Weight>)>,
 }
 
@@ -156,11 +161,21 @@ impl Reverie {
             let message = "reverie counts a lossy queue as a whole: a priority must be lossless on all ports or on none; use sonic-dt";
             return Err(BuildError { param: "headroom", message: message.to_owned() });
         }
+        if shape.accounting.threshold_bits > 0 {
+            let message = "reverie compares with fractions of a byte: leave out hardware.threshold_bits, or use sonic-dt";
+            return Err(BuildError { param: "hardware", message: message.to_owned() });
+        }
         let lossless = Lossless::new(params, shape)?;
+        let slices = shape.slices();
         let updates: Updates = params.choice("filter");
         let alphas = congestion::weights(params, "alpha", shape.queues_per_port);
         Ok(Self {
-            pool: shape.capacity - lossless.pool(),
+            pools: lossless
+                .pools()
+                .iter()
+                .map(|headroom| (shape.capacity / slices as u64).saturating_sub(*headroom))
+                .collect(),
+            slices: (slices > 1).then(|| Slices::new(shape)),
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
             departures_only: updates == Updates::Departures,
@@ -179,74 +194,112 @@ impl Reverie {
                 CongestionRule::Fraction => Some(params.bytes("congested_bytes")),
             },
             queues_per_port: shape.queues_per_port,
-            filters: vec![Filter::default(); 2 * shape.queues()],
-            levels: vec![0; shape.queues_per_port],
-            weights: alphas.clone(),
+            queues: shape.queues(),
+            filters: vec![Filter::default(); slices * shape.queues() + shape.ingress_queues()],
+            levels: vec![0; slices * shape.queues_per_port],
+            weights: alphas.repeat(slices),
             unscheduled: params.flag("unscheduled").then(|| {
                 let alpha = Weight::from_f64(params.ratio("unscheduled_alpha"));
-                (alpha, vec![alpha; shape.queues_per_port])
+                (alpha, vec![alpha; slices * shape.queues_per_port])
             }),
             alphas,
         })
     }
 
-    /// Γ of a priority (bytes), Eq. 6.
+    /// Γ of a priority in a slice (bytes), Eq. 6.
     #[must_use]
-    pub fn limit(&self, priority: u8, buffer: &Buffer) -> u64 {
-        self.weights[usize::from(priority)].of(self.free(buffer))
+    pub fn limit(&self, slice: usize, priority: u8, buffer: &Buffer) -> u64 {
+        self.weights[self.in_slice(slice, priority)].of(self.free(slice, buffer))
+    }
+
+    /// Place of what is kept by slice and priority.
+    #[inline]
+    fn in_slice(&self, slice: usize, priority: u8) -> usize {
+        slice * self.queues_per_port + usize::from(priority)
     }
 
     /// α/n of a packet of a priority, which differs for lossy ones that are favoured.
     #[inline]
-    fn weight_of(&self, priority: u8, is_lossless: bool, tags: Tags) -> Weight {
+    fn weight_of(&self, slice: usize, priority: u8, is_lossless: bool, tags: Tags) -> Weight {
+        let place = self.in_slice(slice, priority);
         match &self.unscheduled {
-            Some((_, weights)) if tags.contains(Tags::UNSCHEDULED) && !is_lossless => {
-                weights[usize::from(priority)]
-            }
-            _ => self.weights[usize::from(priority)],
+            Some((_, weights)) if tags.contains(Tags::UNSCHEDULED) && !is_lossless => weights[place],
+            _ => self.weights[place],
         }
     }
 
-    /// Γ of a packet of a priority (bytes).
-    fn limit_of(&self, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
-        self.weight_of(priority, is_lossless, tags).of(self.free(buffer))
+    /// Γ of a packet of a priority in a slice (bytes).
+    fn limit_of(&self, slice: usize, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
+        self.weight_of(slice, priority, is_lossless, tags).of(self.free(slice, buffer))
     }
 
-    /// b* − q*.
-    fn free(&self, buffer: &Buffer) -> u64 {
-        self.pool.saturating_sub(lossless::pool_occupancy(buffer))
+    /// b* − q* of a slice.
+    fn free(&self, slice: usize, buffer: &Buffer) -> u64 {
+        let held = match &self.slices {
+            None => lossless::pool_occupancy(buffer),
+            Some(slices) => slices.held(slice).pool,
+        };
+        self.pools[slice].saturating_sub(held)
     }
 
-    /// q̂ of a lossy queue (bytes), Eq. 5.
+    /// q* as it is, whatever thresholds see.
+    fn held(&self, slice: usize, buffer: &Buffer) -> u64 {
+        match &self.slices {
+            None => lossless::pool_held(buffer),
+            Some(slices) => slices.held(slice).pool,
+        }
+    }
+
+    /// Headroom of a slice that is in use.
+    fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
+        match &self.slices {
+            None => buffer.used(Account::Headroom),
+            Some(slices) => slices.held(slice).headroom,
+        }
+    }
+
+    /// q̂ of a lossy queue (bytes), Eq. 5, of all slices together.
     #[must_use]
     pub fn filtered_lossy(&self, queue: QueueId) -> f64 {
-        Weight(self.filters[usize::from(queue.0)].length).as_f64()
+        let of_slice = |slice: usize| self.filters[slice * self.queues + usize::from(queue.0)].length;
+        (0..self.pools.len()).map(|slice| Weight(of_slice(slice)).as_f64()).sum()
+    }
+
+    /// Place of the first filter of an ingress queue.
+    #[inline]
+    fn first_lossless(&self) -> usize {
+        self.pools.len() * self.queues
     }
 
     /// q̂ of a lossless queue (bytes), Eq. 5.
     #[must_use]
     pub fn filtered_lossless(&self, ingress: IngressId) -> f64 {
-        Weight(self.filters[self.filters.len() / 2 + usize::from(ingress.0)].length).as_f64()
+        Weight(self.filters[self.first_lossless() + usize::from(ingress.0)].length).as_f64()
     }
 
-    /// n_p of a priority.
+    /// n_p of a priority in a slice.
     #[must_use]
-    pub fn congested_queues(&self, priority: u8) -> f64 {
-        (self.levels[usize::from(priority)] as f64 / self.full.unwrap_or(1) as f64).max(1.0)
+    pub fn congested_queues(&self, slice: usize, priority: u8) -> f64 {
+        (self.levels[self.in_slice(slice, priority)] as f64 / self.full.unwrap_or(1) as f64).max(1.0)
     }
 
     /// Place of the filter of a packet's queue, and the queue's length.
     #[inline]
     fn place(&self, queue: QueueId, ingress: IngressId, buffer: &Buffer) -> (usize, u64) {
         if !self.lossless.is_lossless(ingress) {
-            return (usize::from(queue.0), buffer.shared_queue_bytes(queue));
+            let slice = self.lossless.slice_of(ingress);
+            let length = match &self.slices {
+                None => buffer.shared_queue_bytes(queue),
+                Some(slices) => slices.lossy(slice, queue),
+            };
+            return (slice * self.queues + usize::from(queue.0), length);
         }
         let length = if self.departures_only {
             buffer.ingress_bytes(ingress)
         } else {
             lossless::outside_headroom(ingress, buffer)
         };
-        (self.filters.len() / 2 + usize::from(ingress.0), length)
+        (self.first_lossless() + usize::from(ingress.0), length)
     }
 
     /// With [`Updates::Time`]: the filter at `place` follows its queue until now.
@@ -275,8 +328,14 @@ impl Reverie {
         if self.departures_only { next.min(length << 32) } else { next }
     }
 
-    /// An event of the queue at `place`, of `priority`, that leaves `length` bytes in it.
-    fn observe(&mut self, (place, length): (usize, u64), priority: u8, now: Time, buffer: &Buffer) {
+    /// An event of the queue at `place`, of `priority` in `slice`, that leaves `length` bytes in it.
+    fn observe(
+        &mut self,
+        (place, length): (usize, u64),
+        (slice, priority): (usize, u8),
+        now: Time,
+        buffer: &Buffer,
+    ) {
         let next = self.moved(place, length, now);
         let bytes = next >> 32;
         let level = match self.full {
@@ -284,7 +343,7 @@ impl Reverie {
             Some(_) if self.clock.is_some() && length == 0 => 0,
             Some(full) => bytes.min(full),
             None => {
-                let limit = self.limit(priority, buffer);
+                let limit = self.limit(slice, priority, buffer);
                 u64::from(length > 0 && self.congested_share.is_reached_by(bytes, limit))
             }
         };
@@ -292,13 +351,14 @@ impl Reverie {
         let filter = &mut self.filters[place];
         (filter.length, filter.level) = (next, level);
         if level != before {
+            let at = self.in_slice(slice, priority);
             let priority = usize::from(priority);
-            let sum = &mut self.levels[priority];
+            let sum = &mut self.levels[at];
             *sum = *sum + level - before;
             let n = Weight::from_fraction(*sum, self.full.unwrap_or(1)).max(Weight::ONE);
-            self.weights[priority] = self.alphas[priority].divided_by(n);
+            self.weights[at] = self.alphas[priority].divided_by(n);
             if let Some((alpha, weights)) = &mut self.unscheduled {
-                weights[priority] = alpha.divided_by(n);
+                weights[at] = alpha.divided_by(n);
             }
         }
     }
@@ -320,6 +380,16 @@ impl Reverie {
     }
 }
 
+impl Reverie {
+    /// Both queues of a packet have changed.
+    #[inline]
+    fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
+        if let Some(slices) = &mut self.slices {
+            slices.recount(queue, ingress, self.lossless.is_lossless(ingress), buffer);
+        }
+    }
+}
+
 impl Policy for Reverie {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
@@ -327,14 +397,17 @@ impl Policy for Reverie {
         let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
         self.follow(place, arrival.now);
         let is_lossless = self.lossless.is_lossless(arrival.ingress);
-        let weight = self.weight_of(arrival.priority, is_lossless, arrival.tags);
-        let within = self.is_within(place, size, is_lossless, (weight, self.free(buffer)));
+        let slice = self.lossless.slice_of(arrival.ingress);
+        let (weight, free) =
+            (self.weight_of(slice, arrival.priority, is_lossless, arrival.tags), self.free(slice, buffer));
+        let within = self.is_within(place, size, is_lossless, (weight, free));
         // The artifact has no test of the pool for lossless packets.
         let has_pool = is_lossless && self.departures_only;
-        let has_pool = has_pool || lossless::pool_held(buffer) + size <= self.pool;
+        let has_pool = has_pool || self.held(slice, buffer) + size <= self.pools[slice];
         let fits = has_pool && buffer.fits(arrival.size);
         if is_lossless {
-            self.lossless.admit(arrival, within && fits, buffer)
+            let used = self.headroom_used(slice, buffer);
+            self.lossless.admit(arrival, (within && fits, weight.of(free)), used, buffer)
         } else if !fits {
             Verdict::Drop(DropReason::BufferFull)
         } else if within {
@@ -346,25 +419,48 @@ impl Policy for Reverie {
 
     fn hooks(&self) -> Hooks {
         let hooks = Hooks::DEQUEUE.and(Hooks::PAUSE);
-        if self.departures_only { hooks } else { hooks.and(Hooks::ENQUEUE).and(Hooks::DROP) }
+        let needs_all = !self.departures_only || self.slices.is_some();
+        if needs_all { hooks.and(Hooks::ENQUEUE).and(Hooks::DROP) } else { hooks }
+    }
+
+    fn heeds_accounting(&self) -> bool {
+        true
     }
 
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
+        self.recount(arrival.queue, arrival.ingress, buffer);
+        if self.departures_only {
+            return;
+        }
         let seen = self.place(arrival.queue, arrival.ingress, buffer);
-        self.observe(seen, arrival.priority, arrival.now, buffer);
+        let slice = self.lossless.slice_of(arrival.ingress);
+        self.observe(seen, (slice, arrival.priority), arrival.now, buffer);
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
+        self.recount(departure.queue, departure.ingress, buffer);
         let seen = self.place(departure.queue, departure.ingress, buffer);
-        self.observe(seen, departure.priority, departure.now, buffer);
+        let slice = self.lossless.slice_of(departure.ingress);
+        self.observe(seen, (slice, departure.priority), departure.now, buffer);
     }
 
     // Else an empty queue with a large q̂ could never take another packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
+        if self.departures_only {
+            return;
+        }
         let seen = self.place(arrival.queue, arrival.ingress, buffer);
-        self.observe(seen, arrival.priority, arrival.now, buffer);
+        let slice = self.lossless.slice_of(arrival.ingress);
+        self.observe(seen, (slice, arrival.priority), arrival.now, buffer);
+    }
+
+    // Another policy's doing: whose ingress queue it was is not known.
+    fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
+        for id in buffer.queue_ids() {
+            self.recount(queue, IngressId(id.0), buffer);
+        }
     }
 
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
@@ -372,8 +468,9 @@ impl Policy for Reverie {
         if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
-        let (weight, free) = (self.weights[usize::from(priority)], self.free(buffer));
-        let place = self.filters.len() / 2 + usize::from(ingress.0);
+        let slice = self.lossless.slice_of(ingress);
+        let (weight, free) = (self.weights[self.in_slice(slice, priority)], self.free(slice, buffer));
+        let place = self.first_lossless() + usize::from(ingress.0);
         self.follow(place, now);
         let filtered = self.comparable(place, weight, free);
         self.lossless.demand(ingress, filtered, weight.of(free), buffer)
@@ -381,32 +478,35 @@ impl Policy for Reverie {
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
-        Some(self.limit_of(priority, self.lossless.is_lossless(IngressId(queue.0)), tags, buffer))
+        let lossless = self.lossless.is_lossless(IngressId(queue.0));
+        let of_slice = |slice| self.limit_of(slice, priority, lossless, tags, buffer);
+        Some((0..self.pools.len()).map(of_slice).fold(0, u64::saturating_add))
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         let size = u64::from(arrival.size);
+        let slice = self.lossless.slice_of(arrival.ingress);
         match reason {
             DropReason::BufferFull => {
-                let held = lossless::pool_held(buffer);
-                let pool = Bound { place: BoundPlace::IngressPool, held, size, limit: self.pool };
+                let (held, limit) = (self.held(slice, buffer), self.pools[slice]);
+                let pool = Bound { place: BoundPlace::IngressPool, held, size, limit };
                 pool.if_binding().or_else(|| Bound::buffer(arrival, buffer).if_binding())
             }
             DropReason::OverThreshold => {
                 let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
-                let limit = self.limit_of(arrival.priority, false, arrival.tags, buffer);
+                let limit = self.limit_of(slice, arrival.priority, false, arrival.tags, buffer);
                 let held = self.filters[place].length.div_ceil(1 << 32);
                 let size = if self.departures_only { size } else { 0 };
                 Bound { place: BoundPlace::FilteredQueue(arrival.queue), held, size, limit }.if_binding()
             }
-            _ => self.lossless.bound(arrival, reason, buffer),
+            _ => self.lossless.bound(arrival, reason, self.headroom_used(slice, buffer), buffer),
         }
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (_, priority) = buffer.port_and_priority(queue);
-        sink("congested_queues", self.congested_queues(priority));
         let ingress = IngressId(queue.0);
+        sink("congested_queues", self.congested_queues(self.lossless.slice_of(ingress), priority));
         if self.lossless.is_lossless(ingress) {
             sink("filtered_bytes", self.filtered_lossless(ingress));
             sink("ingress_bytes", lossless::outside_headroom(ingress, buffer) as f64);

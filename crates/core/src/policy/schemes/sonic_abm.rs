@@ -5,6 +5,7 @@
 //! asks (Reverie's issue 3).
 
 use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::hardware::Accounting;
 use crate::policy::interface::{
     Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
     Tags, Verdict,
@@ -15,8 +16,9 @@ use crate::policy::parts::congestion::{
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
 use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, XON, XON_OFFSET};
 use crate::policy::parts::parameters::{factor, update_interval};
+use crate::policy::parts::pools::Pools;
 use crate::policy::parts::queue_profiles::{PROFILES, refuse};
-use crate::policy::parts::sonic::{self, Pools};
+use crate::policy::parts::sonic;
 use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
@@ -67,6 +69,7 @@ const PARAMS: &[ParamInfo] = &[
         artifact_default: Some(ParamValue::word(SonicDrainRate::Unbounded.word())),
         doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
     },
+    sonic::INGRESS_POOL,
     sonic::LOSSY_POOL,
     HEADROOM,
     HEADROOM_POOL,
@@ -114,12 +117,13 @@ fn at_once(params: &Params) -> bool {
 #[derive(Clone, Debug)]
 pub struct SonicAbm {
     pools: Pools,
-    /// Of ingress queues: lossless ones count.
-    ingress: Tracker,
-    /// Of egress queues: lossy ones count.
-    egress: Tracker,
+    /// By slice, of its ingress queues: lossless ones count.
+    ingress: Vec<Tracker>,
+    /// By slice, of egress queues with what they hold there: lossy ones count.
+    egress: Vec<Tracker>,
     /// n follows every arrival.
     at_once: bool,
+    accounting: Accounting,
 }
 
 impl SonicAbm {
@@ -148,22 +152,25 @@ impl SonicAbm {
             powers_of_two: false,
             at_once: at_once(params),
         };
+        let tracker = || Tracker::new(settings.clone(), shape);
         Ok(Self {
             pools: Pools::new(params, shape)?,
-            ingress: Tracker::new(settings.clone(), shape),
-            egress: Tracker::new(settings, shape),
+            ingress: (0..shape.slices()).map(|_| tracker()).collect(),
+            egress: (0..shape.slices()).map(|_| tracker()).collect(),
             at_once: at_once(params),
+            accounting: shape.accounting,
         })
     }
 
     fn pause_threshold(&self, ingress: IngressId, tags: Tags, buffer: &Buffer) -> u64 {
-        let weight = self.ingress.weight(QueueId(ingress.0), tags.contains(Tags::UNSCHEDULED));
-        weight.of(self.pools.ingress_free(buffer))
+        let slice = self.pools.slice_of(ingress);
+        let weight = self.ingress[slice].weight(QueueId(ingress.0), tags.contains(Tags::UNSCHEDULED));
+        self.accounting.expressible(weight.of(self.pools.ingress_free(slice, buffer)))
     }
 
-    fn drop_threshold(&self, queue: QueueId, tags: Tags) -> u64 {
-        let weight = self.egress.weight(queue, tags.contains(Tags::UNSCHEDULED));
-        weight.of(self.pools.lossy_free())
+    fn drop_threshold(&self, slice: usize, queue: QueueId, tags: Tags) -> u64 {
+        let weight = self.egress[slice].weight(queue, tags.contains(Tags::UNSCHEDULED));
+        self.accounting.expressible(weight.of(self.pools.lossy_free(slice)))
     }
 }
 
@@ -175,18 +182,20 @@ fn counted_length(pools: &Pools, at_once: bool, ingress: IngressId, buffer: &Buf
 impl Policy for SonicAbm {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
+        let slice = self.pools.slice_of(arrival.ingress);
         if self.pools.lossless.is_lossless(arrival.ingress) {
             let mut length = counted_length(&self.pools, self.at_once, arrival.ingress, buffer);
             if self.at_once {
                 // The artifact asks when the packet has been counted.
                 length += u64::from(arrival.size);
             }
-            self.ingress.arrived(QueueId(arrival.ingress.0), length);
+            self.ingress[slice].arrived(QueueId(arrival.ingress.0), length);
             let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
             self.pools.admit_lossless(arrival, limit, buffer)
         } else {
-            self.egress.arrived(arrival.queue, self.pools.lossy_length(arrival.queue, buffer));
-            let limit = self.drop_threshold(arrival.queue, arrival.tags);
+            let length = self.pools.lossy_length(slice, arrival.queue, buffer);
+            self.egress[slice].arrived(arrival.queue, length);
+            let limit = self.drop_threshold(slice, arrival.queue, arrival.tags);
             self.pools.admit_lossy(arrival, limit, buffer)
         }
     }
@@ -203,10 +212,11 @@ impl Policy for SonicAbm {
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
         self.pools.recount(departure.queue, departure.ingress, buffer);
+        let slice = self.pools.slice_of(departure.ingress);
         if self.pools.lossless.is_lossless(departure.ingress) {
-            self.ingress.sent(QueueId(departure.ingress.0), departure.size);
+            self.ingress[slice].sent(QueueId(departure.ingress.0), departure.size);
         } else {
-            self.egress.sent(departure.queue, departure.size);
+            self.egress[slice].sent(departure.queue, departure.size);
         }
     }
 
@@ -215,26 +225,29 @@ impl Policy for SonicAbm {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        Some(self.egress.next_update())
+        Some(self.egress[0].next_update())
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        let Self { pools, ingress, egress, at_once } = self;
+        let Self { pools, ingress, egress, at_once, .. } = self;
         let absent = Length { bytes: 0, holds_packets: false };
-        let at_ingress = |queue: usize| {
-            let id = IngressId(queue as u16);
-            let holds_packets = buffer.ingress_bytes(id) > 0;
-            let bytes = counted_length(pools, *at_once, id, buffer);
-            if pools.lossless.is_lossless(id) { Length { bytes, holds_packets } } else { absent }
-        };
-        ingress.update_from(now, pools.ingress_free(buffer), &at_ingress);
-        let at_egress = |queue: usize| {
-            let id = QueueId(queue as u16);
-            let holds_packets = buffer.queue_packets(id) > 0;
-            let bytes = pools.lossy_length(id, buffer);
-            if pools.takes_lossy(id) { Length { bytes, holds_packets } } else { absent }
-        };
-        egress.update_from(now, pools.lossy_free(), &at_egress);
+        for (slice, (ingress, egress)) in ingress.iter_mut().zip(egress).enumerate() {
+            let at_ingress = |queue: usize| {
+                let id = IngressId(queue as u16);
+                let holds_packets = buffer.ingress_bytes(id) > 0;
+                let bytes = counted_length(pools, *at_once, id, buffer);
+                let counts = pools.lossless.is_lossless(id) && pools.slice_of(id) == slice;
+                if counts { Length { bytes, holds_packets } } else { absent }
+            };
+            ingress.update_from(now, pools.ingress_free(slice, buffer), &at_ingress);
+            let at_egress = |queue: usize| {
+                let id = QueueId(queue as u16);
+                let holds_packets = buffer.queue_packets(id) > 0;
+                let bytes = pools.lossy_length(slice, id, buffer);
+                if pools.takes_lossy(id) { Length { bytes, holds_packets } } else { absent }
+            };
+            egress.update_from(now, pools.lossy_free(slice), &at_egress);
+        }
     }
 
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
@@ -243,7 +256,7 @@ impl Policy for SonicAbm {
         }
         if self.at_once && self.pools.lossless.may_resume(ingress, buffer) {
             let length = counted_length(&self.pools, self.at_once, ingress, buffer);
-            self.ingress.arrived(QueueId(ingress.0), length);
+            self.ingress[self.pools.slice_of(ingress)].arrived(QueueId(ingress.0), length);
         }
         // Of a packet that is not favoured: which one comes next is not known.
         let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
@@ -252,17 +265,24 @@ impl Policy for SonicAbm {
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let lossy = self.pools.takes_lossy(queue);
-        lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue, tags), buffer))
+        let limit = |slice| self.drop_threshold(slice, queue, tags);
+        lossy.then(|| self.pools.lossy_limit(queue, &limit, buffer))
+    }
+
+    fn heeds_accounting(&self) -> bool {
+        true
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
-        self.pools.bound(arrival, reason, self.drop_threshold(arrival.queue, arrival.tags), buffer)
+        let slice = self.pools.slice_of(arrival.ingress);
+        let limit = self.drop_threshold(slice, arrival.queue, arrival.tags);
+        self.pools.bound(arrival, reason, limit, buffer)
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
-        let tracker =
-            if self.pools.lossless.is_lossless(IngressId(queue.0)) { &self.ingress } else { &self.egress };
-        tracker.probe(queue, sink);
+        let ingress = IngressId(queue.0);
+        let trackers = if self.pools.lossless.is_lossless(ingress) { &self.ingress } else { &self.egress };
+        trackers[self.pools.slice_of(ingress)].probe(queue, sink);
         self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), Tags::NONE, buffer), buffer, sink);
     }
 }

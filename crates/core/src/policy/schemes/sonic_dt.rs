@@ -4,6 +4,7 @@
 //! drops beyond `α (b_eo − q_eo)`. Every packet is counted in an ingress pool, or headroom, and in an egress pool.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::hardware::Accounting;
 use crate::policy::interface::{
     Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
     Tags, Verdict,
@@ -11,8 +12,10 @@ use crate::policy::interface::{
 use crate::policy::parts::congestion;
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
 use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, XON, XON_OFFSET};
+use crate::policy::parts::pools::Pools;
 use crate::policy::parts::queue_profiles::{Limit, PROFILES, resolve};
-use crate::policy::parts::sonic::{self, Pools};
+use crate::policy::parts::sonic;
+use crate::weight::Weight;
 use bufferlab_params::profiles::{BufferProfile, Direction};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
@@ -32,6 +35,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const PARAMS: &[ParamInfo] = &[
     sonic::ALPHA,
+    sonic::PORT_ALPHA,
+    sonic::INGRESS_POOL,
     sonic::LOSSY_POOL,
     HEADROOM,
     HEADROOM_POOL,
@@ -71,6 +76,9 @@ pub struct SonicDt {
     pause_limits: Vec<Limit>,
     /// By egress queue, for lossy packets.
     drop_limits: Vec<Limit>,
+    /// Of a port's ingress queues within the pool, of which theirs are a part.
+    port_alpha: Option<Weight>,
+    accounting: Accounting,
 }
 
 impl SonicDt {
@@ -97,6 +105,10 @@ impl SonicDt {
             pools: Pools::new(params, shape)?,
             pause_limits: limits(Direction::Ingress, "lossless_static_threshold", true),
             drop_limits: limits(Direction::Egress, "lossy_static_threshold", false),
+            port_alpha: Some(params.ratio(sonic::PORT_ALPHA.name))
+                .filter(|&alpha| alpha > 0.0)
+                .map(Weight::from_f64),
+            accounting: shape.accounting,
         })
     }
 
@@ -104,14 +116,26 @@ impl SonicDt {
     #[must_use]
     #[inline]
     pub fn pause_threshold(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
-        self.pause_limits[usize::from(ingress.0)].of(self.pools.ingress_free(buffer))
+        let slice = self.pools.slice_of(ingress);
+        let free = self.pools.ingress_free(slice, buffer);
+        let free = match self.port_alpha {
+            None => free,
+            Some(alpha) => alpha.of(free).saturating_sub(self.pools.ingress_port_length(ingress, buffer)),
+        };
+        self.accounting.expressible(self.pause_limits[usize::from(ingress.0)].of(free))
     }
 
-    /// T of an egress queue for lossy packets (bytes): beyond it, they are lost.
+    /// T of an egress queue for lossy packets from `ingress` (bytes): beyond it, they are lost.
     #[must_use]
     #[inline]
-    pub fn drop_threshold(&self, queue: QueueId) -> u64 {
-        self.drop_limits[usize::from(queue.0)].of(self.pools.lossy_free())
+    pub fn drop_threshold(&self, queue: QueueId, ingress: IngressId) -> u64 {
+        self.drop_limit(queue, self.pools.lossy_free(self.pools.slice_of(ingress)))
+    }
+
+    /// The same, where so much is free of the lossy pool.
+    #[inline]
+    fn drop_limit(&self, queue: QueueId, free: u64) -> u64 {
+        self.accounting.expressible(self.drop_limits[usize::from(queue.0)].of(free))
     }
 }
 
@@ -122,7 +146,8 @@ impl Policy for SonicDt {
             let limit = self.pause_threshold(arrival.ingress, buffer);
             self.pools.admit_lossless(arrival, limit, buffer)
         } else {
-            self.pools.admit_lossy(arrival, self.drop_threshold(arrival.queue), buffer)
+            let limit = self.drop_threshold(arrival.queue, arrival.ingress);
+            self.pools.admit_lossy(arrival, limit, buffer)
         }
     }
 
@@ -150,8 +175,13 @@ impl Policy for SonicDt {
             let limit = self.pause_threshold(arrival.ingress, buffer);
             self.pools.lets_lossless_pass(arrival, limit, buffer)
         } else {
-            self.pools.lets_lossy_pass(arrival, self.drop_threshold(arrival.queue), buffer)
+            let limit = self.drop_threshold(arrival.queue, arrival.ingress);
+            self.pools.lets_lossy_pass(arrival, limit, buffer)
         }
+    }
+
+    fn heeds_accounting(&self) -> bool {
+        true
     }
 
     #[inline]
@@ -166,11 +196,12 @@ impl Policy for SonicDt {
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let lossy = self.pools.takes_lossy(queue);
-        lossy.then(|| self.pools.lossy_limit(queue, self.drop_threshold(queue), buffer))
+        let limit = |slice| self.drop_limit(queue, self.pools.lossy_free(slice));
+        lossy.then(|| self.pools.lossy_limit(queue, &limit, buffer))
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
-        self.pools.bound(arrival, reason, self.drop_threshold(arrival.queue), buffer)
+        self.pools.bound(arrival, reason, self.drop_threshold(arrival.queue, arrival.ingress), buffer)
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

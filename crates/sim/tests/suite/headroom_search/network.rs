@@ -103,6 +103,7 @@ impl Network {
                 smallest: self.smallest,
                 largest: self.largest,
                 uncharged: self.uncharged,
+                overhead: 0,
                 cell: self.cell,
             },
             largest_back: self.largest,

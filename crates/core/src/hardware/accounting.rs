@@ -1,0 +1,75 @@
+//! How a chip accounts lossless traffic: what differs between families, measured in docs/silicon.md.
+
+use bufferlab_params::choices;
+
+/// How a chip accounts lossless traffic. Policies that divide pools of ingress queues heed it
+/// ([`crate::Policy::heeds_accounting`]); the others know nothing of pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accounting {
+    /// Parts of the memory, each of which takes the packets of its own consecutive ingress ports: an ingress queue has
+    /// its pool and its headroom there, an egress queue an account in each. At least 1.
+    pub slices: u16,
+    /// Where a paused ingress queue resumes.
+    pub resume_below: ResumeBelow,
+    /// Where the minimums of egress queues come from.
+    pub queue_minimums: QueueMinimums,
+    /// Thresholds are rounded down to so many significant bits; 0: exact.
+    pub threshold_bits: u8,
+}
+
+impl Accounting {
+    /// That of the papers and of SONiC's documents: one memory, a moving threshold, minimums of the lossy pool.
+    pub const IDEAL: Self = Self {
+        slices: 1,
+        resume_below: ResumeBelow::Threshold,
+        queue_minimums: QueueMinimums::LossyPool,
+        threshold_bits: 0,
+    };
+
+    /// A threshold as the chip can express it: `threshold_bits` significant bits, rounded down.
+    #[inline]
+    #[must_use]
+    pub const fn expressible(&self, threshold: u64) -> u64 {
+        let bits = u64::BITS - threshold.leading_zeros();
+        let kept = self.threshold_bits as u32;
+        if kept == 0 || bits <= kept { threshold } else { threshold >> (bits - kept) << (bits - kept) }
+    }
+}
+
+impl Default for Accounting {
+    fn default() -> Self {
+        Self::IDEAL
+    }
+}
+
+choices! {
+    /// What the resume offset (`xon_offset`) is counted from.
+    pub enum ResumeBelow {
+        Threshold = "threshold": "below the threshold, which moves: the more the queue drains, the higher it is",
+        PausePoint = "pause-point": "below the threshold that it exceeded when it paused, as chips do",
+    }
+}
+
+choices! {
+    /// Where the minimums of egress queues (`reserved` of egress profiles) come from.
+    pub enum QueueMinimums {
+        LossyPool = "lossy-pool": "from the egress lossy pool only",
+        EverySlice = "every-slice":
+            "from what the ingress pool shares, in every slice, since any slice may feed a queue; what a minimum holds needs no pool",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_keep_their_leading_bits() {
+        let chip = Accounting { threshold_bits: 5, ..Accounting::IDEAL };
+        assert_eq!(
+            [0, 1, 31, 32, 33, 63, 64, 1_000_003].map(|t| chip.expressible(t)),
+            [0, 1, 31, 32, 32, 62, 64, 983_040]
+        );
+        assert_eq!(Accounting::IDEAL.expressible(1_000_003), 1_000_003);
+    }
+}

@@ -1,0 +1,435 @@
+//! The pools of SONiC's buffer model: every packet is counted at ingress and at egress.
+//!
+//! A chip may have several memories, and a packet is in that of its ingress port ([`Slices`]): then there are as many
+//! pools of each kind, and an egress queue has an account in each memory.
+
+mod build;
+
+use crate::buffer::{Buffer, IngressId, QueueId};
+use crate::hardware::QueueMinimums;
+use crate::policy::interface::{
+    Account, Arrival, Bound, BoundPlace, DropReason, Hooks, PauseDemand, SwitchShape, Verdict,
+};
+use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
+use crate::policy::parts::lossless::{self, Lossless};
+use crate::policy::parts::queue_profiles::Limit;
+use crate::policy::parts::slices::Slices;
+
+/// Pools, headroom and who holds what of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Pools {
+    pub(crate) lossless: Lossless,
+    /// In place of headroom of every queue.
+    dynamic: Option<DynamicHeadroom>,
+    /// By slice.
+    sizes: Vec<Sizes>,
+    /// By slice.
+    sums: Vec<Sums>,
+    /// By ingress queue: where it is lossy, how much of the pool it may hold.
+    lossy_ingress: Vec<Limit>,
+    /// By egress queue: how long it may be with a lossless packet.
+    lossless_egress_limits: Vec<Limit>,
+    /// By ingress queue: bytes it has for itself.
+    reserved: Vec<u64>,
+    /// By egress queue: lossy bytes that the pool does not count, in every slice.
+    egress_reserved: Vec<u64>,
+    minimums: QueueMinimums,
+    /// Bit p: packets of priority p are lossy from some port.
+    lossy_somewhere: u32,
+    /// Where egress queues may hold packets of both classes, or of several slices.
+    split: Option<Slices>,
+    queues_per_port: usize,
+    /// By egress queue: bytes of the shared pool when it was counted last.
+    counted: Vec<u64>,
+    /// By ingress queue: bytes of its reserve in use when it was counted last.
+    counted_reserve: Vec<u64>,
+}
+
+/// The pools of a slice (bytes).
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// b_in, without what is reserved.
+    ingress: u64,
+    /// b_eo.
+    lossy: u64,
+    /// b_el.
+    lossless_egress: u64,
+}
+
+/// Sums over all queues of a slice (bytes).
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// q_eo.
+    lossy: u64,
+    /// q_el.
+    lossless: u64,
+    /// In reserves of ingress queues.
+    reserved: u64,
+    /// In minimums of egress queues, where those come from every slice.
+    minimums: u64,
+}
+
+/// Whether packets of a priority are lossless at a port.
+fn is_lossless(shape: &SwitchShape, port: usize, priority: usize) -> bool {
+    shape.lossless_at(port) >> priority & 1 != 0
+}
+
+impl Pools {
+    /// Whether lossy packets may come for an egress queue.
+    pub(crate) fn takes_lossy(&self, queue: QueueId) -> bool {
+        self.lossy_somewhere >> (usize::from(queue.0) % self.queues_per_port) & 1 != 0
+    }
+
+    /// The slice of an ingress queue.
+    #[inline]
+    pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
+        self.lossless.slice_of(ingress)
+    }
+
+    /// How many slices there are.
+    pub(crate) fn slices(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Who holds what of each slice, if there is more than one.
+    #[inline]
+    fn sliced(&self) -> Option<&Slices> {
+        self.split.as_ref().filter(|slices| slices.number() > 1)
+    }
+
+    /// Bytes of lossy packets of an egress queue in a slice.
+    #[inline]
+    fn lossy_bytes(&self, slice: usize, queue: QueueId, buffer: &Buffer) -> u64 {
+        match &self.split {
+            None => buffer.shared_queue_bytes(queue),
+            Some(slices) => slices.lossy(slice, queue),
+        }
+    }
+
+    /// Bytes of lossy packets in an egress queue for which its threshold in a slice counts.
+    #[inline]
+    pub(crate) fn lossy_length(&self, slice: usize, queue: QueueId, buffer: &Buffer) -> u64 {
+        self.lossy_bytes(slice, queue, buffer).saturating_sub(self.egress_reserved[usize::from(queue.0)])
+    }
+
+    /// What packets of a slice hold of reserves and minimums, and not of its ingress pool.
+    #[inline]
+    fn outside_pool(&self, slice: usize) -> u64 {
+        self.sums[slice].reserved + self.sums[slice].minimums
+    }
+
+    /// b_in − q_in of a slice, of which thresholds are a part.
+    #[inline]
+    pub(crate) fn ingress_free(&self, slice: usize, buffer: &Buffer) -> u64 {
+        let held =
+            self.sliced().map_or_else(|| lossless::pool_occupancy(buffer), |slices| slices.held(slice).pool);
+        self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
+    }
+
+    /// What the ingress pool of a slice has room for: never an old number, because headroom begins where it ends.
+    #[inline]
+    fn ingress_room(&self, slice: usize, buffer: &Buffer) -> u64 {
+        let held =
+            self.sliced().map_or_else(|| lossless::pool_held(buffer), |slices| slices.held(slice).pool);
+        self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
+    }
+
+    /// Headroom of a slice that is in use.
+    #[inline]
+    fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
+        self.sliced().map_or_else(|| buffer.used(Account::Headroom), |slices| slices.held(slice).headroom)
+    }
+
+    /// b_eo − q_eo of a slice.
+    #[inline]
+    pub(crate) fn lossy_free(&self, slice: usize) -> u64 {
+        self.sizes[slice].lossy.saturating_sub(self.sums[slice].lossy)
+    }
+
+    /// What a lossless ingress queue holds beyond its reserve, without headroom: what its threshold is compared with.
+    #[inline]
+    pub(crate) fn ingress_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
+        lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved[usize::from(ingress.0)])
+    }
+
+    /// The same of all lossless ingress queues of its port.
+    pub(crate) fn ingress_port_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
+        let queues = self.queues_per_port as u16;
+        let first = ingress.0 / queues * queues;
+        let of_port = (first..first + queues).map(IngressId);
+        of_port.filter(|id| self.lossless.is_lossless(*id)).map(|id| self.ingress_length(id, buffer)).sum()
+    }
+
+    /// What a lossy arrival takes of the ingress pool, and of the lossy pool, if its queue may hold it: what reserves and
+    /// minimums hold needs no pool. With it: what its ingress and egress queues would hold beyond those.
+    #[inline]
+    fn needs_lossy(&self, arrival: &Arrival, buffer: &Buffer) -> Needs {
+        let size = u64::from(arrival.size);
+        let (ingress, queue) = (usize::from(arrival.ingress.0), usize::from(arrival.queue.0));
+        let slice = self.slice_of(arrival.ingress);
+        let at_ingress =
+            (buffer.ingress_bytes(arrival.ingress) + size).saturating_sub(self.reserved[ingress]);
+        let held = self.lossy_bytes(slice, arrival.queue, buffer);
+        let at_egress = (held + size).saturating_sub(self.egress_reserved[queue]);
+        let egress = size.min(at_egress);
+        let ingress = match self.minimums {
+            QueueMinimums::LossyPool => size.min(at_ingress),
+            QueueMinimums::EverySlice => egress.min(at_ingress),
+        };
+        Needs { at_ingress, at_egress, ingress, egress }
+    }
+
+    /// Judges a lossy arrival whose egress queue may hold `limit` bytes.
+    #[inline]
+    pub(crate) fn admit_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
+        let slice = self.slice_of(arrival.ingress);
+        let needs = self.needs_lossy(arrival, buffer);
+        if needs.ingress > self.ingress_room(slice, buffer)
+            || needs.egress > self.lossy_free(slice)
+            || !buffer.fits(arrival.size)
+        {
+            return Verdict::Drop(DropReason::BufferFull);
+        }
+        let free = self.ingress_free(slice, buffer);
+        if needs.at_ingress > self.lossy_ingress[usize::from(arrival.ingress.0)].of(free) {
+            return Verdict::Drop(DropReason::OverIngressLimit);
+        }
+        if needs.at_egress > limit {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        Verdict::Admit(Account::Shared)
+    }
+
+    /// The comparison for which [`Self::admit_lossy`], with the same `limit`, or [`Self::admit_lossless`] refused.
+    pub(crate) fn bound(
+        &self,
+        arrival: &Arrival,
+        reason: DropReason,
+        limit: u64,
+        buffer: &Buffer,
+    ) -> Option<Bound> {
+        if self.lossless.is_lossless(arrival.ingress) {
+            return self.lossless_bound(arrival, reason, buffer);
+        }
+        let slice = self.slice_of(arrival.ingress);
+        let needs = self.needs_lossy(arrival, buffer);
+        let pool =
+            |place, limit: u64, free: u64, needed| Bound { place, held: limit - free, size: needed, limit };
+        // What would be held, less what of the packet needs its pool, is held.
+        let queue = |place, with: u64, limit| {
+            let size = u64::from(arrival.size).min(with);
+            Bound { place, held: with - size, size, limit }
+        };
+        let sizes = self.sizes[slice];
+        let bounds = match reason {
+            DropReason::BufferFull => [
+                pool(BoundPlace::IngressPool, sizes.ingress, self.ingress_room(slice, buffer), needs.ingress),
+                pool(BoundPlace::LossyPool, sizes.lossy, self.lossy_free(slice), needs.egress),
+                Bound::buffer(arrival, buffer),
+            ],
+            DropReason::OverIngressLimit => {
+                let limits = self.lossy_ingress[usize::from(arrival.ingress.0)];
+                let limit = limits.of(self.ingress_free(slice, buffer));
+                [queue(BoundPlace::Ingress(arrival.ingress), needs.at_ingress, limit); 3]
+            }
+            DropReason::OverThreshold => [queue(BoundPlace::Queue(arrival.queue), needs.at_egress, limit); 3],
+            _ => return None,
+        };
+        bounds.into_iter().find(Bound::binds)
+    }
+
+    fn lossless_bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
+        let slice = self.slice_of(arrival.ingress);
+        match (reason, &self.dynamic) {
+            (DropReason::OverThreshold, _) => {
+                let free = self.sizes[slice].lossless_egress.saturating_sub(self.sums[slice].lossless);
+                let limit = self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free);
+                Bound::queue(arrival, limit, buffer).if_binding()
+            }
+            (_, Some(dynamic)) => dynamic.bound(arrival, reason, buffer),
+            (_, None) => self.lossless.bound(arrival, reason, self.headroom_used(slice, buffer), buffer),
+        }
+    }
+
+    /// Judges a lossless arrival whose ingress queue may hold `limit` bytes of the pool.
+    pub(crate) fn admit_lossless(&mut self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
+        if !self.fits_egress(arrival, buffer) {
+            return Verdict::Drop(DropReason::OverThreshold);
+        }
+        let (beyond, room) = self.needs(arrival, buffer);
+        if let Some(dynamic) = &mut self.dynamic {
+            return dynamic.admit(arrival, beyond, limit, room, buffer);
+        }
+        let used = self.headroom_used(self.slice_of(arrival.ingress), buffer);
+        self.lossless.admit(arrival, (beyond <= limit && room, limit), used, buffer)
+    }
+
+    /// Whether the egress queue of a lossless arrival may hold it, too.
+    #[inline]
+    fn fits_egress(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        let slice = self.slice_of(arrival.ingress);
+        let free = self.sizes[slice].lossless_egress.saturating_sub(self.sums[slice].lossless);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
+    }
+
+    /// What the ingress queue of a lossless arrival would hold beyond its reserve, and whether there is room for that.
+    #[inline]
+    fn needs(&self, arrival: &Arrival, buffer: &Buffer) -> (u64, bool) {
+        let size = u64::from(arrival.size);
+        let length = lossless::outside_headroom(arrival.ingress, buffer) + size;
+        let beyond = length.saturating_sub(self.reserved[usize::from(arrival.ingress.0)]);
+        let room = self.ingress_room(self.slice_of(arrival.ingress), buffer);
+        (beyond, size.min(beyond) <= room && buffer.fits(arrival.size))
+    }
+
+    /// What the sender behind `ingress` must do, whose queue may hold `limit` bytes of the pool.
+    pub(crate) fn demand(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) -> PauseDemand {
+        if !self.lossless.is_lossless(ingress) {
+            return PauseDemand::Keep;
+        }
+        let length = self.ingress_length(ingress, buffer);
+        match &mut self.dynamic {
+            None => self.lossless.demand(ingress, length, limit, buffer),
+            Some(dynamic) => dynamic.demand(ingress, length, limit, buffer),
+        }
+    }
+
+    /// Whether a lossy arrival that finds its queue empty passes: all counts lead back to where they were.
+    #[inline]
+    pub(crate) fn lets_lossy_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
+        self.keeps_headroom(buffer)
+            && self.admit_lossy(arrival, limit, buffer) == Verdict::Admit(Account::Shared)
+    }
+
+    /// The same of a lossless arrival: its sender, which is not paused, may go on as before.
+    #[inline]
+    pub(crate) fn lets_lossless_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
+        self.keeps_headroom(buffer)
+            && !self.lossless.is_paused(arrival.ingress)
+            && self.fits_egress(arrival, buffer)
+            && matches!(self.needs(arrival, buffer), (beyond, true) if beyond <= limit)
+    }
+
+    /// Whichever packet leaves gives back headroom first: it must not, so nothing may be there.
+    #[inline]
+    fn keeps_headroom(&self, buffer: &Buffer) -> bool {
+        self.dynamic.is_none() && buffer.used(Account::Headroom) == 0
+    }
+
+    /// The largest length that the pools allow a lossy queue, in all slices together; `limit`: its threshold, where so much
+    /// is free of a lossy pool.
+    pub(crate) fn lossy_limit(&self, queue: QueueId, limit: &dyn Fn(usize) -> u64, buffer: &Buffer) -> u64 {
+        let reserve = self.egress_reserved[usize::from(queue.0)];
+        let of_slice = |slice: usize| {
+            let room = self.ingress_room(slice, buffer).min(self.lossy_free(slice));
+            limit(slice).min(self.lossy_length(slice, queue, buffer) + room).saturating_add(reserve)
+        };
+        (0..self.slices()).map(of_slice).fold(0, u64::saturating_add)
+    }
+
+    /// Both queues of a packet have changed.
+    #[inline]
+    pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
+        if self.split.is_some() {
+            self.recount_split(queue, ingress, buffer);
+        } else {
+            self.recount_egress(queue, buffer);
+        }
+        if self.reserved[usize::from(ingress.0)] > 0 {
+            self.recount_reserve(ingress, buffer);
+        }
+    }
+
+    fn recount_egress(&mut self, queue: QueueId, buffer: &Buffer) {
+        let at = usize::from(queue.0);
+        let bytes = buffer.shared_queue_bytes(queue).saturating_sub(self.egress_reserved[at]);
+        let before = std::mem::replace(&mut self.counted[at], bytes);
+        let takes_lossy = self.takes_lossy(queue);
+        let sums = &mut self.sums[0];
+        let sum = if takes_lossy { &mut sums.lossy } else { &mut sums.lossless };
+        *sum = *sum + bytes - before;
+    }
+
+    /// What has changed in `ingress` came into `queue` or left it.
+    fn recount_split(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
+        let Some(slices) = &mut self.split else { return };
+        let (slice, lossless) = (slices.of(ingress), self.lossless.is_lossless(ingress));
+        let before = slices.lossy(slice, queue);
+        let (fewer, more) = slices.recount(queue, ingress, lossless, buffer);
+        let sums = &mut self.sums[slice];
+        if lossless {
+            sums.lossless = sums.lossless + more - fewer;
+            return;
+        }
+        let (now, reserve) = (slices.lossy(slice, queue), self.egress_reserved[usize::from(queue.0)]);
+        sums.lossy = sums.lossy + now.saturating_sub(reserve) - before.saturating_sub(reserve);
+        if self.minimums == QueueMinimums::EverySlice {
+            sums.minimums = sums.minimums + now.min(reserve) - before.min(reserve);
+        }
+    }
+
+    fn recount_reserve(&mut self, ingress: IngressId, buffer: &Buffer) {
+        let at = usize::from(ingress.0);
+        let bytes = lossless::outside_headroom(ingress, buffer).min(self.reserved[at]);
+        let before = std::mem::replace(&mut self.counted_reserve[at], bytes);
+        let slice = self.slice_of(ingress);
+        let sum = &mut self.sums[slice].reserved;
+        *sum = *sum + bytes - before;
+    }
+
+    /// A packet of `evicted` was removed without being sent (another policy's doing): whose ingress queue it was is not
+    /// known.
+    pub(crate) fn recount_all(&mut self, evicted: QueueId, buffer: &Buffer) {
+        for queue in buffer.queue_ids() {
+            let egress = if self.split.is_some() { evicted } else { queue };
+            self.recount(egress, IngressId(queue.0), buffer);
+        }
+    }
+
+    /// Whether the sender behind `ingress` is paused.
+    fn is_pausing(&self, ingress: IngressId) -> bool {
+        self.dynamic
+            .as_ref()
+            .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
+    }
+
+    /// The hooks of a policy that divides these pools.
+    pub(crate) fn hooks(&self) -> Hooks {
+        let hooks = Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(Hooks::PAUSE);
+        if self.dynamic.is_some() { hooks.and(Hooks::PAUSE_PORT) } else { hooks }
+    }
+
+    /// What plots want to know of `queue`; `pause_limit`: the threshold of its priority's ingress queues.
+    pub(crate) fn probe(
+        &self,
+        queue: QueueId,
+        pause_limit: u64,
+        buffer: &Buffer,
+        sink: &mut dyn FnMut(&'static str, f64),
+    ) {
+        let ingress = IngressId(queue.0);
+        let slice = self.slice_of(ingress);
+        sink("ingress_pool_free", self.ingress_free(slice, buffer) as f64);
+        sink("lossy_pool_free", self.lossy_free(slice) as f64);
+        if self.lossless.is_lossless(ingress) {
+            sink("pause_threshold", pause_limit as f64);
+            sink("ingress_bytes", lossless::outside_headroom(ingress, buffer) as f64);
+            sink("headroom_bytes", buffer.ingress_headroom_bytes(ingress) as f64);
+            sink("pausing", f64::from(u8::from(self.is_pausing(ingress))));
+        }
+    }
+}
+
+/// What a lossy arrival needs (bytes).
+#[derive(Clone, Copy, Debug)]
+struct Needs {
+    /// Of its ingress queue beyond the reserve, with it.
+    at_ingress: u64,
+    /// Of its egress queue beyond the reserve, with it.
+    at_egress: u64,
+    /// Of the ingress pool.
+    ingress: u64,
+    /// Of the lossy pool.
+    egress: u64,
+}
