@@ -24,7 +24,9 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
         SonicCommand::Diff { old, new, with, chip, json } => differ(old, new, with, chip.as_deref(), *json),
         SonicCommand::Predict { files, packet, json } => predict(files, *packet, *json),
         SonicCommand::WhatIf(args) => what_if::what_if(args),
-        SonicCommand::Vectors { files, packet, format } => qualify::vectors(files, *packet, *format),
+        SonicCommand::Vectors { files, packet, format, scenarios } => {
+            qualify::vectors(files, *packet, *format, scenarios.as_deref())
+        }
         SonicCommand::Probe { files, packet } => qualify::probe(files, *packet),
         SonicCommand::Tune(args) => tune::tune(args),
         SonicCommand::Headroom { files, chip } => headroom(files, chip.as_deref()),

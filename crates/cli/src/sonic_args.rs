@@ -63,6 +63,10 @@ pub(crate) enum SonicCommand {
         /// Form of the output: `yaml` is that of sonic-mgmt's qos_params
         #[arg(long, value_enum, default_value = "text")]
         format: VectorFormat,
+        /// Write the qualification of every profile into this folder as scenarios: one with a sender that obeys pauses, one
+        /// with a sender that does not
+        #[arg(long, value_name = "FOLDER")]
+        scenarios: Option<PathBuf>,
     },
     /// A chip that answers probes: requests on stdin and answers on stdout, a line of JSON each (sonic-mgmt's `prepare` and
     /// `check`)

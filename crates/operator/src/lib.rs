@@ -6,6 +6,7 @@
 //! * [`Model`]: the memory of a chip with a configuration in the terms of the simulated switch.
 //! * [`scenario()`]: a scenario file of it under a chosen [`Traffic`].
 //! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
+//! * [`Qualification`]: the same points by runs of the simulator.
 //! * [`probe`]: the bench behind a protocol of lines, for testers that search thresholds.
 //! * [`store`]: the databases of a running switch. [`tune`]: alphas that follow its counters.
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
@@ -13,6 +14,7 @@
 pub mod bench;
 mod model;
 pub mod probe;
+mod qualification;
 mod scenario;
 pub mod store;
 mod traffic;
@@ -22,6 +24,7 @@ pub mod what_if;
 
 pub use bench::Bench;
 pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, QueueModel};
+pub use qualification::{Qualification, Sender};
 pub use scenario::{policy_parameters, scenario};
 pub use traffic::{Kind, Traffic};
 pub use vectors::Vectors;

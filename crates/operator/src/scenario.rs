@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 pub(crate) type Change = (&'static str, String);
 
 /// Light in a cable (metres per second), as SONiC's own calculation has it.
-const METRES_PER_SECOND: f64 = 198e6;
+pub(crate) const METRES_PER_SECOND: f64 = 198e6;
 /// Pause quanta are 512 bit times (bits).
 const QUANTUM_BITS: f64 = 512.0;
 /// What every peer of a speed without a tabulated response is taken to still send (quanta).
@@ -48,7 +48,7 @@ pub fn scenario(
         (planned.duration_seconds * 1e6).max(1.0)
     );
     topology(&mut text, model);
-    switch(&mut text, config, model, &marking);
+    switch(&mut text, config, model, &marking, reaction(model));
     let lossy_marks = marking.by_priority.contains_key(&lossy);
     text.push_str(&planned.toml(lossy_marks));
     let _ = writeln!(text, "[output]\nshort_flow = \"100 KB\"");
@@ -78,7 +78,8 @@ fn lossy_queue(config: &Config, model: &Model) -> u8 {
     by_dscp.filter(is_lossy).or(known).unwrap_or_else(|| (0..PRIORITIES as u8).find(is_lossy).unwrap_or(0))
 }
 
-fn topology(text: &mut String, model: &Model) {
+/// A host behind every port.
+pub(crate) fn topology(text: &mut String, model: &Model) {
     let names: Vec<_> = model.ports.iter().map(|port| quoted(&port.name)).collect();
     let _ = writeln!(
         text,
@@ -97,7 +98,8 @@ fn topology(text: &mut String, model: &Model) {
     text.push_str("]\n\n");
 }
 
-fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking) {
+/// The switch, whose neighbours obey a pause after so many picoseconds.
+pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking, reaction_ps: u64) {
     let _ = writeln!(
         text,
         "[switch]\nbuffer = \"{} B\"                # shared {} + headroom {} + reserves {}\nqueues_per_port = {PRIORITIES}",
@@ -122,8 +124,9 @@ fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking) 
         if let Some(ports) = model.some_ports() {
             let _ = writeln!(text, "ports = {ports:?}");
         }
-        let why = "the response that IEEE 802.1Qbb allows";
-        let _ = writeln!(text, "reaction = \"{} ps\"            # {why}\n", reaction(model));
+        let is_usual = reaction_ps == reaction(model);
+        let why = if is_usual { "the response that IEEE 802.1Qbb allows" } else { "of the neighbours" };
+        let _ = writeln!(text, "reaction = \"{reaction_ps} ps\"            # {why}\n");
     }
     text.push_str(&marking.toml());
 }
@@ -377,12 +380,17 @@ fn scheduler(config: &Config, model: &Model) -> Option<String> {
 }
 
 /// Marking by priority: thresholds (bytes) and the probability at the upper one.
-struct Marking {
+pub(crate) struct Marking {
     by_priority: BTreeMap<u8, (u64, u64)>,
     probability: f64,
 }
 
 impl Marking {
+    /// Nothing is marked.
+    pub(crate) fn none() -> Self {
+        Self { by_priority: BTreeMap::new(), probability: 1.0 }
+    }
+
     /// Of every priority, that of the first port which has some; the probability is that of the first lossless one.
     fn of(config: &Config, model: &Model) -> Self {
         let mut found = BTreeMap::new();

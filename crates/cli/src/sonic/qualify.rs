@@ -5,20 +5,31 @@ use super::{headline, json, load, unknown, warn};
 use crate::sonic_args::{SonicFiles, VectorFormat};
 use crate::{inform, print};
 use bufferlab_operator::probe::Executor;
-use bufferlab_operator::{Vectors, vectors};
+use bufferlab_operator::{Model, Qualification, Sender, Vectors, vectors};
+use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::chip_for;
 use miette::miette;
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 
 /// Requests are not longer than this (bytes).
 const LINE_MAX: u64 = 65_536;
 
-pub(super) fn vectors(files: &SonicFiles, packet: u64, format: VectorFormat) -> miette::Result<()> {
+pub(super) fn vectors(
+    files: &SonicFiles,
+    packet: u64,
+    format: VectorFormat,
+    scenarios: Option<&Path>,
+) -> miette::Result<()> {
     let mut all = Vec::new();
     for (name, config) in load(files)? {
         warn(&config);
         let chip = chip_for(&config, files.chip.as_deref()).map_err(unknown)?;
         let found = Vectors::new(&config, chip, packet).map_err(wrong)?;
+        if let Some(folder) = scenarios {
+            let model = Model::new(&config, chip).map_err(wrong)?;
+            write_scenarios(folder, &config, &model, &found)?;
+        }
         match format {
             VectorFormat::Text => print(&format!("{}{}", headline(&name), vectors::text(&found)))?,
             VectorFormat::Yaml => print(&vectors::yaml(&found))?,
@@ -26,6 +37,28 @@ pub(super) fn vectors(files: &SonicFiles, packet: u64, format: VectorFormat) -> 
         }
     }
     if matches!(format, VectorFormat::Json) { json(&all) } else { Ok(()) }
+}
+
+/// Two runs for every profile, as files of scenarios.
+fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vectors) -> miette::Result<()> {
+    let failed = |path: &Path, error: io::Error| {
+        miette!(help = "give a folder that can be written", "cannot write {}: {error}", path.display())
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    for vector in &found.groups {
+        for (sender, what) in [(Sender::Obeys, "pause"), (Sender::Ignores, "loss")] {
+            let made =
+                Qualification::new(config, model, vector, found.packet_bytes, sender).map_err(wrong)?;
+            // Names of profiles are keys of a database: what a file's name cannot have is left out.
+            let name: String =
+                vector.profile.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+            let path = folder.join(format!("{name}-{}-{what}.toml", vector.ports[0]));
+            bufferlab_results::write_whole(&path, made.text.as_bytes())
+                .map_err(|error| failed(&path, error))?;
+            inform(&format!("{}: bufferlab run {0}", path.display()));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn probe(files: &SonicFiles, packet: u64) -> miette::Result<()> {

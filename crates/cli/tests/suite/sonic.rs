@@ -126,6 +126,12 @@ fn vectors_are_a_table_a_qualification_file_and_json() {
     shows!(desk, "sonic_vectors_yaml", ["vectors", "switch", "--chip", "trident3", "--format", "yaml"]);
     let json = desk.succeed(&["sonic", "vectors", "switch", "--chip", "trident3", "--format", "json"]);
     assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+    let args = ["sonic", "vectors", "switch", "--chip", "trident3", "--scenarios", "qualification"];
+    desk.succeed(&args);
+    for what in ["pause", "loss"] {
+        let file = format!("qualification/pg_lossless_100000_5m_profile-Ethernet0-{what}.toml");
+        assert!(desk.succeed(&["check", &file]).contains("lossless priorities 3, 4"));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod measured;
 mod model;
 mod probe;
+mod qualification;
 mod recommendation;
 mod scenarios;
 mod server;

@@ -1,0 +1,139 @@
+//! A qualification run as scenarios: a blocked port, one sender, and what a tester counts.
+//!
+//! The blocked port is one whose neighbour storms it with pauses. The sender sends packets so slowly that a pause
+//! reaches it before the next one, so every packet that the switch takes is one that the tester counts.
+
+use crate::OperatorError;
+use crate::model::Model;
+use crate::scenario::{METRES_PER_SECOND, Marking, switch, topology};
+use crate::vectors::GroupVector;
+use bufferlab_sonic::Config;
+use std::fmt::Write as _;
+
+/// Headers of a packet that is sent open loop (bytes).
+const HEADER: u64 = 54;
+/// Between two packets, beyond the way there and back (seconds).
+const SPARE: f64 = 2e-6;
+/// The sender goes on for so many packets after the last point.
+const MORE: u64 = 50;
+/// A pause lasts so many quanta of 512 bits at most.
+const QUANTA: f64 = 65_535.0 * 512.0;
+
+/// What the sender does with a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// It obeys. Packets stored, less the one that caused the pause, are the pause point; those that leave before it may go on
+    /// are the resume point.
+    Obeys,
+    /// It does not. Packets stored before one is lost, and that one, are the point of the first loss.
+    Ignores,
+}
+
+/// A run of qualification, and what is needed to read it.
+#[derive(Clone, Debug)]
+pub struct Qualification {
+    /// The scenario file.
+    pub text: String,
+    /// Names of the host that sends and of the one behind the blocked port: those of their ports.
+    pub hosts: [String; 2],
+    /// Number of the blocked port.
+    pub blocked: u16,
+    /// The group.
+    pub priority: u8,
+    /// How long a packet takes on the link of the blocked port (seconds).
+    pub serialization: f64,
+    /// When the first packet is sent, and the time between two (seconds).
+    pub first_and_gap: (f64, f64),
+    /// From the decision that the sender may go on until it does (seconds): the frame, and the cable.
+    pub way_of_a_frame: f64,
+}
+
+impl Qualification {
+    /// The scenario of a vector, for packets of `packet_bytes` (54 or more: a header).
+    ///
+    /// # Errors
+    /// A port that the model does not have, or packets that are smaller than a header.
+    pub fn new(
+        config: &Config,
+        model: &Model,
+        vector: &GroupVector,
+        packet_bytes: u64,
+        sender: Sender,
+    ) -> Result<Self, OperatorError> {
+        if packet_bytes <= HEADER {
+            let message = format!("packets of {packet_bytes} B");
+            return Err(OperatorError::new(message, format!("give more than {HEADER} B, a header")));
+        }
+        let number = |name: &str| model.ports.iter().position(|port| port.name == name);
+        let (Some(from), Some(to)) = (number(&vector.ports[0]), number(&vector.ports[1])) else {
+            let message = format!("the model has no port {} or {}", vector.ports[0], vector.ports[1]);
+            return Err(OperatorError::new(message, "make vectors and model of the same configuration"));
+        };
+        let Some((priority, _)) = vector.groups.first().copied() else {
+            return Err(OperatorError::new("a vector without groups", "choose another one"));
+        };
+        let (source, target) = (&model.ports[from], &model.ports[to]);
+        let bits = |port: &crate::PortModel| port.speed_mbps as f64 * 1e6;
+        let way = source.cable_metres / METRES_PER_SECOND;
+        let gap = 2.0 * way + SPARE;
+        let filled = (vector.loss.formula + MORE) as f64 * gap;
+        let drained = vector.loss.formula as f64 * packet_bytes as f64 * 8.0 / bits(target);
+        // The switch, too, takes so long until it heeds the storm: packets come later than that.
+        let (start, storm, duration, reaction) = match sender {
+            // The last pause of the storm ends by itself.
+            Sender::Obeys => (SPARE, filled, filled + QUANTA / bits(target) + drained + 1e-3, 0.0),
+            Sender::Ignores => (2.0 * filled, 4.0 * filled, 3.0 * filled, filled),
+        };
+        let mut text = String::new();
+        let what = match sender {
+            Sender::Obeys => format!(
+                "pauses after {} packets, and may go on when {} have left",
+                vector.pause.formula,
+                vector.resume.formula + 1
+            ),
+            Sender::Ignores => format!("loses packet {}", vector.loss.formula),
+        };
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            text,
+            "# {}, {}: by its rules, group {priority} of {} {what}.\n# Look at queues.parquet (enqueued_packets of port {to}, priority {priority}) and pause_spans.parquet.",
+            model.chip.title, vector.profile, source.name
+        );
+        let _ = writeln!(
+            text,
+            "\nname = \"qualification\"\nseed = 1\nduration = \"{:.0} ns\"\ndrain = \"20 ms\"\n",
+            duration * 1e9
+        );
+        topology(&mut text, model);
+        switch(&mut text, config, model, &Marking::none(), (reaction * 1e12) as u64);
+        let _ = writeln!(
+            text,
+            "[[fault]]\nkind = \"pause_storm\"             # the blocked port\nhost = \"{}\"\npriorities = [{priority}]\nuntil = \"{:.0} ns\"\n",
+            target.name,
+            storm * 1e9
+        );
+        let rate = packet_bytes as f64 * 8.0 / gap;
+        let _ = writeln!(
+            text,
+            "[[transport]]\nname = \"packets\"\ncongestion_control = \"none\"\nrate = \"{rate:.0} b/s\"\nsegment_bytes = \"{} B\"\nheader_bytes = \"{HEADER} B\"\ndata_priority = {priority}\n",
+            packet_bytes - HEADER
+        );
+        let _ = writeln!(
+            text,
+            "[[workload]]\nkind = \"bursts\"\nclass = \"qualification\"\ntransport = \"packets\"\nbursts = [{{ src = \"{}\", dst = \"{}\", start = \"{:.0} ns\", duration = \"{:.0} ns\" }}]",
+            source.name,
+            target.name,
+            start * 1e9,
+            (duration - start) * 1e9
+        );
+        Ok(Self {
+            text,
+            hosts: [source.name.clone(), target.name.clone()],
+            blocked: to as u16,
+            priority,
+            first_and_gap: (start, gap),
+            serialization: packet_bytes as f64 * 8.0 / bits(target),
+            way_of_a_frame: 64.0 * 8.0 / bits(source) + way,
+        })
+    }
+}
