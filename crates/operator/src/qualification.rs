@@ -84,21 +84,8 @@ impl Qualification {
             Sender::Obeys => (SPARE, filled, filled + QUANTA / bits(target) + drained + 1e-3, 0.0),
             Sender::Ignores => (2.0 * filled, 4.0 * filled, 3.0 * filled, filled),
         };
-        let mut text = String::new();
-        let what = match sender {
-            Sender::Obeys => format!(
-                "pauses after {} packets, and may go on when {} have left",
-                vector.pause.formula,
-                vector.resume.formula + 1
-            ),
-            Sender::Ignores => format!("loses packet {}", vector.loss.formula),
-        };
+        let mut text = heading(model, vector, sender, (&source.name, to, priority));
         // Writing into a string cannot fail.
-        let _ = writeln!(
-            text,
-            "# {}, {}: by its rules, group {priority} of {} {what}.\n# Look at queues.parquet (enqueued_packets of port {to}, priority {priority}) and pause_spans.parquet.",
-            model.chip.title, vector.profile, source.name
-        );
         let _ = writeln!(
             text,
             "\nname = \"qualification\"\nseed = 1\nduration = \"{:.0} ns\"\ndrain = \"20 ms\"\n",
@@ -112,15 +99,10 @@ impl Qualification {
             target.name,
             storm * 1e9
         );
-        let rate = packet_bytes as f64 * 8.0 / gap;
+        text.push_str(&packets(packet_bytes, gap, priority));
         let _ = writeln!(
             text,
-            "[[transport]]\nname = \"packets\"\ncongestion_control = \"none\"\nrate = \"{rate:.0} b/s\"\nsegment_bytes = \"{} B\"\nheader_bytes = \"{HEADER} B\"\ndata_priority = {priority}\n",
-            packet_bytes - HEADER
-        );
-        let _ = writeln!(
-            text,
-            "[[workload]]\nkind = \"bursts\"\nclass = \"qualification\"\ntransport = \"packets\"\nbursts = [{{ src = \"{}\", dst = \"{}\", start = \"{:.0} ns\", duration = \"{:.0} ns\" }}]",
+            "bursts = [{{ src = \"{}\", dst = \"{}\", start = \"{:.0} ns\", duration = \"{:.0} ns\" }}]",
             source.name,
             target.name,
             start * 1e9,
@@ -136,4 +118,36 @@ impl Qualification {
             way_of_a_frame: 64.0 * 8.0 / bits(source) + way,
         })
     }
+}
+
+/// What the run is to show, as comments.
+fn heading(
+    model: &Model,
+    vector: &GroupVector,
+    sender: Sender,
+    (source, to, priority): (&str, usize, u8),
+) -> String {
+    let what = match sender {
+        Sender::Obeys => format!(
+            "pauses after {} packets, and may go on when {} have left",
+            vector.pause.formula,
+            vector.resume.formula + 1
+        ),
+        Sender::Ignores => format!("loses packet {}", vector.loss.formula),
+    };
+    format!(
+        "# {}, {}: by its rules, group {priority} of {source} {what}.\n\
+         # Look at queues.parquet (enqueued_packets of port {to}, priority {priority}) and pause_spans.parquet.\n",
+        model.chip.title, vector.profile
+    )
+}
+
+/// A transport that sends packets with such gaps (seconds), and a workload without its bursts.
+fn packets(packet_bytes: u64, gap: f64, priority: u8) -> String {
+    let (rate, payload) = (packet_bytes as f64 * 8.0 / gap, packet_bytes - HEADER);
+    format!(
+        "[[transport]]\nname = \"packets\"\ncongestion_control = \"none\"\nrate = \"{rate:.0} b/s\"\nsegment_bytes = \"{payload} B\"\n\
+         header_bytes = \"{HEADER} B\"\ndata_priority = {priority}\n\n\
+         [[workload]]\nkind = \"bursts\"\nclass = \"qualification\"\ntransport = \"packets\"\n"
+    )
 }

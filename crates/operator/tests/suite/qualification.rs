@@ -41,7 +41,7 @@ fn run(run: &Qualification) -> Readings {
     let loaded = load_text(Path::new("qualification.toml"), &run.text, &[])
         .unwrap_or_else(|error| panic!("{error:?}\n{}", run.text));
     let mut readings = Readings::default();
-    let mut simulation = Simulation::new(&loaded.scenario).expect("it can be built");
+    let simulation = Simulation::new(&loaded.scenario).expect("it can be built");
     simulation.run(&mut readings, &mut |_| ()).expect("it runs");
     readings
 }
