@@ -64,5 +64,6 @@ TableName = Literal[
     "pause_spans",
     "pause_cycles",
     "watchdog",
+    "packets",
 ]
 """The tables of a run; `docs/tables.md` has their columns."""

@@ -229,7 +229,8 @@ fn table_overview() -> String {
 fn tables() -> String {
     let mut text = "# Tables\n\n\
         <!-- generated from the records in crates/metrics/src/rows.rs by `cargo xtask generate` -->\n\n\
-        A run writes one Parquet file per table (`flows.parquet` and so on), also where a table has no rows.\n\n\
+        A run writes one Parquet file per table (`flows.parquet` and so on), also where a table has no rows; `packets` only where it was\n\
+        asked for.\n\n\
         * The ending of a column's name is its unit. Unit and meaning are also in `manifest.json` and in the\n  \
         metadata of the Parquet files.\n\
         * An `optional` column may have empty cells.\n\

@@ -204,6 +204,9 @@ pub(crate) struct ScenarioArgs {
     /// Which of several events of one instant goes first: a draw, or what was scheduled first, as in ns-3 (the key `tie_order`)
     #[arg(long, value_name = "ORDER", value_parser = tie_order_parser())]
     tie_order: Option<String>,
+    /// Record every event of every packet in the switches' buffers, or in that of one switch, for `view` (the key `output.packets`)
+    #[arg(long, value_name = "SWITCH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    packets: Option<String>,
 }
 
 impl ScenarioArgs {
@@ -214,7 +217,11 @@ impl ScenarioArgs {
 
     /// All changes to the scenario, in the order in which they apply.
     pub(crate) fn changes(&self) -> Vec<(String, String)> {
-        let options = [("start_jitter", &self.jitter), ("tie_order", &self.tie_order)];
+        let options = [
+            ("start_jitter", &self.jitter),
+            ("tie_order", &self.tie_order),
+            ("output.packets", &self.packets),
+        ];
         let options = options.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
         options.chain(self.overrides.iter().cloned()).collect()
     }

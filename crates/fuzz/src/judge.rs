@@ -2,8 +2,8 @@
 
 use crate::case::Case;
 use bufferlab_metrics::{
-    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
-    ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow, WatchdogRow,
+    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow, PauseRow,
+    PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow, WatchdogRow,
 };
 use bufferlab_scenario::{LoadError, Loaded, load_text};
 use bufferlab_sim::{ExplainRequest, SimError, Simulation};
@@ -263,6 +263,7 @@ hashed! {
     flow: FlowRow, query: QueryRow, series: SeriesRow, histogram: HistogramRow, queue: QueueRow, drops: DropRow,
     link: LinkRow, explanation: Explanation, probe: ProbeRow, progress: ProgressRow, pause: PauseRow,
     pause_span: PauseSpanRow, pause_cycle: PauseCycleRow, watchdog: WatchdogRow, delay: DelayRow,
+    packet: PacketRow,
 }
 
 thread_local! {

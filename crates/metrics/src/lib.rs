@@ -20,8 +20,9 @@ pub use record::{
     description,
 };
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow,
-    ProbeRow, ProgressRow, QueryRow, QueueRow, Scope, SeriesRow, Table, TableRow, WatchdogRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PacketEvent, PacketRow, PauseCycleRow,
+    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Scope, SeriesRow, Table, TableRow,
+    WatchdogRow,
 };
 pub use totals::RunTotals;
 
@@ -84,6 +85,10 @@ pub trait RunSink {
     }
     /// A storm that a PFC watchdog noticed, when it is over; at the end of the run, those that last.
     fn watchdog(&mut self, _row: &WatchdogRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// One event of one packet in a switch's buffer, where packets are recorded; in order of time.
+    fn packet(&mut self, _row: &PacketRow) -> std::io::Result<()> {
         Ok(())
     }
     /// One bin of queueing delays; at the end of the run, where delays are measured.

@@ -74,7 +74,7 @@ impl Column {
     /// The unit, by the ending of the name.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
-        [("_ns", "ns"), ("_bytes", "B"), ("_packets", "packets"), ("_bps", "bit/s")]
+        [("_ns", "ns"), ("_ps", "ps"), ("_bytes", "B"), ("_packets", "packets"), ("_bps", "bit/s")]
             .into_iter()
             .find_map(|(ending, unit)| self.name.ends_with(ending).then_some(unit))
     }
@@ -161,6 +161,8 @@ pub trait CellWriter {
     /// # Errors
     /// If there is none with this index.
     fn name(&mut self, index: u32) -> Result<(), Self::Error>;
+    /// Writes an empty cell of a word or a name.
+    fn none(&mut self);
 }
 
 /// Gives the cells of rows, one call per column in the order of the columns.
@@ -187,6 +189,11 @@ pub trait CellReader {
     /// # Errors
     /// If the cell is empty, or nobody has that name.
     fn name(&mut self) -> Result<u32, Self::Error>;
+    /// Reads the name of a class, switch or host as its index; `None` is an empty cell.
+    ///
+    /// # Errors
+    /// If nobody has that name.
+    fn name_or_none(&mut self) -> Result<Option<u32>, Self::Error>;
     /// The error for the cell that was read last.
     fn fault(&self, fault: CellFault) -> Self::Error;
 }
@@ -270,6 +277,26 @@ impl Cell for &'static str {
     }
 }
 
+impl Cell for Option<&'static str> {
+    type Field = Self;
+    const KIND: ColumnKind = ColumnKind::Word;
+    const NULLABLE: bool = true;
+
+    #[inline]
+    fn write<W: CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
+        match field {
+            Some(word) => to.word(word),
+            None => to.none(),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error> {
+        Ok(from.word())
+    }
+}
+
 impl Cell for String {
     type Field = Self;
     const KIND: ColumnKind = ColumnKind::Text;
@@ -321,6 +348,29 @@ impl Cell for ClassName {
     fn read<R: CellReader>(from: &mut R) -> Result<u16, R::Error> {
         let index = from.name()?;
         u16::try_from(index).map_err(|_| from.fault(CellFault::ClassTooLarge(index)))
+    }
+}
+
+impl Cell for Option<ClassName> {
+    type Field = Option<u16>;
+    const KIND: ColumnKind = ColumnKind::Class;
+    const NULLABLE: bool = true;
+
+    #[inline]
+    fn write<W: CellWriter>(field: &Option<u16>, to: &mut W) -> Result<(), W::Error> {
+        match field {
+            Some(index) => to.name(u32::from(*index)),
+            None => {
+                to.none();
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn read<R: CellReader>(from: &mut R) -> Result<Option<u16>, R::Error> {
+        let Some(index) = from.name_or_none()? else { return Ok(None) };
+        u16::try_from(index).map(Some).map_err(|_| from.fault(CellFault::ClassTooLarge(index)))
     }
 }
 

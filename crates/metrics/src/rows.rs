@@ -371,6 +371,76 @@ record! {
     }
 }
 
+words! {
+    /// What happened to a packet in a switch's buffer.
+    PacketEvent {
+        /// It was stored.
+        Admitted => "admitted",
+        /// It was refused on arrival.
+        Dropped => "dropped",
+        /// It was removed after it had been stored.
+        Evicted => "evicted",
+        /// It got a congestion mark here.
+        Marked => "marked",
+        /// Its transmission began.
+        Departed => "departed",
+        /// The switch wants the sender behind an ingress queue to stop.
+        Paused => "paused",
+        /// The switch lets that sender go on.
+        Resumed => "resumed",
+    }
+}
+
+record! {
+    /// One event in a switch's buffer, of one packet; written where a run is asked for it (`--packets`, or `output.packets`), absent otherwise. Events
+    /// of one instant at one switch are in the order in which they happened: an evicted packet stands before the one that it made room for.
+    pub PacketRow => "packets" {
+        /// Instant.
+        time_ps: u64,
+        /// Switch.
+        switch: u32 as SwitchName,
+        /// admitted, dropped (refused on arrival), evicted (removed later), marked (ECN), departed (its transmission begins), paused or resumed
+        /// (the switch tells the sender behind the ingress queue).
+        event: PacketEvent,
+        /// Port through which the packet came; of a pause, the port that is told.
+        ingress_port: u16,
+        /// Port through which it leaves; empty for a pause that no packet brought about.
+        port: Option<u16>,
+        /// Its queue at that port; of a pause, the priority that is told.
+        priority: u8,
+        /// Class of its flow; ACKs count for their flow. Empty for a pause that no packet brought about.
+        class: Option<u16> as Option<ClassName>,
+        /// Its flow. Empty for a pause that no packet brought about.
+        flow_id: Option<u64>,
+        /// Number of the packet in its flow, from 0, the same for a repetition; of an ACK, the packet that is expected next.
+        packet: Option<u32>,
+        /// data, ack, syn or syn-ack.
+        kind: Option<&'static str>,
+        /// What it is charged in the buffer.
+        size_bytes: u32,
+        /// Length of its queue after the event.
+        queue_bytes: u64,
+        /// Content of the whole buffer after the event.
+        occupancy_bytes: u64,
+        /// What is charged to the ingress queue after the event: what came through that port with that priority and is still stored.
+        ingress_bytes: u64,
+        /// The policy's limit for this packet in its queue after the event, where it has one.
+        threshold_bytes: Option<u64>,
+        /// What the packet is charged to: shared, minimum, reserved or headroom. Of admitted packets, and of victims of an eviction.
+        account: Option<&'static str>,
+        /// Why it was dropped, evicted or marked.
+        reason: Option<&'static str>,
+        /// What had no room for a dropped packet: buffer, queue, port, ingress, headroom …
+        bound: Option<&'static str>,
+        /// What that may hold. The packet was dropped because held_bytes and what it would have added were more.
+        limit_bytes: Option<u64>,
+        /// What that held.
+        held_bytes: Option<u64>,
+        /// How long a departed or evicted packet had been stored.
+        stored_ps: Option<u64>,
+    }
+}
+
 impl PauseCycleRow {
     /// All its links were paused, and waited for each other, when the run ended.
     #[must_use]
@@ -394,6 +464,15 @@ tables! {
     PauseSpans => PauseSpanRow,
     PauseCycles => PauseCycleRow,
     Watchdog => WatchdogRow,
+    Packets => PacketRow,
+}
+
+impl Table {
+    /// Whether a run writes it only where it was asked to.
+    #[must_use]
+    pub const fn is_optional(self) -> bool {
+        matches!(self, Self::Packets)
+    }
 }
 
 /// A record that is the row of a table of a run.

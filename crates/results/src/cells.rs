@@ -100,6 +100,14 @@ impl CellWriter for BatchWriter {
         }
     }
 
+    fn none(&mut self) {
+        match self.turn() {
+            Cells::Word(column) => column.append_null(),
+            Cells::Name(keys, _) => keys.append_null(),
+            _ => panic!("{OUT_OF_STEP}"),
+        }
+    }
+
     fn text(&mut self, text: &str) {
         match self.turn() {
             Cells::Text(column) => column.append_value(text),
@@ -224,13 +232,17 @@ impl CellReader for BatchReader<'_> {
     }
 
     fn name(&mut self) -> Result<u32, TableError> {
+        self.name_or_none()?.ok_or_else(|| self.fault(CellFault::Empty))
+    }
+
+    fn name_or_none(&mut self) -> Result<Option<u32>, TableError> {
         let row = self.row;
         match self.turn() {
-            ReadColumn::Name(keys, ..) if keys.is_null(row) => Err(self.fault(CellFault::Empty)),
+            ReadColumn::Name(keys, ..) if keys.is_null(row) => Ok(None),
             ReadColumn::Name(keys, indices, names) => {
                 let key = keys.value(row) as usize;
                 let name = || TableError::UnknownName { name: names.value(key).to_owned() };
-                indices[key].ok_or_else(name)
+                indices[key].map(Some).ok_or_else(name)
             }
             _ => panic!("{OUT_OF_STEP}"),
         }

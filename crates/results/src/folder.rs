@@ -122,7 +122,7 @@ fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))
         && has(SCENARIO_FILE)
-        && Table::ALL.into_iter().all(|table| has(&table_file(table)))
+        && Table::ALL.into_iter().all(|table| table.is_optional() || has(&table_file(table)))
 }
 
 fn is_own_file(name: &str) -> bool {

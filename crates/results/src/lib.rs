@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats, checksums of the other files |
 //! | `scenario.toml` | the resolved scenario: every default filled in |
-//! | `<table>.parquet` | one per [`Table`](bufferlab_metrics::Table) |
+//! | `<table>.parquet` | one per [`Table`](bufferlab_metrics::Table); that of packets where the run recorded them |
 //! | `explanations.json` | explained events, where the scenario asks for them |
 //! | `timing.json` | how long it took (the only file that differs between two equal runs) |
 //!
@@ -25,6 +25,7 @@ mod folder;
 mod group;
 mod inspect;
 mod manifest;
+mod packets;
 mod read;
 mod schema;
 mod words;
@@ -43,6 +44,7 @@ pub use manifest::{
     ColumnInfo, FORMAT, FORMAT_VERSION, FileInfo, Manifest, NameTables, PolicyHead, RunCaveat, RunHead,
     TableInfo, Timing, Totals, VariantHead, scenario_hash,
 };
+pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;
 pub use writer::{RunWriter, store_run};
 

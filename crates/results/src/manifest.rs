@@ -172,7 +172,7 @@ impl Manifest {
         head: RunHead,
         totals: &RunTotals,
         caveats: Vec<RunCaveat>,
-        rows: &[u64],
+        rows: &[(Table, u64)],
         files: Vec<FileInfo>,
     ) -> Self {
         Self {
@@ -196,11 +196,7 @@ impl Manifest {
             sample_switch: head.sample_switch,
             totals: Totals::from(totals),
             caveats,
-            tables: Table::ALL
-                .into_iter()
-                .zip(rows)
-                .map(|(table, rows)| TableInfo::new(table, *rows))
-                .collect(),
+            tables: rows.iter().map(|&(table, rows)| TableInfo::new(table, rows)).collect(),
             files,
             names: head.names,
         }

@@ -10,9 +10,9 @@ use crate::read::RunResult;
 use crate::schema::{schema, table_file};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow,
-    PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, RunSink, RunTotals, SeriesRow, Table,
-    TableRow, WatchdogRow,
+    Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow,
+    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, RunSink, RunTotals, SeriesRow,
+    Table, TableRow, WatchdogRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -25,6 +25,8 @@ use std::path::{Path, PathBuf};
 const BATCH_ROWS: usize = 8_192;
 /// Rows of a row group: what is held encoded in memory before it goes to disk, some megabytes.
 const ROW_GROUP_ROWS: usize = 262_144;
+/// The same of packets: little more than wanted is read where a short time is looked at.
+const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
 ///
@@ -33,8 +35,9 @@ pub struct RunWriter {
     head: RunHead,
     /// What is written already.
     files: Vec<FileInfo>,
-    /// In the order of [`Table::ALL`].
-    tables: Vec<TableWriter>,
+    /// In the order of [`Table::ALL`]; `None`: it is written only where it was asked for, and has no row yet.
+    tables: Vec<Option<TableWriter>>,
+    names: NameArrays,
     explanations: Vec<ExplanationRecord>,
     /// Last, so that the files are closed before the folder goes.
     staging: Staging,
@@ -58,12 +61,9 @@ impl RunWriter {
         let names = NameArrays::new(&head.names);
         let tables: Result<_, _> = Table::ALL
             .into_iter()
-            .map(|table| {
-                let path = staging.file(&table_file(table));
-                TableWriter::create(table.name(), table.columns(), &names, path)
-            })
+            .map(|table| (!table.is_optional()).then(|| create_table(table, &names, &staging)).transpose())
             .collect();
-        Ok(Self { head, files, tables: tables?, explanations: Vec::new(), staging })
+        Ok(Self { head, files, tables: tables?, names, explanations: Vec::new(), staging })
     }
 
     /// Closes the tables, writes the manifest and puts the folder into place. Answers its path.
@@ -79,7 +79,7 @@ impl RunWriter {
         caveats: Vec<RunCaveat>,
         timing: Option<&Timing>,
     ) -> Result<PathBuf, ResultsError> {
-        let Self { head, mut files, tables, explanations, staging } = self;
+        let Self { head, mut files, tables, explanations, staging, .. } = self;
         let names = NameTables {
             classes: totals.classes.clone(),
             switches: totals.switches.clone(),
@@ -87,9 +87,10 @@ impl RunWriter {
         };
         assert_eq!(head.names, names, "the totals have the names that the writer was created with");
         let mut rows = Vec::with_capacity(tables.len());
-        for table in tables {
-            let (count, file) = table.close()?;
-            rows.push(count);
+        for (table, writer) in Table::ALL.into_iter().zip(tables) {
+            let Some(writer) = writer else { continue };
+            let (count, file) = writer.close()?;
+            rows.push((table, count));
             files.push(file);
         }
         if !explanations.is_empty() {
@@ -108,8 +109,18 @@ impl RunWriter {
     /// # Errors
     /// If the row refers to a class, switch or host without a name, or if writing fails.
     pub fn push<R: TableRow>(&mut self, row: &R) -> io::Result<()> {
-        self.tables[R::TABLE as usize].push(row)
+        match &mut self.tables[R::TABLE as usize] {
+            Some(table) => table.push(row),
+            absent => {
+                let table = create_table(R::TABLE, &self.names, &self.staging).map_err(io::Error::other)?;
+                absent.insert(table).push(row)
+            }
+        }
     }
+}
+
+fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<TableWriter, ResultsError> {
+    TableWriter::create(table.name(), table.columns(), names, staging.file(&table_file(table)))
 }
 
 /// Puts the files of a run that was finished elsewhere into the folder `dir`, as [`RunWriter::finish`] would have done it there: all at once,
@@ -176,6 +187,9 @@ impl RunSink for RunWriter {
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {
         self.push(row)
     }
+    fn packet(&mut self, row: &PacketRow) -> io::Result<()> {
+        self.push(row)
+    }
     fn explanation(&mut self, explanation: &Explanation) -> io::Result<()> {
         let NameTables { switches, classes, .. } = &self.head.names;
         self.explanations.push(ExplanationRecord::new(explanation, switches, classes));
@@ -199,10 +213,11 @@ impl TableWriter {
         path: PathBuf,
     ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
+        let group_rows = if table == PacketRow::NAME { PACKET_GROUP_ROWS } else { ROW_GROUP_ROWS };
         // Everything that could differ between two writes of the same rows is fixed here.
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+            .set_max_row_group_row_count(Some(group_rows))
             .set_created_by(format!("bufferlab-results {}", env!("CARGO_PKG_VERSION")))
             .build();
         let file = ArrowWriter::try_new(Hashed::new(file), schema(columns), Some(properties))

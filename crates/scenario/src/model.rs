@@ -426,10 +426,32 @@ pub struct OutputSpec {
     pub delays: bool,
     /// How many of the first losses are explained; `None`: none.
     pub explain_losses: Option<u64>,
+    /// At which switches every event of every packet is recorded; `None`: nowhere.
+    pub packets: Option<RecordedSwitches>,
     /// Bytes below which a flow counts as short in summaries.
     pub short_flow_bytes: u64,
     /// Base round-trip time of the slowdown's ideal; `None`: computed per pair from the topology.
     pub base_rtt: Option<Time>,
+}
+
+/// Switches at which something is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedSwitches {
+    /// All of them.
+    All,
+    /// One (index into the topology).
+    One(u32),
+}
+
+impl RecordedSwitches {
+    /// Whether the switch of this index is among them.
+    #[must_use]
+    pub fn contains(self, switch: u32) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(one) => one == switch,
+        }
+    }
 }
 
 choices! {

@@ -84,6 +84,10 @@ impl Simulation {
         let (verify, is_plain, events) = (false, false, 0);
         let mut simulation =
             Self { world, hosts, switches, pfc, demand, records, plan, verify, is_plain, events };
+        if let Some(recorded) = scenario.output.packets {
+            let nodes = simulation.switches.iter_mut().filter(|node| recorded.contains(node.id.0));
+            nodes.for_each(SwitchNode::log_packets);
+        }
         if let Some(count) = scenario.output.explain_losses {
             simulation.explain(ExplainRequest::losses(count));
         }

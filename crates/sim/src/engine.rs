@@ -127,6 +127,7 @@ impl Simulation {
         let mut next_report = events_per_report;
         self.is_plain = !self.verify && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();
+        let looks_closely = explains || self.records.output.packets.is_some();
         loop {
             let next = self.world.next_link_event();
             let link_event = next.time;
@@ -149,7 +150,7 @@ impl Simulation {
                 self.events += 1;
                 self.handle_link_event(kind, link)?;
             }
-            if explains && self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied) {
+            if looks_closely && self.has_seen_enough(sink)? {
                 self.plan.end = self.world.now();
                 break;
             }
@@ -165,6 +166,14 @@ impl Simulation {
             }
         }
         self.finish(sink)
+    }
+
+    /// Something has happened where packets are recorded or events explained: hands over rows of packets; whether all that was to be explained is.
+    #[cold]
+    fn has_seen_enough(&mut self, sink: &mut dyn RunSink) -> Result<bool, SimError> {
+        const ROWS: usize = 1_024;
+        self.records.flush_packets(ROWS, sink)?;
+        Ok(self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied))
     }
 
     /// Where losses are explained the policies that look on have timers of their own, which go on while nothing else happens: through long silence in steps,

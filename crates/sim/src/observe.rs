@@ -4,15 +4,16 @@
 
 pub(crate) mod explain;
 mod links;
+mod packets;
 mod switches;
 
 use crate::SimError;
 use crate::demand::queries::{Queries, Query};
 use crate::host::{FlowAccount, Hosts};
 use crate::ids::{HostId, LinkId, SwitchId, Table};
-use crate::switch::{Sent, SwitchNode};
+use crate::switch::{Logged, Sent, SwitchNode};
 use crate::world::World;
-use bufferlab_metrics::{DelayHistogram, FlowRow, FlowState, ProgressRow, QueryRow, RunSink};
+use bufferlab_metrics::{DelayHistogram, FlowRow, FlowState, PacketRow, ProgressRow, QueryRow, RunSink};
 use bufferlab_scenario::{OutputSpec, Topology};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
@@ -44,6 +45,8 @@ pub(crate) struct Records {
     flows_finished: u64,
     /// Explains events, where that was asked for.
     pub(crate) explainer: Option<Explainer>,
+    /// Rows of packets since rows of packets were last handed over.
+    pub(crate) packets: Vec<PacketRow>,
 }
 
 impl Records {
@@ -57,8 +60,8 @@ impl Records {
         let cells =
             |node: &SwitchNode| vec![DelayHistogram::default(); node.record.queues.len() * classes.len()];
         let delays = if output.delays { switches.iter().map(cells).collect() } else { Table::default() };
-        let (ended, flows_finished, explainer) = (Vec::new(), 0, None);
-        Self { output, classes, duration, downlinks, delays, ended, flows_finished, explainer }
+        let (ended, flows_finished, explainer, packets) = (Vec::new(), 0, None, Vec::new());
+        Self { output, classes, duration, downlinks, delays, ended, flows_finished, explainer, packets }
     }
 
     /// Flows that have ended.
@@ -76,6 +79,27 @@ impl Records {
     pub(crate) fn note_delay(&mut self, node: &SwitchNode, sent: Sent, class: u16) {
         let at = usize::from(sent.queue.0) * self.classes.len() + usize::from(class);
         self.delays[node.id][at].add(node.record.last_sojourn.as_ns());
+    }
+
+    /// Packets had these events at a switch.
+    #[cold]
+    pub(crate) fn note_packets(
+        packets: &mut Vec<PacketRow>,
+        view: View<'_>,
+        switch: SwitchId,
+        log: &[Logged],
+    ) {
+        packets.extend(log.iter().map(|logged| packets::row(view, switch, logged)));
+    }
+
+    /// Hands over rows of packets, if there are at least so many: what is held in memory does not grow with the run.
+    pub(crate) fn flush_packets(&mut self, least: usize, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        if self.packets.len() >= least {
+            for row in self.packets.drain(..) {
+                sink.packet(&row)?;
+            }
+        }
+        Ok(())
     }
 
     /// A flow has ended.

@@ -4,10 +4,12 @@
 //! (packets that are lost, pauses, a timer) it leaves in its `Effects`.
 
 mod effects;
+mod packets;
 mod record;
 mod slice;
 
 pub(crate) use effects::{Evicted, Refused, Seen};
+pub(crate) use packets::Logged;
 pub(crate) use slice::{QueuePlace, Slice};
 
 use crate::ids::{LinkId, PacketId, SwitchId};
@@ -15,6 +17,7 @@ use crate::world::Ports;
 use crate::world::packet::Flags;
 use crate::{FailedMarking, FailedPolicy};
 use bufferlab_core::{Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Transmission};
+use bufferlab_metrics::PacketEvent;
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
@@ -102,6 +105,31 @@ impl SwitchNode {
             Panel::new(&slice.shape, slice.core.hardware(), (&slice.policy.0, &slice.policy.1))
         };
         self.panels = self.slices().map(panel).collect();
+    }
+
+    /// From now on every event of every packet is among the effects.
+    pub(crate) fn log_packets(&mut self) {
+        self.record.logs_packets = true;
+        self.plain = false;
+    }
+
+    /// The last packet that was stored, or that left, has been marked.
+    #[cold]
+    fn log_mark(&mut self, event: PacketEvent) {
+        let log = &mut self.record.effects.log;
+        if let Some(logged) = log.iter().rev().find(|logged| logged.event == event) {
+            let mark = Logged { event: PacketEvent::Marked, account: None, stay: None, ..*logged };
+            log.push(mark);
+        }
+    }
+
+    /// The packet that is taken out of its queue will never be sent: its link is down.
+    #[cold]
+    fn log_as_lost(&mut self) {
+        let log = &mut self.record.effects.log;
+        if let Some(logged) = log.iter_mut().rev().find(|logged| logged.event == PacketEvent::Departed) {
+            (logged.event, logged.reason) = (PacketEvent::Evicted, Some(DropReason::LinkDown));
+        }
     }
 
     /// Bystanders' timers go off that are due until `now`, before which nothing happens to the switch. They are called for that, if no packet has come:
@@ -266,6 +294,9 @@ impl SwitchNode {
             Admission::Stored { marked } => {
                 if marked {
                     ports.packet_mut(id).flags.set(Flags::MARKED);
+                    if self.record.logs_packets {
+                        self.log_mark(PacketEvent::Admitted);
+                    }
                 }
                 if !self.panels.is_empty() {
                     self.record.effects.note_stored(self.seen(wanted), marked);
@@ -316,6 +347,9 @@ impl SwitchNode {
             if packet.flags.has(Flags::ECN_CAPABLE) {
                 packet.flags.set(Flags::MARKED);
             }
+            if self.record.logs_packets {
+                self.log_mark(PacketEvent::Departed);
+            }
         }
         if ports.wants_reports() {
             self.report_hop(ports, port, sent);
@@ -341,7 +375,9 @@ impl SwitchNode {
 
     /// Takes the next packet for `port` out of its queue because nobody will ever send it.
     pub(crate) fn discard_next(&mut self, now: Time, port: u16) -> Option<PacketId> {
-        self.poll_slice(now, port).map(|sent| PacketId(sent.packet))
+        let sent = self.poll_slice(now, port)?;
+        self.log_as_lost();
+        Some(PacketId(sent.packet))
     }
 
     /// Asks for the policy's timer, if it has a timeout and no timer is set.
@@ -405,6 +441,10 @@ impl SwitchNode {
         let (slice, mut listener) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
+        for logged in &mut listener.record.effects.log {
+            // Of this departure, and of pauses that end with it.
+            logged.packet = logged.packet.or(Some(PacketId(sent.packet)));
+        }
         let queue = QueueId(sent.queue.0 + slice.first_queue);
         Some(Transmission { queue, ..sent })
     }

@@ -1,7 +1,7 @@
 //! Rows of every table, made from its columns: a new column needs no change here.
 
 use bufferlab_metrics::{
-    CellFault, CellReader, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow, LinkRow,
+    CellFault, CellReader, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PacketRow,
     PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, SeriesRow,
     TableRow, WatchdogRow,
 };
@@ -58,6 +58,7 @@ pub(crate) fn for_each_table(each: &mut impl EachTable) {
     each.table::<PauseSpanRow>();
     each.table::<PauseCycleRow>();
     each.table::<WatchdogRow>();
+    each.table::<PacketRow>();
 }
 
 /// Makes up the cells of one row.
@@ -103,6 +104,9 @@ impl CellReader for Filler {
     }
     fn word(&mut self) -> Option<&'static str> {
         let (column, number) = self.turn();
+        if column.nullable && number.is_multiple_of(3) {
+            return None;
+        }
         let words =
             if column.words.is_empty() { &["over-threshold", "buffer-full"][..] } else { column.words };
         Some(words[number as usize % words.len()])
@@ -122,6 +126,13 @@ impl CellReader for Filler {
             other => panic!("{} is {other:?}, not a name", column.name),
         };
         Ok((number % names.len() as u64) as u32)
+    }
+    fn name_or_none(&mut self) -> Result<Option<u32>, CellFault> {
+        if self.row.is_multiple_of(3) {
+            self.turn();
+            return Ok(None);
+        }
+        self.name().map(Some)
     }
     fn fault(&self, fault: CellFault) -> CellFault {
         fault

@@ -812,6 +812,13 @@ pub(crate) static OUTPUT: TableSpec = TableSpec {
             "Explain the first so many lost packets in the report: which limit bound, who held the buffer, what every other policy would \
              have done. All policies then watch all switches, which makes the run several times slower.",
         ),
+        optional(
+            "packets",
+            TEXT,
+            "\"all\"",
+            "Record every event of every packet (table `packets`) at the switch of this name, or at \"all\" of them. Some 20 bytes per event; the run \
+             takes about twice as long.",
+        ),
         default(
             "short_flow",
             SIZE,

@@ -3,7 +3,7 @@
 use super::hardware::device_queue_unpaused;
 use super::topology::Networks;
 use crate::context::{Complaint, first_names, suggestion};
-use crate::model::{HostSpec, NicQueueing, OutputSpec};
+use crate::model::{HostSpec, NicQueueing, OutputSpec, RecordedSwitches};
 use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::quote;
@@ -47,6 +47,7 @@ pub(crate) fn output(
     let delays = reader.flag("delays").unwrap_or(open_loop);
     reader.out.set("delays", delays.to_string());
     let explain_losses = reader.count("explain_losses");
+    let packets = recorded_switches(&mut reader, networks);
     let short_flow_bytes = reader.size("short_flow");
     let base_rtt = reader.time("base_rtt");
     let resolved = reader.finish();
@@ -60,6 +61,7 @@ pub(crate) fn output(
         sample_flows: sample_flows?,
         delays,
         explain_losses,
+        packets,
         short_flow_bytes: short_flow_bytes?,
         base_rtt,
     })
@@ -83,24 +85,36 @@ fn sample_ports(
     Some(ports.into_iter().map(|port| port as u16).collect())
 }
 
+/// Nothing, too, where the network is not known: its own error is told.
+fn recorded_switches(reader: &mut Reader<'_>, networks: Option<&Networks>) -> Option<RecordedSwitches> {
+    let written = reader.text("packets")?;
+    if written == "all" {
+        return Some(RecordedSwitches::All);
+    }
+    named_switch(reader, networks, "packets", &written).map(RecordedSwitches::One)
+}
+
 fn sample_switch(reader: &mut Reader<'_>, networks: Option<&Networks>) -> Option<u32> {
-    let written = reader.text("sample_switch");
-    let switches = &networks?.as_built.switches;
-    let index = match &written {
-        None => Some(0),
-        Some(name) => switches.iter().position(|known| known == name),
+    let index = match reader.text("sample_switch") {
+        None => 0,
+        Some(name) => named_switch(reader, networks, "sample_switch", &name)?,
     };
-    let Some(index) = index else {
-        let name = written.unwrap_or_default();
+    reader.out.set("sample_switch", quote(networks?.as_built.switches.get(index as usize)?));
+    Some(index)
+}
+
+/// The index of a switch that `key` names.
+fn named_switch(reader: &mut Reader<'_>, networks: Option<&Networks>, key: &str, name: &str) -> Option<u32> {
+    let switches = &networks?.as_built.switches;
+    let Some(index) = switches.iter().position(|known| known == name) else {
         let names = || switches.iter().map(String::as_str);
-        let help = match suggestion(&name, names()) {
+        let help = match suggestion(name, names()) {
             Some(near) => format!("did you mean \"{near}\"? switches here: {}", first_names(names())),
             None => format!("switches here: {}", first_names(names())),
         };
         let complaint = Complaint::new(format!("there is no switch \"{name}\""), "no such switch");
-        reader.error("sample_switch", complaint.help(help));
+        reader.error(key, complaint.help(help));
         return None;
     };
-    reader.out.set("sample_switch", quote(&switches[index]));
     Some(index as u32)
 }

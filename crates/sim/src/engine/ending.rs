@@ -40,6 +40,7 @@ impl Simulation {
         }
         let end = self.world.now();
         self.flush_rows(sink)?;
+        self.records.flush_packets(0, sink)?;
         self.check_controls()?;
         self.check_cards()?;
         self.check_demand()?;

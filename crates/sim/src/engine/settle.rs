@@ -5,9 +5,9 @@ use super::Simulation;
 use crate::SimError;
 use crate::host::Effect;
 use crate::ids::{PacketId, SwitchId};
-use crate::observe::View;
 use crate::observe::explain::{ExplainedEvent, Sighting};
-use crate::switch::{Evicted, Refused, Seen};
+use crate::observe::{Records, View};
+use crate::switch::{Evicted, Logged, Refused, Seen};
 use crate::world::timers::Timer;
 use bufferlab_core::{DropReason, IngressId};
 
@@ -38,6 +38,9 @@ impl Simulation {
     #[inline(never)]
     pub(super) fn settle(&mut self, switch: SwitchId) -> Result<(), SimError> {
         let effects = std::mem::take(&mut self.switches[switch].record.effects);
+        if !effects.log.is_empty() {
+            self.note_packets(switch, &effects.log);
+        }
         if let Some((packet, port)) = effects.unroutable {
             let link = self.switches[switch].first_link.at_port(port);
             self.world.links_mut()[link].account.lost_packets += 1;
@@ -65,6 +68,21 @@ impl Simulation {
         }
         self.switches[switch].record.effects = effects.cleared();
         if self.verify { self.verify_switch(switch) } else { Ok(()) }
+    }
+
+    /// Records what happened to packets at a switch, before any of them is gone.
+    #[cold]
+    fn note_packets(&mut self, switch: SwitchId, log: &[Logged]) {
+        let (world, hosts, switches) = (&self.world, &self.hosts, &self.switches);
+        let view = View { world, hosts, switches, topology: &self.plan.topology };
+        Records::note_packets(&mut self.records.packets, view, switch, log);
+    }
+
+    /// The same of a packet that is taken out of a queue to be lost.
+    #[cold]
+    pub(super) fn note_logged(&mut self, switch: SwitchId) {
+        let log = std::mem::take(&mut self.switches[switch].record.effects.log);
+        self.note_packets(switch, &log);
     }
 
     fn settle_refusal(&mut self, switch: SwitchId, refused: Refused) -> Result<(), SimError> {

@@ -159,6 +159,7 @@ impl Simulation {
         }
         let End::Switch(switch, port) = self.world.links()[id].from else { return Ok(()) };
         while let Some(packet) = self.switches[switch].discard_next(self.world.now(), port) {
+            self.note_logged(switch);
             self.lose_on(id, packet);
         }
         self.settle(switch)

@@ -3,6 +3,7 @@
 //! A switch cannot reach hosts, other switches or results: it leaves here what should happen to them, and the engine
 //! settles it right after the event. The buffers are used again, so that a run allocates nothing for it.
 
+use super::packets::Logged;
 use crate::ids::PacketId;
 use bufferlab_core::{DropReason, IngressId, QueueId};
 use bufferlab_units::Time;
@@ -52,6 +53,8 @@ pub(crate) struct Effects {
     pub(crate) evicted: Vec<Evicted>,
     /// The sender behind an ingress queue must stop, or may go on.
     pub(crate) pauses: Vec<(IngressId, bool)>,
+    /// What happened to packets in order. Noted only where packets are recorded.
+    pub(crate) log: Vec<Logged>,
 }
 
 impl Effects {
@@ -65,7 +68,8 @@ impl Effects {
     pub(crate) fn cleared(mut self) -> Self {
         self.evicted.clear();
         self.pauses.clear();
-        Self { evicted: self.evicted, pauses: self.pauses, ..Self::default() }
+        self.log.clear();
+        Self { evicted: self.evicted, pauses: self.pauses, log: self.log, ..Self::default() }
     }
 
     pub(super) fn evict(&mut self, evicted: Evicted) {
@@ -76,6 +80,11 @@ impl Effects {
     pub(super) fn demand_pause(&mut self, ingress: IngressId, paused: bool) {
         self.pending = true;
         self.pauses.push((ingress, paused));
+    }
+
+    pub(super) fn log(&mut self, logged: Logged) {
+        self.pending = true;
+        self.log.push(logged);
     }
 
     #[cold]

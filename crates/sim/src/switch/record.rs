@@ -1,6 +1,7 @@
 //! What is recorded of a switch, told by the core as it happens.
 
 use super::effects::{Effects, Evicted};
+use super::packets::Logged;
 use crate::ids::PacketId;
 use bufferlab_core::{Arrival, Buffer, Departure, DropReason, IngressId, Observer, Panel, QueueId, Stored};
 use bufferlab_metrics::OccupancyTimes;
@@ -20,6 +21,8 @@ pub(crate) struct SwitchRecord {
     /// By queue, class and reason: packets and bytes.
     pub(crate) drops: BTreeMap<(QueueId, u16, u8), (u64, u64)>,
     pub(crate) effects: Effects,
+    /// Whether every event of every packet is noted among the effects.
+    pub(super) logs_packets: bool,
 }
 
 /// What is recorded of one queue.
@@ -55,6 +58,7 @@ impl SwitchRecord {
             last_sojourn: Time::ZERO,
             drops: BTreeMap::new(),
             effects: Effects::default(),
+            logs_packets: false,
         }
     }
 
@@ -213,12 +217,18 @@ impl Observer for Listener<'_> {
         if let Some(panel) = &mut self.panel {
             panel.stored(arrival, id, buffer);
         }
+        if self.record.logs_packets {
+            self.record.effects.log(Logged::stored(self.place, arrival, id, buffer));
+        }
         self.record.rise(self.place, arrival, buffer);
     }
 
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
         if let Some(panel) = &mut self.panel {
             panel.departed(departure, buffer);
+        }
+        if self.record.logs_packets {
+            self.record.effects.log(Logged::departed(self.place, departure, buffer));
         }
         self.record.fall(self.place, departure.into(), buffer);
     }
@@ -227,11 +237,18 @@ impl Observer for Listener<'_> {
         if let Some(panel) = &mut self.panel {
             panel.dropped(arrival, id, reason, buffer);
         }
+        if self.record.logs_packets {
+            self.record.effects.log(Logged::refused(self.place, arrival, id, reason, buffer));
+        }
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
         if let Some(panel) = &mut self.panel {
             panel.evicted(now, queue, stored, reason, buffer);
+        }
+        if self.record.logs_packets {
+            let logged = Logged::evicted((self.place, now), queue, stored, reason, buffer);
+            self.record.effects.log(logged);
         }
         let stay = now - stored.enqueued_at;
         let evicted = evicted(queue, stored, reason, buffer);
@@ -239,6 +256,11 @@ impl Observer for Listener<'_> {
     }
 
     fn pause_changed(&mut self, now: Time, ingress: IngressId, paused: bool) {
+        if self.record.logs_packets {
+            let effects = &mut self.record.effects;
+            let logged = Logged::pause((self.place, now), ingress, paused, effects.log.last());
+            effects.log(logged);
+        }
         self.record.pause_changed(now, ingress, paused);
     }
 }

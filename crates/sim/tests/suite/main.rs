@@ -22,6 +22,7 @@ mod offload;
 mod open_loop;
 mod own_controls;
 mod own_markers;
+mod packets;
 mod pfc;
 mod pfc_faults;
 mod policy_failures;

@@ -1,0 +1,292 @@
+//! The table of packets, which may be too long to be read as a whole: by row groups, and a few columns at a time.
+
+use crate::cells::BatchReader;
+use crate::error::{ResultsError, TableError};
+use crate::manifest::NameTables;
+use crate::read::RunResult;
+use crate::schema::table_file;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use bufferlab_metrics::{PacketEvent, PacketRow, Record, Table};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::statistics::Statistics;
+use std::fs::File;
+use std::path::PathBuf;
+
+/// Rows that are decoded at a time.
+const BATCH_ROWS: usize = 8_192;
+/// The columns of a [`PacketBrief`].
+const BRIEF: [&str; 11] = [
+    "time_ps",
+    "switch",
+    "event",
+    "ingress_port",
+    "port",
+    "priority",
+    "class",
+    "size_bytes",
+    "queue_bytes",
+    "occupancy_bytes",
+    "threshold_bytes",
+];
+
+/// What is needed of a row to know what a buffer held: [`PacketRow`] without names of flows, reasons and limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketBrief {
+    /// Number of the row in the table.
+    pub row: u64,
+    /// Instant (ps).
+    pub time_ps: u64,
+    /// What happened.
+    pub event: PacketEvent,
+    /// Port through which the packet came; of a pause, the port that is told.
+    pub ingress_port: u16,
+    /// Port through which it leaves; `None`: a pause that no packet brought about.
+    pub port: Option<u16>,
+    /// Its queue at that port; of a pause, the priority that is told.
+    pub priority: u8,
+    /// Class of its flow, an index into the run's names.
+    pub class: Option<u16>,
+    /// What it is charged (bytes).
+    pub size_bytes: u32,
+    /// Length of its queue after the event (bytes).
+    pub queue_bytes: u64,
+    /// Content of the whole buffer after the event (bytes).
+    pub occupancy_bytes: u64,
+    /// The policy's limit for this packet (bytes).
+    pub threshold_bytes: Option<u64>,
+}
+
+impl From<(u64, &PacketRow)> for PacketBrief {
+    fn from((row, packet): (u64, &PacketRow)) -> Self {
+        Self {
+            row,
+            time_ps: packet.time_ps,
+            event: packet.event,
+            ingress_port: packet.ingress_port,
+            port: packet.port,
+            priority: packet.priority,
+            class: packet.class,
+            size_bytes: packet.size_bytes,
+            queue_bytes: packet.queue_bytes,
+            occupancy_bytes: packet.occupancy_bytes,
+            threshold_bytes: packet.threshold_bytes,
+        }
+    }
+}
+
+/// Rows that lie together in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketGroup {
+    /// Number of its first row.
+    pub first_row: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Instant of its first row (ps).
+    pub from_ps: u64,
+    /// Instant of its last row (ps).
+    pub until_ps: u64,
+}
+
+/// The table of packets of a run, opened: its row groups are known, and nothing else is read yet.
+#[derive(Clone, Debug)]
+pub struct PacketTable {
+    path: PathBuf,
+    names: NameTables,
+    metadata: ArrowReaderMetadata,
+    groups: Vec<PacketGroup>,
+}
+
+impl RunResult {
+    /// The table of packets; `None` if the run did not record them. Its checksum is not compared: that would read all of it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no such table.
+    pub fn packets(&self) -> Result<Option<PacketTable>, ResultsError> {
+        let file = table_file(Table::Packets);
+        if !self.manifest().tables.iter().any(|table| table.file == file) {
+            return Ok(None);
+        }
+        PacketTable::open(self.dir().join(file), self.manifest().names.clone()).map(Some)
+    }
+}
+
+impl PacketTable {
+    fn open(path: PathBuf, names: NameTables) -> Result<Self, ResultsError> {
+        let file = File::open(&path).map_err(ResultsError::io("read", &path))?;
+        let open = || -> Result<_, TableError> {
+            let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+            let groups = groups(&metadata)?;
+            Ok((metadata, groups))
+        };
+        let (metadata, groups) = open().map_err(ResultsError::table(&path))?;
+        Ok(Self { path, names, metadata, groups })
+    }
+
+    /// Its row groups in the order of time.
+    #[must_use]
+    pub fn groups(&self) -> &[PacketGroup] {
+        &self.groups
+    }
+
+    /// Rows of all switches.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.groups.iter().map(|group| group.rows).sum()
+    }
+
+    /// Calls `each` with every row of a row group that is about `switch`, in order.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn visit_brief(
+        &self,
+        group: usize,
+        switch: u32,
+        mut each: impl FnMut(PacketBrief),
+    ) -> Result<(), ResultsError> {
+        let mask = ProjectionMask::columns(self.metadata.parquet_schema(), BRIEF);
+        let wanted = self.names.switches.get(switch as usize).map_or("", String::as_str);
+        let mut first = self.groups[group].first_row;
+        self.visit(group, mask, |batch| {
+            brief(batch, first, (wanted, &self.names.classes), &mut each)?;
+            first += batch.num_rows() as u64;
+            Ok(())
+        })
+    }
+
+    /// Calls `each` with every row of a row group that is about `switch`, whole and with its number in the table, in order.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn visit_rows(
+        &self,
+        group: usize,
+        switch: u32,
+        mut each: impl FnMut(u64, PacketRow),
+    ) -> Result<(), ResultsError> {
+        let mut number = self.groups[group].first_row;
+        self.visit(group, ProjectionMask::all(), |batch| {
+            let mut cells = BatchReader::new(PacketRow::COLUMNS, &self.names, batch)?;
+            for row in 0..batch.num_rows() {
+                let packet: PacketRow = cells.row(row)?;
+                if packet.switch == switch {
+                    each(number, packet);
+                }
+                number += 1;
+            }
+            Ok(())
+        })
+    }
+
+    fn visit(
+        &self,
+        group: usize,
+        mask: ProjectionMask,
+        mut each: impl FnMut(&RecordBatch) -> Result<(), TableError>,
+    ) -> Result<(), ResultsError> {
+        let file = File::open(&self.path).map_err(ResultsError::io("read", &self.path))?;
+        let visit = || -> Result<(), TableError> {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+            let builder = builder.with_row_groups(vec![group]).with_projection(mask);
+            for batch in builder.with_batch_size(BATCH_ROWS).build()? {
+                each(&batch?)?;
+            }
+            Ok(())
+        };
+        visit().map_err(ResultsError::table(&self.path))
+    }
+}
+
+/// The row groups by the file's own statistics of times.
+fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError> {
+    let column = metadata.parquet_schema().columns().iter().position(|column| column.name() == "time_ps");
+    let column = column.ok_or(TableError::MissingColumn { column: "time_ps" })?;
+    let mut first_row = 0;
+    let mut groups = Vec::new();
+    for group in metadata.metadata().row_groups() {
+        let rows = group.num_rows() as u64;
+        let (from, until) = match group.column(column).statistics() {
+            Some(Statistics::Int64(times)) => (times.min_opt().copied(), times.max_opt().copied()),
+            _ => (None, None),
+        };
+        // Without statistics it may hold any time.
+        let from_ps = from.map_or(0, |time| time as u64);
+        let until_ps = until.map_or(u64::MAX, |time| time as u64);
+        groups.push(PacketGroup { first_row, rows, from_ps, until_ps });
+        first_row += rows;
+    }
+    Ok(groups)
+}
+
+/// The rows of a batch that are about the switch `wanted`.
+fn brief(
+    batch: &RecordBatch,
+    first_row: u64,
+    (wanted, classes): (&str, &[String]),
+    each: &mut impl FnMut(PacketBrief),
+) -> Result<(), TableError> {
+    // The schema is looked at here, so that the casts cannot fail.
+    let _ = BatchReader::new(brief_columns(), &NameTables::default(), batch)?;
+    let column =
+        |name: &str| batch.column_by_name(name).ok_or(TableError::MissingColumn { column: "a column" });
+    let numbers = |name| column(name).map(|array| array.as_primitive::<UInt64Type>());
+    let words = |name| column(name).map(|array| array.as_dictionary::<Int32Type>());
+    let (times, queue, occupancy) =
+        (numbers("time_ps")?, numbers("queue_bytes")?, numbers("occupancy_bytes")?);
+    let threshold = numbers("threshold_bytes")?;
+    let size = column("size_bytes")?.as_primitive::<UInt32Type>();
+    let ingress = column("ingress_port")?.as_primitive::<UInt16Type>();
+    let port = column("port")?.as_primitive::<UInt16Type>();
+    let priority = column("priority")?.as_primitive::<UInt8Type>();
+    let (switch, event, class) = (words("switch")?, words("event")?, words("class")?);
+    let is_wanted: Vec<bool> = texts(switch).map(|name| name == wanted).collect();
+    let events: Vec<Option<PacketEvent>> = texts(event)
+        .map(|word| PacketEvent::ALL.iter().copied().find(|event| event.name() == word))
+        .collect();
+    let class_of: Vec<Option<u16>> =
+        texts(class).map(|name| classes.iter().position(|known| known == name).map(|at| at as u16)).collect();
+    for row in 0..batch.num_rows() {
+        if !is_wanted[switch.keys().value(row) as usize] {
+            continue;
+        }
+        let Some(event) = events[event.keys().value(row) as usize] else {
+            return Err(TableError::Cell {
+                column: "event",
+                row,
+                fault: bufferlab_metrics::CellFault::UnknownWord("unknown"),
+            });
+        };
+        each(PacketBrief {
+            row: first_row + row as u64,
+            time_ps: times.value(row),
+            event,
+            ingress_port: ingress.value(row),
+            port: port.is_valid(row).then(|| port.value(row)),
+            priority: priority.value(row),
+            class: if class.is_valid(row) { class_of[class.keys().value(row) as usize] } else { None },
+            size_bytes: size.value(row),
+            queue_bytes: queue.value(row),
+            occupancy_bytes: occupancy.value(row),
+            threshold_bytes: threshold.is_valid(row).then(|| threshold.value(row)),
+        });
+    }
+    Ok(())
+}
+
+/// The words of a dictionary.
+fn texts(array: &arrow_array::DictionaryArray<Int32Type>) -> impl Iterator<Item = &str> {
+    array.values().as_string::<i32>().iter().map(Option::unwrap_or_default)
+}
+
+/// The columns of [`BRIEF`] with their types.
+fn brief_columns() -> &'static [bufferlab_metrics::Column] {
+    static COLUMNS: std::sync::OnceLock<Vec<bufferlab_metrics::Column>> = std::sync::OnceLock::new();
+    COLUMNS.get_or_init(|| {
+        PacketRow::COLUMNS.iter().filter(|column| BRIEF.contains(&column.name)).copied().collect()
+    })
+}
