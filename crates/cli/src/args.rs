@@ -53,6 +53,10 @@ pub(crate) enum Command {
     /// Say why a packet was dropped, marked or evicted: which limit bound, who held the buffer, and what every other policy would have
     /// done. Takes a scenario or the folder of a run
     Explain(ExplainArgs),
+    /// Show what a switch's buffer held over time: who held it, what was lost and why. Serves a page on this machine, or writes it into one file
+    View(ViewArgs),
+    /// Try a buffer: ports, queues, alphas, a burst and a policy as controls of a page on this machine
+    Play(PlayArgs),
     /// What the buffer policies are
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -368,6 +372,42 @@ pub(crate) struct ExplainArgs {
     /// How many events
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) count: NonZero<u64>,
+}
+
+/// `view`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ViewArgs {
+    /// The folder of a run, best of one with --packets
+    pub(crate) folder: PathBuf,
+    /// The switch [default: the first one of which something was recorded]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) switch: Option<String>,
+    /// Write the page into this file instead of serving it: the whole run in points, every packet around the first losses
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the events for another viewer instead: Perfetto (https://ui.perfetto.dev) or Wireshark
+    #[arg(long, value_name = "FORMAT", value_enum, requires = "out")]
+    pub(crate) trace: Option<TraceFormat>,
+    /// Port of the loopback at which the page is served [default: any free one]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    pub(crate) listen: u16,
+}
+
+/// `play`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PlayArgs {
+    /// Port of the loopback at which the page is served [default: any free one]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    pub(crate) listen: u16,
+}
+
+/// A format of another viewer.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// Trace events as JSON: queues as counters, losses and marks as instants, pauses as slices
+    Perfetto,
+    /// Packets with what became of them as comments
+    Pcapng,
 }
 
 /// What `explain` explains.

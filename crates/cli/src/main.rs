@@ -25,6 +25,7 @@ mod testbed;
 mod theory;
 mod theory_args;
 mod verify;
+mod view;
 
 use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};
@@ -62,6 +63,8 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Report(args) => execute::report(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Explain(args) => explain::explain(&args),
+        Command::View(args) => view::view(&args),
+        Command::Play(args) => view::play(&args),
         Command::Policy(PolicyCommand::List { json }) => policy::list(json),
         Command::Policy(PolicyCommand::Show { name, json }) => policy::show(name, json),
         Command::Schema { what } => print(&schema::text(what)),

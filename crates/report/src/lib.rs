@@ -57,6 +57,7 @@ pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
 pub use metric::{Better, Metric, MetricValue, Unit};
+pub use page::local_page;
 pub use pauses::{Deadlock, PauseTotal, Pauses};
 pub use ranking::{Ranking, Standing};
 pub use statistics::{Distribution, Estimate, Percentile, student_t_975};

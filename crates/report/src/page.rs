@@ -34,6 +34,29 @@ pub(crate) fn document(title: &str, body: &Markup) -> Markup {
     }
 }
 
+/// A page of another crate in this one's frame and style: with more style and with scripts of its own, which must not contain `</script`.
+#[must_use]
+pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str]) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                // Otherwise browsers ask for one.
+                link rel="icon" href="data:,";
+                title { (title) " – bufferlab" }
+                @for style in std::iter::once(&STYLE).chain(styles) { style { (PreEscaped(style)) } }
+            }
+            body {
+                main { (body) }
+                @for script in scripts { script { (PreEscaped(script)) } }
+            }
+        }
+    };
+    page.into_string()
+}
+
 /// The style sheet's rules for charts as they are in light, for a file that stands alone: programs other than browsers
 /// know no variables.
 pub(crate) fn file_style() -> String {

@@ -1,0 +1,49 @@
+//! `view` and `play`: pages on this machine, and what `view` writes into files.
+
+use crate::args::{PlayArgs, TraceFormat, ViewArgs};
+use crate::{inform, print};
+use bufferlab_results::write_whole;
+use bufferlab_view::trace::Format;
+use bufferlab_view::{Page, Play, View, ViewError};
+use miette::{Report, miette};
+use std::path::Path;
+
+/// `view`.
+pub(crate) fn view(args: &ViewArgs) -> miette::Result<()> {
+    let view = View::open(&args.folder, args.switch.as_deref()).map_err(error)?;
+    match (&args.out, args.trace) {
+        (Some(out), None) => write(out, view.file().map_err(error)?.as_bytes()),
+        (Some(out), Some(format)) => {
+            let format = match format {
+                TraceFormat::Perfetto => Format::Perfetto,
+                TraceFormat::Pcapng => Format::Pcapng,
+            };
+            let mut bytes = Vec::new();
+            view.trace(format, &mut bytes).map_err(error)?;
+            write(out, &bytes)
+        }
+        (None, _) => serve(Page::of_view(view, args.listen).map_err(error)?),
+    }
+}
+
+/// `play`.
+pub(crate) fn play(args: &PlayArgs) -> miette::Result<()> {
+    serve(Page::of_play(Play, args.listen).map_err(error)?)
+}
+
+fn serve(page: Page) -> miette::Result<()> {
+    print(&format!("{}\n", page.url()))?;
+    inform("open this address in a browser on this machine; Ctrl-C ends it");
+    page.serve().map_err(error)
+}
+
+fn write(out: &Path, content: &[u8]) -> miette::Result<()> {
+    write_whole(out, content).map_err(|source| {
+        miette!(help = "choose another file with --out", "cannot write {}: {source}", out.display())
+    })?;
+    print(&format!("{}\n", out.display()))
+}
+
+fn error(error: ViewError) -> Report {
+    miette!(help = error.hint(), "{error}")
+}

@@ -1,0 +1,128 @@
+//! What a page says of a run before any window of it.
+
+use crate::ViewError;
+use crate::view::View;
+use bufferlab_metrics::{DropRow, PacketEvent};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Points of a policy's value that are shown of one queue at most.
+const VALUES_MAX: usize = 4_000;
+/// Values beyond this number of different ones are a curve, not states.
+const STATES_MAX: usize = 6;
+
+/// A run, and the switch that is looked at.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct About {
+    pub(crate) name: String,
+    /// Label of the variant, or the policy.
+    pub(crate) label: String,
+    pub(crate) policy: String,
+    pub(crate) seed: u64,
+    pub(crate) switch: String,
+    /// Switches that can be looked at.
+    pub(crate) switches: Vec<String>,
+    pub(crate) ports: u16,
+    pub(crate) queues_per_port: u8,
+    pub(crate) buffer_bytes: u64,
+    /// The run's end (ps).
+    pub(crate) end: u64,
+    /// Whether it is made of packets; otherwise of samples.
+    pub(crate) is_recorded: bool,
+    /// Interval of the samples (ns).
+    pub(crate) sample_interval_ns: u64,
+    /// Names of the kinds of events, in the order of counts.
+    pub(crate) kinds: Vec<&'static str>,
+    pub(crate) classes: Vec<String>,
+    /// Lost packets of the whole run by reason.
+    pub(crate) lost: BTreeMap<&'static str, u64>,
+    /// When packets were lost, the first ones (ps, port, row); empty where packets were not recorded.
+    pub(crate) first_losses: Vec<(u64, u16, u64)>,
+    /// Values of the policy that were sampled, and of which queues.
+    pub(crate) values: BTreeMap<&'static str, Vec<String>>,
+    /// Rows of the table about this switch.
+    pub(crate) events: u64,
+}
+
+/// A sampled value of the policy over time.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Values {
+    pub(crate) times: Vec<u64>,
+    pub(crate) values: Vec<f64>,
+    /// Whether it is one of a few whole numbers: drawn as bands.
+    pub(crate) is_state: bool,
+}
+
+impl About {
+    pub(crate) fn new(view: &View, viewable: &[String]) -> Result<Self, ViewError> {
+        let manifest = view.manifest();
+        let index = &view.index;
+        let mut lost = BTreeMap::new();
+        view.run().visit(|row: DropRow| {
+            if row.switch == index.switch {
+                *lost.entry(row.reason).or_default() += row.packets;
+            }
+        })?;
+        let mut values: BTreeMap<&'static str, BTreeSet<(u16, u8)>> = BTreeMap::new();
+        for probe in &view.probes {
+            values.entry(probe.name).or_default().insert((probe.port, probe.priority));
+        }
+        let names = |places: BTreeSet<(u16, u8)>| {
+            places.into_iter().map(|(port, priority)| format!("{port}.{priority}")).collect()
+        };
+        let counts = index.buckets.iter().flat_map(|(_, bucket)| bucket.counts);
+        Ok(Self {
+            name: manifest.scenario_name.clone(),
+            label: manifest.label().to_owned(),
+            policy: manifest.policy.name.clone(),
+            seed: manifest.seed,
+            switch: view.switch().to_owned(),
+            switches: viewable.to_vec(),
+            ports: index.shape.ports,
+            queues_per_port: index.shape.queues_per_port,
+            buffer_bytes: manifest
+                .totals
+                .buffer_bytes
+                .get(index.switch as usize)
+                .copied()
+                .unwrap_or_default(),
+            end: index.end,
+            is_recorded: view.is_recorded(),
+            sample_interval_ns: manifest.sample_interval_ns,
+            kinds: PacketEvent::ALL.iter().map(|event| event.name()).collect(),
+            classes: manifest.names.classes.clone(),
+            lost,
+            first_losses: index
+                .losses
+                .iter()
+                .take(2_000)
+                .map(|loss| (loss.time, loss.port, loss.row))
+                .collect(),
+            values: values.into_iter().map(|(name, places)| (name, names(places))).collect(),
+            events: counts.map(u64::from).sum(),
+        })
+    }
+}
+
+impl View {
+    /// The sampled value `name` of a queue (`3.1`) between two instants (ps).
+    pub(crate) fn values(&self, name: &str, queue: &str, (from, until): (u64, u64)) -> Values {
+        let of_queue = self
+            .probes
+            .iter()
+            .filter(|probe| probe.name == name && format!("{}.{}", probe.port, probe.priority) == queue);
+        let all: Vec<_> = of_queue.collect();
+        let different: BTreeSet<u64> = all.iter().map(|probe| probe.value.to_bits()).collect();
+        let is_state = different.len() <= STATES_MAX
+            && all.iter().all(|probe| probe.value.fract() == 0.0 && probe.value.abs() < 10.0);
+        let shown: Vec<_> =
+            all.into_iter().filter(|probe| (from..=until).contains(&(probe.time_ns * 1_000))).collect();
+        let step = shown.len().div_ceil(VALUES_MAX).max(1);
+        let shown = || shown.iter().step_by(step);
+        Values {
+            times: shown().map(|probe| probe.time_ns * 1_000).collect(),
+            values: shown().map(|probe| probe.value).collect(),
+            is_state,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What can go wrong with a view, and what to do about it.
+
+use bufferlab_results::ResultsError;
+use bufferlab_scenario::LoadError;
+use bufferlab_sim::SimError;
+use std::io;
+use std::path::PathBuf;
+
+/// An error of this crate. [`ViewError::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// The folder cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The folder holds several runs.
+    #[error("{} holds several runs, and a view shows one", path.display())]
+    SeveralRuns {
+        /// The folder.
+        path: PathBuf,
+        /// Folders of runs in it.
+        runs: Vec<String>,
+    },
+    /// No switch has that name.
+    #[error("the run has no switch \"{name}\"")]
+    NoSuchSwitch {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        switches: Vec<String>,
+    },
+    /// The run has neither packets nor samples of the switch.
+    #[error("the run recorded neither packets nor samples of {switch}")]
+    NothingRecorded {
+        /// The switch.
+        switch: String,
+        /// Switches of which there is something.
+        recorded: Vec<String>,
+    },
+    /// The run did not record packets, which a trace consists of.
+    #[error("the run did not record the packets of {switch}")]
+    NoPackets {
+        /// The switch.
+        switch: String,
+    },
+    /// The scenario of the run cannot be read any more.
+    #[error("the scenario in the run's folder cannot be read: {0}")]
+    Scenario(#[from] LoadError),
+    /// The run cannot be repeated, which explaining a loss needs.
+    #[error("the run cannot be repeated: {0}")]
+    Simulation(#[from] SimError),
+    /// The run, repeated, had no such loss.
+    #[error("repeated, the run has no such loss")]
+    NoSuchLoss,
+    /// Reading, writing or serving failed.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried.
+        action: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A choice on the playground that no switch can have.
+    #[error("{0}")]
+    Choice(String),
+    /// Something has no form in JSON: a number that is none.
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl ViewError {
+    /// An I/O error, with what was tried.
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Io { action, source }
+    }
+
+    /// What the user can do.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Results(error) => error.hint().to_owned(),
+            Self::SeveralRuns { path, runs } => {
+                let first: Vec<_> =
+                    runs.iter().take(3).map(|run| path.join(run).display().to_string()).collect();
+                format!("give one of them: {}", first.join(", "))
+            }
+            Self::NoSuchSwitch { switches, .. } => format!("switches: {}", switches.join(", ")),
+            Self::NothingRecorded { recorded, .. } if recorded.is_empty() => {
+                "run again with --packets, or with --set output.sample_interval='10 us'".to_owned()
+            }
+            Self::NothingRecorded { recorded, .. } => {
+                format!("recorded: {}; or run again with --packets", recorded.join(", "))
+            }
+            Self::NoPackets { .. } => "run again with --packets".to_owned(),
+            Self::Scenario(_) | Self::Simulation(_) | Self::NoSuchLoss => {
+                "the run may be of another version of bufferlab: run the scenario again".to_owned()
+            }
+            Self::Io { .. } => "check the path, or choose another with --out or --listen".to_owned(),
+            Self::Choice(_) => "choose another value".to_owned(),
+            Self::Json(_) => "this is a defect of bufferlab: please report it".to_owned(),
+        }
+    }
+}

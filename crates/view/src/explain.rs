@@ -1,0 +1,87 @@
+//! Why a packet was lost: the run is repeated up to the loss, with every policy looking on.
+
+use crate::ViewError;
+use crate::view::View;
+use bufferlab_metrics::{Explanation, RunSink};
+use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE};
+use bufferlab_scenario::Scenario;
+use bufferlab_sim::{ExplainRequest, ExplainedEvent, Simulation};
+use bufferlab_units::Time;
+use std::io;
+
+/// Keeps explanations and forgets the rest.
+#[derive(Debug, Default)]
+struct Explanations(Vec<Explanation>);
+
+impl RunSink for Explanations {
+    fn explanation(&mut self, explanation: &Explanation) -> io::Result<()> {
+        self.0.push(explanation.clone());
+        Ok(())
+    }
+}
+
+/// The scenario of a run, as it is in its folder.
+pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {
+    Ok(bufferlab_scenario::load(&run.dir().join(SCENARIO_FILE), &[])?.scenario)
+}
+
+/// Which losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Losses {
+    pub(crate) port: Option<u16>,
+    /// Not before this instant (ps).
+    pub(crate) from: u64,
+    /// Of those pass over so many.
+    pub(crate) skip: u64,
+    /// How many.
+    pub(crate) count: u64,
+}
+
+/// Repeats `scenario` until the losses at `switch` have happened, and says why they did.
+pub(crate) fn explain(
+    mut scenario: Scenario,
+    switch: u32,
+    losses: Losses,
+) -> Result<Vec<ExplanationRecord>, ViewError> {
+    scenario.output.packets = None;
+    scenario.output.explain_losses = None;
+    let mut simulation = Simulation::new(&scenario)?;
+    let classes = simulation.classes().to_vec();
+    let Losses { port, from, skip, count } = losses;
+    simulation.explain(ExplainRequest {
+        event: ExplainedEvent::Loss,
+        switch: Some(switch),
+        port,
+        from: Time(from),
+        skip,
+        count,
+        then_stop: true,
+    });
+    let mut found = Explanations::default();
+    simulation.run(&mut found, &mut |_| {})?;
+    let switches = &scenario.topology.switches;
+    Ok(found.0.iter().map(|explanation| ExplanationRecord::new(explanation, switches, &classes)).collect())
+}
+
+impl View {
+    /// Why the packet of this row of the table was lost.
+    pub(crate) fn explain_row(&self, row: u64) -> Result<ExplanationRecord, ViewError> {
+        let losses = &self.index.losses;
+        let at = losses.binary_search_by_key(&row, |loss| loss.row).map_err(|_| ViewError::NoSuchLoss)?;
+        let loss = losses[at];
+        // Several may be lost at one port at one instant.
+        let same = losses[..at].iter().rev().take_while(|other| other.time == loss.time);
+        let skip = same.filter(|other| other.port == loss.port).count() as u64;
+        self.explain_first(Losses { port: Some(loss.port), from: loss.time, skip, count: 1 })
+    }
+
+    /// Why the first packet was lost from an instant on (ps), at one port or at any.
+    pub(crate) fn explain_from(&self, from: u64, port: Option<u16>) -> Result<ExplanationRecord, ViewError> {
+        self.explain_first(Losses { port, from, skip: 0, count: 1 })
+    }
+
+    fn explain_first(&self, losses: Losses) -> Result<ExplanationRecord, ViewError> {
+        let found = explain(scenario(self.run())?, self.index.switch, losses)?;
+        found.into_iter().next().ok_or(ViewError::NoSuchLoss)
+    }
+}

@@ -1,0 +1,363 @@
+//! What a buffer held over time, in buckets: from the table of packets once, so that any window is answered from little.
+//!
+//! A bucket has, of every queue in which something happened, what it held last and at most, and the limit that was in force; of classes the
+//! change; of the whole buffer least, most and last; and how many events of each kind there were. Windows that are finer than the
+//! buckets read the rows of their own time again.
+
+use crate::ViewError;
+use bufferlab_metrics::PacketEvent;
+use bufferlab_results::{PacketBrief, PacketTable};
+use rayon::prelude::*;
+
+/// Buckets of the whole run. Some thousand queues that change in all of them are the worst case, of which a run has never more than events.
+const BUCKETS: u64 = 16_384;
+/// Kinds of events.
+pub(crate) const KINDS: usize = PacketEvent::ALL.len();
+
+/// Rows about one switch.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// In a file, by row groups.
+    File(Box<PacketTable>),
+    /// In memory.
+    Memory(Vec<PacketBrief>),
+}
+
+impl Source {
+    /// Calls `each` with every row of `switch` from one instant to another (both included), and perhaps with some before and after.
+    pub(crate) fn visit(
+        &self,
+        switch: u32,
+        (from, until): (u64, u64),
+        mut each: impl FnMut(PacketBrief),
+    ) -> Result<(), ViewError> {
+        match self {
+            Self::File(table) => {
+                for (number, group) in table.groups().iter().enumerate() {
+                    if group.from_ps <= until && group.until_ps >= from {
+                        table.visit_brief(number, switch, &mut each)?;
+                    }
+                }
+            }
+            Self::Memory(rows) => {
+                let first = rows.partition_point(|row| row.time_ps < from);
+                rows[first..].iter().take_while(|row| row.time_ps <= until).copied().for_each(each);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that [`Self::visit`] would read, those of other switches included.
+    pub(crate) fn rows_between(&self, from: u64, until: u64) -> u64 {
+        match self {
+            Self::File(table) => {
+                let touched =
+                    table.groups().iter().filter(|group| group.from_ps <= until && group.until_ps >= from);
+                touched.map(|group| group.rows).sum()
+            }
+            Self::Memory(rows) => {
+                let count = |time: u64| rows.partition_point(|row| row.time_ps < time);
+                (count(until.saturating_add(1)) - count(from)) as u64
+            }
+        }
+    }
+}
+
+/// A queue of a switch: its port times the queues of a port, plus its priority.
+pub(crate) type Queue = usize;
+
+/// The shape of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) ports: u16,
+    pub(crate) queues_per_port: u8,
+}
+
+impl Shape {
+    pub(crate) fn queues(self) -> usize {
+        usize::from(self.ports) * usize::from(self.queues_per_port)
+    }
+
+    pub(crate) fn queue(self, port: u16, priority: u8) -> Queue {
+        usize::from(port) * usize::from(self.queues_per_port) + usize::from(priority)
+    }
+
+    pub(crate) fn place(self, queue: Queue) -> (u16, u8) {
+        let queues = usize::from(self.queues_per_port.max(1));
+        ((queue / queues) as u16, (queue % queues) as u8)
+    }
+}
+
+/// A queue in a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct QueueTrace {
+    pub(crate) queue: u32,
+    pub(crate) last: u64,
+    pub(crate) most: u64,
+    pub(crate) limit: Option<u64>,
+    /// Events by kind; pauses, which are of ingress queues, apart.
+    pub(crate) counts: [u32; KINDS],
+}
+
+/// Some time of a buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    pub(crate) queues: Vec<QueueTrace>,
+    /// By how much classes grew (bytes).
+    pub(crate) classes: Vec<(u16, i64)>,
+    /// The whole buffer: last, most, and when that was; `None`: nothing was stored or left.
+    pub(crate) whole: Option<(u64, u64, u64)>,
+    pub(crate) counts: [u32; KINDS],
+}
+
+/// A lost packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    pub(crate) time: u64,
+    /// Number of the row in the table.
+    pub(crate) row: u64,
+    pub(crate) port: u16,
+    pub(crate) priority: u8,
+    pub(crate) event: PacketEvent,
+}
+
+/// A pause or its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PauseEdge {
+    pub(crate) time: u64,
+    pub(crate) port: u16,
+    pub(crate) priority: u8,
+    pub(crate) begins: bool,
+}
+
+/// Collects rows into buckets of equal width, the first of which begins at `start`.
+#[derive(Debug)]
+pub(crate) struct Gatherer {
+    shape: Shape,
+    start: u64,
+    width: u64,
+    pub(crate) buckets: Vec<(u64, Bucket)>,
+    /// Of every queue: in which bucket it was met last, and at which place there.
+    met: Vec<(u64, u32)>,
+    pub(crate) losses: Vec<Loss>,
+    pub(crate) pauses: Vec<PauseEdge>,
+}
+
+impl Gatherer {
+    pub(crate) fn new(shape: Shape, start: u64, width: u64) -> Self {
+        let met = vec![(u64::MAX, 0); shape.queues()];
+        Self { shape, start, width, buckets: Vec::new(), met, losses: Vec::new(), pauses: Vec::new() }
+    }
+
+    /// Adds a row, which is not before the one added last.
+    pub(crate) fn add(&mut self, row: &PacketBrief) {
+        let number = row.time_ps.saturating_sub(self.start) / self.width;
+        if self.buckets.last().is_none_or(|(last, _)| *last != number) {
+            self.buckets.push((number, Bucket::default()));
+        }
+        let Some((_, bucket)) = self.buckets.last_mut() else { return };
+        bucket.counts[row.event as usize] += 1;
+        match row.event {
+            PacketEvent::Paused | PacketEvent::Resumed => {
+                let begins = row.event == PacketEvent::Paused;
+                let (time, port, priority) = (row.time_ps, row.ingress_port, row.priority);
+                self.pauses.push(PauseEdge { time, port, priority, begins });
+                return;
+            }
+            PacketEvent::Admitted
+            | PacketEvent::Departed
+            | PacketEvent::Dropped
+            | PacketEvent::Evicted
+            | PacketEvent::Marked => {}
+        }
+        let Some(port) = row.port else { return };
+        if matches!(row.event, PacketEvent::Dropped | PacketEvent::Evicted) {
+            let (time, priority, event) = (row.time_ps, row.priority, row.event);
+            self.losses.push(Loss { time, row: row.row, port, priority, event });
+        }
+        let whole = bucket.whole.get_or_insert((row.occupancy_bytes, row.occupancy_bytes, row.time_ps));
+        whole.0 = row.occupancy_bytes;
+        if row.occupancy_bytes > whole.1 {
+            (whole.1, whole.2) = (row.occupancy_bytes, row.time_ps);
+        }
+        let size = i64::from(row.size_bytes);
+        let change = match row.event {
+            PacketEvent::Admitted => size,
+            PacketEvent::Departed | PacketEvent::Evicted => -size,
+            _ => 0,
+        };
+        if let Some(class) = row.class.filter(|_| change != 0) {
+            match bucket.classes.iter_mut().find(|(known, _)| *known == class) {
+                Some((_, sum)) => *sum += change,
+                None => bucket.classes.push((class, change)),
+            }
+        }
+        let queue = self.shape.queue(port, row.priority);
+        let Some(met) = self.met.get_mut(queue) else { return };
+        if met.0 != number {
+            *met = (number, bucket.queues.len() as u32);
+            let (last, most) = (row.queue_bytes, row.queue_bytes);
+            bucket.queues.push(QueueTrace {
+                queue: queue as u32,
+                last,
+                most,
+                limit: None,
+                counts: [0; KINDS],
+            });
+        }
+        let trace = &mut bucket.queues[met.1 as usize];
+        trace.last = row.queue_bytes;
+        trace.most = trace.most.max(row.queue_bytes);
+        trace.limit = row.threshold_bytes.or(trace.limit);
+        trace.counts[row.event as usize] += 1;
+    }
+}
+
+/// A later part of the same bucket is put behind an earlier one.
+fn join(earlier: &mut Bucket, later: Bucket) {
+    for trace in later.queues {
+        match earlier.queues.iter_mut().find(|known| known.queue == trace.queue) {
+            Some(known) => {
+                known.last = trace.last;
+                known.most = known.most.max(trace.most);
+                known.limit = trace.limit.or(known.limit);
+                add(&mut known.counts, trace.counts);
+            }
+            None => earlier.queues.push(trace),
+        }
+    }
+    for (class, change) in later.classes {
+        match earlier.classes.iter_mut().find(|(known, _)| *known == class) {
+            Some((_, sum)) => *sum += change,
+            None => earlier.classes.push((class, change)),
+        }
+    }
+    earlier.whole = match (earlier.whole, later.whole) {
+        (Some(a), Some(b)) if a.1 >= b.1 => Some((b.0, a.1, a.2)),
+        (a, b) => b.or(a),
+    };
+    add(&mut earlier.counts, later.counts);
+}
+
+/// Adds counts to counts.
+pub(crate) fn add(sums: &mut [u32; KINDS], counts: [u32; KINDS]) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}
+
+/// A whole run of one switch in buckets.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub(crate) switch: u32,
+    pub(crate) shape: Shape,
+    pub(crate) end: u64,
+    /// Of a bucket (ps).
+    pub(crate) width: u64,
+    /// Numbers of buckets in which something happened, with what.
+    pub(crate) buckets: Vec<(u64, Bucket)>,
+    pub(crate) losses: Vec<Loss>,
+    pub(crate) pauses: Vec<PauseEdge>,
+}
+
+impl Index {
+    /// Reads all rows of `switch` until `end` (ps), several row groups at a time.
+    pub(crate) fn build(source: &Source, switch: u32, shape: Shape, end: u64) -> Result<Self, ViewError> {
+        let width = end.div_ceil(BUCKETS).max(1);
+        let parts = match source {
+            Source::File(table) => {
+                let part = |group: usize| {
+                    let mut part = Gatherer::new(shape, 0, width);
+                    table.visit_brief(group, switch, |row| part.add(&row))?;
+                    Ok(part)
+                };
+                (0..table.groups().len()).into_par_iter().map(part).collect::<Result<Vec<_>, ViewError>>()?
+            }
+            Source::Memory(rows) => {
+                let mut part = Gatherer::new(shape, 0, width);
+                rows.iter().for_each(|row| part.add(row));
+                vec![part]
+            }
+        };
+        let (buckets, losses, pauses) = Default::default();
+        let mut index = Self { switch, shape, end, width, buckets, losses, pauses };
+        for part in parts {
+            index.append(part);
+        }
+        Ok(index)
+    }
+
+    fn append(&mut self, part: Gatherer) {
+        let mut buckets = part.buckets.into_iter();
+        if let (Some((last, earlier)), Some((first, _))) =
+            (self.buckets.last_mut(), buckets.as_slice().first())
+            && last == first
+            && let Some((_, later)) = buckets.next()
+        {
+            join(earlier, later);
+        }
+        self.buckets.extend(buckets);
+        self.losses.extend(part.losses);
+        self.pauses.extend(part.pauses);
+    }
+}
+
+/// How many events of each kind there were.
+pub(crate) fn kind_counts(index: &Index) -> [u64; KINDS] {
+    let mut sums = [0; KINDS];
+    for (_, bucket) in &index.buckets {
+        for (sum, count) in sums.iter_mut().zip(bucket.counts) {
+            *sum += u64::from(count);
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(row: u64, time_ps: u64, event: PacketEvent, queue_bytes: u64) -> PacketBrief {
+        PacketBrief {
+            row,
+            time_ps,
+            event,
+            ingress_port: 0,
+            port: Some(1),
+            priority: 0,
+            class: Some(0),
+            size_bytes: 100,
+            queue_bytes,
+            occupancy_bytes: queue_bytes,
+            threshold_bytes: Some(500),
+        }
+    }
+
+    #[test]
+    fn parts_that_meet_in_one_bucket_are_as_if_they_had_been_one() {
+        let shape = Shape { ports: 2, queues_per_port: 1 };
+        let rows = [
+            row(0, 5, PacketEvent::Admitted, 100),
+            row(1, 12, PacketEvent::Admitted, 200),
+            row(2, 13, PacketEvent::Dropped, 200),
+            row(3, 14, PacketEvent::Departed, 100),
+            row(4, 31, PacketEvent::Departed, 0),
+        ];
+        let gather = |rows: &[PacketBrief]| {
+            let mut gatherer = Gatherer::new(shape, 0, 10);
+            rows.iter().for_each(|row| gatherer.add(row));
+            gatherer
+        };
+        let whole = gather(&rows);
+        assert_eq!(whole.buckets.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 3]);
+        let trace = whole.buckets[1].1.queues[0];
+        assert_eq!((trace.queue, trace.last, trace.most, trace.limit), (1, 100, 200, Some(500)));
+        for cut in 0..=rows.len() {
+            let (buckets, losses, pauses) = Default::default();
+            let mut index = Index { switch: 0, shape, end: 40, width: 10, buckets, losses, pauses };
+            index.append(gather(&rows[..cut]));
+            index.append(gather(&rows[cut..]));
+            assert_eq!((&index.buckets, &index.losses), (&whole.buckets, &whole.losses), "cut at {cut}");
+        }
+    }
+}

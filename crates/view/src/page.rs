@@ -1,0 +1,155 @@
+//! The pages: their frames are written here, and their scripts draw what they are told.
+
+use crate::ViewError;
+use crate::view::View;
+use bufferlab_metrics::PacketRow;
+use bufferlab_report::local_page;
+use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
+
+const CHARTS: &str = include_str!("../vendor/uplot/uPlot.iife.min.js");
+const CHARTS_STYLE: &str = include_str!("../vendor/uplot/uPlot.min.css");
+const STYLE: &str = include_str!("page/view.css");
+const VIEW: &str = include_str!("page/view.js");
+const PLAY: &str = include_str!("page/play.js");
+
+/// A row of the table of packets, with names.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct NamedRow {
+    pub(crate) time_ps: u64,
+    event: &'static str,
+    ingress_port: u16,
+    port: Option<u16>,
+    priority: u8,
+    class: Option<String>,
+    flow_id: Option<u64>,
+    packet: Option<u32>,
+    kind: Option<&'static str>,
+    size_bytes: u32,
+    queue_bytes: u64,
+    threshold_bytes: Option<u64>,
+    reason: Option<&'static str>,
+    bound: Option<&'static str>,
+    limit_bytes: Option<u64>,
+    held_bytes: Option<u64>,
+}
+
+impl NamedRow {
+    fn new(row: &PacketRow, classes: &[String]) -> Self {
+        Self {
+            time_ps: row.time_ps,
+            event: row.event.name(),
+            ingress_port: row.ingress_port,
+            port: row.port,
+            priority: row.priority,
+            class: row.class.and_then(|class| classes.get(usize::from(class)).cloned()),
+            flow_id: row.flow_id,
+            packet: row.packet,
+            kind: row.kind,
+            size_bytes: row.size_bytes,
+            queue_bytes: row.queue_bytes,
+            threshold_bytes: row.threshold_bytes,
+            reason: row.reason,
+            bound: row.bound,
+            limit_bytes: row.limit_bytes,
+            held_bytes: row.held_bytes,
+        }
+    }
+}
+
+/// The first rows between two instants (ps), with names.
+pub(crate) fn rows(
+    view: &View,
+    (from, until): (u64, u64),
+    port: Option<u16>,
+    most: usize,
+) -> Result<Vec<NamedRow>, ViewError> {
+    let classes = &view.manifest().names.classes;
+    Ok(view.rows((from, until), port, most)?.iter().map(|row| NamedRow::new(row, classes)).collect())
+}
+
+/// The window into a buffer; with `data`, which is JSON, a page that needs nothing else.
+pub(crate) fn view(data: Option<&str>) -> String {
+    let body = html! {
+        h1 { "Buffer over time" }
+        p.soft #subject { }
+        p #sentence aria-live="polite" { "Reading the run …" }
+        (view_controls())
+        div #chart { }
+        canvas #lanes tabindex="0" role="img" hidden { }
+        p #pointer { "\u{a0}" }
+        ul.legend #legend { }
+        p.soft #lane-names { }
+        p.soft #values-note { }
+        div #values { }
+        section #why hidden aria-live="polite" {
+            h2 { "Why it was lost" }
+            div.scroll #explanation { }
+        }
+        h2 { "Packets" }
+        p.soft #rows-note { }
+        div.scroll #rows { }
+        p.soft {
+            "Keys: + and - zoom, the arrows move, 0 shows the whole run, n and p go to the next and the previous loss. Drag over the chart to zoom into a \
+             stretch of it."
+        }
+        @if let Some(data) = data {
+            // Nothing in JSON ends a script element but a `<`, which has another form there.
+            script #view-data type="application/json" { (PreEscaped(data.replace('<', "\\u003c"))) }
+        }
+    };
+    page("Buffer over time", &body, VIEW)
+}
+
+fn view_controls() -> Markup {
+    let button =
+        |id: &str, text: &str, what: &str| html! { button #(id) type="button" title=(what) { (text) } };
+    html! {
+        div.controls {
+            label hidden { span { "Switch" } select #switch { } }
+            label {
+                span { "Divided by" }
+                select #by {
+                    option value="port" { "port" }
+                    option value="queue" { "queue" }
+                    option value="class" { "class" }
+                }
+            }
+            label { span { "Shown" } select #port { } }
+            label { span { "The policy's own value" } select #value { } }
+            label.check { input #limit type="checkbox" checked; "limit" }
+            label.check { input #most type="checkbox" checked; "most within a point" }
+        }
+        div.controls {
+            (button("in", "Zoom in", "key +"))
+            (button("out", "Zoom out", "key -"))
+            (button("left", "◀", "earlier: left arrow"))
+            (button("right", "▶", "later: right arrow"))
+            (button("whole", "Whole run", "key 0"))
+            (button("previous", "Previous loss", "key p"))
+            (button("next", "Next loss", "key n"))
+        }
+    }
+}
+
+/// The playground.
+pub(crate) fn play() -> String {
+    let body = html! {
+        h1 { "Playground" }
+        p.soft { "A switch whose ports share one memory, and a burst that arrives. Change anything: the same packets are sent again at once." }
+        p #sentence aria-live="polite" { "Starting …" }
+        div.controls #choices { }
+        div.controls #params { }
+        div #chart { }
+        p #pointer { "\u{a0}" }
+        ul.legend #legend { }
+        div.scroll #table { }
+        div.controls { button #save type="button" { "Save as a scenario" } }
+        p.soft #took { }
+    };
+    page("Playground", &body, PLAY)
+}
+
+fn page(title: &str, body: &Markup, script: &str) -> String {
+    local_page(title, body, &[CHARTS_STYLE, STYLE], &[CHARTS, script])
+}

@@ -1,0 +1,259 @@
+//! Pages on this machine: over the loopback only, and only for whoever knows the token in the address.
+
+use crate::ViewError;
+use crate::page;
+use crate::play::{self, Play};
+use crate::view::{ROWS_SHOWN, View};
+use crate::window::Wish;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{Html, IntoResponse, Json, Response};
+use axum::routing::{get, post};
+use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, RwLock};
+use tokio::net::TcpListener;
+
+/// What a page is about.
+#[derive(Debug)]
+enum Subject {
+    View { view: RwLock<Arc<View>> },
+    Play(Play),
+}
+
+/// A page that is ready to be served.
+#[derive(Debug)]
+pub struct Page {
+    subject: Arc<Subject>,
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    token: String,
+}
+
+type Shared = State<Arc<Subject>>;
+
+impl Page {
+    /// The window into a run, at a port of the loopback; 0 is any free one.
+    ///
+    /// # Errors
+    /// If the port is taken, or the system has no randomness for a token.
+    pub fn of_view(view: View, port: u16) -> Result<Self, ViewError> {
+        Self::of(Subject::View { view: RwLock::new(Arc::new(view)) }, port)
+    }
+
+    /// The playground, likewise.
+    ///
+    /// # Errors
+    /// As [`Self::of_view`].
+    pub fn of_play(play: Play, port: u16) -> Result<Self, ViewError> {
+        Self::of(Subject::Play(play), port)
+    }
+
+    fn of(subject: Subject, port: u16) -> Result<Self, ViewError> {
+        let serve = || ViewError::io(format!("serve on port {port} of the loopback"));
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(serve())?;
+        listener.set_nonblocking(true).map_err(serve())?;
+        let address = listener.local_addr().map_err(serve())?;
+        let mut token = [0_u8; 16];
+        getrandom::fill(&mut token).map_err(|error| ViewError::io("draw a token")(error.into()))?;
+        let token = token.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { subject: Arc::new(subject), listener, address, token })
+    }
+
+    /// Its address, with the token.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/{}/", self.address, self.token)
+    }
+
+    /// Serves it until the process ends.
+    ///
+    /// # Errors
+    /// If the system does not let it.
+    pub fn serve(self) -> Result<(), ViewError> {
+        let serve = || ViewError::io("serve the page");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(serve())?;
+        let base = format!("/{}/", self.token);
+        let routes = match *self.subject {
+            Subject::View { .. } => view_routes(&base),
+            Subject::Play(_) => play_routes(&base),
+        };
+        let app = routes.layer(from_fn_with_state(self.address, refuse_strangers)).with_state(self.subject);
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(self.listener).map_err(serve())?;
+            axum::serve(listener, app).await.map_err(serve())
+        })
+    }
+}
+
+fn view_routes(base: &str) -> Router<Arc<Subject>> {
+    let at = |path: &str| format!("{base}{path}");
+    Router::new()
+        .route(&at(""), get(|| async { Html(page::view(None)) }))
+        .route(&at("api/about"), get(about))
+        .route(&at("api/window"), get(window))
+        .route(&at("api/rows"), get(rows))
+        .route(&at("api/values"), get(values))
+        .route(&at("api/explain"), get(explain))
+        .route(&at("api/switch"), get(switch))
+}
+
+fn play_routes(base: &str) -> Router<Arc<Subject>> {
+    let at = |path: &str| format!("{base}{path}");
+    Router::new()
+        .route(&at(""), get(|| async { Html(page::play()) }))
+        .route(&at("api/choices"), get(choices))
+        .route(&at("api/run"), post(run))
+        .route(&at("api/scenario"), post(save))
+}
+
+/// A page of somebody else may have its name resolve to this machine: its requests name another host. And no answer may be framed or cached.
+async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let port = address.port();
+    if host != format!("127.0.0.1:{port}") && host != format!("localhost:{port}") {
+        return (StatusCode::FORBIDDEN, "this page is for this machine only").into_response();
+    }
+    let mut response = next.run(request).await;
+    let fixed = [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:",
+        ),
+    ];
+    for (name, value) in fixed {
+        response.headers_mut().insert(name, header::HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// What went wrong, as the page shows it.
+#[derive(Serialize)]
+struct Failure {
+    error: String,
+}
+
+/// An answer from work that may take a while, done beside the one thread that listens.
+async fn answer<T: Serialize + Send + 'static>(
+    work: impl FnOnce() -> Result<T, ViewError> + Send + 'static,
+) -> Response {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(value)) => Json(value).into_response(),
+        Ok(Err(error)) => {
+            let error = format!("{error} ({})", error.hint());
+            (StatusCode::UNPROCESSABLE_ENTITY, Json(Failure { error })).into_response()
+        }
+        Err(_) => {
+            let error = "the answer could not be worked out: a defect of bufferlab".to_owned();
+            (StatusCode::INTERNAL_SERVER_ERROR, Json(Failure { error })).into_response()
+        }
+    }
+}
+
+/// The view that is open, if the page has one.
+fn current(subject: &Subject) -> Option<Arc<View>> {
+    let Subject::View { view } = subject else { return None };
+    Some(view.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone())
+}
+
+async fn of_view<T: Serialize + Send + 'static>(
+    subject: &Subject,
+    work: impl FnOnce(&View) -> Result<T, ViewError> + Send + 'static,
+) -> Response {
+    match current(subject) {
+        Some(view) => answer(move || work(&view)).await,
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn about(State(subject): Shared) -> Response {
+    of_view(&subject, View::about).await
+}
+
+async fn window(State(subject): Shared, Query(wish): Query<Wish>) -> Response {
+    of_view(&subject, move |view| view.window(&wish)).await
+}
+
+#[derive(Deserialize)]
+struct RowsWish {
+    from: u64,
+    until: u64,
+    port: Option<u16>,
+}
+
+async fn rows(State(subject): Shared, Query(wish): Query<RowsWish>) -> Response {
+    of_view(&subject, move |view| page::rows(view, (wish.from, wish.until), wish.port, ROWS_SHOWN)).await
+}
+
+#[derive(Deserialize)]
+struct ValuesWish {
+    name: String,
+    queue: String,
+    from: u64,
+    until: u64,
+}
+
+async fn values(State(subject): Shared, Query(wish): Query<ValuesWish>) -> Response {
+    of_view(&subject, move |view| Ok(view.values(&wish.name, &wish.queue, (wish.from, wish.until)))).await
+}
+
+#[derive(Deserialize)]
+struct ExplainWish {
+    row: Option<u64>,
+    from: u64,
+    port: Option<u16>,
+}
+
+async fn explain(State(subject): Shared, Query(wish): Query<ExplainWish>) -> Response {
+    of_view(&subject, move |view| match wish.row {
+        Some(row) => view.explain_row(row),
+        None => view.explain_from(wish.from, wish.port),
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+struct SwitchWish {
+    name: String,
+}
+
+/// Another switch of the same run.
+async fn switch(State(subject): Shared, Query(wish): Query<SwitchWish>) -> Response {
+    let Some(open) = current(&subject) else { return StatusCode::NOT_FOUND.into_response() };
+    answer(move || {
+        let other = View::open(open.run().dir(), Some(&wish.name))?;
+        let about = other.about()?;
+        if let Subject::View { view } = &*subject {
+            *view.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(other);
+        }
+        Ok(about)
+    })
+    .await
+}
+
+async fn choices(State(_): Shared) -> Response {
+    answer(|| Ok(play::choices())).await
+}
+
+/// What the page sends: its choices, as JSON.
+fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ViewError> {
+    Ok(serde_json::from_slice(body)?)
+}
+
+async fn run(State(subject): Shared, _: HeaderMap, body: Bytes) -> Response {
+    answer(move || match &*subject {
+        Subject::Play(play) => play.run(&read(&body)?),
+        Subject::View { .. } => Err(ViewError::Choice("this page has no playground".to_owned())),
+    })
+    .await
+}
+
+async fn save(State(_): Shared, body: Bytes) -> Response {
+    answer(move || play::scenario_text(&read(&body)?)).await
+}

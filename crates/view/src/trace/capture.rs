@@ -1,0 +1,117 @@
+//! pcapng: packets as Wireshark shows them, each with a comment that says what became of it.
+//!
+//! The simulator has no bytes of packets. What is written is an Ethernet frame with an IPv4 and a UDP header that say which flow and queue it is of, and the
+//! true length: hosts are 10.x.y.z by the number of the flow, the DSCP has the priority, the identification the number of the packet.
+
+use super::each;
+use crate::ViewError;
+use crate::view::View;
+use bufferlab_metrics::{PacketEvent, PacketRow};
+use pcap_file::DataLink;
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use std::borrow::Cow;
+use std::io::Write;
+use std::time::Duration;
+
+/// Bytes of a frame that are written: the headers.
+const HEADERS: usize = 14 + 20 + 8;
+
+pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
+    let failed =
+        |error: pcap_file::PcapError| ViewError::io("write the capture")(std::io::Error::other(error));
+    let mut file = PcapNgWriter::new(to).map_err(failed)?;
+    for port in 0..view.index.shape.ports {
+        let name = format!("{} port {port}", view.switch());
+        let options = vec![
+            InterfaceDescriptionOption::IfName(Cow::Owned(name)),
+            InterfaceDescriptionOption::IfTsResol(9),
+        ];
+        let interface = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 0, options };
+        file.write_pcapng_block(interface).map_err(failed)?;
+    }
+    let classes = view.manifest().names.classes.clone();
+    each(view, |row| {
+        // A mark is told with its packet's arrival or departure by Wireshark's own column; a pause is no packet.
+        let Some(port) =
+            row.port.filter(|_| !matches!(row.event, PacketEvent::Paused | PacketEvent::Resumed))
+        else {
+            return Ok(());
+        };
+        let block = EnhancedPacketBlock {
+            // Where it came from while it comes, where it goes to when it leaves.
+            interface_id: u32::from(if row.event == PacketEvent::Departed { port } else { row.ingress_port }),
+            timestamp: Duration::from_nanos(row.time_ps / 1_000),
+            original_len: row.size_bytes,
+            data: Cow::Owned(frame(row)),
+            options: vec![EnhancedPacketOption::Comment(Cow::Owned(comment(row, &classes)))],
+        };
+        file.write_pcapng_block(block).map_err(failed)?;
+        Ok(())
+    })
+}
+
+/// What became of the packet.
+fn comment(row: &PacketRow, classes: &[String]) -> String {
+    let class = row.class.and_then(|class| classes.get(usize::from(class))).map_or("", String::as_str);
+    let mut text = format!(
+        "{} at queue {}.{}, flow {} ({class}), {} {}; queue {} B, buffer {} B after it",
+        row.event.name(),
+        row.port.unwrap_or_default(),
+        row.priority,
+        row.flow_id.unwrap_or_default(),
+        row.kind.unwrap_or_default(),
+        row.packet.unwrap_or_default(),
+        row.queue_bytes,
+        row.occupancy_bytes,
+    );
+    if let Some(limit) = row.threshold_bytes {
+        text += &format!(", limit {limit} B");
+    }
+    if let Some(reason) = row.reason {
+        text += &format!("; reason: {reason}");
+    }
+    if let (Some(bound), Some(held), Some(limit)) = (row.bound, row.held_bytes, row.limit_bytes) {
+        text += &format!(" (the {bound} held {held} B of {limit} B)");
+    }
+    text
+}
+
+/// Headers that tell flows, queues and packets apart.
+fn frame(row: &PacketRow) -> Vec<u8> {
+    let flow = row.flow_id.unwrap_or_default() as u32;
+    let mut frame = Vec::with_capacity(HEADERS);
+    frame.extend([2, 0, 0, 0, (row.port.unwrap_or_default() >> 8) as u8, row.port.unwrap_or_default() as u8]);
+    frame.extend([2, 0, 0, 1, (row.ingress_port >> 8) as u8, row.ingress_port as u8, 0x08, 0x00]);
+    let length = row.size_bytes.saturating_sub(14).clamp(28, 65_535) as u16;
+    let ecn = if row.event == PacketEvent::Marked { 3 } else { 0 };
+    let mut ip = vec![0x45, (row.priority << 5) | ecn];
+    ip.extend(length.to_be_bytes());
+    ip.extend((row.packet.unwrap_or_default() as u16).to_be_bytes());
+    ip.extend([0, 0, 64, 17, 0, 0]);
+    let [_, a, b, c] = flow.to_be_bytes();
+    ip.extend([10, a, b, c, 11, a, b, c]);
+    let sum = checksum(&ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    frame.extend(ip);
+    let source = 1_024 + (flow % 60_000) as u16;
+    frame.extend(source.to_be_bytes());
+    frame.extend(9_u16.to_be_bytes());
+    frame.extend((length - 20).to_be_bytes());
+    // No checksum: there is no payload to be checked.
+    frame.extend([0, 0]);
+    frame
+}
+
+/// RFC 1071.
+fn checksum(header: &[u8]) -> u16 {
+    let words = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}

@@ -1,0 +1,189 @@
+//! A run of which one looks at one switch.
+
+use crate::ViewError;
+use crate::about::About;
+use crate::index::{Index, Shape, Source};
+use crate::samples;
+use crate::window::{Window, Wish, window};
+use bufferlab_metrics::{PacketRow, ProbeRow, QueueRow};
+use bufferlab_results::{MANIFEST_FILE, Manifest, RunResult};
+use std::fs;
+use std::path::Path;
+
+/// Rows that a page shows one by one at most.
+pub(crate) const ROWS_SHOWN: usize = 300;
+
+/// One switch of a run over time.
+#[derive(Debug)]
+pub struct View {
+    run: RunResult,
+    pub(crate) index: Index,
+    source: Source,
+    /// Whether it is made of packets; otherwise of samples.
+    is_recorded: bool,
+    /// Switches of which there is something to be seen.
+    viewable: Vec<String>,
+    pub(crate) probes: Vec<ProbeRow>,
+}
+
+impl View {
+    /// Opens the folder of a run: of `switch`, or of the first one of which there is something. Reads the table of packets once.
+    ///
+    /// # Errors
+    /// If there is no such run or switch, or nothing was recorded of it.
+    pub fn open(folder: &Path, switch: Option<&str>) -> Result<Self, ViewError> {
+        let run = open_run(folder)?;
+        let names = &run.manifest().names.switches;
+        let packets = run.packets()?;
+        let viewable = match &packets {
+            Some(_) => recorded_switches(&run)?,
+            None => run.manifest().sample_switch.clone().into_iter().filter(|_| has_samples(&run)).collect(),
+        };
+        let name = switch.or(viewable.first().map(String::as_str)).or(names.first().map(String::as_str));
+        let name = name.unwrap_or_default().to_owned();
+        let Some(switch) = names.iter().position(|known| *known == name) else {
+            return Err(ViewError::NoSuchSwitch { name, switches: names.clone() });
+        };
+        if !viewable.contains(&name) {
+            return Err(ViewError::NothingRecorded { switch: name, recorded: viewable });
+        }
+        let switch = switch as u32;
+        let shape = shape(&run, switch)?;
+        let is_recorded = packets.is_some();
+        let source = match packets {
+            Some(table) => Source::File(Box::new(table)),
+            None => Source::Memory(samples::rows(&run, switch, shape)?),
+        };
+        let end = run.manifest().totals.end_ns * 1_000;
+        let index = Index::build(&source, switch, shape, end)?;
+        let mut probes = Vec::new();
+        run.visit(|row: ProbeRow| {
+            if row.switch == switch {
+                probes.push(row);
+            }
+        })?;
+        Ok(Self { run, index, source, is_recorded, viewable, probes })
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        self.run.manifest()
+    }
+
+    pub(crate) fn run(&self) -> &RunResult {
+        &self.run
+    }
+
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// Name of the switch.
+    #[must_use]
+    pub fn switch(&self) -> &str {
+        &self.manifest().names.switches[self.index.switch as usize]
+    }
+
+    pub(crate) fn about(&self) -> Result<About, ViewError> {
+        About::new(self, &self.viewable)
+    }
+
+    pub(crate) fn window(&self, wish: &Wish) -> Result<Window, ViewError> {
+        window(&self.index, &self.source, &self.manifest().names.classes, wish)
+    }
+
+    /// Rows between two instants (ps), of one port or of all: the first ones, so many at `most`.
+    pub(crate) fn rows(
+        &self,
+        (from, until): (u64, u64),
+        port: Option<u16>,
+        most: usize,
+    ) -> Result<Vec<PacketRow>, ViewError> {
+        let mut rows = Vec::new();
+        self.visit(from, until, |_, row| {
+            if rows.len() < most && port.is_none_or(|port| row.port == Some(port)) {
+                rows.push(row);
+            }
+        })?;
+        Ok(rows)
+    }
+
+    /// Calls `each` with every row of the switch between two instants (ps) and its number in the table; with nothing, where packets were not recorded.
+    pub(crate) fn visit(
+        &self,
+        from: u64,
+        until: u64,
+        mut each: impl FnMut(u64, PacketRow),
+    ) -> Result<(), ViewError> {
+        let Source::File(table) = &self.source else { return Ok(()) };
+        for (number, group) in table.groups().iter().enumerate() {
+            if group.from_ps <= until && group.until_ps >= from {
+                table.visit_rows(number, self.index.switch, |number, row| {
+                    if (from..=until).contains(&row.time_ps) {
+                        each(number, row);
+                    }
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The run in a folder; of a folder with one run in it, that run.
+fn open_run(folder: &Path) -> Result<RunResult, ViewError> {
+    if folder.join(MANIFEST_FILE).is_file() || !folder.is_dir() {
+        return Ok(RunResult::open(folder)?);
+    }
+    let mut runs = Vec::new();
+    for first in subfolders(folder) {
+        if RunResult::is_complete(&folder.join(&first)) {
+            runs.push(first);
+            continue;
+        }
+        let inner = subfolders(&folder.join(&first)).into_iter().map(|second| format!("{first}/{second}"));
+        runs.extend(inner.filter(|run| RunResult::is_complete(&folder.join(run))));
+    }
+    match runs.as_slice() {
+        [] => Ok(RunResult::open(folder)?),
+        [run] => Ok(RunResult::open(&folder.join(run))?),
+        _ => Err(ViewError::SeveralRuns { path: folder.to_path_buf(), runs }),
+    }
+}
+
+fn subfolders(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<_> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| !name.starts_with('.'));
+    names.sort();
+    names
+}
+
+/// The switches whose packets the scenario asked for.
+fn recorded_switches(run: &RunResult) -> Result<Vec<String>, ViewError> {
+    let names = &run.manifest().names.switches;
+    let scenario = crate::explain::scenario(run)?;
+    let recorded = scenario.output.packets;
+    let is_recorded = |index: usize| recorded.is_none_or(|recorded| recorded.contains(index as u32));
+    Ok(names
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| is_recorded(*index))
+        .map(|(_, name)| name.clone())
+        .collect())
+}
+
+fn has_samples(run: &RunResult) -> bool {
+    run.manifest().rows(bufferlab_metrics::Table::Series) > 0
+}
+
+/// Ports and queues of a switch.
+fn shape(run: &RunResult, switch: u32) -> Result<Shape, ViewError> {
+    let mut shape = Shape { ports: 0, queues_per_port: 0 };
+    run.visit(|row: QueueRow| {
+        if row.switch == switch {
+            shape.ports = shape.ports.max(row.port + 1);
+            shape.queues_per_port = shape.queues_per_port.max(row.priority + 1);
+        }
+    })?;
+    Ok(shape)
+}

@@ -1,0 +1,497 @@
+//! A stretch of time of one buffer, in a few hundred points: what a chart draws.
+
+use crate::ViewError;
+use crate::index::{Bucket, Gatherer, Index, KINDS, Loss, PauseEdge, Queue, QueueTrace, Source, add};
+use bufferlab_metrics::PacketEvent;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Points that a page may ask for at most.
+const POINTS_MAX: u64 = 4_000;
+/// Groups that are drawn apart; the others are one.
+const GROUPS: usize = 7;
+/// Losses that are told one by one.
+const LOSSES: usize = 400;
+/// Rows beyond which a window is answered from the buckets of the whole run, although they are coarser than wanted.
+const ROWS_MAX: u64 = 3_000_000;
+
+/// By what the content of a buffer is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum By {
+    /// By egress port.
+    #[default]
+    Port,
+    /// By queue: port and priority.
+    Queue,
+    /// By class of traffic.
+    Class,
+}
+
+/// What a page asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Wish {
+    /// First instant (ps).
+    pub(crate) from: u64,
+    /// Last instant (ps).
+    pub(crate) until: u64,
+    /// Points at most.
+    pub(crate) points: u64,
+    pub(crate) by: By,
+    /// Only this port's queues; nothing: all.
+    pub(crate) port: Option<u16>,
+}
+
+/// The answer. All lists of one kind have one entry per point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Window {
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+    /// Time that a point stands for (ps).
+    pub(crate) step: u64,
+    /// Whether points were wanted closer together than there are.
+    pub(crate) is_coarse: bool,
+    /// Ends of the points' times (ps).
+    pub(crate) times: Vec<u64>,
+    /// What is held at these instants, by group, largest group first.
+    pub(crate) groups: Vec<Group>,
+    /// The most that the whole buffer, or the chosen port, held within each point.
+    pub(crate) most: Vec<u64>,
+    /// The limit in force for the longest queue shown.
+    pub(crate) limit: Vec<Option<u64>>,
+    /// Events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
+    pub(crate) counts: Vec<Vec<u32>>,
+    /// Sums of the counts.
+    pub(crate) sums: Vec<u64>,
+    /// The most that was held: bytes and when.
+    pub(crate) peak: Option<(u64, u64)>,
+    /// Lost packets, if there are not too many.
+    pub(crate) losses: Vec<LossMark>,
+    /// Whether `losses` has all of them.
+    pub(crate) has_all_losses: bool,
+    /// Pauses that the switch demanded: port, priority, from and until (ps).
+    pub(crate) pauses: Vec<(u16, u8, u64, u64)>,
+    /// Rows in the window; what would be shown if all of them were.
+    pub(crate) events: u64,
+}
+
+/// A part of the content.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    /// Which colour it has.
+    pub(crate) colour: usize,
+    pub(crate) held: Vec<u64>,
+}
+
+/// A lost packet on a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct LossMark {
+    pub(crate) time: u64,
+    pub(crate) row: u64,
+    pub(crate) port: u16,
+    pub(crate) priority: u8,
+    pub(crate) event: &'static str,
+}
+
+impl From<&Loss> for LossMark {
+    fn from(loss: &Loss) -> Self {
+        let &Loss { time, row, port, priority, event } = loss;
+        Self { time, row, port, priority, event: event.name() }
+    }
+}
+
+/// What a buffer holds at an instant.
+#[derive(Clone, Debug)]
+struct State {
+    queues: Vec<u64>,
+    limits: Vec<Option<u64>>,
+    classes: BTreeMap<u16, i64>,
+    whole: u64,
+}
+
+impl State {
+    fn empty(queues: usize) -> Self {
+        Self { queues: vec![0; queues], limits: vec![None; queues], classes: BTreeMap::new(), whole: 0 }
+    }
+
+    fn pass(&mut self, bucket: &Bucket) {
+        for trace in &bucket.queues {
+            let queue = trace.queue as usize;
+            self.queues[queue] = trace.last;
+            self.limits[queue] = trace.limit.or(self.limits[queue]);
+        }
+        for (class, change) in &bucket.classes {
+            *self.classes.entry(*class).or_default() += change;
+        }
+        self.whole = bucket.whole.map_or(self.whole, |(last, ..)| last);
+    }
+}
+
+/// Answers `wish`; `classes` are the names of classes.
+pub(crate) fn window(
+    index: &Index,
+    source: &Source,
+    classes: &[String],
+    wish: &Wish,
+) -> Result<Window, ViewError> {
+    let until = wish.until.min(index.end).max(1);
+    let from = wish.from.min(until - 1);
+    let points = wish.points.clamp(10, POINTS_MAX);
+    let wanted = (until - from).div_ceil(points).max(1);
+    let is_finer = wanted < index.width;
+    let aligned = from / index.width * index.width;
+    let reads = is_finer && source.rows_between(aligned, until) <= ROWS_MAX;
+    let mut state = State::empty(index.shape.queues());
+    let before = index.buckets.partition_point(|(number, _)| *number < from / index.width);
+    index.buckets[..before].iter().for_each(|(_, bucket)| state.pass(bucket));
+    let mut course = Course::new(index, wish, classes);
+    if reads {
+        let mut lead = Gatherer::new(index.shape, 0, u64::MAX);
+        let mut fine = Gatherer::new(index.shape, from, wanted);
+        source.visit(index.switch, (aligned, until), |row| {
+            if row.time_ps >= aligned && row.time_ps < from {
+                lead.add(&row);
+            } else if row.time_ps >= from && row.time_ps <= until {
+                fine.add(&row);
+            }
+        })?;
+        lead.buckets.iter().for_each(|(_, bucket)| state.pass(bucket));
+        let steps = (until - from) / wanted + 1;
+        course.run(state, &fine.buckets, (0, steps, 1), (from, wanted));
+    } else {
+        let step = wanted.div_ceil(index.width);
+        let (first, last) = (from / index.width, until / index.width + 1);
+        course.run(state, &index.buckets[before..], (first, last, step), (0, index.width));
+    }
+    let mut window = course.finish();
+    (window.from, window.until) = (from, until);
+    window.is_coarse = is_finer && !reads;
+    add_events(&mut window, index, wish.port, (from, until));
+    Ok(window)
+}
+
+/// Losses and pauses between two instants.
+fn add_events(window: &mut Window, index: &Index, port: Option<u16>, (from, until): (u64, u64)) {
+    let first = index.losses.partition_point(|loss| loss.time < from);
+    let losses = index.losses[first..].iter().take_while(|loss| loss.time <= until);
+    let mut losses = losses.filter(|loss| port.is_none_or(|port| port == loss.port));
+    window.losses = losses.by_ref().take(LOSSES).map(LossMark::from).collect();
+    window.has_all_losses = losses.next().is_none();
+    window.pauses = spans(&index.pauses, index.end)
+        .into_iter()
+        .filter(|(paused, _, begin, end)| {
+            *begin <= until && *end >= from && port.is_none_or(|port| port == *paused)
+        })
+        .take(LOSSES)
+        .collect();
+    if port.is_some() {
+        let begun = window.pauses.iter().filter(|(_, _, begin, _)| *begin >= from);
+        window.sums[PacketEvent::Paused as usize] = begun.count() as u64;
+    }
+}
+
+/// Pauses from their beginnings and ends: port, priority, from, until.
+fn spans(edges: &[PauseEdge], end: u64) -> Vec<(u16, u8, u64, u64)> {
+    let mut open: BTreeMap<(u16, u8), u64> = BTreeMap::new();
+    let mut spans = Vec::new();
+    for edge in edges {
+        let place = (edge.port, edge.priority);
+        if edge.begins {
+            open.entry(place).or_insert(edge.time);
+        } else if let Some(begin) = open.remove(&place) {
+            spans.push((edge.port, edge.priority, begin, edge.time));
+        }
+    }
+    spans.extend(open.into_iter().map(|((port, priority), begin)| (port, priority, begin, end)));
+    spans
+}
+
+/// A window in the making.
+struct Course<'a> {
+    index: &'a Index,
+    wish: &'a Wish,
+    classes: &'a [String],
+    window: Window,
+    /// What each group holds at the end of each point; a point has those that are not empty.
+    held: Vec<Vec<(usize, u64)>>,
+    largest: BTreeMap<usize, u64>,
+}
+
+impl<'a> Course<'a> {
+    fn new(index: &'a Index, wish: &'a Wish, classes: &'a [String]) -> Self {
+        let window = Window { sums: vec![0; KINDS], counts: vec![Vec::new(); KINDS], ..Window::default() };
+        Self { index, wish, classes, window, held: Vec::new(), largest: BTreeMap::new() }
+    }
+
+    fn shows(&self, queue: Queue) -> bool {
+        let (port, _) = self.index.shape.place(queue);
+        self.wish.port.is_none_or(|wanted| wanted == port)
+    }
+
+    /// Passes over buckets from the number `first` to before `last`, `step` of them to a point. Bucket 0 begins at `start`.
+    fn run(
+        &mut self,
+        mut state: State,
+        buckets: &[(u64, Bucket)],
+        (first, last, step): (u64, u64, u64),
+        (start, width): (u64, u64),
+    ) {
+        self.window.step = step * width;
+        let mut buckets = buckets.iter().peekable();
+        let mut at = first;
+        while at < last {
+            let mut most = self.content(&state);
+            let mut counts = [0_u32; KINDS];
+            let mut peak = None;
+            while let Some((_, bucket)) = buckets.next_if(|(number, _)| *number < at + step) {
+                most = most.max(self.most_within(&state, bucket, &mut peak));
+                match self.wish.port {
+                    None => add(&mut counts, bucket.counts),
+                    Some(_) => {
+                        let shown = bucket.queues.iter().filter(|trace| self.shows(trace.queue as usize));
+                        shown.for_each(|trace| add(&mut counts, trace.counts));
+                    }
+                }
+                state.pass(bucket);
+            }
+            let end = start + (at + step) * width;
+            if self.window.peak.is_none_or(|(bytes, _)| most > bytes) && most > 0 {
+                self.window.peak = Some((most, peak.unwrap_or(end)));
+            }
+            self.push(&state, end, most, counts);
+            at += step;
+        }
+    }
+
+    /// What is shown of the content.
+    fn content(&self, state: &State) -> u64 {
+        match self.wish.port {
+            None => state.whole,
+            Some(_) => {
+                (0..state.queues.len()).filter(|queue| self.shows(*queue)).map(|at| state.queues[at]).sum()
+            }
+        }
+    }
+
+    /// The most within a bucket. Of one port, what its queues held at most each, which is not less than what they held together.
+    fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
+        if self.wish.port.is_none() {
+            return bucket.whole.map_or(0, |(_, most, time)| {
+                *peak = Some(time);
+                most
+            });
+        }
+        let most_of = |queue: &QueueTrace| queue.most.saturating_sub(state.queues[queue.queue as usize]);
+        let shown = bucket.queues.iter().filter(|trace| self.shows(trace.queue as usize));
+        self.content(state) + shown.map(most_of).sum::<u64>()
+    }
+
+    fn push(&mut self, state: &State, end: u64, most: u64, counts: [u32; KINDS]) {
+        let mut held: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut longest: Option<(u64, Queue)> = None;
+        for (queue, &bytes) in state.queues.iter().enumerate() {
+            if bytes == 0 || !self.shows(queue) {
+                continue;
+            }
+            if longest.is_none_or(|(most, _)| bytes > most) {
+                longest = Some((bytes, queue));
+            }
+            let group = match self.wish.by {
+                By::Port => usize::from(self.index.shape.place(queue).0),
+                By::Queue => queue,
+                By::Class => continue,
+            };
+            *held.entry(group).or_default() += bytes;
+        }
+        if self.wish.by == By::Class {
+            let classes = state.classes.iter().filter(|(_, bytes)| **bytes > 0);
+            held.extend(classes.map(|(class, bytes)| (usize::from(*class), *bytes as u64)));
+        }
+        for (&group, &bytes) in &held {
+            let largest = self.largest.entry(group).or_default();
+            *largest = bytes.max(*largest);
+        }
+        self.held.push(held.into_iter().collect());
+        self.window.times.push(end);
+        self.window.most.push(most);
+        self.window.limit.push(longest.and_then(|(_, queue)| state.limits[queue]));
+        for ((counts, sums), count) in self.window.counts.iter_mut().zip(&mut self.window.sums).zip(counts) {
+            counts.push(count);
+            *sums += u64::from(count);
+        }
+        self.window.events += counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+    }
+
+    fn name(&self, group: usize) -> String {
+        match self.wish.by {
+            By::Port => format!("port {group}"),
+            By::Queue => {
+                let (port, priority) = self.index.shape.place(group);
+                format!("queue {port}.{priority}")
+            }
+            By::Class => self.classes.get(group).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn finish(self) -> Window {
+        let mut ranked: Vec<(usize, u64)> =
+            self.largest.iter().map(|(group, bytes)| (*group, *bytes)).collect();
+        ranked.sort_by_key(|&(group, bytes)| (std::cmp::Reverse(bytes), group));
+        let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
+        let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
+        for &group in &chosen {
+            // The same group has the same colour in every window, unless another one has it already.
+            let taken = |colour: usize| groups.iter().any(|group| group.colour == colour);
+            let colour = (0..GROUPS).map(|more| (group + more) % GROUPS).find(|colour| !taken(*colour));
+            let held = vec![0; self.held.len()];
+            groups.push(Group { name: self.name(group), colour: colour.unwrap_or(0), held });
+        }
+        let mut rest = vec![0; self.held.len()];
+        for (point, held) in self.held.iter().enumerate() {
+            for &(group, bytes) in held {
+                match chosen.iter().position(|chosen| *chosen == group) {
+                    Some(at) => groups[at].held[point] = bytes,
+                    None => rest[point] += bytes,
+                }
+            }
+        }
+        if ranked.len() > GROUPS {
+            let name = format!("{} others", ranked.len() - GROUPS);
+            groups.push(Group { name, colour: GROUPS, held: rest });
+        }
+        Window { groups, ..self.window }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Shape;
+    use bufferlab_results::PacketBrief;
+    use bufferlab_units::RandomStream;
+
+    const SHAPE: Shape = Shape { ports: 12, queues_per_port: 2 };
+    const END: u64 = 50_000_000;
+
+    /// Packets that come and go at 24 queues, now and then one that is lost.
+    fn rows() -> Vec<PacketBrief> {
+        let mut stream = RandomStream::new(7, "window", 0);
+        let mut queues = vec![Vec::new(); SHAPE.queues()];
+        let (mut rows, mut occupancy, mut time) = (Vec::new(), 0, 0);
+        while time < END - 10_000 {
+            time += stream.below(5_000);
+            let queue = stream.below(SHAPE.queues() as u64) as usize;
+            let (port, priority) = SHAPE.place(queue);
+            let class = stream.below(3) as u16;
+            let stored: &mut Vec<(u32, u16)> = &mut queues[queue];
+            let (event, size, class) = match stream.below(10) {
+                0 => (PacketEvent::Dropped, 1_500, class),
+                1..=4 if !stored.is_empty() => {
+                    let (size, class) = stored.remove(0);
+                    (PacketEvent::Departed, size, class)
+                }
+                _ => {
+                    let size = 64 + stream.below(1_400) as u32;
+                    stored.push((size, class));
+                    (PacketEvent::Admitted, size, class)
+                }
+            };
+            match event {
+                PacketEvent::Admitted => occupancy += u64::from(size),
+                PacketEvent::Departed => occupancy -= u64::from(size),
+                _ => {}
+            }
+            rows.push(PacketBrief {
+                row: rows.len() as u64,
+                time_ps: time,
+                event,
+                ingress_port: 0,
+                port: Some(port),
+                priority,
+                class: Some(class),
+                size_bytes: size,
+                queue_bytes: stored.iter().map(|(size, _)| u64::from(*size)).sum(),
+                occupancy_bytes: occupancy,
+                threshold_bytes: Some(1_000_000_u64.saturating_sub(occupancy)),
+            });
+        }
+        rows
+    }
+
+    /// What lies in the buffer before `time`, by a group of each packet: taken from nothing but sizes.
+    fn held(
+        rows: &[PacketBrief],
+        time: u64,
+        group: impl Fn(&PacketBrief) -> String,
+    ) -> BTreeMap<String, u64> {
+        let mut held: BTreeMap<String, u64> = BTreeMap::new();
+        for row in rows.iter().take_while(|row| row.time_ps < time) {
+            let sum = held.entry(group(row)).or_default();
+            match row.event {
+                PacketEvent::Admitted => *sum += u64::from(row.size_bytes),
+                PacketEvent::Departed => *sum -= u64::from(row.size_bytes),
+                _ => {}
+            }
+        }
+        held.retain(|_, bytes| *bytes > 0);
+        held
+    }
+
+    #[test]
+    fn windows_of_every_width_say_what_the_packets_say() {
+        let rows = rows();
+        let source = Source::Memory(rows.clone());
+        let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
+        let classes = ["a", "b", "c"].map(str::to_owned);
+        let stretches =
+            [(0, END), (10_000_000, 30_000_000), (20_000_000, 20_050_000), (20_001_234, 20_003_000)];
+        for (from, until) in stretches {
+            for by in [By::Port, By::Queue, By::Class] {
+                let wish = Wish { from, until, points: 40, by, port: None };
+                let window = window(&index, &source, &classes, &wish).expect("it is in memory");
+                assert!(window.times.len() <= 42 && !window.is_coarse, "{} points", window.times.len());
+                let name = |row: &PacketBrief| match by {
+                    By::Port => format!("port {}", row.port.unwrap()),
+                    By::Queue => format!("queue {}.{}", row.port.unwrap(), row.priority),
+                    By::Class => classes[usize::from(row.class.unwrap())].clone(),
+                };
+                for (point, &time) in window.times.iter().enumerate() {
+                    let expected = held(&rows, time.min(END), name);
+                    let total: u64 = window.groups.iter().map(|group| group.held[point]).sum();
+                    // The last point may end after the window; nothing behind it is read then.
+                    if time <= until {
+                        assert_eq!(total, expected.values().sum::<u64>(), "{by:?} {from}..{until} at {time}");
+                        for group in window.groups.iter().filter(|group| !group.name.ends_with("others")) {
+                            let bytes = expected.get(&group.name).copied().unwrap_or_default();
+                            assert_eq!(group.held[point], bytes, "{} at {time}", group.name);
+                        }
+                    }
+                    assert!(window.most[point] >= total);
+                }
+                let inside =
+                    |row: &&PacketBrief| row.time_ps >= window.times[0] - window.step && row.time_ps < until;
+                let lost = rows.iter().filter(inside).filter(|row| row.event == PacketEvent::Dropped).count();
+                let said = window.sums[PacketEvent::Dropped as usize];
+                // A point's time may reach over the window's end.
+                assert!(said.abs_diff(lost as u64) <= 40, "{said} {lost}");
+                let marks = window.losses.iter().filter(|loss| loss.time < from || loss.time > until).count();
+                assert_eq!(marks, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn one_port_shows_its_queues_only() {
+        let rows = rows();
+        let source = Source::Memory(rows.clone());
+        let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
+        let wish = Wish { from: 0, until: END, points: 30, by: By::Queue, port: Some(3) };
+        let window = window(&index, &source, &[], &wish).expect("it is in memory");
+        let names: Vec<_> = window.groups.iter().map(|group| group.name.as_str()).collect();
+        assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("queue 3.")), "{names:?}");
+        assert!(window.losses.iter().all(|loss| loss.port == 3) && !window.losses.is_empty());
+        let lost = rows.iter().filter(|row| row.port == Some(3) && row.event == PacketEvent::Dropped).count();
+        assert_eq!(window.sums[PacketEvent::Dropped as usize], lost as u64);
+    }
+}

@@ -1,0 +1,168 @@
+//! Chromium without a window, driven over its DevTools protocol.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tungstenite::{Message, WebSocket};
+
+/// Where Chromium is, on systems that have it; `CHROMIUM` says otherwise.
+const PLACES: [&str; 4] =
+    ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/snap/bin/chromium"];
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A browser with one page.
+pub(crate) struct Browser {
+    process: Child,
+    socket: WebSocket<TcpStream>,
+    session: Option<String>,
+    calls: u64,
+    /// What the page complained about: exceptions, errors on its console, requests that failed.
+    pub(crate) errors: Vec<String>,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Starts it; `None`, and a line that says so, where there is no Chromium.
+    pub(crate) fn start() -> Option<Self> {
+        let own = std::env::var("CHROMIUM").ok();
+        let found =
+            own.or_else(|| PLACES.iter().find(|place| Path::new(place).is_file()).map(|&place| place.into()));
+        let Some(program) = found else {
+            println!("skipped: no Chromium in {PLACES:?}; set CHROMIUM to its path");
+            return None;
+        };
+        let profile = tempfile::tempdir().expect("a folder");
+        let process = Command::new(program)
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--remote-debugging-port=0",
+                "--no-first-run",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Chromium starts");
+        let notice = profile.path().join("DevToolsActivePort");
+        let address = wait(|| {
+            let text = fs::read_to_string(&notice).ok()?;
+            let (port, path) = text.split_once('\n')?;
+            Some((port.parse::<u16>().ok()?, path.trim().to_owned()))
+        });
+        let (port, path) = address.expect("Chromium tells its port");
+        let stream = TcpStream::connect(("127.0.0.1", port)).expect("Chromium listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let (socket, _) =
+            tungstenite::client(format!("ws://127.0.0.1:{port}{path}"), stream).expect("a DevTools session");
+        let (session, calls, errors) = (None, 0, Vec::new());
+        let mut browser = Self { process, socket, session, calls, errors, _profile: profile };
+        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = browser.call("Target.attachToTarget", &attach);
+        browser.session = attached["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Runtime", "Log", "Page", "Performance"] {
+            browser.call(&format!("{domain}.enable"), &json!({}));
+        }
+        Some(browser)
+    }
+
+    /// A command of the protocol, and its result.
+    pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.calls += 1;
+        let mut message = json!({ "id": self.calls, "method": method, "params": params });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        self.socket.send(Message::text(message.to_string())).expect("Chromium reads");
+        loop {
+            let message = self.socket.read().expect("Chromium answers");
+            let Ok(text) = message.to_text() else { continue };
+            let Ok(answer) = serde_json::from_str::<Value>(text) else { continue };
+            self.note(&answer);
+            if answer["id"] == json!(self.calls) {
+                assert!(answer.get("error").is_none(), "{method}: {answer}");
+                return answer["result"].clone();
+            }
+        }
+    }
+
+    fn note(&mut self, event: &Value) {
+        let params = &event["params"];
+        match event["method"].as_str() {
+            Some("Runtime.exceptionThrown") => self.errors.push(params["exceptionDetails"].to_string()),
+            Some("Runtime.consoleAPICalled") if params["type"] == "error" => {
+                self.errors.push(params.to_string())
+            }
+            Some("Log.entryAdded") if params["entry"]["level"] == "error" => {
+                self.errors.push(params["entry"].to_string());
+            }
+            _ => {}
+        }
+    }
+
+    /// What an expression of JavaScript is; a promise is awaited.
+    pub(crate) fn eval(&mut self, expression: &str) -> Value {
+        let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let answer = self.call("Runtime.evaluate", &params);
+        assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
+        answer["result"]["value"].clone()
+    }
+
+    pub(crate) fn text(&mut self, expression: &str) -> String {
+        self.eval(expression).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Opens a page, `width` pixels wide, and waits until it has drawn what it shows first.
+    pub(crate) fn open(&mut self, url: &str, width: u32) -> Duration {
+        let metrics = json!({ "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", &metrics);
+        // A page whose address differs only behind the # would not be loaded again.
+        self.call("Page.navigate", &json!({ "url": "about:blank" }));
+        let begin = Instant::now();
+        self.call("Page.navigate", &json!({ "url": url }));
+        self.until(
+            "location.href !== 'about:blank' && document.body && document.body.dataset.ready === 'true'",
+        );
+        begin.elapsed()
+    }
+
+    /// Waits until an expression is true.
+    pub(crate) fn until(&mut self, expression: &str) {
+        let expression = format!("Boolean({expression})");
+        let met = wait(|| self.eval(&expression).as_bool().filter(|met| *met));
+        assert!(met.is_some(), "never: {expression}; errors {:?}", self.errors);
+    }
+
+    /// Bytes of the page's JavaScript heap, after a collection.
+    pub(crate) fn heap_bytes(&mut self) -> u64 {
+        self.call("HeapProfiler.collectGarbage", &json!({}));
+        let usage = self.call("Runtime.getHeapUsage", &json!({}));
+        usage["usedSize"].as_f64().unwrap_or(f64::MAX) as u64
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Asks again and again, for a while.
+fn wait<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if let Some(answer) = ask() {
+            return Some(answer);
+        }
+        sleep(Duration::from_millis(20));
+    }
+    None
+}
