@@ -17,6 +17,7 @@ use crate::error::ReportError;
 use crate::format;
 use crate::load::Report;
 use crate::page::document;
+use bufferlab_metrics::Table;
 use maud::{Markup, html};
 
 impl Report {
@@ -237,6 +238,12 @@ fn runs(report: &Report) -> Result<Markup, ReportError> {
                         (if number == 0 { ", " } else { "; " }) code { (name) " = " (value) }
                     }
                 }
+            }
+        }
+        @if report.runs.iter().any(|run| run.result.manifest().rows(Table::Packets) > 0) {
+            p {
+                "Packets were recorded: " code { "bufferlab view" } " on the folder of a run shows what a buffer held over time, down to \
+                single packets, and why they were lost."
             }
         }
         details {

@@ -25,7 +25,9 @@ pub(crate) struct About {
     pub(crate) ports: u16,
     pub(crate) queues_per_port: u8,
     pub(crate) buffer_bytes: u64,
-    /// The run's end (ps).
+    /// Where there is something to be seen first (ps): the first sample.
+    pub(crate) begin: u64,
+    /// The run's end, or the last sample (ps).
     pub(crate) end: u64,
     /// Whether it is made of packets; otherwise of samples.
     pub(crate) is_recorded: bool,
@@ -86,6 +88,7 @@ impl About {
                 .get(index.switch as usize)
                 .copied()
                 .unwrap_or_default(),
+            begin: view.begin(),
             end: index.end,
             is_recorded: view.is_recorded(),
             sample_interval_ns: manifest.sample_interval_ns,

@@ -13,6 +13,12 @@ pub enum ViewError {
     /// The folder cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
+    /// A file was given.
+    #[error("{} is a file, and a view shows the folder of a run", path.display())]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
     /// The folder holds several runs.
     #[error("{} holds several runs, and a view shows one", path.display())]
     SeveralRuns {
@@ -80,6 +86,7 @@ impl ViewError {
     pub fn hint(&self) -> String {
         match self {
             Self::Results(error) => error.hint().to_owned(),
+            Self::NotAFolder { path } => format!("run it first: bufferlab run {} --packets", path.display()),
             Self::SeveralRuns { path, runs } => {
                 let first: Vec<_> =
                     runs.iter().take(3).map(|run| path.join(run).display().to_string()).collect();

@@ -55,7 +55,7 @@ impl View {
             let window = |(from, until): (u64, u64), points: u64| {
                 self.window(&Wish { from, until, points, by, port: None })
             };
-            let mut list = vec![window((0, self.index.end), POINTS)?];
+            let mut list = vec![window((self.begin(), self.index.end), POINTS)?];
             for &stretch in &stretches {
                 list.push(window(stretch, POINTS_AROUND)?);
             }

@@ -54,7 +54,11 @@ impl View {
             Some(table) => Source::File(Box::new(table)),
             None => Source::Memory(samples::rows(&run, switch, shape)?),
         };
-        let end = run.manifest().totals.end_ns * 1_000;
+        // What comes after the last sample is not known.
+        let end = match &source {
+            Source::Memory(samples) => samples.last().map_or(0, |sample| sample.time_ps + 1),
+            Source::File(_) => run.manifest().totals.end_ns * 1_000,
+        };
         let index = Index::build(&source, switch, shape, end)?;
         let mut probes = Vec::new();
         run.visit(|row: ProbeRow| {
@@ -71,6 +75,14 @@ impl View {
 
     pub(crate) fn run(&self) -> &RunResult {
         &self.run
+    }
+
+    /// The first instant of which anything is known (ps).
+    pub(crate) fn begin(&self) -> u64 {
+        match &self.source {
+            Source::Memory(samples) => samples.first().map_or(0, |sample| sample.time_ps),
+            Source::File(_) => 0,
+        }
     }
 
     pub(crate) fn is_recorded(&self) -> bool {
@@ -130,6 +142,9 @@ impl View {
 
 /// The run in a folder; of a folder with one run in it, that run.
 fn open_run(folder: &Path) -> Result<RunResult, ViewError> {
+    if folder.is_file() {
+        return Err(ViewError::NotAFolder { path: folder.to_path_buf() });
+    }
     if folder.join(MANIFEST_FILE).is_file() || !folder.is_dir() {
         return Ok(RunResult::open(folder)?);
     }

@@ -69,8 +69,8 @@ pub(crate) struct Window {
     pub(crate) losses: Vec<LossMark>,
     /// Whether `losses` has all of them.
     pub(crate) has_all_losses: bool,
-    /// Pauses that the switch demanded: port, priority, from and until (ps).
-    pub(crate) pauses: Vec<(u16, u8, u64, u64)>,
+    /// When the switch wanted some sender to be silent: from and until (ps). Pauses closer together than a point are one.
+    pub(crate) pauses: Vec<(u64, u64)>,
     /// Rows in the window; what would be shown if all of them were.
     pub(crate) events: u64,
 }
@@ -178,21 +178,25 @@ fn add_events(window: &mut Window, index: &Index, port: Option<u16>, (from, unti
     let mut losses = losses.filter(|loss| port.is_none_or(|port| port == loss.port));
     window.losses = losses.by_ref().take(LOSSES).map(LossMark::from).collect();
     window.has_all_losses = losses.next().is_none();
-    window.pauses = spans(&index.pauses, index.end)
-        .into_iter()
-        .filter(|(paused, _, begin, end)| {
-            *begin <= until && *end >= from && port.is_none_or(|port| port == *paused)
-        })
-        .take(LOSSES)
-        .collect();
+    let mut pauses = spans(&index.pauses, index.end);
+    pauses.retain(|(paused, begin, end)| {
+        *begin <= until && *end >= from && port.is_none_or(|port| port == *paused)
+    });
     if port.is_some() {
-        let begun = window.pauses.iter().filter(|(_, _, begin, _)| *begin >= from);
+        let begun = pauses.iter().filter(|(_, begin, _)| *begin >= from);
         window.sums[PacketEvent::Paused as usize] = begun.count() as u64;
+    }
+    pauses.sort_by_key(|(_, begin, _)| *begin);
+    for (_, begin, end) in pauses {
+        match window.pauses.last_mut() {
+            Some(last) if begin <= last.1 + window.step / 2 => last.1 = end.max(last.1),
+            _ => window.pauses.push((begin, end)),
+        }
     }
 }
 
-/// Pauses from their beginnings and ends: port, priority, from, until.
-fn spans(edges: &[PauseEdge], end: u64) -> Vec<(u16, u8, u64, u64)> {
+/// Pauses from their beginnings and ends: port, from, until.
+fn spans(edges: &[PauseEdge], end: u64) -> Vec<(u16, u64, u64)> {
     let mut open: BTreeMap<(u16, u8), u64> = BTreeMap::new();
     let mut spans = Vec::new();
     for edge in edges {
@@ -200,10 +204,10 @@ fn spans(edges: &[PauseEdge], end: u64) -> Vec<(u16, u8, u64, u64)> {
         if edge.begins {
             open.entry(place).or_insert(edge.time);
         } else if let Some(begin) = open.remove(&place) {
-            spans.push((edge.port, edge.priority, begin, edge.time));
+            spans.push((edge.port, begin, edge.time));
         }
     }
-    spans.extend(open.into_iter().map(|((port, priority), begin)| (port, priority, begin, end)));
+    spans.extend(open.into_iter().map(|((port, _), begin)| (port, begin, end)));
     spans
 }
 

@@ -17,3 +17,4 @@ mod testbed;
 mod theory;
 mod tune;
 mod variants;
+mod view;

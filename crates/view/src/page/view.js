@@ -146,7 +146,7 @@
   function drawLegend() {
     const entries = shown.groups.map((group) => [group.name, "--c" + group.colour, ""]);
     if (state.most) entries.push(["most within a point", "--text", "line"]);
-    if (state.limit) entries.push(["limit of the longest queue", "--c1", "dashed"]);
+    if (state.limit && shown.limit.some((limit) => limit !== null)) entries.push(["limit of the longest queue", "--c1", "dashed"]);
     byId("legend").replaceChildren(...entries.map(([name, variable, form]) => {
       const item = document.createElement("li"), key = document.createElement("span");
       key.className = "key " + form;
@@ -165,7 +165,7 @@
     const height = 22 * used.length;
     canvas.style.height = height + "px";
     canvas.hidden = used.length === 0;
-    byId("lane-names").textContent = used.length === 0 ? "" : "Below the chart, from top to bottom: " + used.map(([name]) => name).join(", ") + ". A click on a loss explains it.";
+    byId("lane-names").textContent = used.length === 0 ? "" : "Below the chart, from top to bottom: " + used.map(([name]) => name).join(", ") + "." + (shown.losses.length > 0 ? " A click on a loss explains it." : "");
     if (used.length === 0) return;
     canvas.width = width() * ratio;
     canvas.height = height * ratio;
@@ -179,7 +179,8 @@
       paint.fillRect(left, y + 2, wide, 18);
       paint.fillStyle = colour(variable);
       if (name === "paused") {
-        for (const [, , begin, end] of shown.pauses) {
+        for (const [begin, end] of shown.pauses) {
+          if (end < shown.from || begin > shown.until) continue;
           const a = Math.max(left, x(begin)), b = Math.min(left + wide, x(end));
           paint.fillRect(a, y + 4, Math.max(1.5, b - a), 14);
         }
@@ -348,7 +349,7 @@
     choose("most", "most", (target) => target.checked);
     const press = (id, work) => byId(id).addEventListener("click", work);
     press("in", () => zoom(0.5)); press("out", () => zoom(2)); press("left", () => shift(-0.5)); press("right", () => shift(0.5));
-    press("whole", () => move(0, about.end)); press("next", () => toLoss(1)); press("previous", () => toLoss(-1));
+    press("whole", () => move(about.begin, about.end)); press("next", () => toLoss(1)); press("previous", () => toLoss(-1));
     for (const id of ["next", "previous"]) byId(id).disabled = about.first_losses.length === 0;
     byId("lanes").addEventListener("click", (event) => {
       const loss = nearestLoss(timeAt(event));
@@ -377,14 +378,14 @@
     about = await source.about();
     const hash = new URLSearchParams(location.hash.slice(1));
     const numbers = [Number(hash.get("from")), Number(hash.get("until"))];
-    state = { from: 0, until: about.end, by: "port", port: "", value: "", limit: true, most: true };
+    state = { from: about.begin, until: about.end, by: "port", port: "", value: "", limit: true, most: true };
     if (hash.has("until") && numbers.every(Number.isFinite)) [state.from, state.until] = clamp(...numbers);
     if (["port", "queue", "class"].includes(hash.get("by"))) state.by = hash.get("by");
     const queues = about.queues_per_port === 1 ? "" : ` of ${about.queues_per_port} queues`;
     byId("subject").textContent = `${about.name}, ${about.label}, seed ${about.seed}: switch ${about.switch}, ${about.ports} ports${queues} share ${bytes(about.buffer_bytes)}.`;
     if (!about.is_recorded) {
       const lost = Object.entries(about.lost).map(([reason, count]) => `${many(count, "packet")} (${reason})`);
-      const note = element("p", `This run recorded no packets. What is shown are samples, one every ${span(about.sample_interval_ns * 1000)}; what happened between them is not known, and neither is when packets were lost. Over the whole run this switch lost ${lost.join(", ") || "none"}. Run it again with --packets to see every packet.`);
+      const note = element("p", `This run recorded no packets. What is shown are samples, one every ${span(about.sample_interval_ns * 1000)} from ${instant(about.begin, 1e6)} to ${instant(about.end, 1e6)}; what happened between them is not known, and neither is when packets were lost. Over the whole run this switch lost ${lost.join(", ") || "none"}. Run it again with --packets to see every packet.`);
       note.className = "note";
       byId("subject").after(note);
     }
