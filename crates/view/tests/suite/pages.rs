@@ -174,6 +174,21 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert_clean(&browser);
 }
 
+#[test]
+fn nothing_is_wider_than_a_phone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = folder();
+    let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
+    let view = serve(Page::of_view(View::open(&dir, None).expect("it opens"), 0).expect("a port"));
+    let play = serve(Page::of_play(Play, 0).expect("a port"));
+    for url in [view, play] {
+        browser.open(&url, 400);
+        let wide = browser.eval("Math.max(document.documentElement.scrollWidth, document.querySelector('#chart canvas').getBoundingClientRect().right)");
+        assert!(wide.as_f64().is_some_and(|wide| wide <= 400.0), "{wide:?} at {url}");
+    }
+    assert_clean(&browser);
+}
+
 /// The answer to a request that names `host` and asks for `path`.
 fn status(address: &str, host: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
