@@ -816,8 +816,8 @@ pub(crate) static OUTPUT: TableSpec = TableSpec {
             "packets",
             TEXT,
             "\"all\"",
-            "Record every event of every packet (table `packets`) at the switch of this name, or at \"all\" of them. Some 20 bytes per event; the run \
-             takes about twice as long.",
+            "Record every event of every packet (table `packets`) at the switch of this name, or at \"all\" of them. Some 26 bytes per event; the run \
+             takes about five times as long.",
         ),
         default(
             "short_flow",
