@@ -385,7 +385,7 @@ pub(crate) struct ViewArgs {
     /// Write the page into this file instead of serving it: the whole run in points, every packet around the first losses
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the events for another viewer instead: Perfetto (https://ui.perfetto.dev) or Wireshark
+    /// Write the events for another viewer instead: Perfetto (ui.perfetto.dev) or Wireshark
     #[arg(long, value_name = "FORMAT", value_enum, requires = "out")]
     pub(crate) trace: Option<TraceFormat>,
     /// Port of the loopback at which the page is served [default: any free one]

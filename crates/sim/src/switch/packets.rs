@@ -1,7 +1,7 @@
 //! What happens to packets in a switch's memory, noted one by one where a run records them.
 //!
 //! The core tells of it while it happens, when nobody else can be asked; flows, limits and numbers of packets are looked up when the event
-//! is settled ([`crate::observe::packets`]), which is before any of the packets is gone.
+//! is settled (`observe::packets`), which is before any of the packets is gone.
 
 use super::record::Place;
 use crate::ids::PacketId;
