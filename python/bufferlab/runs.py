@@ -135,7 +135,11 @@ class Run:
         return tuple(table["name"] for table in self.manifest["tables"])
 
     def table(self, name: TableName) -> Table:
-        """A table by its name."""
+        """A table by its name; ``packets`` is there if the scenario has ``output.packets``."""
+        if name == "packets" and name not in self.tables:
+            raise ResultsError(
+                f"{self.folder} has no table packets", 'record it: scenario.set("output.packets", "all")'
+            )
         if name not in self._tables:
             self._tables[name] = Table.from_parquet(self.folder / f"{name}.parquet", name=name)
         return self._tables[name]
