@@ -120,6 +120,8 @@ impl Environment {
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
         let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
+        // Archives have files of one old date, and cargo would take crates of an earlier archive for these.
+        make_new(&unpacked)?;
         // The libraries of others are there already; the crates are others to cargo, because their folder is.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
         spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
@@ -146,6 +148,22 @@ impl Environment {
     fn run(&self, module: &str, arguments: &[&str]) -> Result<(), String> {
         spawn(self.python(module).args(arguments))
     }
+}
+
+/// Gives every file below a folder the date of now.
+fn make_new(folder: &Path) -> Result<(), String> {
+    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let now = std::time::SystemTime::now();
+    for entry in std::fs::read_dir(folder).map_err(|error| failed(folder, error))?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            make_new(&path)?;
+        } else {
+            let file = std::fs::File::options().append(true).open(&path);
+            file.and_then(|file| file.set_modified(now)).map_err(|error| failed(&path, error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The file that maturin has left in a folder.
