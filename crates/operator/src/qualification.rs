@@ -49,7 +49,7 @@ pub struct Qualification {
 }
 
 impl Qualification {
-    /// The scenario of a vector, for packets of `packet_bytes` (54 or more: a header).
+    /// The scenario of a vector, for packets of `packet_bytes` (more than 54, which is a header).
     ///
     /// # Errors
     /// A port that the model does not have, or packets that are smaller than a header.

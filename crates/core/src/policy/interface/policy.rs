@@ -70,7 +70,8 @@ pub trait Policy: fmt::Debug + Send + Any {
     }
 
     /// Whether it divides the pools of ingress queues as [`SwitchShape::accounting`](super::SwitchShape::accounting)
-    /// says. A switch that deviates there is not built with a policy that does not.
+    /// says. With another policy, slices by ingress port and thresholds of few bits are refused; the rest of the accounting
+    /// concerns what such a policy does not have.
     fn heeds_accounting(&self) -> bool {
         false
     }
