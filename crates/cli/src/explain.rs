@@ -5,26 +5,13 @@ use crate::execute::{load_as, warn};
 use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_lab::Watcher;
-use bufferlab_metrics::{Explanation, RunSink};
 use bufferlab_report::format::number;
 use bufferlab_results::{ExplanationRecord, SCENARIO_FILE, explanations_json};
 use bufferlab_scenario::format_time;
-use bufferlab_sim::{ExplainRequest, ExplainedEvent, Simulation};
+use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
 use miette::{IntoDiagnostic, miette};
 use std::fmt::Write;
-use std::io;
-
-/// Keeps explanations and forgets the rest.
-#[derive(Debug, Default)]
-struct Explanations(Vec<Explanation>);
-
-impl RunSink for Explanations {
-    fn explanation(&mut self, explanation: &Explanation) -> io::Result<()> {
-        self.0.push(explanation.clone());
-        Ok(())
-    }
-}
 
 /// `explain`.
 pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {

@@ -42,7 +42,7 @@ mod world;
 
 pub use engine::{Progress, Simulation};
 pub use error::{FailedControl, FailedMarking, FailedPolicy, FullCard, SimError};
-pub use observe::explain::{ExplainRequest, ExplainedEvent};
+pub use observe::explain::{ExplainRequest, ExplainedEvent, Explanations};
 
 use crate::host::flow;
 use crate::world::packet;

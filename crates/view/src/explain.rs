@@ -2,23 +2,10 @@
 
 use crate::ViewError;
 use crate::view::View;
-use bufferlab_metrics::{Explanation, RunSink};
 use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE};
 use bufferlab_scenario::Scenario;
-use bufferlab_sim::{ExplainRequest, ExplainedEvent, Simulation};
+use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
-use std::io;
-
-/// Keeps explanations and forgets the rest.
-#[derive(Debug, Default)]
-struct Explanations(Vec<Explanation>);
-
-impl RunSink for Explanations {
-    fn explanation(&mut self, explanation: &Explanation) -> io::Result<()> {
-        self.0.push(explanation.clone());
-        Ok(())
-    }
-}
 
 /// The scenario of a run, as it is in its folder.
 pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {

@@ -6,7 +6,7 @@ use crate::switch::{Seen, Slice};
 use bufferlab_core::{
     Account, Bound, BoundPlace, DropReason, IngressId, Opinion, Policy, QueueId, Tags, Verdict,
 };
-use bufferlab_metrics::{BoundText, Explanation, Holder, PolicyOpinion};
+use bufferlab_metrics::{BoundText, Explanation, Holder, PolicyOpinion, RunSink};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
@@ -44,6 +44,17 @@ impl ExplainedEvent {
     /// Whether this kind takes in `event`.
     fn covers(self, event: Self) -> bool {
         self == event || (self == Self::Loss && matches!(event, Self::Drop | Self::Eviction))
+    }
+}
+
+/// Keeps the explanations of a run and forgets its other rows.
+#[derive(Clone, Debug, Default)]
+pub struct Explanations(pub Vec<Explanation>);
+
+impl RunSink for Explanations {
+    fn explanation(&mut self, explanation: &Explanation) -> std::io::Result<()> {
+        self.0.push(explanation.clone());
+        Ok(())
     }
 }
 

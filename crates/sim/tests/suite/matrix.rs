@@ -3,9 +3,9 @@
 
 use crate::support::{Lab, Rows};
 use bufferlab_core::{Choice, POLICIES, PolicyInfo, SchedulerName};
-use bufferlab_metrics::{Explanation, RunSink};
+use bufferlab_metrics::Explanation;
 use bufferlab_scenario::Scenario;
-use bufferlab_sim::{ExplainRequest, Simulation};
+use bufferlab_sim::{ExplainRequest, Explanations, Simulation};
 
 /// What a chip may have, one line of `[switch.hardware]` each.
 const HARDWARE: [&str; 8] = [
@@ -27,17 +27,6 @@ const ACCOUNTING: [&str; 4] = [
 ];
 /// Losses of each run that are explained.
 const EXPLAINED: u64 = 400;
-
-/// Explanations beside the usual rows.
-#[derive(Default)]
-struct Explained(Vec<Explanation>);
-
-impl RunSink for Explained {
-    fn explanation(&mut self, row: &Explanation) -> std::io::Result<()> {
-        self.0.push(row.clone());
-        Ok(())
-    }
-}
 
 /// Two hosts overload a third with lossy packets, a burst comes to a fourth, and TCP flows to both; lossless, if wanted,
 /// against one of the overloads.
@@ -124,7 +113,7 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
                     .unwrap_or_else(|error| panic!("{} with {hardware}: {error}", info.name));
                 simulation.set_verify(true);
                 simulation.explain(ExplainRequest::losses(EXPLAINED));
-                let mut found = Explained::default();
+                let mut found = Explanations::default();
                 simulation
                     .run(&mut found, &mut |_| ())
                     .unwrap_or_else(|error| panic!("{} with {hardware}: {error}", info.name));
