@@ -44,10 +44,9 @@ pub fn conclude(
     let mut ledger = Ledger::recorded()?.with_study(&registry.experiments);
     let commit = bufferlab_lab::commit();
     ledger.recall(&folder.join("verdicts.csv"), |record| commit == Some(record.commit.as_str()))?;
-    let others = match keep {
-        Some(keep) => ledger.recall(keep.table, |_| true)?,
-        None => Vec::new(),
-    };
+    if let Some(keep) = keep {
+        ledger.recall(keep.table, |_| true)?;
+    }
     let (mut judged, mut renewed) = (Vec::with_capacity(results.len()), Vec::new());
     for result in results {
         let verdicts: Vec<_> =
@@ -65,23 +64,28 @@ pub fn conclude(
     let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
     write_ledger(folder, &ledger, &experiments, &renewed)?;
     if let Some(keep) = keep {
-        record(registry, (&ledger, &others), results, keep)?;
+        record(registry, &renewed, results, keep)?;
     }
     Ok(Conclusion { judged, ledger })
 }
 
 /// Writes the table of verdicts, and beside it that of costs and the values of every experiment.
 ///
-/// `others` are the table's verdicts on statements that are not of this ledger: they stay. What an earlier command left in the folder without a
-/// date is shown, and not recorded.
+/// A table that is there stays as it is, but for what ran now: a verdict that somebody took out of it does not come back from the program or from the
+/// folder. A new table begins with what the program holds.
 fn record(
     registry: &Registry,
-    (ledger, others): (&Ledger, &[Record]),
+    renewed: &[Record],
     results: &[Results],
     keep: Keep<'_>,
 ) -> Result<(), ReproduceError> {
-    let dated = ledger.records().filter(|record| record.date != NO_DATE);
-    write_whole(keep.table, to_csv("verdicts.csv", dated.chain(others))?)?;
+    let mut kept = Ledger::recorded()?.with_study(&registry.experiments);
+    if keep.table.exists() {
+        kept.forget();
+    }
+    let others = kept.recall(keep.table, |_| true)?;
+    kept.update(renewed);
+    write_whole(keep.table, to_csv("verdicts.csv", kept.records().chain(&others))?)?;
     let table = keep.table.with_file_name("costs.csv");
     let mut costs: Vec<Cost> = match std::fs::read_to_string(&table) {
         Ok(text) => Cost::read_all(&table, &text)?,

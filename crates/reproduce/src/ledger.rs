@@ -209,6 +209,13 @@ impl Ledger {
         Ok(others)
     }
 
+    /// Drops the verdicts of runs, not the statements.
+    pub fn forget(&mut self) {
+        for row in &mut self.rows {
+            row.records.clear();
+        }
+    }
+
     /// Adds verdicts of runs, or puts them in the place of those of the same scale and profile.
     pub fn update(&mut self, records: &[Record]) {
         for record in records {

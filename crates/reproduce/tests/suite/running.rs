@@ -219,6 +219,12 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
         "{index}"
     );
     assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
+    // A verdict that was taken out of the table does not come back from a folder that still knows it.
+    let fewer = kept.replacen(&format!("{}\n", kept.lines().nth(1).expect("a row")), "", 1);
+    fs::write(&table, &fewer).expect("writable");
+    conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(fs::read_to_string(&table).expect("recorded"), fewer);
+    fs::write(&table, &kept).expect("writable");
     // A table of others keeps their verdicts, takes none without a date, and no costs of theirs.
     let foreign = kept.lines().nth(1).expect("a row").replacen("right", "foreign", 1);
     let shared = folder.path().join("shared/verdicts.csv");
