@@ -87,11 +87,13 @@ class SonicConfiguration:
         chip: str | None,
         against: SonicConfiguration | None,
         traffic: str,
+        leaves: int | None,
         load: float,
         fan_in: int | None,
         request: int | None,
         duration_seconds: float | None,
     ) -> SonicWhatIf: ...
+    def diff(self, other: SonicConfiguration, chip: str | None) -> tuple[str, str]: ...
     def probe(self, chip: str | None, packet_bytes: int) -> SonicProbe: ...
 
 @final
@@ -104,6 +106,24 @@ class SonicWhatIf:
 @final
 class SonicProbe:
     def answer(self, request: str) -> str: ...
+
+@final
+class SonicTuner:
+    def __new__(
+        cls,
+        redis: str,
+        apply: bool,
+        down: int,
+        up: int,
+        hold: int,
+        faults_max: int,
+        lossless: bool,
+        journal: str | PathLike[str],
+    ) -> SonicTuner: ...
+    def profiles(self) -> list[tuple[str, int, int, tuple[int, int], int]]: ...
+    def step(self, at: float) -> str: ...
+    def must_end(self) -> bool: ...
+    def revert(self) -> str: ...
 
 @final
 class Loaded:

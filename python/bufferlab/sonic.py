@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,11 +31,14 @@ from .scenario import Scenario
 __all__ = [
     "Choice",
     "Configuration",
+    "Difference",
     "Explanation",
     "Finding",
     "Prediction",
     "Probe",
     "Recommendation",
+    "TunedProfile",
+    "Tuner",
     "Vectors",
     "WhatIf",
     "read",
@@ -71,6 +75,21 @@ class Explanation:
 
     plain: Mapping[str, Any]
     """Memory, ports and the limits on the way of every class."""
+    text: str
+    """The same for people."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a change of configuration means, in bytes and consequences."""
+
+    new_errors: bool
+    """Whether an error-level finding is new."""
+    plain: Mapping[str, Any]
+    """Changes, and findings that are new or gone, as ``bufferlab sonic diff --json`` prints them."""
     text: str
     """The same for people."""
 
@@ -322,11 +341,24 @@ class Configuration:
         """A simulated chip that answers probes of one kind."""
         return Probe(self._plain.probe(self.chip, packet_bytes), probe)
 
+    def diff(self, other: Configuration) -> Difference:
+        """What a change from this configuration to another one means.
+
+        Raises
+        ------
+        ConfigurationError
+            An unknown chip.
+        """
+        plain, text = self._plain.diff(other._plain, self.chip if self.chip is not None else other.chip)
+        read = json.loads(plain)
+        return Difference(read["new_errors"], read, text)
+
     def what_if(
         self,
         *,
         against: Configuration | None = None,
         traffic: str = "rdma-tcp",
+        leaves: int | None = None,
         load: float = 0.4,
         fan_in: int | None = None,
         request: str | int | None = None,
@@ -340,10 +372,12 @@ class Configuration:
             Another configuration of the same ports.
         traffic
             ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
+        leaves
+            A leaf–spine of so many leaves and half as many spines, all of them this switch; by default, one switch with a host behind every port.
         load
             Offered load as a part of the hosts' links.
         fan_in
-            Servers that answer a client at once; 32, or all other ports, by default.
+            Servers that answer a client at once; 32, or all other hosts, by default.
         request
             Size of all answers together (``"2 MB"``, or bytes); a quarter of the shared buffer by default.
         duration
@@ -357,7 +391,105 @@ class Configuration:
         size = int(_bufferlab.quantity(request, "size")) if isinstance(request, str) else request
         seconds = _bufferlab.quantity(duration, "time") if isinstance(duration, str) else duration
         other = against._plain if against is not None else None
-        return WhatIf(self._plain.what_if(self.chip, other, traffic, load, fan_in, size, seconds))
+        return WhatIf(self._plain.what_if(self.chip, other, traffic, leaves, load, fan_in, size, seconds))
+
+
+@dataclass(frozen=True)
+class TunedProfile:
+    """A profile whose alpha follows congestion."""
+
+    name: str
+    """Its name."""
+    configured: int
+    """``dynamic_th`` as configured."""
+    applied: int
+    """What the switch has now."""
+    bounds: tuple[int, int]
+    """The least and the largest that it may get."""
+    queues: int
+    """Queues and groups that have it."""
+
+
+class Tuner:
+    """Alphas of a running switch that follow congestion, as ``bufferlab sonic tune`` sets them. What was configured comes back at the end of a ``with`` block.
+
+    .. code-block:: python
+
+        with sonic.Tuner("localhost:6379", apply=True, up=1) as tuner:
+            while not tuner.must_end:
+                for event in tuner.step():
+                    print(event)
+                time.sleep(10)
+
+    Parameters
+    ----------
+    redis
+        The Redis of the switch: ``"host:port"``, or the path of its socket.
+    apply
+        Write ``dynamic_th``; a dry run by default.
+    down, up
+        Steps that it may fall below, and rise above, the configured one.
+    hold
+        Intervals from one change of a profile to the next.
+    faults
+        Faults in a row after which everything is put back.
+    lossless
+        Tune lossless groups, too: that moves the points at which they pause.
+    journal
+        File that keeps what was configured, for as long as something else is; what a killed tuner left is put back first.
+
+    Raises
+    ------
+    ConfigurationError
+        No answer, or no profile that could be tuned.
+    """
+
+    def __init__(
+        self,
+        redis: str,
+        *,
+        apply: bool = False,
+        down: int = 2,
+        up: int = 2,
+        hold: int = 3,
+        faults: int = 3,
+        lossless: bool = False,
+        journal: str | os.PathLike[str] = "bufferlab-tune.json",
+    ) -> None:
+        self._tuner = _bufferlab.SonicTuner(redis, apply, down, up, hold, faults, lossless, Path(os.fspath(journal)))
+        self._start = time.monotonic()
+
+    def __enter__(self) -> Tuner:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.revert()
+
+    @property
+    def profiles(self) -> tuple[TunedProfile, ...]:
+        """The profiles that are tuned."""
+        return tuple(TunedProfile(*plain) for plain in self._tuner.profiles())
+
+    @property
+    def must_end(self) -> bool:
+        """Whether there were too many faults in a row."""
+        return self._tuner.must_end()
+
+    def step(self, at: float | None = None) -> list[Mapping[str, Any]]:
+        """Looks at the counters, and changes what is due: what happened, as the key ``what`` of ``bufferlab sonic tune --json`` has it.
+
+        Parameters
+        ----------
+        at
+            When the counters were read (seconds, from any beginning); now by default.
+        """
+        events: list[Mapping[str, Any]] = json.loads(self._tuner.step(time.monotonic() - self._start if at is None else at))
+        return events
+
+    def revert(self) -> list[Mapping[str, Any]]:
+        """Puts back what was configured."""
+        events: list[Mapping[str, Any]] = json.loads(self._tuner.revert())
+        return events
 
 
 def _finding(plain: Mapping[str, Any]) -> Finding:

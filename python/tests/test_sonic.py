@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,67 @@ def test_a_what_if_ends_in_a_recommendation_and_a_scenario_to_keep(tmp_path: Pat
     assert plan.run(seeds=2).choice == answer.choice
 
 
+def changed(folder: Path) -> sonic.Configuration:
+    """The switch with a shorter cable and twice the alpha of lossy queues."""
+    for file in SWITCH.iterdir():
+        (folder / file.name).write_text(file.read_text().replace('"300m"', '"40m"'))
+    return sonic.read(folder, chip="trident3")
+
+
+def test_a_difference_is_that_of_the_command_line(tmp_path: Path) -> None:
+    switch, other = sonic.read(SWITCH, chip="trident3"), changed(tmp_path)
+    difference = switch.diff(other)
+    assert str(difference) == command_line("diff", str(SWITCH), str(tmp_path), "--chip", "trident3")
+    assert difference.plain["changes"] and not difference.new_errors
+    assert switch.diff(switch).plain["changes"] == []
+
+
+def test_a_leaf_spine_has_the_switch_at_every_place() -> None:
+    switch = sonic.read(SWITCH, chip="trident3")
+    plan = switch.what_if(leaves=2)
+    assert 'switches = ["leaf0", "leaf1", "spine0"]' in plan.scenario
+    assert any("2 leaves and a spine" in note for note in plan.notes)
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[str]:
+    """A server with the switch in CONFIG_DB."""
+    server, client = shutil.which("redis-server"), shutil.which("redis-cli")
+    if server is None or client is None:
+        pytest.skip("redis-server or redis-cli is not installed")
+    socket = tmp_path / "redis.sock"
+    command = [server, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 10
+            while not socket.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            for name in ("buffers.json", "qos.json"):
+                for table, entries in json.loads((SWITCH / name).read_text()).items():
+                    for key, fields in entries.items():
+                        words = [word for pair in fields.items() for word in pair]
+                        subprocess.run(
+                            [client, "-s", str(socket), "-n", "4", "HSET", f"{table}|{key}", *words],
+                            check=True,
+                            stdout=subprocess.DEVNULL,
+                        )
+            yield str(socket)
+        finally:
+            process.terminate()
+
+
+def test_a_tuner_watches_what_can_be_tuned_and_puts_it_back(redis: str, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.json"
+    with sonic.Tuner(redis, up=1, down=2, faults=2, journal=journal) as tuner:
+        profile = next(profile for profile in tuner.profiles if profile.name == "egress_lossy_profile")
+        assert profile.applied == profile.configured
+        assert profile.bounds == (profile.configured - 2, profile.configured + 1)
+        # Without names of queues in COUNTERS_DB there is nothing to see, which is a fault.
+        assert [event["event"] for event in tuner.step(1.0)] == ["fault"] and not tuner.must_end
+        assert tuner.step(2.0)[0]["in_a_row"] == 2 and tuner.must_end
+    assert not journal.exists()
+
+
 def test_a_search_by_probes_ends_at_the_point_of_the_vectors() -> None:
     switch = sonic.read(SWITCH, chip="tomahawk5")
     probe = switch.probe("pfc_xoff")
@@ -86,6 +149,8 @@ def test_mistakes_are_named_with_what_to_do(tmp_path: Path) -> None:
         (lambda: sonic.read(SWITCH).predict(), "chip is not known"),
         (lambda: sonic.read(SWITCH, chip="trident3").what_if(traffic="rain"), "rain"),
         (lambda: sonic.read(SWITCH, chip="trident3").what_if(fan_in=9), "fan-in of 9"),
+        (lambda: sonic.read(SWITCH, chip="trident3").what_if(leaves=3), "3 leaves"),
+        (lambda: sonic.Tuner("127.0.0.1:1"), "CONFIG_DB"),
     ]
     for call, part in mistakes:
         with pytest.raises(ConfigurationError, match=part) as raised:

@@ -21,7 +21,9 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
         SonicCommand::Explain { files, json } => explain_files(files, *json),
         SonicCommand::Lint(args) => lint_files(args),
         SonicCommand::Rules => rules(),
-        SonicCommand::Diff { old, new, with, chip, json } => differ(old, new, with, chip.as_deref(), *json),
+        SonicCommand::Diff { sides, redis, with, chip, json } => {
+            differ((sides, redis.as_deref()), with, chip.as_deref(), *json)
+        }
         SonicCommand::Predict { files, packet, json } => predict(files, *packet, *json),
         SonicCommand::WhatIf(args) => what_if::what_if(args),
         SonicCommand::Vectors { files, packet, format, scenarios } => {
@@ -194,12 +196,28 @@ fn rules() -> miette::Result<()> {
     print(&lines.collect::<String>())
 }
 
-fn differ(old: &Path, new: &Path, with: &[PathBuf], name: Option<&str>, as_json: bool) -> miette::Result<()> {
-    let side = |path: &Path| -> miette::Result<Vec<(String, Config)>> {
-        let paths: Vec<_> = std::iter::once(path.to_owned()).chain(with.iter().cloned()).collect();
-        load_from(&paths, None)
+fn differ(
+    (sides, redis): (&[PathBuf], Option<&str>),
+    with: &[PathBuf],
+    name: Option<&str>,
+    as_json: bool,
+) -> miette::Result<()> {
+    let side = |path: Option<&PathBuf>, redis: Option<&str>| -> miette::Result<Vec<(String, Config)>> {
+        let paths: Vec<_> = path.into_iter().chain(with).cloned().collect();
+        load_from(&paths, redis)
     };
-    let (old, new) = (side(old)?, side(new)?);
+    let (old, new) = match (sides, redis) {
+        ([old, new], None) => (side(Some(old), None)?, side(Some(new), None)?),
+        ([new], Some(_)) => (side(None, redis)?, side(Some(new), None)?),
+        (_, None) => {
+            let help = "give two files or folders, or --redis for what runs and one for what is to come";
+            return Err(miette!(help = help, "one side is missing"));
+        }
+        (_, Some(_)) => {
+            let help = "with --redis, what runs is the one side: give the other one only";
+            return Err(miette!(help = help, "three sides"));
+        }
+    };
     if !old.iter().map(|(name, _)| name).eq(new.iter().map(|(name, _)| name)) {
         return Err(miette!(
             help = "give both sides the files of the same chips (config_db0.json, config_db1.json, ...)",

@@ -23,10 +23,12 @@ pub(crate) enum SonicCommand {
     Rules,
     /// What a change of configuration means, in bytes and consequences
     Diff {
-        /// Before: a file, or a folder of files
-        old: PathBuf,
-        /// After: a file, or a folder of files
-        new: PathBuf,
+        /// Before and after: a file, or a folder of files, each; with --redis only what is to come
+        #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
+        sides: Vec<PathBuf>,
+        /// The Redis of a running switch is what was before: HOST:PORT or the path of its socket
+        #[arg(long, value_name = "ADDRESS")]
+        redis: Option<String>,
         /// A file that both have, such as pg_profile_lookup.ini; several times if need be
         #[arg(long, value_name = "FILE")]
         with: Vec<PathBuf>,
@@ -99,7 +101,7 @@ pub(crate) struct SonicFiles {
     /// of `show buffer configuration`), or folders of them. Names that end in asicN belong to that chip
     #[arg(required_unless_present = "redis", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The Redis of a running switch: HOST:PORT or the path of its socket; CONFIG_DB and APPL_DB are read, beside files
+    /// The Redis of a running switch: HOST:PORT or the path of its socket; CONFIG_DB, APPL_DB and STATE_DB are read, beside files
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) redis: Option<String>,
     /// The chip, where the configuration does not tell it
@@ -140,10 +142,14 @@ pub(crate) struct WhatIfArgs {
     /// Traffic: `incast` (lossless), `web-search` (lossy), `rdma-tcp` (lossless incast beside lossy web search), `storage`
     #[arg(long, default_value = "rdma-tcp", value_name = "KIND", value_parser = traffic)]
     pub(crate) traffic: Kind,
+    /// A leaf-spine of so many leaves and half as many spines, all of them this switch, instead of one switch with a host
+    /// behind every port
+    #[arg(long, value_name = "N")]
+    pub(crate) leaves: Option<usize>,
     /// Offered load as a part of the hosts' links
     #[arg(long, default_value = "0.4", value_name = "PART")]
     pub(crate) load: f64,
-    /// Servers that answer a client at once [default: 32, or all other ports]
+    /// Servers that answer a client at once [default: 32, or all other hosts]
     #[arg(long, value_name = "N")]
     pub(crate) fan_in: Option<usize>,
     /// Size of all answers together, such as "2 MB" [default: a quarter of the shared buffer]

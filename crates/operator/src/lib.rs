@@ -4,7 +4,7 @@
 //! `bufferlab-sonic` says what a configuration means and knows no simulator; here it becomes a switch that runs.
 //!
 //! * [`Model`]: the memory of a chip with a configuration in the terms of the simulated switch.
-//! * [`scenario()`]: a scenario file of it under a chosen [`Traffic`].
+//! * [`scenario()`]: a scenario file of it in a [`Network`], under a chosen [`Traffic`].
 //! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
 //! * [`Qualification`]: the same points by runs of the simulator.
 //! * [`probe`]: the bench behind a protocol of lines, for testers that search thresholds.
@@ -13,6 +13,7 @@
 
 pub mod bench;
 mod model;
+mod network;
 pub mod probe;
 mod qualification;
 mod scenario;
@@ -24,6 +25,7 @@ pub mod what_if;
 
 pub use bench::Bench;
 pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, QueueModel};
+pub use network::Network;
 pub use qualification::{Qualification, Sender};
 pub use scenario::{policy_parameters, scenario};
 pub use traffic::{Kind, Traffic};

@@ -5,7 +5,8 @@
 
 use crate::OperatorError;
 use crate::model::Model;
-use crate::scenario::{METRES_PER_SECOND, Marking, switch, topology};
+use crate::network::Network;
+use crate::scenario::{METRES_PER_SECOND, Marking, switch};
 use crate::vectors::GroupVector;
 use bufferlab_sonic::Config;
 use std::fmt::Write as _;
@@ -91,7 +92,7 @@ impl Qualification {
             "\nname = \"qualification\"\nseed = 1\nduration = \"{:.0} ns\"\ndrain = \"20 ms\"\n",
             duration * 1e9
         );
-        topology(&mut text, model);
+        Network::Star.toml(&mut text, model);
         switch(&mut text, config, model, &Marking::none(), (reaction * 1e12) as u64);
         let _ = writeln!(
             text,

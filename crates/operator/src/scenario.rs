@@ -1,4 +1,4 @@
-//! A scenario file of a configuration: one switch with its ports and cables, a host behind each.
+//! A scenario file of a configuration: its ports and cables, its buffer, and some traffic.
 
 use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
@@ -37,7 +37,7 @@ pub fn scenario(
     // Writing into a string cannot fail.
     let files: Vec<_> = config.files.iter().map(|file| one_line(file)).collect();
     let _ = writeln!(text, "# {} with the configuration of {}", model.chip.title, files.join(", "));
-    for note in &model.notes {
+    for note in model.notes.iter().chain(&traffic.network.note()) {
         let _ = writeln!(text, "# {}", one_line(note));
     }
     let _ = writeln!(
@@ -47,7 +47,7 @@ pub fn scenario(
         quoted(&format!("{} under {}", model.chip.title, traffic.kind.name())),
         (planned.duration_seconds * 1e6).max(1.0)
     );
-    topology(&mut text, model);
+    traffic.network.toml(&mut text, model);
     switch(&mut text, config, model, &marking, reaction(model));
     let lossy_marks = marking.by_priority.contains_key(&lossy);
     text.push_str(&planned.toml(lossy_marks));
@@ -60,7 +60,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// A string of TOML.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let escaped = one_line(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }
@@ -76,26 +76,6 @@ fn lossy_queue(config: &Config, model: &Model) -> u8 {
     let is_lossy = |queue: &u8| usize::from(*queue) < PRIORITIES && !model.lossless.contains(queue);
     let known = model.ports.iter().find_map(|port| port.lossy.keys().copied().find(is_lossy));
     by_dscp.filter(is_lossy).or(known).unwrap_or_else(|| (0..PRIORITIES as u8).find(is_lossy).unwrap_or(0))
-}
-
-/// A host behind every port.
-pub(crate) fn topology(text: &mut String, model: &Model) {
-    let names: Vec<_> = model.ports.iter().map(|port| quoted(&port.name)).collect();
-    let _ = writeln!(
-        text,
-        "[topology]                              # a host behind every port, named after it\nkind = \"graph\"\nhosts = [{}]",
-        names.join(", ")
-    );
-    text.push_str("switches = [\"switch\"]\nlinks = [\n");
-    for (port, name) in model.ports.iter().zip(&names) {
-        let delay = (port.cable_metres / METRES_PER_SECOND * 1e9).round().max(1.0);
-        let _ = writeln!(
-            text,
-            "  {{ a = {name}, b = \"switch\", rate = \"{} Mb/s\", delay = \"{delay:.0} ns\" }},",
-            port.speed_mbps
-        );
-    }
-    text.push_str("]\n\n");
 }
 
 /// The switch, whose neighbours obey a pause after so many picoseconds.

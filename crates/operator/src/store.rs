@@ -214,7 +214,8 @@ fn is_passing(error: &RedisError) -> bool {
 }
 
 /// The configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a name and the JSON of each
-/// database. What runs (APPL_DB) fills in what the configuration leaves to the switch.
+/// database. What runs (APPL_DB) fills in what the configuration leaves to the switch, and the size of the
+/// memory is the switch's own (STATE_DB).
 ///
 /// # Errors
 /// No answer; a switch without a configuration of buffers.
@@ -231,8 +232,11 @@ pub fn dumps(store: &mut Store) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         ["BUFFER_POOL_TABLE", "BUFFER_PROFILE_TABLE", "BUFFER_PG_TABLE", "BUFFER_QUEUE_TABLE"]
             .contains(&table)
     })?;
+    let state = dump(store, Database::State, '|', &|key| key.starts_with("BUFFER_MAX_PARAM_TABLE|"))?;
     let mut all = Vec::new();
-    for (database, entries) in [(Database::Config, config), (Database::Appl, running)] {
+    for (database, entries) in
+        [(Database::Config, config), (Database::Appl, running), (Database::State, state)]
+    {
         if !entries.is_empty() {
             let name = format!("{} of {}", database.name(), store.address);
             let json = serde_json::to_vec(&entries)

@@ -1,6 +1,6 @@
 //! Traffic for a configuration: a few kinds that operators know, each as transports and workloads of a scenario.
 
-use crate::{Model, OperatorError};
+use crate::{Model, Network, OperatorError};
 use std::fmt::Write as _;
 
 /// Frames of RDMA (bytes): 4 KiB of payload and the headers of RoCE v2.
@@ -66,9 +66,11 @@ impl Kind {
 pub struct Traffic {
     /// Kind.
     pub kind: Kind,
+    /// The network around the switch.
+    pub network: Network,
     /// Offered payload of the background, as a part of the hosts' links.
     pub load: f64,
-    /// Servers that answer at once; none: 32, or all but one port.
+    /// Servers that answer at once; none: 32, or all but one.
     pub fan_in: Option<usize>,
     /// Bytes of all answers together; none: a quarter of what is shared.
     pub request: Option<u64>,
@@ -80,7 +82,7 @@ impl Traffic {
     /// A kind with its defaults.
     #[must_use]
     pub const fn new(kind: Kind) -> Self {
-        Self { kind, load: 0.4, fan_in: None, request: None, duration_seconds: None }
+        Self { kind, network: Network::Star, load: 0.4, fan_in: None, request: None, duration_seconds: None }
     }
 }
 
@@ -102,12 +104,13 @@ impl Planned {
     /// # Errors
     /// A fan-in beyond the ports, a load or a duration that is none.
     pub(crate) fn new(model: &Model, traffic: &Traffic, lossy: u8) -> Result<Self, OperatorError> {
-        let ports = model.ports.len();
-        let fan_in = traffic.fan_in.unwrap_or(32.min(ports - 1));
-        if fan_in == 0 || fan_in >= ports {
+        traffic.network.check(model)?;
+        let hosts = traffic.network.host_ports(model).count();
+        let fan_in = traffic.fan_in.unwrap_or(32.min(hosts - 1));
+        if fan_in == 0 || fan_in >= hosts {
             return Err(OperatorError::new(
-                format!("a fan-in of {fan_in} on a switch of {ports} ports"),
-                format!("choose from 1 to {}: every sender has a port of its own", ports - 1),
+                format!("a fan-in of {fan_in} among {hosts} hosts"),
+                format!("choose from 1 to {}: every sender has a port of its own", hosts - 1),
             ));
         }
         if !(traffic.load > 0.0 && traffic.load <= 1.0) {
@@ -118,7 +121,8 @@ impl Planned {
         }
         let lossless = model.lossless.first().copied().filter(|_| traffic.kind.has().1);
         let request = traffic.request.unwrap_or(model.shared / 4).max(fan_in as u64);
-        let bytes_per_second = model.ports.iter().map(|port| port.speed_mbps as f64 * 125e3).sum::<f64>();
+        let bytes_per_second =
+            traffic.network.host_ports(model).map(|port| port.speed_mbps as f64 * 125e3).sum::<f64>();
         let (background, answers) = match traffic.kind {
             Kind::WebSearch => (traffic.load, 0.0),
             Kind::Incast => (0.0, traffic.load),
@@ -126,10 +130,11 @@ impl Planned {
             Kind::RdmaTcp => (traffic.load, traffic.load / 8.0),
             Kind::Storage => (traffic.load * 0.75, traffic.load * 0.25),
         };
-        let per_host = bytes_per_second / ports as f64;
+        let per_host = bytes_per_second / hosts as f64;
         let queries_per_second = (answers * per_host / request as f64).max(1e-3);
-        // A packet crosses two links, and its acknowledgement does (TCP: of every second one).
-        let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each;
+        // In a star a packet crosses two links, and its acknowledgement does (TCP: of every second one).
+        let ways = traffic.network.ways();
+        let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each * ways;
         let rdma = lossless.is_some();
         let answers_hops = if rdma { hops(answers, RDMA_FRAME, 4.0) } else { hops(answers, TCP_FRAME, 3.0) };
         let background_hops = match traffic.kind {

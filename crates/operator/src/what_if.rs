@@ -91,6 +91,7 @@ impl WhatIf {
             choices.extend(steps(model, false, &LOSSY_STEPS)?);
         }
         choices.extend(policies(model)?);
+        notes.extend(traffic.network.note());
         notes.extend(warnings(&text)?);
         Ok(Self { scenario: text, choices, notes })
     }

@@ -47,7 +47,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::scenario::{Loaded, load, schema};
     #[pymodule_export]
-    use super::sonic::{SonicConfiguration, SonicProbe, SonicWhatIf, sonic_read};
+    use super::sonic::{SonicConfiguration, SonicProbe, SonicTuner, SonicWhatIf, sonic_read};
     #[pymodule_export]
     use super::theory::{calculate, quantity, replay, theory_figure, theory_figures};
     #[pymodule_export]

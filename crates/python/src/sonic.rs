@@ -3,13 +3,14 @@
 use crate::errors;
 use bufferlab_operator::probe::Executor;
 use bufferlab_operator::store::{Store, dumps};
+use bufferlab_operator::tune::{Daemon, Settings, recover};
 use bufferlab_operator::vectors::{self, Vectors};
 use bufferlab_operator::what_if::recommend;
-use bufferlab_operator::{Kind, Model, OperatorError, Traffic, WhatIf};
+use bufferlab_operator::{Kind, Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
 use bufferlab_sonic::lint::{self, Allowance, Options};
 use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
-use bufferlab_sonic::{Config, Namespaces, Refusal, explain};
+use bufferlab_sonic::{Config, Namespaces, Refusal, diff, explain};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -130,7 +131,7 @@ impl SonicConfiguration {
     }
 
     /// A scenario of it, and what is compared in that.
-    #[pyo3(signature = (chip, against, traffic, load, fan_in, request, duration_seconds))]
+    #[pyo3(signature = (chip, against, traffic, leaves, load, fan_in, request, duration_seconds))]
     #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]
     fn what_if(
         &self,
@@ -138,6 +139,7 @@ impl SonicConfiguration {
         chip: Option<&str>,
         against: Option<&Self>,
         traffic: &str,
+        leaves: Option<usize>,
         load: f64,
         fan_in: Option<usize>,
         request: Option<u64>,
@@ -152,7 +154,8 @@ impl SonicConfiguration {
                 &format!("choose one of: {}", names.join(", ")),
             )
         })?;
-        let traffic = Traffic { load, fan_in, request, duration_seconds, ..Traffic::new(kind) };
+        let network = leaves.map_or(Network::Star, |leaves| Network::LeafSpine { leaves });
+        let traffic = Traffic { network, load, fan_in, request, duration_seconds, ..Traffic::new(kind) };
         let model = |config: &Config| Model::new(config, chip).map_err(|error| not_done(py, &error));
         let own = model(&self.0)?;
         let other = match against {
@@ -163,6 +166,14 @@ impl SonicConfiguration {
         WhatIf::new("what-if", (&self.0, &own), other, &traffic)
             .map(SonicWhatIf)
             .map_err(|error| not_done(py, &error))
+    }
+
+    /// What a change to another configuration means: as JSON, and as text.
+    #[pyo3(signature = (other, chip))]
+    fn diff(&self, py: Python<'_>, other: &Self, chip: Option<&str>) -> PyResult<(String, String)> {
+        let found = diff::diff(&self.0, &other.0, other.perhaps(py, chip)?);
+        let found = found.map_err(|error| wrong(py, &error.to_string(), &error.help))?;
+        Ok((json(py, &found)?, diff::text(&found)))
     }
 
     /// The simulated chip behind the protocol of probes.
@@ -223,5 +234,74 @@ impl SonicProbe {
     /// Answers a request, both as JSON.
     fn answer(&self, py: Python<'_>, request: &str) -> String {
         py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).answer_line(request))
+    }
+}
+
+/// Profile, configured exponent, the one that the switch has, least and largest, number of queues.
+type TunedProfile = (String, i8, i8, (i8, i8), usize);
+
+/// A tuner with a switch. One question at a time: it has a state.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct SonicTuner(Mutex<Daemon>);
+
+impl SonicTuner {
+    fn with<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&mut Daemon) -> T + Send) -> T {
+        py.detach(|| question(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+#[pymethods]
+impl SonicTuner {
+    /// Reads the configuration of a running switch; with `apply`, what a killed tuner left is put back first.
+    #[new]
+    #[pyo3(signature = (redis, apply, down, up, hold, faults_max, lossless, journal))]
+    #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]
+    fn new(
+        py: Python<'_>,
+        redis: &str,
+        apply: bool,
+        down: u8,
+        up: u8,
+        hold: u32,
+        faults_max: u32,
+        lossless: bool,
+        journal: PathBuf,
+    ) -> PyResult<Self> {
+        if apply {
+            py.detach(|| recover(&mut Store::new(redis), &journal)).map_err(|error| not_done(py, &error))?;
+        }
+        let mut all = sonic_read(py, Vec::new(), Some(redis.to_owned()))?;
+        let (_, SonicConfiguration(config)) = all.swap_remove(0);
+        let settings = Settings { down, up, hold, faults_max, lossless };
+        Daemon::new(Store::new(redis), &config, settings, apply, &journal)
+            .map(|daemon| Self(Mutex::new(daemon)))
+            .map_err(|error| not_done(py, &error))
+    }
+
+    /// The profiles that are tuned.
+    fn profiles(&self, py: Python<'_>) -> Vec<TunedProfile> {
+        self.with(py, |daemon| {
+            let tracked = daemon.tuner().tracked.iter();
+            tracked
+                .map(|one| (one.profile.clone(), one.original, one.applied, one.bounds, one.members.len()))
+                .collect()
+        })
+    }
+
+    /// A look at the counters at a time (seconds, from any beginning): events as JSON.
+    fn step(&self, py: Python<'_>, at: f64) -> PyResult<String> {
+        let events = self.with(py, |daemon| daemon.step(at));
+        json(py, &events)
+    }
+
+    /// Whether there were too many faults in a row.
+    fn must_end(&self, py: Python<'_>) -> bool {
+        self.with(py, |daemon| daemon.must_end())
+    }
+
+    /// Puts back what was configured: events as JSON.
+    fn revert(&self, py: Python<'_>) -> PyResult<String> {
+        let events = self.with(py, Daemon::revert);
+        json(py, &events)
     }
 }

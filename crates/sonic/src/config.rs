@@ -293,6 +293,8 @@ pub struct Config {
     pub watchdog_poll_ms: Option<Placed<u64>>,
     /// Alpha of computed lossless profiles (`default_dynamic_th`).
     pub default_dynamic_th: Option<Placed<i8>>,
+    /// The whole memory, as a running switch says it in STATE_DB (bytes).
+    pub mmu_size: Option<Placed<u64>>,
     /// Sum of headroom above the shared headroom pool.
     pub over_subscribe_ratio: Option<Placed<f64>>,
     /// MTU of lossless traffic (bytes).

@@ -63,23 +63,22 @@ pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
         not_explained
             .push("the chip is not known: cells, slices and the size of the memory are left out".to_owned());
     }
+    let whole = config.mmu_size.as_ref().map(|size| size.value).or(chip.and_then(|chip| chip.memory));
     let mut parts = memory.as_ref().map_or_else(Vec::new, |memory| parts(config, memory));
     let sum: u64 = parts.iter().map(|part| part.bytes).sum();
-    if let Some(rest) =
-        chip.and_then(|chip| chip.memory).and_then(|bytes| bytes.checked_sub(sum)).filter(|_| sum > 0)
-    {
+    if let Some(rest) = whole.and_then(|bytes| bytes.checked_sub(sum)).filter(|_| sum > 0) {
         let note = "outside of the lossless pool: other pools, or the chip's own use".to_owned();
         parts.push(Part { name: "rest".to_owned(), bytes: rest, note });
     }
     let pools = pools(config);
-    let there = chip.and_then(|chip| chip.memory).or_else(|| (sum > 0).then_some(sum));
+    let there = whole.or_else(|| (sum > 0).then_some(sum));
     let promised: u64 = pools.iter().map(|pool| pool.bytes).sum();
     let kinds = ways::kinds(config, memory.as_ref(), chip);
     not_explained.extend(ways::gaps(config));
     Explanation {
         switch: config.device.hwsku.as_ref().map(|sku| sku.value.clone()),
         chip: chip.unwrap_or(&GENERIC).title,
-        memory_bytes: chip.and_then(|chip| chip.memory),
+        memory_bytes: whole,
         accounting: memory.as_ref().map_or_else(String::new, |memory| memory.why.clone()),
         pools,
         parts,

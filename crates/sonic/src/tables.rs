@@ -2,6 +2,7 @@
 
 /// Tables whose entries are read.
 pub const TABLES: &[&str] = &[
+    "BUFFER_MAX_PARAM_TABLE",
     "BUFFER_PG",
     "BUFFER_POOL",
     "BUFFER_PORT_EGRESS_PROFILE_LIST",

@@ -7,7 +7,7 @@ use crate::sonic_args::WhatIfArgs;
 use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{Destination, PolicyChoice, plan_compare};
 use bufferlab_operator::what_if::{recommend, text};
-use bufferlab_operator::{Model, OperatorError, Traffic, WhatIf};
+use bufferlab_operator::{Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
 use bufferlab_results::{Claim, write_whole};
 use bufferlab_scenario::{Changes, Variant, load_changed};
@@ -57,6 +57,7 @@ pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
         None => None,
     };
     let traffic = Traffic {
+        network: args.leaves.map_or(Network::Star, |leaves| Network::LeafSpine { leaves }),
         load: args.load,
         fan_in: args.fan_in,
         request: args.request,

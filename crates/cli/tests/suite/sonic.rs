@@ -167,6 +167,16 @@ fn a_switch_that_does_not_answer_is_named_and_nothing_waits() {
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("127.0.0.1:1, CONFIG_DB") && said.contains("HOST:PORT"), "{said}");
     assert_eq!(desk.output(&["sonic", "explain"]).status.code(), Some(2), "neither files nor a server");
+    let output = desk.output(&["sonic", "diff", "--redis", "127.0.0.1:1", "."]);
+    assert!(text(&output.stderr).contains("127.0.0.1:1, CONFIG_DB"), "{}", text(&output.stderr));
+    for (args, problem) in [
+        (&["sonic", "diff", "."][..], "one side is missing"),
+        (&["sonic", "diff", ".", ".", "--redis", "127.0.0.1:1"], "three sides"),
+    ] {
+        let output = desk.output(args);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(problem), "{}", text(&output.stderr));
+    }
 }
 
 #[test]

@@ -40,6 +40,18 @@ fn exponent(server: &Server) -> String {
     store.fields(Database::Config, PROFILE).expect("it answers").remove("dynamic_th").expect("a value")
 }
 
+#[test]
+fn what_runs_is_one_side_of_a_difference() {
+    let (desk, server) = (Desk::new(), idle_switch("what_runs_is_one_side_of_a_difference"));
+    desk.write(
+        "after.json",
+        r#"{ "BUFFER_POOL": { "egress_lossy_pool": { "type": "egress", "mode": "dynamic", "size": "5000000" } } }"#,
+    );
+    let output = desk.output(&["sonic", "diff", "--redis", server.address(), "after.json"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("5000000"), "{said}{:?}", output.stderr);
+}
+
 /// A daemon that has made its first change.
 fn started(desk: &Desk, server: &Server) -> (Child, String) {
     let args = [

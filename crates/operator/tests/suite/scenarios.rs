@@ -2,7 +2,7 @@
 
 use crate::support::{corpus, model, switch};
 use bufferlab_operator::what_if::{CHANGED, TODAY};
-use bufferlab_operator::{Kind, Model, Traffic, WhatIf};
+use bufferlab_operator::{Kind, Model, Network, Traffic, WhatIf};
 use bufferlab_scenario::{Changes, Loaded, load_changed};
 use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{chip_for, predict};
@@ -93,6 +93,44 @@ fn traffic_that_does_not_fit_the_switch_is_refused() {
     assert!(of(Traffic { fan_in: Some(4), ..traffic }).contains("fan-in of 4"));
     assert!(of(Traffic { load: 0.0, ..traffic }).contains("load of 0"));
     assert!(of(Traffic { duration_seconds: Some(-1.0), ..traffic }).contains("duration of -1"));
+}
+
+/// On every switch, a port has the number that it has in the configuration, and both ends of a cable can have as much of it.
+#[test]
+fn a_leaf_spine_uses_every_port_of_every_switch() {
+    let config = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));
+    let model = model(&config, "trident3");
+    assert_eq!(model.ports.len(), 4);
+    let traffic = |leaves| Traffic { network: Network::LeafSpine { leaves }, ..Traffic::new(Kind::RdmaTcp) };
+    for leaves in [2, 4] {
+        let plan =
+            WhatIf::new("w", (&config, &model), None, &traffic(leaves)).expect("it divides four ports");
+        let loaded = load(&plan, 0);
+        assert_eq!(loaded.scenario.switches.len(), leaves + leaves / 2);
+        let topology = &loaded.scenario.topology;
+        for (switch, ports) in topology.all_ports().iter().enumerate() {
+            assert_eq!(ports.len(), 4, "{leaves} leaves, switch {switch}");
+        }
+    }
+    // Ports have cables of 5, 5, 40 and 300 m. Two of a leaf go up, of 40 and 300 m; those of the first leaf end at the spine's
+    // first two, whose headroom is for 5 m.
+    let plan = WhatIf::new("w", (&config, &model), None, &traffic(2)).expect("it divides");
+    let delays: Vec<&str> = plan
+        .scenario
+        .lines()
+        .filter(|line| line.contains("b = \"spine0\""))
+        .filter_map(|line| line.split("delay = \"").nth(1)?.split('"').next())
+        .collect();
+    assert_eq!(delays, ["25 ns", "25 ns", "202 ns", "1515 ns"]);
+    assert!(plan.notes.iter().any(|note| note.contains("shorter")), "{:?}", plan.notes);
+    let refused = |config: &Config, leaves| {
+        let model = crate::support::model(config, "trident3");
+        WhatIf::new("w", (config, &model), None, &traffic(leaves)).expect_err("refused")
+    };
+    let error = refused(&config, 3);
+    assert_eq!(error.help, "choose an even number that divides the 4 ports: 2, 4");
+    let slower = switch(|_, text| text.replacen("100000", "40000", 1));
+    assert!(refused(&slower, 2).message.contains("several speeds"), "{}", refused(&slower, 2).message);
 }
 
 #[test]

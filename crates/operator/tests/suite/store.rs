@@ -43,7 +43,11 @@ fn a_running_switch_has_the_configuration_of_its_files() {
     let server = Server::start("a_running_switch_has_the_configuration_of_its_files");
     fill(&server);
     server.write(Database::Config, "FLEX_COUNTER_TABLE|QUEUE", &[("FLEX_COUNTER_STATUS", "enable")]);
+    server.write(Database::State, "BUFFER_MAX_PARAM_TABLE|global", &[("mmu_size", "33554432")]);
+    server.write(Database::State, "BUFFER_MAX_PARAM_TABLE|Ethernet0", &[("max_queues", "20")]);
+    server.write(Database::State, "TRANSCEIVER_INFO|Ethernet0", &[("type", "QSFP28")]);
     let (running, files) = (read(&server), switch(|_, text| text));
+    assert_eq!(running.mmu_size.as_ref().map(|size| size.value), Some(33_554_432));
     assert_eq!(running.problems, []);
     let sizes = |config: &Config| -> Vec<_> {
         let size = |(name, pool): (&String, &bufferlab_sonic::config::Pool)| {

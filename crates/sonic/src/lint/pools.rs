@@ -153,9 +153,11 @@ pub(super) fn promised_above_pool(context: &Context<'_>, findings: &mut Findings
 }
 
 pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
-    let Some((chip, memory)) = context.options.chip.and_then(|chip| Some((chip, chip.memory?))) else {
-        return;
-    };
+    let of_family = context.options.chip.and_then(|chip| Some((chip.title.to_owned(), chip.memory?)));
+    // What the switch says of itself goes before what its family has.
+    let of_switch = context.config.mmu_size.as_ref();
+    let of_switch = of_switch.map(|size| (format!("the switch ({})", size.place), size.value));
+    let Some((who, memory)) = of_switch.or(of_family) else { return };
     for (name, pool) in &context.config.pools {
         let Some(size) = &pool.size else { continue };
         let xoff = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);
@@ -164,11 +166,7 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
         if needs > memory {
             findings.add(
                 &size.place,
-                format!(
-                    "{name} needs {needs} B, and {} has {memory} B: {} B too much",
-                    chip.title,
-                    needs - memory
-                ),
+                format!("{name} needs {needs} B, and {who} has {memory} B: {} B too much", needs - memory),
                 format!("\"size\": \"{}\" or less", memory - with.min(memory)),
             );
         }

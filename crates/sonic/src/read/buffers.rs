@@ -20,6 +20,13 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
         "BUFFER_QUEUE" => assignments(key, entry, &mut config.queues),
         "BUFFER_PORT_INGRESS_PROFILE_LIST" => lists(key, entry, &mut config.ingress_lists),
         "BUFFER_PORT_EGRESS_PROFILE_LIST" => lists(key, entry, &mut config.egress_lists),
+        "BUFFER_MAX_PARAM_TABLE" => {
+            if key == "global" {
+                config.mmu_size = entry.bytes("mmu_size");
+            }
+            // What ports can have at most is in the same table; SONiC checks that itself.
+            let _ = entry.rest();
+        }
         "DEFAULT_LOSSLESS_BUFFER_PARAMETER" => {
             config.default_dynamic_th = entry.exponent("default_dynamic_th");
             config.over_subscribe_ratio = entry.parse("over_subscribe_ratio", |text| {
