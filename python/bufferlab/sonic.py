@@ -252,8 +252,16 @@ class Probe:
             raise ConfigurationError(str(answer.get("error", "the request failed")), "see `probe` in docs/operators.md")
         return answer
 
+    def persist(self, src_port: int, dst_port: int, count: int, *, pg: int) -> None:
+        """Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes from group to group of a headroom pool."""
+        self.request(op="persist", src_port=src_port, dst_port=dst_port, value=count, pg=pg)
+
+    def drain(self) -> None:
+        """Empties the switch; nothing is kept any more."""
+        self.request(op="drain")
+
     def prepare(self, src_port: int, dst_port: int) -> None:
-        """Empties the switch."""
+        """Empties the switch, but for what is kept."""
         self.request(op="prepare", src_port=src_port, dst_port=dst_port)
 
     def check(
@@ -266,7 +274,8 @@ class Probe:
         iteration: int = 0,
         **traffic_keys: int,
     ) -> tuple[bool, bool]:
-        """Sends ``value`` packets and looks: whether that worked, and whether the threshold was reached."""
+        """Sends ``value`` packets and looks: whether that worked, and whether the threshold was reached. Of ``pfc_xon``, ``dst_port_b=`` names the port
+        that holds what ``dst_port`` does not let go."""
         answer = self.request(
             op="check",
             probe=self.probe,

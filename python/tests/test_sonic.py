@@ -135,6 +135,12 @@ def test_a_search_by_probes_ends_at_the_point_of_the_vectors() -> None:
         unseen, seen = (unseen, middle) if detected else (middle, seen)
     point = next(group["pause"] for group in switch.vectors().groups if group["ports"][0] == "Ethernet0")
     assert abs(seen - 1 - point["formula"]) <= 3
+    resume = switch.probe("pfc_xon")
+    assert resume.check(0, 1, point["formula"], pg=3, dst_port_b=2) == (True, True)
+    probe.persist(2, 1, point["formula"], pg=3)
+    assert probe.check(0, 1, point["formula"], pg=3) == (True, True)  # the pool is smaller now
+    probe.drain()
+    assert probe.check(0, 1, point["formula"] - 3, pg=3) == (True, False)
     with pytest.raises(ConfigurationError, match="no port 9"):
         probe.prepare(0, 9)
 

@@ -35,7 +35,7 @@ pub enum Probe {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// Empties the switch and blocks the ports.
+    /// Empties the switch, but for what is kept, and blocks the ports.
     Prepare {
         /// Where packets come from.
         src_port: u16,
@@ -52,10 +52,14 @@ pub enum Request {
         dst_port: u16,
         /// Packets to send; of `pfc_xon` those that leave.
         value: u64,
+        /// Of `pfc_xon`: `dst_port` gets `value` packets and lets them go, and this port the others, which stay. Without it all are
+        /// for `dst_port`.
+        #[serde(default)]
+        dst_port_b: Option<u16>,
         /// So many times, which must agree. The model does not waver.
         #[serde(default = "once")]
         attempts: u32,
-        /// Whether the switch is emptied before.
+        /// Whether the switch is emptied before, but for what is kept.
         #[serde(default = "yes")]
         drain_buffer: bool,
         /// Number of the step, for records.
@@ -79,6 +83,19 @@ pub enum Request {
         /// Priority.
         pg: u8,
     },
+    /// Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes from group to group of a pool.
+    Persist {
+        /// Where packets come from.
+        src_port: u16,
+        /// Where they go, and stay.
+        dst_port: u16,
+        /// How many.
+        value: u64,
+        /// Priority group.
+        pg: u8,
+    },
+    /// Empties the switch, and nothing is kept any more.
+    Drain,
     /// Lets a port send packets.
     Release {
         /// The port.
@@ -143,6 +160,8 @@ pub struct Executor {
     bench: Bench,
     names: Vec<String>,
     lossless: Vec<u8>,
+    /// What every emptied switch gets at once: source, destination, priority, packets.
+    kept: Vec<(u16, u16, u8, u64)>,
 }
 
 impl Executor {
@@ -153,7 +172,7 @@ impl Executor {
     pub fn new(model: &Model, packet_bytes: u64) -> Result<Self, OperatorError> {
         let names = model.ports.iter().map(|port| port.name.clone()).collect();
         let lossless = model.lossless.iter().copied().collect();
-        Ok(Self { bench: Bench::new(model, packet_bytes)?, names, lossless })
+        Ok(Self { bench: Bench::new(model, packet_bytes)?, names, lossless, kept: Vec::new() })
     }
 
     /// Answers a line; a line that is no request is answered, too.
@@ -162,8 +181,8 @@ impl Executor {
         let answer = match serde_json::from_str::<Request>(line) {
             Ok(request) => self.answer(&request),
             Err(error) => Answer::wrong(format!(
-                "no request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"send\" | \"release\" | \"paused\" | \
-                 \"ports\", ...}} on one line"
+                "no request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"persist\" | \"drain\" | \
+                 \"send\" | \"release\" | \"paused\" | \"ports\", ...}} on one line"
             )),
         };
         serde_json::to_string(&answer).unwrap_or_else(|_| "{\"success\":false}".to_owned())
@@ -171,76 +190,81 @@ impl Executor {
 
     /// Answers a request.
     pub fn answer(&mut self, request: &Request) -> Answer {
-        match *request {
-            Request::Ports => Answer { ports: Some(self.names.clone()), ..Answer::done() },
-            Request::Prepare { src_port, dst_port } => match self.between(src_port, dst_port) {
-                Ok(()) => self.emptied(),
-                Err(message) => Answer::wrong(message),
-            },
-            Request::Send { src_port, dst_port, value, pg } => {
-                match self
-                    .between(src_port, dst_port)
-                    .and_then(|()| of_packets(value))
-                    .and_then(|()| of_queue(pg))
-                {
-                    Ok(()) => {
-                        Answer { packets: Some(self.send(src_port, dst_port, pg, value)), ..Answer::done() }
-                    }
-                    Err(message) => Answer::wrong(message),
-                }
-            }
-            Request::Release { dst_port, value } => {
-                match self.port(dst_port).and_then(|()| of_packets(value)) {
-                    Ok(()) => Answer { packets: Some(self.bench.release(dst_port, value)), ..Answer::done() },
-                    Err(message) => Answer::wrong(message),
-                }
-            }
-            Request::Paused { src_port, pg } => match self.port(src_port).and_then(|()| of_queue(pg)) {
-                Ok(()) => Answer { paused: Some(self.bench.is_paused(src_port, pg)), ..Answer::done() },
-                Err(message) => Answer::wrong(message),
-            },
-            Request::Check {
-                probe, src_port, dst_port, value, attempts, drain_buffer, pg, queue, ..
-            } => match self.check(probe, (src_port, dst_port), value, attempts, drain_buffer, pg.or(queue)) {
-                Ok(detected) => Answer { detected: Some(detected), ..Answer::done() },
-                Err(message) => Answer::wrong(message),
-            },
-        }
+        self.reply(request).unwrap_or_else(Answer::wrong)
     }
 
-    fn check(
-        &mut self,
-        probe: Probe,
-        (from, to): (u16, u16),
-        value: u64,
-        attempts: u32,
-        drained: bool,
-        priority: Option<u8>,
-    ) -> Result<bool, String> {
-        self.between(from, to)?;
-        of_packets(value)?;
-        let lossless = probe != Probe::EgressDrop;
-        let first = || self.lossless.first().copied();
-        let default = if lossless {
-            first()
-        } else {
-            (0..PRIORITIES as u8).find(|queue| !self.lossless.contains(queue))
-        };
-        let what = if lossless { "pg" } else { "queue" };
-        let priority =
-            priority.or(default).ok_or_else(|| format!("`{what}` is missing, and there is no default"))?;
-        of_queue(priority)?;
-        if self.lossless.contains(&priority) != lossless {
-            let kind = if lossless { "lossless" } else { "lossy" };
-            return Err(format!("`{what}` {priority} is not {kind}; lossless ones: {:?}", self.lossless));
+    fn reply(&mut self, request: &Request) -> Result<Answer, String> {
+        match *request {
+            Request::Ports => return Ok(Answer { ports: Some(self.names.clone()), ..Answer::done() }),
+            Request::Prepare { src_port, dst_port } => {
+                self.between(src_port, dst_port)?;
+                self.reset()?;
+            }
+            Request::Drain => {
+                self.kept.clear();
+                self.reset()?;
+            }
+            Request::Persist { src_port, dst_port, value, pg } => {
+                self.sendable(src_port, dst_port, value, pg)?;
+                self.kept.push((src_port, dst_port, pg, value));
+                self.reset()?;
+            }
+            Request::Send { src_port, dst_port, value, pg } => {
+                self.sendable(src_port, dst_port, value, pg)?;
+                let packets = Some(self.send(src_port, dst_port, pg, value));
+                return Ok(Answer { packets, ..Answer::done() });
+            }
+            Request::Release { dst_port, value } => {
+                self.port(dst_port)?;
+                of_packets(value)?;
+                let packets = Some(self.bench.release(dst_port, value));
+                return Ok(Answer { packets, ..Answer::done() });
+            }
+            Request::Paused { src_port, pg } => {
+                self.port(src_port)?;
+                of_queue(pg)?;
+                let paused = Some(self.bench.is_paused(src_port, pg));
+                return Ok(Answer { paused, ..Answer::done() });
+            }
+            Request::Check { .. } => {
+                return Ok(Answer { detected: Some(self.check(request)?), ..Answer::done() });
+            }
         }
+        Ok(Answer::done())
+    }
+
+    fn check(&mut self, request: &Request) -> Result<bool, String> {
+        let Request::Check {
+            probe,
+            src_port,
+            dst_port,
+            dst_port_b,
+            value,
+            attempts,
+            drain_buffer,
+            pg,
+            queue,
+            ..
+        } = *request
+        else {
+            return Err("no check".to_owned());
+        };
+        self.between(src_port, dst_port)?;
+        if let Some(other) = dst_port_b {
+            self.between(src_port, other)?;
+            if probe != Probe::PfcXon || other == dst_port {
+                return Err("`dst_port_b` is a third port, and of pfc_xon only".to_owned());
+            }
+        }
+        of_packets(value)?;
+        let priority = self.priority(probe, pg.or(queue))?;
         let mut seen = Vec::new();
         for _ in 0..attempts.clamp(1, 100) {
-            if drained {
-                self.bench.reset().map_err(|error| error.message)?;
+            if drain_buffer {
+                self.reset()?;
             }
-            seen.push(self.once(probe, (from, to), priority, value)?);
-            if !drained {
+            seen.push(self.once(probe, (src_port, dst_port, dst_port_b), priority, value)?);
+            if !drain_buffer {
                 break;
             }
         }
@@ -251,10 +275,30 @@ impl Executor {
         Ok(first)
     }
 
+    /// The group or queue that a probe is about.
+    fn priority(&self, probe: Probe, given: Option<u8>) -> Result<u8, String> {
+        let lossless = probe != Probe::EgressDrop;
+        let first = || self.lossless.first().copied();
+        let default = if lossless {
+            first()
+        } else {
+            (0..PRIORITIES as u8).find(|queue| !self.lossless.contains(queue))
+        };
+        let what = if lossless { "pg" } else { "queue" };
+        let priority =
+            given.or(default).ok_or_else(|| format!("`{what}` is missing, and there is no default"))?;
+        of_queue(priority)?;
+        if self.lossless.contains(&priority) != lossless {
+            let kind = if lossless { "lossless" } else { "lossy" };
+            return Err(format!("`{what}` {priority} is not {kind}; lossless ones: {:?}", self.lossless));
+        }
+        Ok(priority)
+    }
+
     fn once(
         &mut self,
         probe: Probe,
-        (from, to): (u16, u16),
+        (from, to, holder): (u16, u16, Option<u16>),
         priority: u8,
         value: u64,
     ) -> Result<bool, String> {
@@ -268,8 +312,16 @@ impl Executor {
                 Ok(self.send(from, to, priority, value) < value)
             }
             Probe::PfcXon => {
+                if holder.is_some() {
+                    self.send(from, to, priority, value.saturating_sub(1));
+                    // More than the pause needs: the tester's fill has no place for them.
+                    if self.bench.is_paused(from, priority) {
+                        return Ok(false);
+                    }
+                    self.send(from, to, priority, value.min(1));
+                }
                 if !self.bench.is_paused(from, priority)
-                    && self.bench.fill_to_pause(from, to, priority).is_none()
+                    && self.bench.fill_to_pause(from, holder.unwrap_or(to), priority).is_none()
                 {
                     return Err("a packet is lost before the sender is paused".to_owned());
                 }
@@ -284,11 +336,19 @@ impl Executor {
         (0..packets).filter(|_| self.bench.send(from, to, priority)).count() as u64
     }
 
-    fn emptied(&mut self) -> Answer {
-        match self.bench.reset() {
-            Ok(()) => Answer::done(),
-            Err(error) => Answer::wrong(error.message),
+    /// Empties the switch, and fills in what is kept.
+    fn reset(&mut self) -> Result<(), String> {
+        self.bench.reset().map_err(|error| error.message)?;
+        for (from, to, priority, packets) in self.kept.clone() {
+            self.send(from, to, priority, packets);
         }
+        Ok(())
+    }
+
+    fn sendable(&self, from: u16, to: u16, packets: u64, priority: u8) -> Result<(), String> {
+        self.between(from, to)?;
+        of_packets(packets)?;
+        of_queue(priority)
     }
 
     fn port(&self, port: u16) -> Result<(), String> {

@@ -38,6 +38,110 @@ fn a_search_by_probes_ends_at_the_points_of_the_vectors() {
     assert!(bisect(&mut executor, "egress_drop", 0).abs_diff(lossy.loss.formula) <= 3);
 }
 
+/// A request of a search, with what it needs beyond a group.
+struct Search<'a> {
+    executor: &'a mut Executor,
+    probe: &'static str,
+    ports: (u16, u16, Option<u16>),
+    priority: u8,
+}
+
+impl Search<'_> {
+    fn check(&mut self, value: u64, drain: bool) -> bool {
+        let (from, to, holder) = self.ports;
+        let mut request = json!({"op": "check", "probe": self.probe, "src_port": from, "dst_port": to, "value": value, "drain_buffer": drain, "pg": self.priority});
+        if let Some(holder) = holder {
+            request["dst_port_b"] = json!(holder);
+        }
+        let answer = ask(self.executor, &request);
+        assert_eq!(answer["success"], true, "{answer}");
+        answer["detected"] == true
+    }
+
+    /// The four phases of sonic-mgmt's probing: doubling, halving, bisection down to a window, and single packets on top of each
+    /// other, without emptying the switch in between.
+    fn phases(&mut self, first: u64) -> u64 {
+        let mut upper = first;
+        while !self.check(upper, true) {
+            upper *= 2;
+        }
+        let mut lower = upper / 2;
+        while self.check(lower, true) {
+            lower /= 2;
+        }
+        while upper - lower > 100 {
+            let middle = u64::midpoint(lower, upper);
+            if self.check(middle, true) { upper = middle } else { lower = middle + 1 }
+        }
+        let mut at = lower + 1;
+        let mut detected = self.check(at, true);
+        while !detected {
+            at += 1;
+            detected = self.check(1, false);
+        }
+        at
+    }
+}
+
+#[test]
+fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
+    let config = switch(|_, text| text);
+    for name in ["trident3", "tomahawk2", "tomahawk5"] {
+        let vectors = Vectors::new(&config, chip(name).expect("a chip"), 64).expect("it fits");
+        let group = vectors.groups.iter().find(|group| group.ports[0] == "Ethernet0").expect("a group");
+        let mut executor = Executor::new(&model(&config, name), 64).expect("it fits");
+        let mut found = |probe, first| {
+            Search { executor: &mut executor, probe, ports: (0, 1, None), priority: 3 }.phases(first)
+        };
+        let pause = found("pfc_xoff", 50_000);
+        assert!(pause.abs_diff(group.pause.formula + 1) <= 3, "{name}: {pause}");
+        let loss = found("ingress_drop", pause - 1);
+        assert!(loss.abs_diff(group.loss.formula) <= 3, "{name}: {loss}");
+        // The resume point as testers find it: one port drains, another one holds the rest.
+        let mut search =
+            Search { executor: &mut executor, probe: "pfc_xon", ports: (0, 1, Some(2)), priority: 3 };
+        let (mut unseen, mut seen) = (0, pause);
+        while seen - unseen > 1 {
+            let value = u64::midpoint(unseen, seen);
+            if search.check(value, true) { seen = value } else { unseen = value }
+        }
+        assert!(seen.abs_diff(group.resume.formula + 1) <= 3, "{name}: {seen}");
+        assert!(search.check(pause, true) && !search.check(pause + 1, true), "{name}");
+    }
+}
+
+/// Group by group until one finds no headroom, each kept at its first loss: what all of them had is the pool.
+#[test]
+fn a_headroom_pool_is_found_group_by_group() {
+    let config = switch(|_, text| text);
+    let vectors = Vectors::new(&config, chip("trident3").expect("a chip"), 64).expect("it fits");
+    let group = vectors.groups.iter().find(|group| group.pool.is_some()).expect("a profile with a pool");
+    let pool = group.pool.as_ref().expect("a pool");
+    let mut executor = Executor::new(&model(&config, "trident3"), 64).expect("it fits");
+    let (mut sum, mut groups) = (0, 0);
+    'all: for from in [0_u16, 2, 3] {
+        for priority in [3, 4] {
+            let mut found = |probe, first| {
+                Search { executor: &mut executor, probe, ports: (from, 1, None), priority }.phases(first)
+            };
+            let pause = found("pfc_xoff", 50_000);
+            let loss = found("ingress_drop", pause);
+            sum += loss - pause;
+            groups += 1;
+            if loss - pause <= 1 {
+                break 'all;
+            }
+            let kept =
+                json!({"op": "persist", "src_port": from, "dst_port": 1, "value": loss - 1, "pg": priority});
+            assert_eq!(ask(&mut executor, &kept)["success"], true);
+        }
+    }
+    assert!(groups >= 2);
+    assert!(sum.abs_diff(pool.sum.formula) <= groups, "{sum} in {groups} groups; {pool:?}");
+    assert_eq!(ask(&mut executor, &json!({"op": "drain"}))["success"], true);
+    assert_eq!(ask(&mut executor, &json!({"op": "paused", "src_port": 0, "pg": 3}))["paused"], false);
+}
+
 #[test]
 fn groups_stay_filled_where_the_buffer_is_not_drained() {
     let config = switch(|_, text| text);
