@@ -1,0 +1,137 @@
+//! The command line: run an experiment, compare policies, check a scenario, read results.
+//!
+//! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the command failed (a
+//! bad scenario, a folder that cannot be written, a broken identity); 2 the command line itself was wrong; 130 it
+//! was interrupted (Ctrl-C).
+//!
+//! The program `bufferlab` is nothing but [`main()`]. A program that brings along schemes of its own registers them and calls
+//! it, too; then every command knows them:
+//!
+//! ```no_run
+//! # mod own_policy { pub fn register() -> Result<(), std::fmt::Error> { Ok(()) } }
+//! use std::process::ExitCode;
+//!
+//! fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+//!     own_policy::register()?;
+//!     Ok(bufferlab_cli::main())
+//! }
+//! ```
+
+mod args;
+mod check;
+mod error;
+mod execute;
+mod explain;
+mod figure;
+mod interrupt;
+mod manual;
+mod policy;
+mod progress;
+mod reproduce;
+mod schema;
+mod sonic;
+mod sonic_args;
+mod speed;
+mod sweep;
+mod switch;
+mod testbed;
+mod theory;
+mod theory_args;
+mod verify;
+mod view;
+
+use anstream::{AutoStream, ColorChoice};
+use args::{Args, Command, PolicyCommand};
+use clap::Parser;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Reads the arguments of this process, does what they say, and answers the exit code.
+///
+/// What belongs to the names that they may hold (policies, marking rules, congestion controls, workloads) is registered
+/// before. Call it once, at the end of a program's `main`: it takes over stdout, stderr and Ctrl-C, and where the arguments
+/// are wrong or ask for help it ends the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    QUIET.store(args.quiet, Ordering::Relaxed);
+    match args.color.as_str() {
+        "always" => ColorChoice::Always.write_global(),
+        "never" => ColorChoice::Never.write_global(),
+        _ => {}
+    }
+    // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak against it.
+    install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
+    match dispatch(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(report) => {
+            say(format!("{report:?}").trim_end());
+            if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+fn dispatch(args: Args) -> miette::Result<()> {
+    match args.command {
+        Command::Run(args) => execute::run(&args),
+        Command::Compare(args) => execute::compare(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Report(args) => execute::report(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Explain(args) => explain::explain(&args),
+        Command::View(args) => view::view(&args),
+        Command::Play(args) => view::play(&args),
+        Command::Policy(PolicyCommand::List { json }) => policy::list(json),
+        Command::Policy(PolicyCommand::Show { name, json }) => policy::show(name, json),
+        Command::Schema { what } => print(&schema::text(what)),
+        Command::Completions { shell } => print(&manual::completions(shell)),
+        Command::Man { folder } => manual::pages(&folder),
+        Command::Bench(args) => speed::bench(&args),
+        Command::Theory(command) => theory::theory(&command),
+        Command::Sonic(command) => sonic::sonic(&command),
+        Command::Switch(args) => switch::switch(&args),
+        Command::Testbed(command) => testbed::testbed(&command),
+    }
+}
+
+/// Writes data to stdout. A reader that has gone (`| head`) is no error.
+fn print(text: &str) -> miette::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(miette::miette!("cannot write to standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether only what is wrong or doubtful is said.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Writes a line to stderr that nobody needs to act upon: progress, where results are. `--quiet` leaves it out.
+fn inform(text: &str) {
+    if !is_quiet() {
+        say(text);
+    }
+}
+
+/// Whether `--quiet` was given.
+fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Writes a line to stderr: a warning, an error. It does not matter if it cannot be written.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Errors are drawn with their place in the file; without colour or a terminal, in plain characters of fixed width.
+fn install_error_style(colour: bool) {
+    let style = move || {
+        let options = miette::MietteHandlerOpts::new().color(colour).unicode(true);
+        if colour { options } else { options.width(100) }
+    };
+    miette::set_hook(Box::new(move |_| Box::new(style().build()))).expect("the hook is set once");
+}
