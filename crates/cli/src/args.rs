@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// A laboratory for the shared packet buffer of datacenter switches.
@@ -197,11 +197,14 @@ pub(crate) enum PolicyCommand {
 /// A scenario and changes to it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ScenarioArgs {
-    /// The scenario file
-    pub(crate) scenario: PathBuf,
+    /// The scenario file, or - for standard input
+    scenario: PathBuf,
     /// Change a key of the scenario, several times if need be: --set switch.policy=abm --set "duration=10 ms"
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
+    /// Seed of the run, or the first of several (the key `seed`)
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Noise: every flow starts later by a draw from zero to this, such as "20 ns" (the key `start_jitter`)
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
@@ -219,14 +222,25 @@ impl ScenarioArgs {
         Self { scenario, ..self.clone() }
     }
 
+    /// Whether the scenario is read from standard input.
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.scenario.as_os_str() == "-"
+    }
+
+    /// The scenario's file; what errors call standard input, which is in the folder that one is in.
+    pub(crate) fn file(&self) -> &Path {
+        if self.is_stdin() { Path::new("<stdin>") } else { &self.scenario }
+    }
+
     /// All changes to the scenario, in the order in which they apply.
     pub(crate) fn changes(&self) -> Vec<(String, String)> {
         let options = [
-            ("start_jitter", &self.jitter),
-            ("tie_order", &self.tie_order),
-            ("output.packets", &self.packets),
+            ("seed", self.seed.map(|seed| seed.to_string())),
+            ("start_jitter", self.jitter.clone()),
+            ("tie_order", self.tie_order.clone()),
+            ("output.packets", self.packets.clone()),
         ];
-        let options = options.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
+        let options = options.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
         options.chain(self.overrides.iter().cloned()).collect()
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     let loaded = load_as(&args.scenario, args.variant.as_ref())?;
     warn(&loaded);
     // Building the network finds what only shows when policies meet switches.
-    Simulation::new(&loaded.scenario).map_err(|e| error::simulation(&args.scenario.scenario, e))?;
+    Simulation::new(&loaded.scenario).map_err(|e| error::simulation(args.scenario.file(), e))?;
     if args.resolved { print(&loaded.resolved) } else { print(&summary(&loaded.scenario)) }
 }
 

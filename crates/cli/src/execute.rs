@@ -3,11 +3,14 @@
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
 use crate::{error, inform, interrupt, print, say};
-use bufferlab_lab::{Destination, Execution, Job, Plan, plan_compare, plan_run};
+use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
 use bufferlab_report::Report;
 use bufferlab_results::{Claim, RunResult, remove_leftovers};
-use bufferlab_scenario::{Changes, LoadError, Loaded, Scenario, Variant, load_changed};
+use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
+use miette::miette;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// `run`.
 pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
@@ -21,10 +24,10 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     // The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
     let single = args.execution.seeds.get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
-    let load = loader(&args.scenario);
+    let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
-    carry_out(&args.scenario.scenario, &out, &plan, &args.execution)
+    carry_out(args.scenario.file(), &out, &plan, &args.execution)
 }
 
 /// `compare`.
@@ -32,15 +35,15 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let first = load(&args.scenario)?;
     warn(&first);
     let out = out(&args.execution, &first.scenario, "-compare");
-    let load = loader(&args.scenario);
+    let load = loader(&args.scenario)?;
     let to = Destination { out: &out, replace: args.replace };
     let _claim = Claim::folder(&out).map_err(error::results)?;
-    let plan = plan_compare(&load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
+    let plan = plan_compare(&*load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
     warn_of_variants(&first, &plan);
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }
-    carry_out(&args.scenario.scenario, &out, &plan, &args.execution)
+    carry_out(args.scenario.file(), &out, &plan, &args.execution)
 }
 
 fn carry_out(scenario: &Path, out: &Path, plan: &Plan, how: &ExecutionArgs) -> miette::Result<()> {
@@ -89,17 +92,29 @@ pub(crate) fn load(args: &ScenarioArgs) -> miette::Result<Loaded> {
 
 /// The same, then as a variant.
 pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette::Result<Loaded> {
-    Ok(loader(args)(variant, &[])?)
+    Ok(loader(args)?(variant, &[])?)
 }
 
 /// The same as the planners take it: overrides of the command line, a variant, then more overrides.
-pub(crate) fn loader(
-    args: &ScenarioArgs,
-) -> impl Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> {
-    |variant, then| {
+pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
+    let text = if args.is_stdin() { Some(standard_input()?) } else { None };
+    Ok(Box::new(move |variant, then| {
         let overrides = args.changes();
-        load_changed(&args.scenario, None, &Changes { overrides: &overrides, variant, then })
+        load_changed(args.file(), text, &Changes { overrides: &overrides, variant, then })
+    }))
+}
+
+/// Standard input as a whole, which can be read only once.
+fn standard_input() -> miette::Result<&'static str> {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    if let Some(text) = TEXT.get() {
+        return Ok(text);
     }
+    let text = io::read_to_string(io::stdin()).map_err(|why| {
+        let help = "expected a scenario in TOML; for a file named `-`, write ./-";
+        miette!(help = help, "cannot read <stdin>: {why}")
+    })?;
+    Ok(TEXT.get_or_init(|| text))
 }
 
 /// Shows what to check before trusting the numbers.

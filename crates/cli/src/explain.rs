@@ -20,14 +20,14 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     warn(&loaded);
     let scenario = &loaded.scenario;
     let request = request(args, &scenario.topology.switches)?;
-    let mut simulation = Simulation::new(scenario).map_err(|e| error::simulation(&place.scenario, e))?;
+    let mut simulation = Simulation::new(scenario).map_err(|e| error::simulation(place.file(), e))?;
     let classes = simulation.classes().to_vec();
     simulation.explain(request);
     let board = Board::new(1);
     let mut sink = Explanations::default();
     let done = simulation.run(&mut sink, &mut |progress| board.update(0, progress));
     board.clear();
-    done.map_err(|e| error::simulation(&place.scenario, e))?;
+    done.map_err(|e| error::simulation(place.file(), e))?;
     if sink.0.is_empty() {
         let event = ExplainedEvent::from(args.event).name();
         let help = "choose another --event, --switch, --port or --after, or a smaller --nth";
@@ -43,9 +43,8 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
 
 /// A folder of results is explained by the scenario in it: the same seed brings the same packets.
 fn scenario_of(args: &ScenarioArgs) -> ScenarioArgs {
-    let inside = args.scenario.join(SCENARIO_FILE);
-    let scenario = if inside.is_file() { inside } else { args.scenario.clone() };
-    args.with_file(scenario)
+    let inside = args.file().join(SCENARIO_FILE);
+    if !args.is_stdin() && inside.is_file() { args.with_file(inside) } else { args.clone() }
 }
 
 fn request(args: &ExplainArgs, switches: &[String]) -> miette::Result<ExplainRequest> {

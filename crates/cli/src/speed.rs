@@ -16,7 +16,7 @@ impl RunSink for Forget {}
 /// `bench`.
 pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     let loaded = load(&args.scenario)?;
-    let path = &args.scenario.scenario;
+    let path = args.scenario.file();
     let mut seconds = Vec::new();
     let mut totals = RunTotals::default();
     for _ in 0..args.runs.get() {

@@ -12,21 +12,21 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     let first = load(&args.scenario)?;
     warn(&first);
     let request = SweepRequest {
-        scenario_file: args.scenario.scenario.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        scenario_file: args.scenario.file().file_name().unwrap_or_default().to_string_lossy().into_owned(),
         vary: args.vary.clone(),
         policies: args.choices(),
         seeds: args.execution.seeds,
         out: out(&args.execution, &first.scenario, "-sweep"),
     };
     let _claim = Claim::folder(&request.out).map_err(error::results)?;
-    let plan = SweepPlan::new(&loader(&args.scenario), request)
+    let plan = SweepPlan::new(&*loader(&args.scenario)?, request)
         .map_err(error::plan)
         .wrap_err("the sweep was not started")?;
     if plan.kept > 0 {
         inform(&format!("{} there already", counted(plan.kept)));
     }
     let mut failed = plan.failed.clone();
-    let results = execute_each(&args.scenario.scenario, &plan.jobs, &args.execution)?;
+    let results = execute_each(args.scenario.file(), &plan.jobs, &args.execution)?;
     let complete = results.iter().filter(|result| result.is_ok()).count();
     if interrupt::requested() && complete < plan.jobs.len() {
         return Err(interrupt::report(plan.out(), complete + plan.kept, plan.jobs.len() + plan.kept, true));

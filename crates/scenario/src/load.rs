@@ -155,8 +155,12 @@ fn finish(
 ) -> Result<Loaded, LoadError> {
     let Some(mut root) = root else { return Err(context.into_error(name)) };
     change(&mut context, &mut root);
-    let stem =
-        path.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    // What is no file has a name in brackets, such as <stdin>.
+    let brackets = ['<', '>'];
+    let stem = path.file_stem().map_or_else(
+        || "scenario".to_owned(),
+        |stem| stem.to_string_lossy().trim_matches(brackets).to_owned(),
+    );
     let read = read::scenario(&context, &root, &stem);
     let (errors, warnings) = context.into_problems();
     match read {

@@ -9,6 +9,7 @@ mod mistakes;
 #[path = "../../../operator/tests/suite/server.rs"]
 mod server;
 mod sonic;
+mod stdin;
 mod stdout_is_data;
 mod support;
 mod sweep;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -94,6 +95,16 @@ impl Desk {
 
     pub(crate) fn output(&self, args: &[&str]) -> Output {
         self.command(args).output().expect("bufferlab starts")
+    }
+
+    /// The same with a text on standard input.
+    pub(crate) fn output_of(&self, args: &[&str], input: &[u8]) -> Output {
+        let mut command = self.command(args);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = pipes.spawn().expect("bufferlab starts");
+        // A command that reads nothing has gone before all of it is written.
+        drop(child.stdin.take().expect("a pipe").write_all(input));
+        child.wait_with_output().expect("it ends")
     }
 
     /// Runs what must succeed; answers stdout.
