@@ -38,7 +38,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run one experiment: tables, manifest and report in a folder, a summary on stdout
     Run(RunArgs),
-    /// Compare buffer policies on the same traffic, paired by seed: table on stdout, report in a folder
+    /// Compare buffer policies on the same traffic, paired by seed: table on stdout, report in a folder; what is there already is not run
+    /// again
     Compare(CompareArgs),
     /// Run a grid over keys of a scenario, for several policies and seeds; what is there already is not run again
     Sweep(SweepArgs),

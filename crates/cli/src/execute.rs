@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
-    carry_out(args.scenario.file(), &out, &plan, &args.execution)
+    carry_out(args.scenario.file(), &out, &plan, None, &args.execution)
 }
 
 /// `compare`.
@@ -38,15 +38,32 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let load = loader(&args.scenario)?;
     let to = Destination { out: &out, replace: args.replace };
     let _claim = Claim::folder(&out).map_err(error::results)?;
-    let plan = plan_compare(&*load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
+    let mut plan = plan_compare(&*load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
     warn_of_variants(&first, &plan);
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }
-    carry_out(args.scenario.file(), &out, &plan, &args.execution)
+    // Only a run checks its invariants.
+    let finished = if args.execution.verify { 0 } else { plan.go_on() };
+    if finished > 0 {
+        inform(&format!("{} there already", counted(finished)));
+    }
+    carry_out(args.scenario.file(), &out, &plan, Some(finished), &args.execution)
 }
 
-fn carry_out(scenario: &Path, out: &Path, plan: &Plan, how: &ExecutionArgs) -> miette::Result<()> {
+/// So many runs, with their verb.
+pub(crate) fn counted(runs: usize) -> String {
+    if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
+}
+
+/// Does what is planned beside what is `finished`; `None`: the command does not go on where an earlier one was ended.
+fn carry_out(
+    scenario: &Path,
+    out: &Path,
+    plan: &Plan,
+    finished: Option<usize>,
+    how: &ExecutionArgs,
+) -> miette::Result<()> {
     if !plan.kept.is_empty() {
         let names: Vec<_> = plan.kept.iter().filter_map(|dir| dir.strip_prefix(out).ok()).collect();
         let names: Vec<_> = names.iter().map(|dir| dir.display().to_string()).collect();
@@ -62,7 +79,10 @@ fn carry_out(scenario: &Path, out: &Path, plan: &Plan, how: &ExecutionArgs) -> m
     if interrupt::requested() && complete < plan.jobs.len() {
         return Err(match plan.jobs.as_slice() {
             [one] if one.dir == out => interrupt::report_single(out, earlier),
-            jobs => interrupt::report(out, complete, jobs.len(), false),
+            jobs => {
+                let there = finished.unwrap_or(0);
+                interrupt::report(out, there + complete, there + jobs.len(), finished.is_some())
+            }
         });
     }
     results.into_iter().collect::<miette::Result<()>>()?;

@@ -43,9 +43,11 @@ mod view;
 use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};
 use clap::Parser;
+use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 /// Reads the arguments of this process, does what they say, and answers the exit code.
 ///
@@ -63,6 +65,9 @@ pub fn main() -> ExitCode {
     }
     // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak against it.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
+    if bufferlab_scenario::has_own_entries() {
+        bufferlab_lab::set_own_code(built());
+    }
     match dispatch(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(report) => {
@@ -70,6 +75,12 @@ pub fn main() -> ExitCode {
             if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// When this program was built, by its file; without one, now: then nothing is from after that.
+fn built() -> SystemTime {
+    let file = std::env::current_exe().and_then(fs::metadata);
+    file.and_then(|file| file.modified()).unwrap_or_else(|_| SystemTime::now())
 }
 
 fn dispatch(args: Args) -> miette::Result<()> {

@@ -1,7 +1,7 @@
 //! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
 
 use crate::args::SweepArgs;
-use crate::execute::{clear_away, execute_each, load, loader, out, warn};
+use crate::execute::{clear_away, counted, execute_each, load, loader, out, warn};
 use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest};
 use bufferlab_results::Claim;
@@ -51,8 +51,4 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
         counted(failed.len()).replace(" are", "").replace(" is", ""),
         failed.join("\n")
     ))
-}
-
-fn counted(runs: usize) -> String {
-    if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }

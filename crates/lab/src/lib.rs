@@ -22,6 +22,7 @@ mod error;
 mod execute;
 mod group;
 mod head;
+mod kept;
 mod plan;
 mod sweep;
 
@@ -32,6 +33,7 @@ pub use execute::{
     Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then, has_stored,
 };
 pub use head::head as run_head;
+pub use kept::{is_kept, own_code, set_own_code};
 pub use plan::{Destination, Load, Plan, plan_compare, plan_run};
 pub use sweep::{
     SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary, sweep_schema,

@@ -4,6 +4,7 @@
 use crate::choice::{PolicyChoice, chosen, other_traffic, refuse_twins};
 use crate::execute::has_stored;
 use crate::group::{self, Layout};
+use crate::kept::is_kept;
 use crate::{Job, PlanError};
 use bufferlab_results::{Group, RunCaveat, RunResult, SCENARIO_FILE};
 use bufferlab_scenario::{LoadError, Loaded, Scenario, Variant};
@@ -27,6 +28,15 @@ pub struct Plan {
     pub kept: Vec<PathBuf>,
     /// Policies that cannot run in this scenario, and why; only where all were asked for.
     pub left_out: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// Takes out the runs that are there already, as [`is_kept`] says; answers how many. So a comparison that was ended goes on.
+    pub fn go_on(&mut self) -> usize {
+        let all = self.jobs.len();
+        self.jobs.retain(|job| !is_kept(job));
+        all - self.jobs.len()
+    }
 }
 
 /// Where results go.

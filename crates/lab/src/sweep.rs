@@ -6,11 +6,11 @@ mod page;
 pub use output::sweep_schema;
 
 use crate::choice::{PolicyChoice, chosen, other_traffic, own_policy, refuse_twins};
-use crate::execute::has_stored;
+use crate::kept::is_kept;
 use crate::plan::{Load, of_seed, seeds_of};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
-use bufferlab_results::{ResultsError, RunResult, write_whole};
+use bufferlab_results::{ResultsError, write_whole};
 use bufferlab_scenario::{Scenario, Variant};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -180,10 +180,11 @@ impl Found {
                     baselines.insert(seed, loaded.scenario.clone());
                 }
                 let dir = dir.join(variant.folder()).join(format!("seed-{seed}"));
-                if RunResult::is_complete(&dir) && has_stored(&dir, &loaded) {
+                let job = Job { loaded, dir, caveats: caveat.into_iter().collect() };
+                if is_kept(&job) {
                     self.kept += 1;
                 } else {
-                    self.jobs.push(Job { loaded, dir, caveats: caveat.into_iter().collect() });
+                    self.jobs.push(job);
                 }
             }
         }

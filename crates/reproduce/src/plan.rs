@@ -7,6 +7,7 @@ use bufferlab_scenario::{Loaded, Setting};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 /// One run of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -239,6 +240,11 @@ pub(crate) fn fingerprint(loaded: &Loaded) -> String {
     hash.update(bufferlab_results::scenario_hash(&loaded.resolved, &inputs));
     hash.update(env!("CARGO_PKG_VERSION"));
     hash.update(bufferlab_lab::commit().unwrap_or_default());
+    // Schemes of a program's own may change without a new version.
+    let built = bufferlab_lab::own_code().and_then(|built| built.duration_since(UNIX_EPOCH).ok());
+    if let Some(built) = built {
+        hash.update(built.as_nanos().to_le_bytes());
+    }
     format!("{:x}", hash.finalize())[..24].to_owned()
 }
 

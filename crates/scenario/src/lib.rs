@@ -42,6 +42,18 @@ pub use reference::reference;
 pub use schema::json_schema;
 pub use variant::{A_VARIANT, Variant};
 
+/// Whether this process knows policies, marking rules, classifiers, congestion controls, workloads or topologies that are not built in.
+#[must_use]
+pub fn has_own_entries() -> bool {
+    let none = bufferlab_core::own_policies().is_empty()
+        && bufferlab_core::MARKERS.own().is_empty()
+        && bufferlab_core::CLASSIFIERS.own().is_empty()
+        && bufferlab_transport::CONTROLS.own().is_empty()
+        && WORKLOADS.own().is_empty()
+        && TOPOLOGIES.own().is_empty();
+    !none
+}
+
 /// The format as data: its root table, from which all others are reached.
 #[must_use]
 pub fn format() -> &'static bufferlab_document::spec::TableSpec {

@@ -96,6 +96,24 @@ fn it_is_compared_with_parameters_and_with_the_others() {
 }
 
 #[test]
+fn a_run_from_before_the_program_was_built_is_made_again() {
+    let desk = desk();
+    let grid = ["sweep", "tiny.toml", "--vary", "switch.buffer=100 KB,200 KB", "--out", "grid"];
+    let again = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_own-policy"));
+        let output = command.args(grid).current_dir(desk.path()).output().expect("it starts");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    assert!(!again().contains("already"));
+    assert!(again().contains("2 runs are there already"));
+    let run = desk.path().join("grid/switch.buffer=100-KB/root-share/seed-1/manifest.json");
+    let old =
+        fs::File::options().write(true).open(&run).unwrap_or_else(|why| panic!("{}: {why}", run.display()));
+    old.set_modified(std::time::UNIX_EPOCH).expect("it may be dated");
+    assert!(again().contains("1 run is there already"));
+}
+
+#[test]
 fn it_is_run_explained_swept_and_reproduced() {
     let desk = desk();
     succeed(&desk, &["run", "tiny.toml", "--out", "one"]);

@@ -52,7 +52,36 @@ fn verify_says_what_is_damaged_or_missing_and_so_does_the_report() {
         insta::assert_snapshot!("verify_finds_damage", desk.terminal(&["verify", "mine"]));
         insta::assert_snapshot!("a_report_of_damaged_tables", desk.terminal(&["report", "mine"]));
     });
-    // The command that made the folder mends it.
+    // The command that made the folder mends it, and leaves alone what is whole.
+    let whole = desk.files("mine/dt/seed-2");
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "mine"]);
     desk.succeed(&["verify", "mine"]);
+    assert_eq!(desk.files("mine/dt/seed-2"), whole);
+}
+
+#[test]
+fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
+    let desk = Desk::with_tiny();
+    let compare = |more: &[&str]| {
+        let output = desk.output(&[&["compare", "tiny.toml", "--out", "all"], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let longer = "longer: dt + duration=20 ms";
+    assert!(!compare(&["--variants", "dt", longer]).contains("already"));
+    assert!(compare(&["--variants", "dt", longer]).contains("2 runs are there already"));
+    assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
+    // As the baseline, it has no other traffic than itself, and must not say so.
+    let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
+    assert!(manifest("all/longer/seed-1").contains("other-traffic"));
+    let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);
+    assert!(said.contains("2 runs are there already"), "{said}");
+    assert!(!manifest("all/longer/seed-1").contains("other-traffic"));
+    // Invariants are checked by a run alone; and what another version wrote is not this version's result.
+    assert!(!compare(&["--variants", longer, "dt", "--verify"]).contains("already"));
+    let path = desk.path("all/dt/seed-1/manifest.json");
+    let older =
+        manifest("all/dt/seed-1").replace("\"bufferlab_version\": \"0.", "\"bufferlab_version\": \"0.0.");
+    fs::write(path, older).expect("writable");
+    assert!(compare(&["--variants", longer, "dt"]).contains("1 run is there already"));
 }

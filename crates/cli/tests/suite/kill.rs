@@ -126,6 +126,15 @@ fn a_sweep_that_is_killed_twenty_times_ends_with_the_bytes_of_an_undisturbed_one
 }
 
 #[test]
+fn a_comparison_that_is_killed_ten_times_ends_with_the_bytes_of_an_undisturbed_one() {
+    let desk = Desk::with_tiny();
+    let command = ["compare", "tiny.toml", "--seeds", "6", "--variants", "dt", "abm", "cs", "--out"];
+    desk.succeed(&[&command[..], &["whole"]].concat());
+    kill_again_and_again(&desk, &[&command[..], &["killed"]].concat(), 10);
+    assert_same(&timeless(&desk, "whole"), &timeless(&desk, "killed"));
+}
+
+#[test]
 fn a_reproduction_that_is_killed_twenty_times_ends_with_the_bytes_of_an_undisturbed_one() {
     let desk = Desk::with_tiny();
     desk.write(
@@ -203,6 +212,31 @@ fn an_interrupted_sweep_keeps_what_is_complete_and_goes_on() {
     let again = sweep("\"20 ms\"");
     let again = desk.output(&again.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(text(&again.stderr).contains("1 run is there already"), "{}", text(&again.stderr));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_comparison_keeps_what_is_complete_and_goes_on() {
+    let desk = Desk::with_tiny();
+    let args = [
+        "compare",
+        "tiny.toml",
+        "--jobs",
+        "1",
+        "--out",
+        "all",
+        "--variants",
+        "dt",
+        "long: dt + duration=1000 s",
+    ];
+    let said = interrupt_in_the_middle(&desk, &args, "all/long/.seed-1.partial");
+    assert!(said.contains("interrupted: 1 of 2 runs is complete and stays in all"), "{said}");
+    assert!(said.contains("what is complete is not run again"), "{said}");
+    let finished = desk.files("all/dt");
+    let said = interrupt_in_the_middle(&desk, &args, "all/long/.seed-1.partial");
+    assert!(said.contains("1 run is there already"), "{said}");
+    assert!(said.contains("interrupted: 1 of 2 runs is complete"), "{said}");
+    assert_eq!(desk.files("all/dt"), finished, "not even the time that it took is another one");
 }
 
 #[test]

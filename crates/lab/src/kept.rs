@@ -1,0 +1,56 @@
+//! Which runs are there already, so that a command that is repeated goes on where the first one was ended?
+
+use crate::Job;
+use crate::execute::has_stored;
+use bufferlab_results::{MANIFEST_FILE, Manifest, RunResult};
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+/// Caveats that a plan gives to a run, by what else is compared.
+pub(crate) const OF_A_PLAN: [&str; 2] = ["policy-overridden", "other-traffic"];
+
+static OWN_CODE: OnceLock<SystemTime> = OnceLock::new();
+
+/// Says that this program brings along schemes of its own, and when it was built. A scenario does not tell one version of
+/// them from the next, so runs from before are not taken for runs of this program. Only the first call counts.
+pub fn set_own_code(built: SystemTime) {
+    // A second call would be of the same program.
+    let _ = OWN_CODE.set(built);
+}
+
+/// When the schemes of its own that this program brings along were built; `None` if it has said nothing.
+#[must_use]
+pub fn own_code() -> Option<SystemTime> {
+    OWN_CODE.get().copied()
+}
+
+/// Whether what `job` would write is there: a finished and undamaged run of the same scenario, by the same version of the
+/// program, with the same caveats.
+#[must_use]
+pub fn is_kept(job: &Job) -> bool {
+    let unhurt = |run: &RunResult| run.damage().is_ok_and(|faults| faults.is_empty());
+    has_stored(&job.dir, &job.loaded)
+        && RunResult::open(&job.dir).is_ok_and(|run| {
+            is_of_this_program(&job.dir, run.manifest()) && is_as_planned(job, &run) && unhurt(&run)
+        })
+}
+
+/// Determinism is a promise per version.
+fn is_of_this_program(dir: &Path, manifest: &Manifest) -> bool {
+    let later = |built: SystemTime| {
+        let written = fs::metadata(dir.join(MANIFEST_FILE)).and_then(|file| file.modified());
+        written.is_ok_and(|written| written > built)
+    };
+    manifest.bufferlab_version == env!("CARGO_PKG_VERSION")
+        && manifest.git_commit.as_deref() == crate::commit()
+        && own_code().is_none_or(later)
+}
+
+/// What is compared with a run decides on some of its caveats.
+fn is_as_planned(job: &Job, run: &RunResult) -> bool {
+    let planned = |id: &str| OF_A_PLAN.contains(&id);
+    let stored = run.manifest().caveats.iter().filter(|caveat| planned(&caveat.id));
+    stored.eq(job.caveats.iter().filter(|caveat| planned(&caveat.id)))
+}
