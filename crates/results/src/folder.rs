@@ -9,8 +9,8 @@ use crate::manifest::FORMAT;
 use crate::schema::table_file;
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::Table;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// In a hidden folder that a run has made, until it is put into place.
@@ -248,12 +248,59 @@ fn is_half_of(folder: &Path, name: &str) -> bool {
 /// # Errors
 /// If either fails.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
-    let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // What could not be written whole, on a full disk for instance, is of no use; the error says the rest.
-        let _ = fs::remove_file(&partial);
+    let mut file = WholeFile::create(path)?;
+    file.write_all(content.as_ref())?;
+    file.finish()
+}
+
+/// The same for what is written bit by bit: nothing is at the file's place before [`finish`](Self::finish), and nothing is left without it.
+#[derive(Debug)]
+pub struct WholeFile {
+    path: PathBuf,
+    partial: PathBuf,
+    file: BufWriter<File>,
+    is_finished: bool,
+}
+
+impl WholeFile {
+    /// Begins a file beside `path`.
+    ///
+    /// # Errors
+    /// If the system does not let it.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+        let file = BufWriter::new(File::create(&partial)?);
+        Ok(Self { path: path.to_path_buf(), partial, file, is_finished: false })
     }
-    written
+
+    /// Moves the file to its place.
+    ///
+    /// # Errors
+    /// If what is left cannot be written, or it cannot be moved.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        fs::rename(&self.partial, &self.path)?;
+        self.is_finished = true;
+        Ok(())
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // What could not be written whole, on a full disk for instance, is of no use; the error says the rest.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
 }

@@ -37,7 +37,7 @@ pub use error::{ResultsError, TableError};
 pub use explanations::{
     ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord, explanations_json, explanations_schema,
 };
-pub use folder::{remove_leftovers, write_whole};
+pub use folder::{WholeFile, remove_leftovers, write_whole};
 pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{
