@@ -18,9 +18,8 @@ pub(crate) fn view(args: &ViewArgs) -> miette::Result<()> {
                 TraceFormat::Perfetto => Format::Perfetto,
                 TraceFormat::Pcapng => Format::Pcapng,
             };
-            let mut bytes = Vec::new();
-            view.trace(format, &mut bytes).map_err(error)?;
-            write(out, &bytes)
+            view.trace_file(format, out).map_err(error)?;
+            print(&format!("{}\n", out.display()))
         }
         (None, _) => serve(Page::of_view(view, args.listen).map_err(error)?),
     }

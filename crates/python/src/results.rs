@@ -49,8 +49,9 @@ type PlainReport =
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bool) -> PyResult<PlainReport> {
     let report = py.detach(|| {
-        let report = Report::load(&dir, &order)?;
+        let mut report = Report::load(&dir, &order)?;
         if write {
+            bufferlab_view::embed(&mut report);
             report.write()?;
         }
         Ok(report)

@@ -18,7 +18,7 @@ use crate::format;
 use crate::load::Report;
 use crate::page::document;
 use bufferlab_metrics::Table;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 impl Report {
     /// The page, as one HTML file without references.
@@ -46,7 +46,7 @@ impl Section {
     fn width(&self) -> &'static str {
         let charts = self.body.0.matches("<figure class=\"chart").count();
         match charts {
-            _ if self.body.0.contains("<figure class=\"chart wide") => "whole",
+            _ if self.body.0.contains("<figure class=\"chart wide") || self.id == WINDOW => "whole",
             0 => "table",
             1 => "one",
             2 => "two",
@@ -88,7 +88,12 @@ fn page(report: &Report) -> Result<String, ReportError> {
         Section::new("comparison", "Numbers", tables::comparison(report)),
         Section::new("losses", "Losses", tables::losses(report)),
     ];
+    let window = report
+        .window
+        .clone()
+        .map(|part| Section::new(WINDOW, "The buffer, packet by packet", PreEscaped(part)));
     let rest = [
+        window,
         explanations::section(report)?.map(|body| Section::new("explanations", "Explained losses", body)),
         pauses::section(report)?.map(|body| Section::new("pauses", "Pauses", body)),
         Some(Section::new("links", "Links", tables::links(report))),
@@ -118,6 +123,8 @@ fn page(report: &Report) -> Result<String, ReportError> {
     Ok(document(&title, &body).into_string())
 }
 
+/// The part of another crate.
+const WINDOW: &str = "window";
 /// Policies beyond which tables need the whole width, and titles do not name them.
 const WIDE: usize = 4;
 

@@ -42,6 +42,8 @@ pub struct Report {
     pub comparison: Comparison,
     /// To be read before any number.
     pub caveats: Vec<Caveat>,
+    /// A part of the page that another crate makes of a single run whose packets were recorded, as HTML: its window into the buffer.
+    pub window: Option<String>,
     /// Whether the folder is itself a run.
     single: bool,
 }
@@ -88,7 +90,13 @@ impl Report {
         let comparison = Comparison::of(&pairs);
         let mut caveats: Vec<_> = missing(dir)?.into_iter().collect();
         caveats.extend(caveat::collect(&pairs));
-        Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, single })
+        Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, single })
+    }
+
+    /// The run, where the folder is itself one.
+    #[must_use]
+    pub fn single_run(&self) -> Option<&Run> {
+        self.runs.first().filter(|_| self.single)
     }
 
     /// The headline numbers and the caveats as text for a terminal.

@@ -1,6 +1,7 @@
 //! What a page says of a run before any window of it.
 
 use crate::ViewError;
+use crate::losses::{QUERIES, Queries};
 use crate::view::View;
 use bufferlab_metrics::{DropRow, PacketEvent};
 use serde::Serialize;
@@ -38,8 +39,10 @@ pub(crate) struct About {
     pub(crate) classes: Vec<String>,
     /// Lost packets of the whole run by reason.
     pub(crate) lost: BTreeMap<&'static str, u64>,
-    /// When packets were lost, the first ones (ps, port, row); empty where packets were not recorded.
-    pub(crate) first_losses: Vec<(u64, u16, u64)>,
+    /// Losses that can be looked at one by one; none where packets were not recorded.
+    pub(crate) losses: usize,
+    /// Queries that lost packets.
+    pub(crate) queries: Queries,
     /// Values of the policy that were sampled, and of which queues.
     pub(crate) values: BTreeMap<&'static str, Vec<String>>,
     /// Rows of the table about this switch.
@@ -95,12 +98,8 @@ impl About {
             kinds: PacketEvent::ALL.iter().map(|event| event.name()).collect(),
             classes: manifest.names.classes.clone(),
             lost,
-            first_losses: index
-                .losses
-                .iter()
-                .take(2_000)
-                .map(|loss| (loss.time, loss.port, loss.row))
-                .collect(),
+            losses: index.losses.len(),
+            queries: if view.is_recorded() { view.queries(QUERIES)? } else { Queries::default() },
             values: values.into_iter().map(|(name, places)| (name, names(places))).collect(),
             events: counts.map(u64::from).sum(),
         })

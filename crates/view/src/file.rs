@@ -1,36 +1,103 @@
-//! The page as one file: the whole run in points, and every packet around the first losses.
+//! The page as one file, or as a part of a report: the whole run in points, and every packet around some losses.
 
 use crate::ViewError;
 use crate::about::{About, Values};
 use crate::explain::{Losses, explain, scenario};
+use crate::losses::Queries;
 use crate::page::{self, NamedRow};
 use crate::view::View;
-use crate::window::{By, Window, Wish};
+use crate::window::{By, LossMark, Window, Wish};
 use bufferlab_results::ExplanationRecord;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Points of the whole run.
-const POINTS: u64 = 2_000;
-/// Losses that the file explains, and around which it has every packet.
-const LOSSES: usize = 12;
-/// Time on either side of such a loss (ps).
+/// Time on either side of a loss that a file has in detail (ps).
 const AROUND: u64 = 100_000_000;
-/// Points around a loss.
-const POINTS_AROUND: u64 = 1_500;
-/// Packets that it has.
-const ROWS: usize = 3_000;
-/// Values of the policy that the file has.
-const VALUES: usize = 24;
+/// Rows of the table that may be run through again to explain losses: some seconds of work.
+const ROWS_REPEATED: u64 = 2_000_000;
+
+/// How much a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Detail {
+    /// Points of the whole run.
+    pub(crate) points: u64,
+    /// First losses that it explains, and around which it has every packet.
+    pub(crate) losses: usize,
+    /// The same of queries that lost packets, the longest ones: the first loss of each.
+    pub(crate) queries: usize,
+    /// Queues, those that lost most, which it shows alone.
+    pub(crate) queues: usize,
+    /// Points around a loss.
+    pub(crate) points_around: u64,
+    /// Packets.
+    pub(crate) rows: usize,
+    /// Values of the policy.
+    pub(crate) values: usize,
+    /// Losses that are known by time and place.
+    pub(crate) marks: usize,
+}
+
+impl Detail {
+    /// Of a file of its own: some megabytes.
+    pub(crate) const FILE: Self = Self {
+        points: 2_000,
+        losses: 12,
+        queries: 12,
+        queues: 8,
+        points_around: 1_500,
+        rows: 3_000,
+        values: 24,
+        marks: 2_000,
+    };
+    /// Of a part of a report, at first.
+    pub(crate) const PART: Self = Self {
+        points: 800,
+        losses: 4,
+        queries: 6,
+        queues: 4,
+        points_around: 400,
+        rows: 1_000,
+        values: 8,
+        marks: 1_000,
+    };
+
+    /// Half as much of everything; nothing, when little is left.
+    pub(crate) fn half(self) -> Option<Self> {
+        let Self { points, losses, queries, queues, points_around, rows, values, marks } = self;
+        (points >= 200).then_some(Self {
+            points: points / 2,
+            losses: losses / 2,
+            queries: queries / 2,
+            queues: queues / 2,
+            points_around: points_around / 2,
+            rows: rows / 2,
+            values: values / 2,
+            marks: marks / 2,
+        })
+    }
+}
 
 /// Everything that the page may ask for.
 #[derive(Serialize)]
 struct Data {
-    about: About,
-    windows: BTreeMap<&'static str, Vec<Window>>,
+    is_part: bool,
+    about: FileAbout,
+    /// By what they are divided, or of which queue they are.
+    windows: BTreeMap<String, Vec<Window>>,
     rows: Vec<NamedRow>,
+    losses: Vec<LossMark>,
+    queries: BTreeMap<u32, Option<LossMark>>,
     explanations: Vec<Explained>,
     values: BTreeMap<String, Values>,
+}
+
+#[derive(Serialize)]
+struct FileAbout {
+    #[serde(flatten)]
+    about: About,
+    /// Queues of which there are windows.
+    shown_queues: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -44,42 +111,90 @@ impl View {
     /// The page as one file that needs nothing else: some megabytes at most, however long the run was.
     ///
     /// # Errors
-    /// If the run cannot be read, or cannot be repeated to explain its first losses.
+    /// If the run cannot be read, or cannot be repeated to explain losses.
     pub fn file(&self) -> Result<String, ViewError> {
-        let mut about = self.about()?;
-        about.switches.clear();
-        about.first_losses.truncate(LOSSES);
-        let stretches = self.stretches();
-        let mut windows = BTreeMap::new();
-        for (name, by) in [("port", By::Port), ("queue", By::Queue), ("class", By::Class)] {
-            let window = |(from, until): (u64, u64), points: u64| {
-                self.window(&Wish { from, until, points, by, port: None })
-            };
-            let mut list = vec![window((self.begin(), self.index.end), POINTS)?];
-            for &stretch in &stretches {
-                list.push(window(stretch, POINTS_AROUND)?);
-            }
-            windows.insert(name, list);
-        }
-        let mut rows = Vec::new();
-        for &(from, until) in &stretches {
-            rows.extend(page::rows(self, (from, until), None, ROWS.saturating_sub(rows.len()))?);
-        }
-        let names =
-            about.values.iter().flat_map(|(name, queues)| queues.iter().map(move |queue| (*name, queue)));
-        let of = |(name, queue): (&str, &String)| {
-            (format!("{name} {queue}"), self.values(name, queue, (0, self.index.end)))
-        };
-        let values = names.take(VALUES).map(of).collect();
-        let explanations = self.explain_first_losses()?;
-        let data = Data { about, windows, rows, explanations, values };
-        Ok(page::view(Some(&serde_json::to_string(&data)?)))
+        Ok(page::view(Some(&self.data(Detail::FILE, false)?)))
     }
 
-    /// Stretches of time around the first losses, which do not overlap.
-    fn stretches(&self) -> Vec<(u64, u64)> {
+    /// All that such a page needs, as JSON.
+    pub(crate) fn data(&self, detail: Detail, is_part: bool) -> Result<String, ViewError> {
+        let mut about = self.about()?;
+        about.switches.clear();
+        let Queries { longest, .. } = &about.queries;
+        let wanted: Vec<u32> = longest.iter().take(detail.queries).map(|line| line.query).collect();
+        let found = self.losses_of_queries(&wanted)?;
+        let queries: BTreeMap<_, _> =
+            wanted.iter().map(|query| (*query, found.get(query).copied())).collect();
+        let losses: Vec<_> = self.index.losses.iter().take(detail.marks).map(LossMark::from).collect();
+        let (first, others) = self.chosen_losses(detail, &wanted, &found);
+        let mut chosen: Vec<LossMark> = first.iter().chain(&others).copied().collect();
+        chosen.sort_by_key(|loss| loss.row);
+        let stretches = self.stretches(&chosen);
+        let shown_queues = self.losing_queues(detail.queues);
+        let mut windows = BTreeMap::new();
+        for (name, by) in [("port", By::Port), ("queue", By::Queue), ("class", By::Class)] {
+            windows.insert(name.to_owned(), self.windows(detail, &stretches, (by, None))?);
+        }
+        for &(port, priority) in &shown_queues {
+            let list = self.windows(detail, &stretches, (By::Queue, Some((port, priority))))?;
+            windows.insert(format!("{port}.{priority}"), list);
+        }
+        let mut rows = Vec::new();
+        for &stretch in &stretches {
+            rows.extend(page::rows(self, stretch, (None, None), detail.rows.saturating_sub(rows.len()))?);
+        }
+        let values = self.first_values(&about, detail.values);
+        let explanations = self.explain_chosen(&first, &others)?;
+        let names = |queues: &[(u16, u8)]| {
+            queues.iter().map(|(port, priority)| format!("{port}.{priority}")).collect()
+        };
+        let about = FileAbout { about, shown_queues: names(&shown_queues) };
+        let data = Data { is_part, about, windows, rows, losses, queries, explanations, values };
+        Ok(serde_json::to_string(&data)?)
+    }
+
+    /// The whole run and the stretches in points.
+    fn windows(
+        &self,
+        detail: Detail,
+        stretches: &[(u64, u64)],
+        (by, queue): (By, Option<(u16, u8)>),
+    ) -> Result<Vec<Window>, ViewError> {
+        let whole = ((self.begin(), self.index.end), detail.points);
+        let around = stretches.iter().map(|&stretch| (stretch, detail.points_around));
+        let window = |((from, until), points): ((u64, u64), u64)| {
+            let (port, priority) = (queue.map(|(port, _)| port), queue.map(|(_, priority)| priority));
+            let mut window = self.window(&Wish { from, until, points, by, port, priority })?;
+            window.thin();
+            Ok(window)
+        };
+        std::iter::once(whole).chain(around).map(window).collect()
+    }
+
+    /// The losses that are explained: the first ones of all, and first ones of queries, as far as repeating the run until then takes little time.
+    fn chosen_losses(
+        &self,
+        detail: Detail,
+        queries: &[u32],
+        found: &BTreeMap<u32, LossMark>,
+    ) -> (Vec<LossMark>, Vec<LossMark>) {
+        let first = self.index.losses.iter().take(detail.losses).map(LossMark::from);
+        let first: Vec<_> = first.take_while(|loss| loss.row <= ROWS_REPEATED).collect();
+        let mut left = ROWS_REPEATED - first.last().map_or(0, |loss| loss.row);
+        let mut others: Vec<LossMark> = Vec::new();
+        for loss in queries.iter().filter_map(|query| found.get(query)) {
+            if loss.row <= left && !first.contains(loss) && !others.contains(loss) {
+                left -= loss.row;
+                others.push(*loss);
+            }
+        }
+        (first, others)
+    }
+
+    /// Stretches of time around losses, which are in order; they do not overlap.
+    fn stretches(&self, losses: &[LossMark]) -> Vec<(u64, u64)> {
         let mut stretches: Vec<(u64, u64)> = Vec::new();
-        for loss in self.index.losses.iter().take(LOSSES) {
+        for loss in losses {
             let (from, until) = (loss.time.saturating_sub(AROUND), (loss.time + AROUND).min(self.index.end));
             match stretches.last_mut() {
                 Some(last) if last.1 >= from => last.1 = until,
@@ -89,16 +204,62 @@ impl View {
         stretches
     }
 
-    fn explain_first_losses(&self) -> Result<Vec<Explained>, ViewError> {
-        let losses = &self.index.losses[..self.index.losses.len().min(LOSSES)];
-        if losses.is_empty() {
+    /// The queues that lost most packets, the worst first.
+    fn losing_queues(&self, most: usize) -> Vec<(u16, u8)> {
+        let mut lost: BTreeMap<(u16, u8), u64> = BTreeMap::new();
+        for loss in &self.index.losses {
+            *lost.entry((loss.port, loss.priority)).or_default() += 1;
+        }
+        let mut ranked: Vec<_> = lost.into_iter().collect();
+        ranked.sort_by_key(|&(place, count)| (Reverse(count), place));
+        ranked.into_iter().take(most).map(|(place, _)| place).collect()
+    }
+
+    fn first_values(&self, about: &About, most: usize) -> BTreeMap<String, Values> {
+        let names =
+            about.values.iter().flat_map(|(name, queues)| queues.iter().map(move |queue| (*name, queue)));
+        let of = |(name, queue): (&str, &String)| {
+            (format!("{name} {queue}"), self.values(name, queue, (0, self.index.end)))
+        };
+        names.take(most).map(of).collect()
+    }
+
+    /// The first losses in one go, the others one by one.
+    fn explain_chosen(&self, first: &[LossMark], others: &[LossMark]) -> Result<Vec<Explained>, ViewError> {
+        if first.is_empty() && others.is_empty() {
             return Ok(Vec::new());
         }
-        let wanted = Losses { port: None, from: 0, skip: 0, count: losses.len() as u64 };
-        let found = explain(scenario(self.run())?, self.index.switch, wanted)?;
-        let pairs = losses.iter().zip(found);
-        Ok(pairs
-            .map(|(loss, explanation)| Explained { time: loss.time, row: loss.row, explanation })
-            .collect())
+        let scenario = scenario(self.run())?;
+        let wanted = Losses { port: None, from: 0, skip: 0, count: first.len() as u64 };
+        let mut explained = Vec::with_capacity(first.len() + others.len());
+        let of = |(loss, explanation): (&LossMark, ExplanationRecord)| Explained {
+            time: loss.time,
+            row: loss.row,
+            explanation,
+        };
+        if !first.is_empty() {
+            let found = explain(scenario.clone(), self.index.switch, wanted)?;
+            explained.extend(first.iter().zip(found).map(of));
+        }
+        for loss in others {
+            explained.push(of((loss, self.explain_row(loss.row)?)));
+        }
+        Ok(explained)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halving_comes_to_an_end_and_leaves_a_chart() {
+        let mut detail = Detail::PART;
+        let mut times = 0;
+        while let Some(half) = detail.half() {
+            assert!(half.points < detail.points && half.rows < detail.rows);
+            (detail, times) = (half, times + 1);
+        }
+        assert!(times > 1 && detail.points >= 100, "{detail:?}");
     }
 }

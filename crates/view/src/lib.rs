@@ -4,6 +4,7 @@
 //!   It answers windows of time in a few hundred points, whatever their length ([`View::open`] reads the table once).
 //! * [`View::file`]: the page as one file that needs nothing else, with the whole run in points and full detail around the first losses.
 //! * [`Page`]: the same page, and the [playground](Play), over the loopback, at an address with a token in it.
+//! * [`embed`]: the same page as a part of a run's report.
 //! * [`trace`]: the same events for Perfetto's viewer and for Wireshark.
 
 mod about;
@@ -11,7 +12,9 @@ mod error;
 mod explain;
 mod file;
 mod index;
+mod losses;
 mod page;
+mod part;
 mod play;
 mod samples;
 mod server;
@@ -20,6 +23,7 @@ mod view;
 mod window;
 
 pub use error::ViewError;
+pub use part::embed;
 pub use play::Play;
 pub use server::Page;
 pub use view::View;

@@ -61,17 +61,37 @@ impl NamedRow {
 pub(crate) fn rows(
     view: &View,
     (from, until): (u64, u64),
-    port: Option<u16>,
+    place: (Option<u16>, Option<u8>),
     most: usize,
 ) -> Result<Vec<NamedRow>, ViewError> {
     let classes = &view.manifest().names.classes;
-    Ok(view.rows((from, until), port, most)?.iter().map(|row| NamedRow::new(row, classes)).collect())
+    Ok(view.rows((from, until), place, most)?.iter().map(|row| NamedRow::new(row, classes)).collect())
 }
 
 /// The window into a buffer; with `data`, which is JSON, a page that needs nothing else.
 pub(crate) fn view(data: Option<&str>) -> String {
     let body = html! {
         h1 { "Buffer over time" }
+        (window(data, |heading| html! { h2 { (heading) } }))
+    };
+    page("Buffer over time", &body, VIEW)
+}
+
+/// The same as a part of a larger page, with all that it needs.
+pub(crate) fn part(data: &str, more: &Markup) -> String {
+    let part = html! {
+        style { (PreEscaped(CHARTS_STYLE)) }
+        style { (PreEscaped(STYLE)) }
+        div #window-part { (window(Some(data), |heading| html! { h3 { (heading) } })) }
+        (more)
+        script { (PreEscaped(CHARTS)) }
+        script { (PreEscaped(VIEW)) }
+    };
+    part.into_string()
+}
+
+fn window(data: Option<&str>, heading: impl Fn(&str) -> Markup) -> Markup {
+    html! {
         p.soft #subject { }
         p #sentence aria-live="polite" { "Reading the run …" }
         (view_controls())
@@ -83,13 +103,18 @@ pub(crate) fn view(data: Option<&str>) -> String {
         p.soft #values-note { }
         div #values { }
         section #why hidden aria-live="polite" {
-            h2 { "Why it was lost" }
+            (heading("Why it was lost"))
             div.scroll #explanation { }
         }
-        h2 { "Packets" }
+        section #lost-queries hidden {
+            (heading("Queries that lost packets"))
+            p.soft #lost-queries-note { }
+            div.scroll #lost-queries-table { }
+        }
+        (heading("Packets"))
         p.soft #rows-note { }
         div.scroll #rows { }
-        p.soft {
+        p.soft.keys {
             "Keys: + and - zoom, the arrows move, 0 shows the whole run, n and p go to the next and the previous loss. Drag over the chart to zoom into a \
              stretch of it."
         }
@@ -97,8 +122,7 @@ pub(crate) fn view(data: Option<&str>) -> String {
             // Nothing in JSON ends a script element but a `<`, which has another form there.
             script #view-data type="application/json" { (PreEscaped(data.replace('<', "\\u003c"))) }
         }
-    };
-    page("Buffer over time", &body, VIEW)
+    }
 }
 
 fn view_controls() -> Markup {
@@ -116,6 +140,7 @@ fn view_controls() -> Markup {
                 }
             }
             label { span { "Shown" } select #port { } }
+            label { span { "Of it" } select #queue { } }
             label { span { "The policy's own value" } select #value { } }
             label.check { input #limit type="checkbox" checked; "limit" }
             label.check { input #most type="checkbox" checked; "most within a point" }

@@ -6,7 +6,7 @@
 use crate::ViewError;
 use crate::index::{Index, Shape, Source, kind_counts};
 use crate::window::{By, Window, Wish, window};
-use bufferlab_core::{PolicyInfo, find_policy, policies};
+use bufferlab_core::{ParamValue, PolicyInfo, find_policy, policies};
 use bufferlab_metrics::{PacketEvent, PacketRow, RunSink};
 use bufferlab_results::PacketBrief;
 use bufferlab_scenario::load_text;
@@ -24,6 +24,9 @@ const PACKET: u64 = 1_500;
 const POINTS: u64 = 600;
 /// The name of the parameter that is a control of its own, where a policy has it.
 const ALPHA: &str = "alpha";
+
+/// The name of the parameter that says how often a policy looks at its queues, where it does so by the clock.
+const UPDATE_INTERVAL: &str = "update_interval";
 
 /// The playground.
 #[derive(Clone, Copy, Debug, Default)]
@@ -277,11 +280,15 @@ impl Play {
         let shape = Shape { ports: choices.ports as u16, queues_per_port: choices.queues as u8 };
         let end = rows.last().map_or(totals.end_ns * 1_000, |row| row.time_ps + 1);
         let index = Index::build(&source, 0, shape, end)?;
-        let wish = Wish { from: 0, until: end, points: POINTS, by: choices.by, port: None };
-        let window = window(&index, &source, &classes, &wish)?;
+        let wish = Wish { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
+        let mut window = window(&index, &source, &classes, &wish)?;
+        // The page tells sums of losses, and shows none of them alone: half of the answer would be for nobody.
+        window.losses.clear();
+        window.counts.clear();
         let buffer_bytes = choices.buffer_kb * 1_000;
         Ok(Outcome {
-            sentence: sentence(&rows, &classes, buffer_bytes, choices),
+            sentence: sentence(&rows, &classes, buffer_bytes, choices)
+                + &before_first_look(&rows, &classes, choices).unwrap_or_default(),
             losses: losses(&rows, &classes),
             buffer_bytes,
             window,
@@ -320,6 +327,26 @@ fn losses(rows: &[PacketRow], classes: &[String]) -> Vec<Line> {
     let name = |class: u16| classes.get(usize::from(class)).cloned().unwrap_or_default();
     let line = |((class, what), (packets, bytes))| Line { class: name(class), what, packets, bytes };
     sums.into_iter().map(line).collect()
+}
+
+/// What a policy that looks at its queues now and then cannot know: that the burst was over before it looked for the first time.
+fn before_first_look(rows: &[PacketRow], classes: &[String], choices: &Choices) -> Option<String> {
+    let info = find_policy(&choices.policy)?;
+    let param = info.params.iter().find(|param| param.name == UPDATE_INTERVAL)?;
+    let ParamValue::Time(interval) = param.default else { return None };
+    let burst = classes.iter().position(|class| class == "burst")? as u16;
+    let arrives = |row: &&PacketRow| matches!(row.event, PacketEvent::Admitted | PacketEvent::Dropped);
+    let last = rows.iter().rfind(|row| row.class == Some(burst) && arrives(row))?.time_ps;
+    let us = |time: u64| (time as f64 / 100_000.0).round() / 10.0;
+    (last < interval.0).then(|| {
+        format!(
+            " What {} refreshes every {} us is still as in an empty switch: the burst has arrived {} us after the start. So nothing that it counts per \
+             priority or measures per queue makes a difference here.",
+            choices.policy,
+            us(interval.0),
+            us(last),
+        )
+    })
 }
 
 /// What became of the burst, and which limit bound.
@@ -373,3 +400,6 @@ fn sentence(rows: &[PacketRow], classes: &[String], buffer: u64, choices: &Choic
         percent(lost, arrived),
     )
 }
+
+#[cfg(test)]
+mod tests;

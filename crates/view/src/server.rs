@@ -1,6 +1,7 @@
 //! Pages on this machine: over the loopback only, and only for whoever knows the token in the address.
 
 use crate::ViewError;
+use crate::losses::{LossWish, next_loss};
 use crate::page;
 use crate::play::{self, Play};
 use crate::view::{ROWS_SHOWN, View};
@@ -8,7 +9,7 @@ use crate::window::Wish;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{get, post};
@@ -96,6 +97,8 @@ fn view_routes(base: &str) -> Router<Arc<Subject>> {
         .route(&at("api/about"), get(about))
         .route(&at("api/window"), get(window))
         .route(&at("api/rows"), get(rows))
+        .route(&at("api/loss"), get(loss))
+        .route(&at("api/query"), get(query))
         .route(&at("api/values"), get(values))
         .route(&at("api/explain"), get(explain))
         .route(&at("api/switch"), get(switch))
@@ -185,10 +188,27 @@ struct RowsWish {
     from: u64,
     until: u64,
     port: Option<u16>,
+    priority: Option<u8>,
 }
 
 async fn rows(State(subject): Shared, Query(wish): Query<RowsWish>) -> Response {
-    of_view(&subject, move |view| page::rows(view, (wish.from, wish.until), wish.port, ROWS_SHOWN)).await
+    let RowsWish { from, until, port, priority } = wish;
+    of_view(&subject, move |view| page::rows(view, (from, until), (port, priority), ROWS_SHOWN)).await
+}
+
+/// The next loss, or the one before; null where there is none.
+async fn loss(State(subject): Shared, Query(wish): Query<LossWish>) -> Response {
+    of_view(&subject, move |view| Ok(next_loss(&view.index, &wish))).await
+}
+
+#[derive(Deserialize)]
+struct QueryWish {
+    query: u32,
+}
+
+/// The first packet that a query lost at this switch; null where it lost none here.
+async fn query(State(subject): Shared, Query(wish): Query<QueryWish>) -> Response {
+    of_view(&subject, move |view| view.loss_of_query(wish.query)).await
 }
 
 #[derive(Deserialize)]
@@ -246,7 +266,7 @@ fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ViewError> {
     Ok(serde_json::from_slice(body)?)
 }
 
-async fn run(State(subject): Shared, _: HeaderMap, body: Bytes) -> Response {
+async fn run(State(subject): Shared, body: Bytes) -> Response {
     answer(move || match &*subject {
         Subject::Play(play) => play.run(&read(&body)?),
         Subject::View { .. } => Err(ViewError::Choice("this page has no playground".to_owned())),

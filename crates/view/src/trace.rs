@@ -5,7 +5,9 @@ mod perfetto;
 
 use crate::ViewError;
 use crate::view::View;
+use bufferlab_results::WholeFile;
 use std::io::Write;
+use std::path::Path;
 
 /// A format of another viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub enum Format {
 }
 
 impl View {
-    /// Writes all events of the switch to `to`.
+    /// Writes all events of the switch to `to`, as they are read: nothing but a part of the table is ever in memory.
     ///
     /// # Errors
     /// If the run did not record packets, or they cannot be read or written.
@@ -30,18 +32,32 @@ impl View {
             Format::Pcapng => capture::write(self, to),
         }
     }
+
+    /// The same as a file, whole or not at all.
+    ///
+    /// # Errors
+    /// As [`Self::trace`], and if the file cannot be made or put into its place.
+    pub fn trace_file(&self, format: Format, path: &Path) -> Result<(), ViewError> {
+        let failed = || ViewError::io(format!("write {}", path.display()));
+        let mut file = WholeFile::create(path).map_err(failed())?;
+        self.trace(format, &mut file)?;
+        file.finish().map_err(failed())
+    }
 }
 
-/// Visits all rows until writing one has failed.
+/// Visits all rows, one part of the table after the other, until writing one has failed.
 fn each(
     view: &View,
     mut write: impl FnMut(&bufferlab_metrics::PacketRow) -> Result<(), ViewError>,
 ) -> Result<(), ViewError> {
-    let mut outcome = Ok(());
-    view.visit(0, u64::MAX, |_, row| {
-        if outcome.is_ok() {
-            outcome = write(&row);
-        }
-    })?;
-    outcome
+    for group in view.groups() {
+        let mut outcome = Ok(());
+        view.visit_group(&group, |_, row| {
+            if outcome.is_ok() {
+                outcome = write(&row);
+            }
+        })?;
+        outcome?;
+    }
+    Ok(())
 }

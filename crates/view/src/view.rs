@@ -6,7 +6,7 @@ use crate::index::{Index, Shape, Source};
 use crate::samples;
 use crate::window::{Window, Wish, window};
 use bufferlab_metrics::{PacketRow, ProbeRow, QueueRow};
-use bufferlab_results::{MANIFEST_FILE, Manifest, RunResult};
+use bufferlab_results::{MANIFEST_FILE, Manifest, PacketGroup, RunResult};
 use std::fs;
 use std::path::Path;
 
@@ -103,20 +103,43 @@ impl View {
         window(&self.index, &self.source, &self.manifest().names.classes, wish)
     }
 
-    /// Rows between two instants (ps), of one port or of all: the first ones, so many at `most`.
+    /// Rows between two instants (ps), of one port or queue or of all: the first ones, so many at `most`.
     pub(crate) fn rows(
         &self,
         (from, until): (u64, u64),
-        port: Option<u16>,
+        (port, priority): (Option<u16>, Option<u8>),
         most: usize,
     ) -> Result<Vec<PacketRow>, ViewError> {
         let mut rows = Vec::new();
         self.visit(from, until, |_, row| {
-            if rows.len() < most && port.is_none_or(|port| row.port == Some(port)) {
+            let is_wanted = port.is_none_or(|port| row.port == Some(port))
+                && priority.is_none_or(|priority| row.priority == priority);
+            if rows.len() < most && is_wanted {
                 rows.push(row);
             }
         })?;
         Ok(rows)
+    }
+
+    /// Parts of the table of packets in the order of time; none, where packets were not recorded.
+    pub(crate) fn groups(&self) -> Vec<PacketGroup> {
+        match &self.source {
+            Source::File(table) => table.groups().to_vec(),
+            Source::Memory(_) => Vec::new(),
+        }
+    }
+
+    /// Calls `each` with every row of the switch in a part of the table, and with its number in the table.
+    pub(crate) fn visit_group(
+        &self,
+        group: &PacketGroup,
+        each: impl FnMut(u64, PacketRow),
+    ) -> Result<(), ViewError> {
+        let Source::File(table) = &self.source else { return Ok(()) };
+        match table.groups().iter().position(|known| known == group) {
+            Some(number) => Ok(table.visit_rows(number, self.index.switch, each)?),
+            None => Ok(()),
+        }
     }
 
     /// Calls `each` with every row of the switch between two instants (ps) and its number in the table; with nothing, where packets were not recorded.

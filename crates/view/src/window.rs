@@ -40,6 +40,16 @@ pub(crate) struct Wish {
     pub(crate) by: By,
     /// Only this port's queues; nothing: all.
     pub(crate) port: Option<u16>,
+    /// Of that port only this queue; nothing: all of them.
+    #[serde(default)]
+    pub(crate) priority: Option<u8>,
+}
+
+impl Wish {
+    /// Whether something at this port with this priority is shown.
+    pub(crate) fn has(&self, port: u16, priority: u8) -> bool {
+        self.port.is_none_or(|wanted| wanted == port && self.priority.is_none_or(|wanted| wanted == priority))
+    }
 }
 
 /// The answer. All lists of one kind have one entry per point.
@@ -57,7 +67,7 @@ pub(crate) struct Window {
     pub(crate) groups: Vec<Group>,
     /// The most that the whole buffer, or the chosen port, held within each point.
     pub(crate) most: Vec<u64>,
-    /// The limit in force for the longest queue shown.
+    /// The limit in force for the longest queue shown; where one queue is shown, for that one, also while it is empty.
     pub(crate) limit: Vec<Option<u64>>,
     /// Events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
@@ -73,6 +83,19 @@ pub(crate) struct Window {
     pub(crate) pauses: Vec<(u64, u64)>,
     /// Rows in the window; what would be shown if all of them were.
     pub(crate) events: u64,
+}
+
+impl Window {
+    /// Takes out what a script can put back: instants, which are a step apart, and lists of nothing but zeros.
+    pub(crate) fn thin(&mut self) {
+        self.times.truncate(1);
+        for counts in self.counts.iter_mut().filter(|counts| counts.iter().all(|&count| count == 0)) {
+            counts.clear();
+        }
+        if self.limit.iter().all(Option::is_none) {
+            self.limit.clear();
+        }
+    }
 }
 
 /// A part of the content.
@@ -167,22 +190,21 @@ pub(crate) fn window(
     let mut window = course.finish();
     (window.from, window.until) = (from, until);
     window.is_coarse = is_finer && !reads;
-    add_events(&mut window, index, wish.port, (from, until));
+    add_events(&mut window, index, wish, (from, until));
     Ok(window)
 }
 
 /// Losses and pauses between two instants.
-fn add_events(window: &mut Window, index: &Index, port: Option<u16>, (from, until): (u64, u64)) {
+fn add_events(window: &mut Window, index: &Index, wish: &Wish, (from, until): (u64, u64)) {
     let first = index.losses.partition_point(|loss| loss.time < from);
     let losses = index.losses[first..].iter().take_while(|loss| loss.time <= until);
-    let mut losses = losses.filter(|loss| port.is_none_or(|port| port == loss.port));
+    let mut losses = losses.filter(|loss| wish.has(loss.port, loss.priority));
     window.losses = losses.by_ref().take(LOSSES).map(LossMark::from).collect();
     window.has_all_losses = losses.next().is_none();
     let mut pauses = spans(&index.pauses, index.end);
-    pauses.retain(|(paused, begin, end)| {
-        *begin <= until && *end >= from && port.is_none_or(|port| port == *paused)
-    });
-    if port.is_some() {
+    pauses
+        .retain(|&((port, priority), begin, end)| begin <= until && end >= from && wish.has(port, priority));
+    if wish.port.is_some() {
         let begun = pauses.iter().filter(|(_, begin, _)| *begin >= from);
         window.sums[PacketEvent::Paused as usize] = begun.count() as u64;
     }
@@ -195,8 +217,8 @@ fn add_events(window: &mut Window, index: &Index, port: Option<u16>, (from, unti
     }
 }
 
-/// Pauses from their beginnings and ends: port, from, until.
-fn spans(edges: &[PauseEdge], end: u64) -> Vec<(u16, u64, u64)> {
+/// Pauses from their beginnings and ends: port and priority, from, until.
+fn spans(edges: &[PauseEdge], end: u64) -> Vec<((u16, u8), u64, u64)> {
     let mut open: BTreeMap<(u16, u8), u64> = BTreeMap::new();
     let mut spans = Vec::new();
     for edge in edges {
@@ -204,10 +226,10 @@ fn spans(edges: &[PauseEdge], end: u64) -> Vec<(u16, u64, u64)> {
         if edge.begins {
             open.entry(place).or_insert(edge.time);
         } else if let Some(begin) = open.remove(&place) {
-            spans.push((edge.port, begin, edge.time));
+            spans.push((place, begin, edge.time));
         }
     }
-    spans.extend(open.into_iter().map(|((port, _), begin)| (port, begin, end)));
+    spans.extend(open.into_iter().map(|(place, begin)| (place, begin, end)));
     spans
 }
 
@@ -219,18 +241,33 @@ struct Course<'a> {
     window: Window,
     /// What each group holds at the end of each point; a point has those that are not empty.
     held: Vec<Vec<(usize, u64)>>,
-    largest: BTreeMap<usize, u64>,
+    /// By group.
+    largest: Vec<u64>,
+    /// By group, of the point in the making; zero between two points.
+    sums: Vec<u64>,
 }
 
 impl<'a> Course<'a> {
     fn new(index: &'a Index, wish: &'a Wish, classes: &'a [String]) -> Self {
         let window = Window { sums: vec![0; KINDS], counts: vec![Vec::new(); KINDS], ..Window::default() };
-        Self { index, wish, classes, window, held: Vec::new(), largest: BTreeMap::new() }
+        let groups = index.shape.queues().max(classes.len()).max(usize::from(index.shape.ports));
+        let (largest, sums) = (vec![0; groups], vec![0; groups]);
+        Self { index, wish, classes, window, held: Vec::new(), largest, sums }
     }
 
     fn shows(&self, queue: Queue) -> bool {
-        let (port, _) = self.index.shape.place(queue);
-        self.wish.port.is_none_or(|wanted| wanted == port)
+        let (port, priority) = self.index.shape.place(queue);
+        self.wish.has(port, priority)
+    }
+
+    /// The queue that is shown, where it is one.
+    fn only(&self) -> Option<Queue> {
+        let shape = self.index.shape;
+        let port = self.wish.port.filter(|port| *port < shape.ports)?;
+        match self.wish.priority {
+            Some(priority) => (priority < shape.queues_per_port).then(|| shape.queue(port, priority)),
+            None => (shape.queues_per_port == 1).then(|| shape.queue(port, 0)),
+        }
     }
 
     /// Passes over buckets from the number `first` to before `last`, `step` of them to a point. Bucket 0 begins at `start`.
@@ -292,7 +329,6 @@ impl<'a> Course<'a> {
     }
 
     fn push(&mut self, state: &State, end: u64, most: u64, counts: [u32; KINDS]) {
-        let mut held: BTreeMap<usize, u64> = BTreeMap::new();
         let mut longest: Option<(u64, Queue)> = None;
         for (queue, &bytes) in state.queues.iter().enumerate() {
             if bytes == 0 || !self.shows(queue) {
@@ -306,20 +342,27 @@ impl<'a> Course<'a> {
                 By::Queue => queue,
                 By::Class => continue,
             };
-            *held.entry(group).or_default() += bytes;
+            self.sums[group] += bytes;
         }
         if self.wish.by == By::Class {
-            let classes = state.classes.iter().filter(|(_, bytes)| **bytes > 0);
-            held.extend(classes.map(|(class, bytes)| (usize::from(*class), *bytes as u64)));
+            for (class, bytes) in state.classes.iter().filter(|(_, bytes)| **bytes > 0) {
+                if let Some(sum) = self.sums.get_mut(usize::from(*class)) {
+                    *sum = *bytes as u64;
+                }
+            }
         }
-        for (&group, &bytes) in &held {
-            let largest = self.largest.entry(group).or_default();
-            *largest = bytes.max(*largest);
+        let mut held = Vec::new();
+        for (group, (sum, largest)) in self.sums.iter_mut().zip(&mut self.largest).enumerate() {
+            if *sum > 0 {
+                *largest = (*largest).max(*sum);
+                held.push((group, std::mem::take(sum)));
+            }
         }
-        self.held.push(held.into_iter().collect());
+        self.held.push(held);
         self.window.times.push(end);
         self.window.most.push(most);
-        self.window.limit.push(longest.and_then(|(_, queue)| state.limits[queue]));
+        let limited = self.only().or(longest.map(|(_, queue)| queue));
+        self.window.limit.push(limited.and_then(|queue| state.limits[queue]));
         for ((counts, sums), count) in self.window.counts.iter_mut().zip(&mut self.window.sums).zip(counts) {
             counts.push(count);
             *sums += u64::from(count);
@@ -339,8 +382,8 @@ impl<'a> Course<'a> {
     }
 
     fn finish(self) -> Window {
-        let mut ranked: Vec<(usize, u64)> =
-            self.largest.iter().map(|(group, bytes)| (*group, *bytes)).collect();
+        let groups = self.largest.iter().copied().enumerate();
+        let mut ranked: Vec<(usize, u64)> = groups.filter(|(_, bytes)| *bytes > 0).collect();
         ranked.sort_by_key(|&(group, bytes)| (std::cmp::Reverse(bytes), group));
         let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
         let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
@@ -352,9 +395,12 @@ impl<'a> Course<'a> {
             groups.push(Group { name: self.name(group), colour: colour.unwrap_or(0), held });
         }
         let mut rest = vec![0; self.held.len()];
+        // Which place a group has among the chosen ones.
+        let mut places = vec![None; self.largest.len()];
+        chosen.iter().enumerate().for_each(|(at, &group)| places[group] = Some(at));
         for (point, held) in self.held.iter().enumerate() {
             for &(group, bytes) in held {
-                match chosen.iter().position(|chosen| *chosen == group) {
+                match places[group] {
                     Some(at) => groups[at].held[point] = bytes,
                     None => rest[point] += bytes,
                 }
@@ -369,133 +415,4 @@ impl<'a> Course<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::index::Shape;
-    use bufferlab_results::PacketBrief;
-    use bufferlab_units::RandomStream;
-
-    const SHAPE: Shape = Shape { ports: 12, queues_per_port: 2 };
-    const END: u64 = 50_000_000;
-
-    /// Packets that come and go at 24 queues, now and then one that is lost.
-    fn rows() -> Vec<PacketBrief> {
-        let mut stream = RandomStream::new(7, "window", 0);
-        let mut queues = vec![Vec::new(); SHAPE.queues()];
-        let (mut rows, mut occupancy, mut time) = (Vec::new(), 0, 0);
-        while time < END - 10_000 {
-            time += stream.below(5_000);
-            let queue = stream.below(SHAPE.queues() as u64) as usize;
-            let (port, priority) = SHAPE.place(queue);
-            let class = stream.below(3) as u16;
-            let stored: &mut Vec<(u32, u16)> = &mut queues[queue];
-            let (event, size, class) = match stream.below(10) {
-                0 => (PacketEvent::Dropped, 1_500, class),
-                1..=4 if !stored.is_empty() => {
-                    let (size, class) = stored.remove(0);
-                    (PacketEvent::Departed, size, class)
-                }
-                _ => {
-                    let size = 64 + stream.below(1_400) as u32;
-                    stored.push((size, class));
-                    (PacketEvent::Admitted, size, class)
-                }
-            };
-            match event {
-                PacketEvent::Admitted => occupancy += u64::from(size),
-                PacketEvent::Departed => occupancy -= u64::from(size),
-                _ => {}
-            }
-            rows.push(PacketBrief {
-                row: rows.len() as u64,
-                time_ps: time,
-                event,
-                ingress_port: 0,
-                port: Some(port),
-                priority,
-                class: Some(class),
-                size_bytes: size,
-                queue_bytes: stored.iter().map(|(size, _)| u64::from(*size)).sum(),
-                occupancy_bytes: occupancy,
-                threshold_bytes: Some(1_000_000_u64.saturating_sub(occupancy)),
-            });
-        }
-        rows
-    }
-
-    /// What lies in the buffer before `time`, by a group of each packet: taken from nothing but sizes.
-    fn held(
-        rows: &[PacketBrief],
-        time: u64,
-        group: impl Fn(&PacketBrief) -> String,
-    ) -> BTreeMap<String, u64> {
-        let mut held: BTreeMap<String, u64> = BTreeMap::new();
-        for row in rows.iter().take_while(|row| row.time_ps < time) {
-            let sum = held.entry(group(row)).or_default();
-            match row.event {
-                PacketEvent::Admitted => *sum += u64::from(row.size_bytes),
-                PacketEvent::Departed => *sum -= u64::from(row.size_bytes),
-                _ => {}
-            }
-        }
-        held.retain(|_, bytes| *bytes > 0);
-        held
-    }
-
-    #[test]
-    fn windows_of_every_width_say_what_the_packets_say() {
-        let rows = rows();
-        let source = Source::Memory(rows.clone());
-        let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
-        let classes = ["a", "b", "c"].map(str::to_owned);
-        let stretches =
-            [(0, END), (10_000_000, 30_000_000), (20_000_000, 20_050_000), (20_001_234, 20_003_000)];
-        for (from, until) in stretches {
-            for by in [By::Port, By::Queue, By::Class] {
-                let wish = Wish { from, until, points: 40, by, port: None };
-                let window = window(&index, &source, &classes, &wish).expect("it is in memory");
-                assert!(window.times.len() <= 42 && !window.is_coarse, "{} points", window.times.len());
-                let name = |row: &PacketBrief| match by {
-                    By::Port => format!("port {}", row.port.unwrap()),
-                    By::Queue => format!("queue {}.{}", row.port.unwrap(), row.priority),
-                    By::Class => classes[usize::from(row.class.unwrap())].clone(),
-                };
-                for (point, &time) in window.times.iter().enumerate() {
-                    let expected = held(&rows, time.min(END), name);
-                    let total: u64 = window.groups.iter().map(|group| group.held[point]).sum();
-                    // The last point may end after the window; nothing behind it is read then.
-                    if time <= until {
-                        assert_eq!(total, expected.values().sum::<u64>(), "{by:?} {from}..{until} at {time}");
-                        for group in window.groups.iter().filter(|group| !group.name.ends_with("others")) {
-                            let bytes = expected.get(&group.name).copied().unwrap_or_default();
-                            assert_eq!(group.held[point], bytes, "{} at {time}", group.name);
-                        }
-                    }
-                    assert!(window.most[point] >= total);
-                }
-                let inside =
-                    |row: &&PacketBrief| row.time_ps >= window.times[0] - window.step && row.time_ps < until;
-                let lost = rows.iter().filter(inside).filter(|row| row.event == PacketEvent::Dropped).count();
-                let said = window.sums[PacketEvent::Dropped as usize];
-                // A point's time may reach over the window's end.
-                assert!(said.abs_diff(lost as u64) <= 40, "{said} {lost}");
-                let marks = window.losses.iter().filter(|loss| loss.time < from || loss.time > until).count();
-                assert_eq!(marks, 0);
-            }
-        }
-    }
-
-    #[test]
-    fn one_port_shows_its_queues_only() {
-        let rows = rows();
-        let source = Source::Memory(rows.clone());
-        let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
-        let wish = Wish { from: 0, until: END, points: 30, by: By::Queue, port: Some(3) };
-        let window = window(&index, &source, &[], &wish).expect("it is in memory");
-        let names: Vec<_> = window.groups.iter().map(|group| group.name.as_str()).collect();
-        assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("queue 3.")), "{names:?}");
-        assert!(window.losses.iter().all(|loss| loss.port == 3) && !window.losses.is_empty());
-        let lost = rows.iter().filter(|row| row.port == Some(3) && row.event == PacketEvent::Dropped).count();
-        assert_eq!(window.sums[PacketEvent::Dropped as usize], lost as u64);
-    }
-}
+mod tests;

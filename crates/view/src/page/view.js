@@ -3,6 +3,8 @@
 (() => {
   const embedded = document.getElementById("view-data");
   const stored = embedded ? JSON.parse(embedded.textContent) : null;
+  // Whether it is a part of a larger page, whose address and keys are not this script's.
+  const isPart = stored !== null && stored.is_part;
   const byId = (id) => document.getElementById(id);
   const sentence = byId("sentence"), explanation = byId("explanation"), rowsPlace = byId("rows");
   let about = null, state = null, shown = null, chart = null, lanes = null, asked = 0;
@@ -16,10 +18,21 @@
     return answer;
   }
   const covers = (window, wish) => window.from <= wish.from && window.until >= wish.until;
+  // Puts back what a file leaves out.
+  function whole(window) {
+    const zeros = (list) => (list.length > 0 ? list : window.most.map(() => 0));
+    return {
+      ...window, counts: window.counts.map(zeros), limit: window.limit.length > 0 ? window.limit : window.most.map(() => null),
+      times: window.most.map((_, at) => window.times[0] + at * window.step),
+    };
+  }
+  if (stored) for (const windows of Object.values(stored.windows)) windows.forEach((window, at) => (windows[at] = whole(window)));
+  const isAt = (wish) => (place) => (wish.port === undefined || String(place.port) === String(wish.port)) && (wish.priority === undefined || String(place.priority) === String(wish.priority));
   // In one file: the window with the finest points that covers what is wanted, cut to it.
   function cut(wish) {
-    const windows = stored.windows[wish.by].filter((window) => covers(window, wish));
-    const best = windows.sort((a, b) => a.step - b.step)[0] || stored.windows[wish.by][0];
+    const of = wish.port === undefined ? wish.by : `${wish.port}.${wish.priority ?? 0}`;
+    const windows = stored.windows[of].filter((window) => covers(window, wish));
+    const best = windows.sort((a, b) => a.step - b.step)[0] || stored.windows[of][0];
     const first = Math.max(0, best.times.findIndex((time) => time > wish.from));
     let last = best.times.findIndex((time) => time >= wish.until);
     last = last < 0 ? best.times.length : last + 1;
@@ -40,16 +53,28 @@
   const source = stored ? {
     about: async () => stored.about,
     window: async (wish) => cut(wish),
-    rows: async (wish) => stored.rows.filter((row) => row.time_ps >= wish.from && row.time_ps <= wish.until).slice(0, 300),
+    rows: async (wish) => stored.rows.filter((row) => row.time_ps >= wish.from && row.time_ps <= wish.until).filter(isAt(wish)).slice(0, 300),
+    loss: async (wish) => {
+      const here = stored.losses.filter(isAt(wish));
+      const found = wish.backwards
+        ? here.findLast((loss) => (wish.row === undefined ? loss.time <= wish.time : loss.row < wish.row))
+        : here.find((loss) => (wish.row === undefined ? loss.time >= wish.time : loss.row > wish.row));
+      return found || null;
+    },
+    query: async ({ query }) => {
+      if (!(query in stored.queries)) throw new Error("this file has the first losses of some queries only; `bufferlab view` on the run's folder has those of any");
+      return stored.queries[query];
+    },
     explain: async ({ row, from }) => {
       const found = stored.explanations.find((one) => (row === undefined ? one.time >= from : one.row === row));
-      if (!found) throw new Error("this file explains the first " + stored.explanations.length + " losses only; `bufferlab view` on the run's folder explains any");
+      if (!found) throw new Error("this file explains " + stored.explanations.length + " losses only; `bufferlab view` on the run's folder explains any");
       return found.explanation;
     },
     values: async (wish) => stored.values[wish.name + " " + wish.queue] || { times: [], values: [], is_state: false },
   } : {
     about: () => get("about", {}), window: (wish) => get("window", wish), rows: (wish) => get("rows", wish),
     explain: (wish) => get("explain", wish), values: (wish) => get("values", wish),
+    loss: (wish) => get("loss", wish), query: (wish) => get("query", wish),
   };
 
   // --- words ---
@@ -72,16 +97,22 @@
   const many = (count, what) => `${count.toLocaleString("en-US")} ${what}${count === 1 ? "" : "s"}`;
   const kind = (name) => about.kinds.indexOf(name);
 
+  // The only queue that is shown, or nothing.
+  const onlyQueue = () => (state.port === "" || (state.priority === "" && about.queues_per_port > 1) ? "" : `${state.port}.${state.priority === "" ? 0 : state.priority}`);
+  const place = () => (state.priority === "" ? `port ${state.port}` : `queue ${state.port}.${state.priority}`);
+  const whoseLimit = () => "limit of " + (onlyQueue() ? "queue " + onlyQueue() : "the longest queue");
+
   function describe() {
     const { from, until, step, sums, peak } = shown;
-    const where = state.port === "" ? "the buffer" : `port ${state.port}`;
+    const where = state.port === "" ? "the buffer" : place();
     const parts = [`${instant(from, step)} to ${instant(until, step)} (${span(until - from)}), ${shown.times.length} points of ${span(step)}.`];
     if (peak) {
       const share = state.port === "" && about.buffer_bytes > 0 ? ` of ${bytes(about.buffer_bytes)} (${Math.round((100 * peak[0]) / about.buffer_bytes)} %)` : "";
       parts.push(`At most ${bytes(peak[0])}${share} in ${where}, at ${instant(peak[1], step)}.`);
     } else parts.push(`Nothing is stored in ${where}.`);
-    const largest = shown.groups[0];
-    if (largest) parts.push(`Largest: ${largest.name}.`);
+    const largest = shown.groups[0], limits = shown.limit.filter((limit) => limit !== null);
+    if (onlyQueue() && limits.length > 0) parts.push(`Its limit was ${bytes(Math.min(...limits))} to ${bytes(Math.max(...limits))}.`);
+    else if (largest) parts.push(`Largest: ${largest.name}.`);
     if (about.is_recorded) {
       const lost = ["dropped", "evicted"].map((name) => [name, sums[kind(name)]]).filter(([, count]) => count > 0);
       parts.push(lost.length === 0 ? "No packet lost." : lost.map(([name, count]) => `${many(count, "packet")} ${name}`).join(", ") + ".");
@@ -140,13 +171,13 @@
     const place = byId("pointer");
     if (at === null || at === undefined) { place.textContent = "\u00a0"; return; }
     const held = shown.groups.filter((group) => group.held[at] > 0).map((group) => `${group.name} ${bytes(group.held[at])}`);
-    const limit = shown.limit[at] === null ? "" : `; limit of the longest queue ${bytes(shown.limit[at])}`;
+    const limit = shown.limit[at] === null ? "" : `; ${whoseLimit()} ${bytes(shown.limit[at])}`;
     place.textContent = `${instant(shown.times[at], shown.step)}: ${held.join(", ") || "empty"}${limit}`;
   }
   function drawLegend() {
     const entries = shown.groups.map((group) => [group.name, "--c" + group.colour, ""]);
     if (state.most) entries.push(["most within a point", "--text", "line"]);
-    if (state.limit && shown.limit.some((limit) => limit !== null)) entries.push(["limit of the longest queue", "--c1", "dashed"]);
+    if (state.limit && shown.limit.some((limit) => limit !== null)) entries.push([whoseLimit(), "--c1", "dashed"]);
     byId("legend").replaceChildren(...entries.map(([name, variable, form]) => {
       const item = document.createElement("li"), key = document.createElement("span");
       key.className = "key " + form;
@@ -239,8 +270,7 @@
     if (!about.is_recorded) { note.textContent = "This run recorded no packets: what is shown are its samples. Run it again with --packets to see every packet, loss and mark."; return; }
     if (shown.events > 300) { note.textContent = `${many(shown.events, "event")} in this window. Zoom in until there are 300 or fewer, and they are listed here.`; return; }
     const wish = { from: shown.from, until: shown.until };
-    if (state.port !== "") wish.port = state.port;
-    const rows = await source.rows(wish);
+    const rows = await source.rows({ ...wish, ...chosenPlace() });
     note.textContent = rows.length === 0 ? (stored ? "This file has the packets around its first losses only." : "No event in this window.") : `${many(rows.length, "event")}. An empty cell means that it does not apply.`;
     if (rows.length === 0) return;
     const head = ["time", "event", "from port", "queue", "class", "flow", "packet", "size", "queue after", "limit", "why"];
@@ -261,7 +291,9 @@
 
   const share = (part, whole) => (whole > 0 ? Math.round((1000 * part) / whole) / 10 : 0);
   function element(name, text) { const made = document.createElement(name); made.textContent = text; return made; }
-  async function explain(wish, when) {
+  async function explain({ time, row }) {
+    const wish = { row, from: time }, when = instant(time, 1000);
+    state.loss = { time, row };
     explanation.replaceChildren(element("p", `Repeating the run up to ${when} with every policy looking on …`));
     byId("why").hidden = false;
     let e;
@@ -303,19 +335,31 @@
     return move(middle - half, middle + half);
   }
   function shift(share) { const by = (state.until - state.from) * share; return move(state.from + by, state.until + by); }
-  function toLoss(direction) {
-    const middle = (state.from + state.until) / 2, wanted = about.first_losses.filter(([, port]) => state.port === "" || String(port) === state.port);
-    const ahead = direction > 0 ? wanted.find(([time]) => time > middle + 1) : [...wanted].reverse().find(([time]) => time < middle - 1);
-    if (!ahead) { byId("pointer").textContent = direction > 0 ? "No later loss." : "No earlier loss."; return Promise.resolve(); }
-    const half = Math.min((state.until - state.from) / 2, 10_000_000);
-    return move(ahead[0] - half, ahead[0] + half).then(() => explain(lossQuery(ahead), instant(ahead[0], 1000)));
+  const chosenPlace = () => ({ ...(state.port === "" ? {} : { port: state.port }), ...(state.priority === "" ? {} : { priority: state.priority }) });
+  // From the loss that was explained last, while it is in the window; else from the window's edge.
+  async function toLoss(backwards) {
+    const { from, until, loss: last } = state;
+    const goesOn = last && last.time >= from && last.time <= until;
+    const wish = { time: backwards ? until : from, backwards, ...(goesOn ? { row: last.row } : {}), ...chosenPlace() };
+    const say = (text) => { byId("pointer").textContent = text; };
+    let found;
+    try { found = await source.loss(wish); } catch (error) { say("No answer: " + error.message); return; }
+    if (!found) {
+      const rest = stored && about.losses > stored.losses.length && !backwards ? ` This file has the first ${stored.losses.length.toLocaleString("en-US")} losses of ${about.losses.toLocaleString("en-US")} only.` : "";
+      say((backwards ? "No earlier loss." : "No later loss.") + rest);
+      return;
+    }
+    await toIt(found);
   }
-  const lossQuery = ([time, , row]) => ({ row, from: time });
+  async function toIt(loss) {
+    const half = Math.min((state.until - state.from) / 2, 10_000_000);
+    await move(loss.time - half, loss.time + half);
+    await explain(loss);
+  }
 
   async function refresh() {
     const mine = ++asked;
-    const wish = { from: state.from, until: state.until, points: Math.min(1200, Math.max(100, Math.round(width() * 1.2))), by: state.by };
-    if (state.port !== "") wish.port = state.port;
+    const wish = { from: state.from, until: state.until, points: Math.min(1200, Math.max(100, Math.round(width() * 1.2))), by: state.by, ...chosenPlace() };
     document.body.setAttribute("aria-busy", "true");
     try {
       const found = await source.window(wish);
@@ -325,38 +369,85 @@
       draw();
       describe();
       await Promise.all([listRows(), drawValues()]);
-      const to = new URLSearchParams({ from: state.from, until: state.until, by: state.by, port: state.port });
-      history.replaceState(null, "", "#" + to);
+      const to = new URLSearchParams({ from: state.from, until: state.until, by: state.by, port: state.port, priority: state.priority });
+      if (!isPart) history.replaceState(null, "", "#" + to);
     } catch (error) { sentence.textContent = "No answer: " + error.message + ". Is `bufferlab view` still running?"; }
     finally { if (mine === asked) document.body.removeAttribute("aria-busy"); }
   }
 
+  // Classes are known of the whole buffer only.
+  function setPlace(port, priority) {
+    [state.port, state.priority] = [port, port === "" ? "" : priority];
+    byId("queue").disabled = port === "";
+    byId("queue").value = state.priority;
+    const classes = byId("by").querySelector("[value=class]");
+    if (classes) classes.disabled = port !== "";
+    if (port !== "" && state.by === "class") { state.by = "queue"; byId("by").value = "queue"; }
+  }
+
+  // Queries that lost packets, each with a way to the answer why.
+  function listQueries() {
+    const { longest, count, all } = about.queries;
+    if (longest.length === 0) return;
+    byId("lost-queries").hidden = false;
+    byId("lost-queries-note").textContent = `${count.toLocaleString("en-US")} of ${many(all, "query").replace(/querys$/, "queries")} lost packets.` + (count > longest.length ? ` The ${longest.length} that took longest:` : "");
+    const table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+    for (const name of ["", "query", "class", "asked by", "began", "took", "packets lost"]) head.append(element("th", name));
+    for (const line of longest) {
+      const row = body.insertRow(), button = element("button", "Why?");
+      const took = line.took === null ? "did not end" : span(line.took);
+      row.insertCell().append(button);
+      for (const text of [line.query, line.class, line.client, instant(line.start, 1e6), took, line.lost.toLocaleString("en-US")]) row.insertCell().textContent = text;
+      button.type = "button";
+      button.setAttribute("aria-label", `Why did query ${line.query} lose packets?`);
+      button.addEventListener("click", () => toQuery(line.query));
+    }
+    byId("lost-queries-table").append(table);
+  }
+  async function toQuery(query) {
+    byId("why").hidden = false;
+    explanation.replaceChildren(element("p", "Looking for the first packet that it lost …"));
+    let loss;
+    try { loss = await source.query({ query }); } catch (error) { explanation.replaceChildren(element("p", "No explanation: " + error.message)); return; }
+    if (loss) await toIt(loss);
+    else explanation.replaceChildren(element("p", `Query ${query} lost no packet at ${about.switch}: it lost them at another switch, or on a link that failed.`));
+    byId("why").scrollIntoView({ block: "nearest" });
+  }
+
   function option(value, text) { const made = element("option", text); made.value = value; return made; }
   function wire() {
-    const port = byId("port");
-    port.append(option("", "all ports"), ...Array.from({ length: about.ports }, (_, at) => option(String(at), `port ${at}`)));
-    // A file has no windows of single ports.
-    if (stored) port.closest("label").hidden = true;
+    // A file has windows of the queues that lost most, and of no others.
+    const places = stored ? about.shown_queues.map((name) => name.split(".")) : Array.from({ length: about.ports }, (_, at) => [String(at), ""]);
+    const namePlace = ([port, priority]) => (priority === "" ? `port ${port}` : `queue ${port}.${priority}`);
+    byId("port").append(option("", "all ports"), ...places.map((place) => option(place.filter((part) => part !== "").join("."), namePlace(place))));
+    byId("port").closest("label").hidden = places.length === 0;
+    byId("queue").append(option("", "all its queues"), ...Array.from({ length: about.queues_per_port }, (_, at) => option(String(at), `queue ${at}`)));
+    byId("queue").closest("label").hidden = stored !== null || about.queues_per_port === 1;
     if (!about.is_recorded) byId("by").querySelector("[value=class]").remove();
     const values = Object.entries(about.values).flatMap(([name, queues]) => queues.map((queue) => name + " " + queue));
     byId("value").append(option("", values.length ? "none" : "none were sampled"), ...values.map((name) => option(name, name.replace(" ", " of queue "))));
     byId("value").disabled = values.length === 0;
     const choose = (id, key, read) => byId(id).addEventListener("change", (event) => { state[key] = read(event.target); refresh(); });
     choose("by", "by", (target) => target.value);
-    choose("port", "port", (target) => target.value);
+    byId("port").addEventListener("change", (event) => {
+      const [port, priority] = event.target.value.split(".");
+      setPlace(port, priority ?? (port === "" ? "" : state.priority));
+      refresh();
+    });
+    byId("queue").addEventListener("change", (event) => { setPlace(state.port, event.target.value); refresh(); });
     choose("value", "value", (target) => target.value);
     choose("limit", "limit", (target) => target.checked);
     choose("most", "most", (target) => target.checked);
     const press = (id, work) => byId(id).addEventListener("click", work);
     press("in", () => zoom(0.5)); press("out", () => zoom(2)); press("left", () => shift(-0.5)); press("right", () => shift(0.5));
-    press("whole", () => move(about.begin, about.end)); press("next", () => toLoss(1)); press("previous", () => toLoss(-1));
-    for (const id of ["next", "previous"]) byId(id).disabled = about.first_losses.length === 0;
+    press("whole", () => move(about.begin, about.end)); press("next", () => toLoss(false)); press("previous", () => toLoss(true));
+    for (const id of ["next", "previous"]) byId(id).disabled = about.losses === 0;
     byId("lanes").addEventListener("click", (event) => {
       const loss = nearestLoss(timeAt(event));
-      if (loss) explain({ row: loss.row, from: loss.time }, instant(loss.time, 1000));
+      if (loss) explain(loss);
       else if (shown.sums[kind("dropped")] + shown.sums[kind("evicted")] > 0) byId("pointer").textContent = "Zoom in: there are too many losses here to tell one.";
     });
-    document.addEventListener("keydown", (event) => {
+    (isPart ? byId("window-part") : document).addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT"].includes(event.target.tagName)) return;
       const keys = { "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", 0: "whole", n: "next", p: "previous" };
       const id = keys[event.key];
@@ -364,7 +455,8 @@
     });
     let waiting = null;
     window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 150); });
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
+    // On paper it is light, whatever the screen is; a page that is being printed does not wait for answers.
+    for (const medium of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(medium).addEventListener("change", () => { if (shown) draw(); drawValues(); });
     if (!stored && about.switches.length > 1) {
       const choice = byId("switch");
       choice.append(...about.switches.map((name) => option(name, name)));
@@ -378,8 +470,8 @@
     about = await source.about();
     const hash = new URLSearchParams(location.hash.slice(1));
     const numbers = [Number(hash.get("from")), Number(hash.get("until"))];
-    state = { from: about.begin, until: about.end, by: "port", port: "", value: "", limit: true, most: true };
-    if (hash.has("until") && numbers.every(Number.isFinite)) [state.from, state.until] = clamp(...numbers);
+    state = { from: about.begin, until: about.end, by: "port", port: "", priority: "", value: "", limit: true, most: true, loss: null };
+    if (!isPart && hash.has("until") && numbers.every(Number.isFinite)) [state.from, state.until] = clamp(...numbers);
     if (["port", "queue", "class"].includes(hash.get("by"))) state.by = hash.get("by");
     const queues = about.queues_per_port === 1 ? "" : ` of ${about.queues_per_port} queues`;
     byId("subject").textContent = `${about.name}, ${about.label}, seed ${about.seed}: switch ${about.switch}, ${about.ports} ports${queues} share ${bytes(about.buffer_bytes)}.`;
@@ -390,8 +482,11 @@
       byId("subject").after(note);
     }
     wire();
-    if (Number(hash.get("port")) < about.ports && hash.get("port")) state.port = hash.get("port");
-    byId("by").value = state.by; byId("port").value = state.port;
+    listQueries();
+    byId("by").value = state.by;
+    const inHash = (name, most) => (!stored && hash.get(name) && Number(hash.get(name)) < most ? hash.get(name) : "");
+    setPlace(inHash("port", about.ports), inHash("priority", about.queues_per_port));
+    byId("port").value = state.port;
     await refresh();
     document.body.dataset.ready = "true";
   }

@@ -1,5 +1,8 @@
 //! pcapng: packets as Wireshark shows them, each with a comment that says what became of it.
 //!
+//! A packet has a frame when it comes and one when it leaves, or is evicted; a mark is told with the first of them, and with all that follow. A pause is no
+//! packet and has none.
+//!
 //! The simulator has no bytes of packets. What is written is an Ethernet frame with an IPv4 and a UDP header that say which flow and queue it is of, and the
 //! true length: hosts are 10.x.y.z by the number of the flow, the DSCP has the priority, the identification the number of the packet.
 
@@ -14,6 +17,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
@@ -34,28 +38,70 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
         file.write_pcapng_block(interface).map_err(failed)?;
     }
     let classes = view.manifest().names.classes.clone();
-    each(view, |row| {
-        // A mark is told with its packet's arrival or departure by Wireshark's own column; a pause is no packet.
-        let Some(port) =
-            row.port.filter(|_| !matches!(row.event, PacketEvent::Paused | PacketEvent::Resumed))
-        else {
-            return Ok(());
-        };
+    let mut marks = Marks::default();
+    let mut put = |row: &PacketRow, marked: Option<&'static str>| {
+        let Some(port) = row.port else { return Ok(()) };
         let block = EnhancedPacketBlock {
             // Where it came from while it comes, where it goes to when it leaves.
             interface_id: u32::from(if row.event == PacketEvent::Departed { port } else { row.ingress_port }),
             timestamp: Duration::from_nanos(row.time_ps / 1_000),
             original_len: row.size_bytes,
-            data: Cow::Owned(frame(row)),
-            options: vec![EnhancedPacketOption::Comment(Cow::Owned(comment(row, &classes)))],
+            data: Cow::Owned(frame(row, marked.is_some())),
+            options: vec![EnhancedPacketOption::Comment(Cow::Owned(comment(row, marked, &classes)))],
         };
         file.write_pcapng_block(block).map_err(failed)?;
         Ok(())
-    })
+    };
+    each(view, |row| match row.event {
+        PacketEvent::Paused | PacketEvent::Resumed => Ok(()),
+        PacketEvent::Marked => {
+            marks.mark(row);
+            Ok(())
+        }
+        _ => match marks.next(row) {
+            Some((earlier, marked)) => put(&earlier, marked),
+            None => Ok(()),
+        },
+    })?;
+    match marks.waiting.take() {
+        Some((last, marked)) => put(&last, marked),
+        None => Ok(()),
+    }
+}
+
+/// Flow, number and kind of a packet.
+type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
+
+/// Who is marked. The row of a mark stands behind that of its packet's arrival or departure, so a row waits for the one that follows it.
+#[derive(Default)]
+struct Marks {
+    waiting: Option<(PacketRow, Option<&'static str>)>,
+    /// Marked packets that are stored, by flow, number and kind, with the reason.
+    stored: BTreeMap<PacketName, &'static str>,
+}
+
+impl Marks {
+    /// A row of the table that is no mark; answers the one before it, and why that packet is marked.
+    fn next(&mut self, row: &PacketRow) -> Option<(PacketRow, Option<&'static str>)> {
+        let key = (row.flow_id, row.packet, row.kind);
+        let leaves = matches!(row.event, PacketEvent::Departed | PacketEvent::Evicted);
+        let reason = if leaves { self.stored.remove(&key) } else { None };
+        self.waiting.replace((row.clone(), reason))
+    }
+
+    /// The packet of the row before this one is marked.
+    fn mark(&mut self, mark: &PacketRow) {
+        let Some((row, reason)) = &mut self.waiting else { return };
+        let why = mark.reason.unwrap_or("marked");
+        *reason = Some(why);
+        if row.event == PacketEvent::Admitted {
+            self.stored.insert((row.flow_id, row.packet, row.kind), why);
+        }
+    }
 }
 
 /// What became of the packet.
-fn comment(row: &PacketRow, classes: &[String]) -> String {
+fn comment(row: &PacketRow, marked: Option<&str>, classes: &[String]) -> String {
     let class = row.class.and_then(|class| classes.get(usize::from(class))).map_or("", String::as_str);
     let mut text = format!(
         "{} at queue {}.{}, flow {} ({class}), {} {}; queue {} B, buffer {} B after it",
@@ -74,6 +120,9 @@ fn comment(row: &PacketRow, classes: &[String]) -> String {
     if let Some(reason) = row.reason {
         text += &format!("; reason: {reason}");
     }
+    if let Some(reason) = marked {
+        text += &format!("; marked: {reason}");
+    }
     if let (Some(bound), Some(held), Some(limit)) = (row.bound, row.held_bytes, row.limit_bytes) {
         text += &format!(" (the {bound} held {held} B of {limit} B)");
     }
@@ -81,13 +130,13 @@ fn comment(row: &PacketRow, classes: &[String]) -> String {
 }
 
 /// Headers that tell flows, queues and packets apart.
-fn frame(row: &PacketRow) -> Vec<u8> {
+fn frame(row: &PacketRow, is_marked: bool) -> Vec<u8> {
     let flow = row.flow_id.unwrap_or_default() as u32;
     let mut frame = Vec::with_capacity(HEADERS);
     frame.extend([2, 0, 0, 0, (row.port.unwrap_or_default() >> 8) as u8, row.port.unwrap_or_default() as u8]);
     frame.extend([2, 0, 0, 1, (row.ingress_port >> 8) as u8, row.ingress_port as u8, 0x08, 0x00]);
     let length = row.size_bytes.saturating_sub(14).clamp(28, 65_535) as u16;
-    let ecn = if row.event == PacketEvent::Marked { 3 } else { 0 };
+    let ecn = if is_marked { 3 } else { 0 };
     let mut ip = vec![0x45, (row.priority << 5) | ecn];
     ip.extend(length.to_be_bytes());
     ip.extend((row.packet.unwrap_or_default() as u16).to_be_bytes());

@@ -75,6 +75,11 @@ impl Browser {
 
     /// A command of the protocol, and its result.
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The same; what Chromium says where it cannot: a page that is being left answers nothing.
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": params });
         if let Some(session) = &self.session {
@@ -87,8 +92,10 @@ impl Browser {
             let Ok(answer) = serde_json::from_str::<Value>(text) else { continue };
             self.note(&answer);
             if answer["id"] == json!(self.calls) {
-                assert!(answer.get("error").is_none(), "{method}: {answer}");
-                return answer["result"].clone();
+                return match answer.get("error") {
+                    Some(error) => Err(error.to_string()),
+                    None => Ok(answer["result"].clone()),
+                };
             }
         }
     }
@@ -121,23 +128,76 @@ impl Browser {
 
     /// Opens a page, `width` pixels wide, and waits until it has drawn what it shows first.
     pub(crate) fn open(&mut self, url: &str, width: u32) -> Duration {
-        let metrics = json!({ "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": false });
-        self.call("Emulation.setDeviceMetricsOverride", &metrics);
-        // A page whose address differs only behind the # would not be loaded again.
-        self.call("Page.navigate", &json!({ "url": "about:blank" }));
-        let begin = Instant::now();
-        self.call("Page.navigate", &json!({ "url": url }));
+        let begin = self.navigate(url, width);
         self.until(
             "location.href !== 'about:blank' && document.body && document.body.dataset.ready === 'true'",
         );
         begin.elapsed()
     }
 
+    /// Goes to a page; answers when it did.
+    pub(crate) fn navigate(&mut self, url: &str, width: u32) -> Instant {
+        let metrics = json!({ "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", &metrics);
+        // A page whose address differs only behind the # would not be loaded again.
+        self.call("Page.navigate", &json!({ "url": "about:blank" }));
+        let begin = Instant::now();
+        self.call("Page.navigate", &json!({ "url": url }));
+        begin
+    }
+
     /// Waits until an expression is true.
     pub(crate) fn until(&mut self, expression: &str) {
-        let expression = format!("Boolean({expression})");
-        let met = wait(|| self.eval(&expression).as_bool().filter(|met| *met));
+        let params = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
+        let met = wait(|| {
+            let answer = self.ask("Runtime.evaluate", &params).ok()?;
+            answer["result"]["value"].as_bool().filter(|met| *met)
+        });
         assert!(met.is_some(), "never: {expression}; errors {:?}", self.errors);
+    }
+
+    /// Light or dark, on a screen or on paper.
+    pub(crate) fn emulate(&mut self, scheme: &str, medium: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
+    }
+
+    /// Keeps a picture of the whole page in the folder that `PICTURES` names, for people to look at; without it there is none.
+    pub(crate) fn picture(&mut self, name: &str) {
+        let Ok(folder) = std::env::var("PICTURES") else { return };
+        let params = json!({ "format": "png", "captureBeyondViewport": true });
+        let answer = self.call("Page.captureScreenshot", &params);
+        let path = Path::new(&folder).join(format!("{name}.base64"));
+        fs::write(path, answer["data"].as_str().unwrap_or_default()).expect("writable");
+    }
+
+    /// Moves the mouse to a place of the window, with the left button pressed or not.
+    pub(crate) fn mouse(&mut self, kind: &str, (x, y): (f64, f64), pressed: bool) {
+        let buttons = u8::from(pressed);
+        let button = if pressed || kind == "mouseReleased" { "left" } else { "none" };
+        let params =
+            json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", &params);
+    }
+
+    /// Presses the left button at one place and lets it go at another.
+    pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.mouse("mouseMoved", from, false);
+        self.mouse("mousePressed", from, true);
+        let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+        self.mouse("mouseMoved", middle, true);
+        self.mouse("mouseMoved", to, true);
+        self.mouse("mouseReleased", to, false);
+    }
+
+    /// The place of the first element that a selector finds, in the window: left, top, width, height.
+    pub(crate) fn place(&mut self, selector: &str) -> [f64; 4] {
+        let quoted = serde_json::to_string(selector).expect("JSON");
+        let place = self.eval(&format!(
+            "(() => {{ const one = document.querySelector({quoted}); one.scrollIntoView({{ block: 'center' }}); \
+             const box = one.getBoundingClientRect(); return [box.left, box.top, box.width, box.height]; }})()"
+        ));
+        std::array::from_fn(|at| place[at].as_f64().unwrap_or(f64::NAN))
     }
 
     /// Bytes of the page's JavaScript heap, after a collection.

@@ -2,7 +2,10 @@
 
 use crate::browser::Browser;
 use crate::support::{folder, run};
+use bufferlab_metrics::FlowRow;
+use bufferlab_results::RunResult;
 use bufferlab_view::{Page, Play, View};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -13,7 +16,7 @@ const SAYS: &str = "[...document.querySelectorAll('#sentence, #legend, #table, #
 /// Nothing is under way.
 const QUIET: &str = "!document.body.hasAttribute('aria-busy') && !document.getElementById('explanation')?.innerText.startsWith('Repeating')";
 
-fn serve(page: Page) -> String {
+pub(crate) fn serve(page: Page) -> String {
     let url = page.url();
     std::thread::spawn(move || page.serve().expect("it serves"));
     url
@@ -46,7 +49,7 @@ fn key(name: &str) -> String {
     format!("document.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{name}' }}))")
 }
 
-fn assert_clean(browser: &Browser) {
+pub(crate) fn assert_clean(browser: &Browser) {
     assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
 }
 
@@ -81,6 +84,135 @@ fn every_control_of_the_window_changes_what_it_says() {
     // However often it was drawn: what is not shown any more is given back.
     let heap = browser.heap_bytes();
     assert!(heap < 60_000_000, "{heap} B");
+    assert_clean(&browser);
+}
+
+#[test]
+fn dragging_over_the_chart_zooms_into_what_was_dragged_over_and_the_pointer_tells_what_is_there() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = folder();
+    let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
+    let url = serve(Page::of_view(View::open(&dir, None).expect("it opens"), 0).expect("a port"));
+    browser.open(&url, 1_200);
+    let [left, top, width, height] = browser.place("#chart .u-over");
+    let at = |share: f64| (left + share * width, top + height / 2.0);
+    browser.mouse("mouseMoved", at(0.3), false);
+    browser.until("document.getElementById('pointer').innerText.includes(': ')");
+    let before = browser.text(SAYS);
+    let shown = |browser: &mut Browser| {
+        let of = |name: &str| format!("Number(new URLSearchParams(location.hash.slice(1)).get('{name}'))");
+        [of("from"), of("until")].map(|number| browser.eval(&number).as_f64().expect("a number"))
+    };
+    let [first, last] = shown(&mut browser);
+    browser.drag(at(0.25), at(0.5));
+    browser.until(&format!("{QUIET} && ({SAYS}) !== {}", serde_json::to_string(&before).expect("JSON")));
+    let [from, until] = shown(&mut browser);
+    let whole = last - first;
+    // A pixel of the mouse is about a thousandth of the chart.
+    assert!((from - first - 0.25 * whole).abs() < 0.005 * whole, "{from} of {first} to {last}");
+    assert!((until - first - 0.5 * whole).abs() < 0.005 * whole, "{until} of {first} to {last}");
+    // A click without dragging leaves everything where it is.
+    let before = browser.text(SAYS);
+    browser.drag(at(0.6), at(0.6));
+    browser.until(QUIET);
+    assert_eq!((browser.text(SAYS), shown(&mut browser)), (before, [from, until]));
+    assert_clean(&browser);
+}
+
+#[test]
+fn every_switch_that_was_recorded_can_be_chosen() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = folder();
+    let dir = run(&folder, "dumbbell.toml", &[("output.packets", "all")]);
+    let url = serve(Page::of_view(View::open(&dir, None).expect("it opens"), 0).expect("a port"));
+    browser.open(&url, 1_000);
+    let options = "[...document.getElementById('switch').options].map((one) => one.value)";
+    let names = browser.eval(options);
+    let names: Vec<_> = names.as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
+    assert!(names.len() > 1, "{names:?}");
+    let subject = "document.getElementById('subject').innerText";
+    let mut seen = vec![browser.text(SAYS)];
+    assert!(browser.text(subject).contains(&format!("switch {},", names[0])));
+    // Somewhere else in time: another switch is shown from the beginning.
+    changes(&mut browser, &press("in"));
+    for name in names.iter().skip(1).chain(&names[..1]) {
+        browser.eval(&choose("switch", name));
+        browser.until(&format!(
+            "document.body?.dataset.ready && {subject}.includes('switch {name},') && document.getElementById('switch').value === '{name}'"
+        ));
+        seen.push(browser.text(SAYS));
+    }
+    assert_eq!(seen.first(), seen.last(), "the first one again");
+    seen.pop();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), names.len(), "each shows something else: {seen:#?}");
+    assert_clean(&browser);
+}
+
+#[test]
+fn a_queue_is_shown_with_its_own_limit() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = folder();
+    let two_queues = [("output.packets", "all"), ("switch.queues_per_port", "2")];
+    let view = View::open(&run(&folder, "star-incast.toml", &two_queues), None).expect("it opens");
+    let file = folder.path().join("view.html");
+    std::fs::write(&file, view.file().expect("a page")).expect("writable");
+    browser.open(&serve(Page::of_view(view, 0).expect("a port")), 1_200);
+    let all = browser.text(SAYS);
+    assert!(all.contains("limit of the longest queue"), "{all}");
+    let port = changes(&mut browser, &choose("port", "6"));
+    assert!(port.contains("in port 6") && port.contains("limit of the longest queue"), "{port}");
+    let queue = changes(&mut browser, &choose("queue", "0"));
+    assert!(queue.contains("in queue 6.0") && queue.contains("Its limit was"), "{queue}");
+    assert!(queue.contains("limit of queue 6.0") && !queue.contains("longest"), "{queue}");
+    // Classes are known of the whole buffer only.
+    assert_eq!(browser.eval("document.querySelector('#by [value=class]').disabled"), true);
+    let other = changes(&mut browser, &choose("queue", "1"));
+    assert!(other.contains("queue 6.1") && !other.contains("queue 6.0"), "{other}");
+    changes(&mut browser, &choose("queue", "0"));
+    // The address keeps it.
+    let address = browser.text("location.href");
+    browser.open(&address, 1_200);
+    assert_eq!(browser.text(SAYS), queue);
+    assert_eq!(changes(&mut browser, &choose("port", "")), all);
+    // One file has the queues that lost most.
+    browser.open(&format!("file://{}", file.display()), 1_200);
+    let worst = browser.text("document.getElementById('port').options[1].value");
+    let shown = changes(&mut browser, &choose("port", &worst));
+    assert!(shown.contains(&format!("limit of queue {worst}")) && shown.contains("dropped"), "{shown}");
+    assert_clean(&browser);
+}
+
+/// One click for each query: `Why?`. That the packet is one of that query's is read from the run's own tables.
+#[test]
+fn why_a_querys_packet_was_lost_is_one_click_away() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = folder();
+    let dir = run(&folder, "star-incast.toml", &[("output.packets", "all"), ("switch.buffer", "150 KB")]);
+    let mut query_of = BTreeMap::new();
+    let tables = RunResult::open(&dir).expect("a run");
+    let each = |row: FlowRow| query_of.extend([(row.flow_id, row.query_id)]);
+    tables.visit(each).expect("flows");
+    let view = View::open(&dir, None).expect("it opens");
+    let file = folder.path().join("view.html");
+    std::fs::write(&file, view.file().expect("a page")).expect("writable");
+    let url = serve(Page::of_view(view, 0).expect("a port"));
+    for url in [url, format!("file://{}", file.display())] {
+        browser.open(&url, 1_200);
+        let first = "document.querySelector('#lost-queries-table tbody tr')";
+        let query: u32 = browser.text(&format!("{first}.cells[1].innerText")).parse().expect("a number");
+        let said = changes(&mut browser, &format!("{first}.querySelector('button').click()"));
+        browser.until("document.getElementById('explanation').innerText.includes('because')");
+        let said = format!("{said} {}", browser.text("document.getElementById('explanation').innerText"));
+        assert!(said.contains("policies would have kept it"), "{said}");
+        let flow = said.rsplit_once(" of flow ").and_then(|(_, rest)| rest.split_once(' ')).expect("a flow");
+        let flow: u64 = flow.0.parse().expect("a number");
+        assert_eq!(query_of[&flow], Some(query), "{said}");
+        // Nobody has to look for the answer.
+        let place = browser.eval("document.getElementById('why').getBoundingClientRect().top");
+        assert!(place.as_f64().is_some_and(|top| (-1.0..1_000.0).contains(&top)), "{place:?}");
+    }
     assert_clean(&browser);
 }
 

@@ -1,6 +1,8 @@
 //! Traces as others read them.
 
 use crate::support::{folder, run};
+use bufferlab_metrics::{PacketEvent, PacketRow};
+use bufferlab_results::RunResult;
 use bufferlab_view::View;
 use bufferlab_view::trace::Format;
 use serde_json::Value;
@@ -63,4 +65,65 @@ fn a_capture_is_read_by_the_programs_of_wireshark() {
     let comments = String::from_utf8_lossy(&said.stdout);
     assert_eq!(comments.lines().count() as u64, packets);
     assert!(comments.lines().all(|line| line.contains("at queue ")));
+}
+
+/// Rows of the table against frames of the capture: marks are told by the frames of their packets, and have none of their own.
+#[test]
+fn a_marked_packet_carries_its_mark_when_it_leaves() {
+    let folder = folder();
+    let dir = run(&folder, "dumbbell.toml", &[("output.packets", "left")]);
+    let mut rows = Vec::new();
+    RunResult::open(&dir).expect("a run").visit(|row: PacketRow| rows.push(row)).expect("rows");
+    let count = |event: PacketEvent| rows.iter().filter(|row| row.event == event).count();
+    let marked = count(PacketEvent::Marked);
+    assert!(marked > 50, "{marked} marks");
+    // Of a packet that was marked on arrival the departure, too, and the eviction.
+    let follows = |at: usize| rows[at + 1..].iter().find(|row| key(row) == key(&rows[at]));
+    let marks = (0..rows.len()).filter(|&at| rows[at].event == PacketEvent::Marked);
+    let (mut arriving, mut leaving) = (0, 0);
+    for at in marks {
+        match follows(at).map(|row| row.event) {
+            Some(PacketEvent::Departed | PacketEvent::Evicted) => arriving += 1,
+            _ => leaving += 1,
+        }
+    }
+    let mut bytes = Vec::new();
+    View::open(&dir, None).expect("it opens").trace(Format::Pcapng, &mut bytes).expect("it is written");
+    let mut reader = pcap_file::pcapng::PcapNgReader::new(&bytes[..]).expect("a capture");
+    let (mut frames, mut carrying) = (0, 0);
+    while let Some(block) = reader.next_block() {
+        if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block.expect("a block") {
+            frames += 1;
+            let said = format!("{:?}", packet.options);
+            assert_eq!(said.contains("; marked: "), packet.data[15] & 3 == 3, "{said}");
+            carrying += usize::from(packet.data[15] & 3 == 3);
+        }
+    }
+    let paused = count(PacketEvent::Paused) + count(PacketEvent::Resumed);
+    assert_eq!(frames, rows.len() - marked - paused);
+    assert_eq!(carrying, 2 * arriving + leaving);
+}
+
+/// What makes a packet of a switch the same in all its rows.
+fn key(row: &PacketRow) -> (Option<u64>, Option<u32>, Option<&'static str>) {
+    (row.flow_id, row.packet, row.kind)
+}
+
+#[test]
+fn a_trace_is_written_whole_or_not_at_all() {
+    let folder = folder();
+    let view = View::open(&run(&folder, RUN.0, RUN.1), None).expect("it opens");
+    let path = folder.path().join("run.json");
+    view.trace_file(Format::Perfetto, &path).expect("it is written");
+    let mut bytes = Vec::new();
+    view.trace(Format::Perfetto, &mut bytes).expect("it is written");
+    assert!(std::fs::read(&path).expect("readable") == bytes);
+    // A folder in its place cannot be replaced by a file.
+    let taken = folder.path().join("taken");
+    std::fs::create_dir_all(taken.join("with")).expect("writable");
+    let refused = view.trace_file(Format::Pcapng, &taken).expect_err("it cannot be put there");
+    assert!(refused.to_string().contains("taken"), "{refused}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("readable").flatten().collect();
+    let left: Vec<_> = left.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(left.iter().all(|name| !name.contains("partial")), "{left:?}");
 }

@@ -1,0 +1,73 @@
+//! The window as a part of a run's report: so much of it as keeps the report a small file.
+
+use crate::ViewError;
+use crate::file::Detail;
+use crate::page;
+use crate::view::View;
+use bufferlab_metrics::{DropRow, Table};
+use bufferlab_report::Report;
+use bufferlab_results::RunResult;
+use maud::html;
+use std::collections::BTreeMap;
+
+/// What a report has of a window at most (bytes of JSON), beside 80 KB of scripts.
+const BYTES: usize = 1_500_000;
+/// Rows of a table that is read for a report at most: some seconds.
+const ROWS: u64 = 50_000_000;
+
+/// Gives a report of a single run whose packets were recorded the window into the buffer that lost most; any other report stays as it is.
+///
+/// A window that cannot be made, of a run of another version for instance, leaves a sentence in its place: it never stands in a report's way.
+pub fn embed(report: &mut Report) {
+    let Some(run) = report.single_run() else { return };
+    let rows = run.result.manifest().rows(Table::Packets);
+    if rows == 0 {
+        return;
+    }
+    let part = if rows > ROWS { Ok(None) } else { part(&run.result) };
+    report.window = Some(match part {
+        Ok(Some(part)) => part,
+        Ok(None) => {
+            let text = html! {
+                p { "The table of packets is too large for a part of this page. " code { "bufferlab view" } " on this folder shows it." }
+            };
+            text.into_string()
+        }
+        Err(error) => {
+            html! { p { "It cannot be shown here: " (error) " (" (error.hint()) ")." } }.into_string()
+        }
+    });
+}
+
+/// The part with as much detail as there is room for; `None`: the smallest one is too large.
+fn part(run: &RunResult) -> Result<Option<String>, ViewError> {
+    let view = View::open(run.dir(), worst_switch(run)?.as_deref())?;
+    let mut detail = Some(Detail::PART);
+    while let Some(wanted) = detail {
+        let data = view.data(wanted, true)?;
+        if data.len() <= BYTES {
+            let rest = html! {
+                p.soft {
+                    "This page has some stretches of the run in detail only. " code { "bufferlab view" } " on this folder shows any stretch of time, \
+                     down to single packets, every queue of every recorded switch, and explains any loss."
+                }
+            };
+            return Ok(Some(page::part(&data, &rest)));
+        }
+        detail = wanted.half();
+    }
+    Ok(None)
+}
+
+/// The switch that lost most packets, of those that were recorded; nothing, where none lost any.
+fn worst_switch(run: &RunResult) -> Result<Option<String>, ViewError> {
+    let mut lost: BTreeMap<u32, u64> = BTreeMap::new();
+    run.visit(|row: DropRow| *lost.entry(row.switch).or_default() += row.packets)?;
+    let names = &run.manifest().names.switches;
+    let recorded = crate::explain::scenario(run)?.output.packets;
+    let is_recorded = |switch: u32| recorded.is_none_or(|recorded| recorded.contains(switch));
+    let candidates = lost.into_iter().filter(|(switch, _)| is_recorded(*switch));
+    // Of equal ones the first.
+    let worst = candidates.max_by_key(|&(switch, count)| (count, std::cmp::Reverse(switch)));
+    Ok(worst.and_then(|(switch, _)| names.get(switch as usize).cloned()))
+}
