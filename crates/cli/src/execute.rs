@@ -91,7 +91,8 @@ fn carry_out(
 
 /// `report`.
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
-    let report = Report::load(&args.dir, &[]).map_err(error::report)?;
+    let mut report = Report::load(&args.dir, &[]).map_err(error::report)?;
+    bufferlab_view::embed(&mut report);
     let written = report.write().map_err(error::report)?;
     if args.json {
         return print(&report.json().map_err(error::report)?);
@@ -174,7 +175,8 @@ pub(crate) fn execute_each(
 
 /// Writes the report and prints the summary.
 fn finish(out: &Path, order: &[String], as_json: bool) -> miette::Result<()> {
-    let report = Report::load(out, order).map_err(error::report)?;
+    let mut report = Report::load(out, order).map_err(error::report)?;
+    bufferlab_view::embed(&mut report);
     let written = report.write().map_err(error::report)?;
     print(&if as_json { report.json().map_err(error::report)? } else { report.text() })?;
     clear_away(out);
