@@ -75,8 +75,11 @@ fn listen(dst: (u32, &str), transport: &TransportSpec) -> Result<(TcpListener, u
     let own = SocketAddr::from((address(dst.0), 0));
     // Acknowledgements have the priority of control packets.
     let tos = u32::from(code_point(transport.control_priority)) << 2;
+    // The receiver's part of DCTCP is to say which packets were marked.
+    let control = kernel_name(&transport.congestion_control).to_owned();
     let listener = crate::lab::in_network(dst.1, move || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_tcp_congestion(control.as_bytes())?;
         socket.set_tos_v4(tos)?;
         socket.bind(&own.into())?;
         socket.listen(1)?;

@@ -1,5 +1,6 @@
 //! What does this machine lack for the testbed, and how is it installed?
 
+use crate::dctcp;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -40,10 +41,10 @@ pub fn check() -> Vec<Finding> {
             "a kernel with CONFIG_NET_SCH_TBF: `modprobe sch_tbf`",
         ),
         finding(
-            "DCTCP of the kernel",
-            kernel_controls().iter().any(|name| name == "dctcp"),
+            "DCTCP",
+            has_dctcp() || dctcp::missing().is_none(),
             false,
-            "only for scenarios with it: `modprobe tcp_dctcp`",
+            dctcp::missing().unwrap_or_default(),
         ),
     ]
 }
@@ -53,10 +54,15 @@ fn program(name: &'static str, _: &str, advice: &'static str) -> Finding {
 }
 
 /// Whether a program is in one of the folders of PATH, or where administrators' programs are.
-fn find(name: &str) -> bool {
+pub(crate) fn find(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     folders.map(|folder| folder.join(name)).any(|file| file.is_file())
+}
+
+/// Whether the kernel has a DCTCP of its own.
+pub(crate) fn has_dctcp() -> bool {
+    kernel_controls().iter().any(|name| name == dctcp::NAME)
 }
 
 /// Congestion controls that the kernel has.

@@ -15,6 +15,8 @@ mod apps;
 mod check;
 #[cfg(target_os = "linux")]
 mod clock;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+mod dctcp;
 #[cfg(target_os = "linux")]
 mod drive;
 #[cfg(target_os = "linux")]

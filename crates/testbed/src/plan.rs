@@ -1,6 +1,7 @@
 //! Can a scenario run with real hosts, and what does it become?
 
-use crate::check::kernel_controls;
+use crate::check::{has_dctcp, kernel_controls};
+use crate::dctcp;
 use bufferlab_document::LoadError;
 use bufferlab_scenario::{Loaded, Node, Scenario, TransportSpec, format_rate, format_time};
 use bufferlab_switch::SwitchFile;
@@ -90,6 +91,13 @@ impl Plan {
         &self.loaded.scenario
     }
 
+    /// Whether a transport is the testbed's own DCTCP.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn needs_dctcp(&self) -> bool {
+        let mut transports = self.scenario().transports.iter();
+        transports.any(|transport| kernel_name(&transport.congestion_control) == dctcp::OWN_NAME)
+    }
+
     /// There and back without waiting: four cables.
     pub(crate) fn base_rtt(&self) -> Time {
         Time(self.scenario().topology.links[0].delay.0 * 4)
@@ -144,7 +152,12 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
         ));
     }
     let control = kernel_name(&transport.congestion_control);
-    if !kernel_controls().iter().any(|known| known == control) {
+    if control == dctcp::OWN_NAME {
+        if let Some(advice) = dctcp::missing() {
+            let what = format!("transport \"{name}\": this kernel has no DCTCP, and none can be loaded");
+            return Err(unsupported(what, advice));
+        }
+    } else if !kernel_controls().iter().any(|known| known == control) {
         return Err(unsupported(
             format!("transport \"{name}\": this kernel has no congestion control \"{control}\""),
             format!("it has: {}; or try `modprobe tcp_{control}`", kernel_controls().join(", ")),
@@ -170,6 +183,7 @@ pub(crate) fn kernel_name(name: &str) -> &str {
     match name {
         // ECN* is Reno that halves its window at a mark: what Linux does (RFC 3168).
         "newreno" | "ecn-star" => "reno",
+        dctcp::NAME if !has_dctcp() => dctcp::OWN_NAME,
         other => other,
     }
 }

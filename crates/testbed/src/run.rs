@@ -23,6 +23,11 @@ pub enum TestbedError {
         /// What it said.
         why: String,
     },
+    /// DCTCP cannot be loaded.
+    #[error(
+        "DCTCP cannot be loaded: {0}\nhint: another testbed with DCTCP may run: `bufferlab testbed down` ends all of them"
+    )]
+    Dctcp(String),
     /// A file or socket.
     #[error("{0}")]
     Io(std::io::Error),
@@ -120,11 +125,25 @@ pub fn hold<T>(plan: &Plan, work: impl FnOnce() -> T) -> Result<T, TestbedError>
     with_switch(plan, &record, work).map(|(done, _)| done)
 }
 
+/// Loads the testbed's DCTCP if a transport needs it.
+#[cfg(feature = "dctcp")]
+fn dctcp(plan: &Plan) -> Result<Option<crate::dctcp::Dctcp>, TestbedError> {
+    plan.needs_dctcp().then(|| crate::dctcp::Dctcp::load(Path::new("/run"))).transpose()
+}
+
+/// A plan that needs it is refused.
+#[cfg(not(feature = "dctcp"))]
+fn dctcp(plan: &Plan) -> Result<Option<()>, TestbedError> {
+    debug_assert!(!plan.needs_dctcp());
+    Ok(None)
+}
+
 fn with_switch<T>(
     plan: &Plan,
     record: &Path,
     work: impl FnOnce() -> T,
 ) -> Result<(T, Summary), TestbedError> {
+    let _dctcp = dctcp(plan)?;
     let writer =
         RecordWriter::create(record, plan.switch.names(), &plan.switch.text).map_err(TestbedError::Io)?;
     let wanted = AtomicBool::new(false);

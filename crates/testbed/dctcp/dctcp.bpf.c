@@ -1,0 +1,201 @@
+// DCTCP (RFC 8257) as a congestion control that a process loads and that goes with it, for kernels that were built without one.
+//
+// The RFC's sections stand beside what they ask for. Fields of the kernel are named in small copies of its structures, and their
+// offsets are those of the kernel that loads the program (`preserve_access_index`), so no header of the kernel is needed.
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define SECTION(name) __attribute__((section(name), used))
+#define OF_KERNEL __attribute__((preserve_access_index))
+
+// Only its address is needed; a declaration without a body would not be the same type.
+struct sock {
+} OF_KERNEL;
+
+struct inet_connection_sock {
+    u64 icsk_ca_priv[13];
+} OF_KERNEL;
+
+struct tcp_sock {
+    struct inet_connection_sock inet_conn;
+    u32 rcv_nxt;
+    u32 snd_nxt;
+    u32 snd_una;
+    u32 snd_cwnd;
+    u32 snd_ssthresh;
+    u32 delivered;
+    u32 delivered_ce;
+    u8 ecn_flags;
+} OF_KERNEL;
+
+struct tcp_congestion_ops {
+    u32 (*ssthresh)(struct sock *sk);
+    void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+    void (*set_state)(struct sock *sk, u8 new_state);
+    void (*cwnd_event)(struct sock *sk, u32 event);
+    void (*in_ack_event)(struct sock *sk, u32 flags);
+    u32 (*undo_cwnd)(struct sock *sk);
+    void (*init)(struct sock *sk);
+    u32 flags;
+    char name[16];
+};
+
+// Numbers of the kernel: helper bpf_tcp_send_ack, events of enum tcp_ca_event, states of enum tcp_ca_state, the bit that asks the
+// receiver to echo, and the two flags of a congestion control that anybody may choose and that negotiates ECN.
+static long (*const send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
+enum { EVENT_LOSS = 3, EVENT_NO_CE = 4, EVENT_CE = 5 };
+enum { STATE_RECOVERY = 3 };
+enum { DEMAND_CWR = 4 };
+enum { NON_RESTRICTED = 1, NEEDS_ECN = 2 };
+
+// Alpha is a fraction of 1,024 (3.3, 4.2: g is 1/16).
+enum { ONE = 1024, GAIN_SHIFT = 4 };
+
+// What a connection remembers, in the place that the kernel has for it.
+struct state {
+    u32 alpha;
+    u32 window_end;
+    u32 delivered;
+    u32 delivered_ce;
+    u32 before_loss;
+    u32 prior_rcv_nxt;
+    u32 is_marked;
+};
+
+extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __attribute__((section(".ksyms")));
+
+static inline struct state *state_of(struct tcp_sock *tp)
+{
+    return (struct state *)tp->inet_conn.icsk_ca_priv;
+}
+
+static inline void begin_window(struct tcp_sock *tp, struct state *own)
+{
+    own->window_end = tp->snd_nxt;
+    own->delivered = tp->delivered;
+    own->delivered_ce = tp->delivered_ce;
+}
+
+static inline u32 halved(u32 window)
+{
+    return window > 3 ? window >> 1 : 2;
+}
+
+SECTION("struct_ops/dctcp_init")
+int dctcp_init(u64 *ctx)
+{
+    struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+    struct state *own = state_of(tp);
+    // 4.2: a flow that knows nothing yet reacts to its first mark as to a loss.
+    own->alpha = ONE;
+    own->before_loss = 0;
+    own->prior_rcv_nxt = tp->rcv_nxt;
+    own->is_marked = 0;
+    begin_window(tp, own);
+    return 0;
+}
+
+// 3.3, steps 5 to 9: once per window, alpha moves towards the part of the packets that were marked.
+SECTION("struct_ops/dctcp_in_ack_event")
+int dctcp_in_ack_event(u64 *ctx)
+{
+    struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+    struct state *own = state_of(tp);
+    if ((int)(tp->snd_una - own->window_end) < 0)
+        return 0;
+    u32 all = tp->delivered - own->delivered;
+    u32 marked = tp->delivered_ce - own->delivered_ce;
+    u32 alpha = own->alpha;
+    u32 decay = alpha >> GAIN_SHIFT;
+    // Without marks alpha reaches zero, although its last sixteenth is less than one.
+    alpha -= decay > 0 ? decay : (alpha > 0 && marked == 0);
+    if (all > 0 && marked > 0)
+        alpha += (u32)(((u64)marked << (10 - GAIN_SHIFT)) / all);
+    own->alpha = alpha < ONE ? alpha : ONE;
+    begin_window(tp, own);
+    return 0;
+}
+
+// 3.3, step 10: a mark takes alpha / 2 of the window.
+SECTION("struct_ops/dctcp_ssthresh")
+int dctcp_ssthresh(u64 *ctx)
+{
+    struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+    struct state *own = state_of(tp);
+    own->before_loss = tp->snd_cwnd;
+    u32 less = (u32)(((u64)tp->snd_cwnd * own->alpha) >> 11);
+    u32 left = tp->snd_cwnd - less;
+    return left > 2 ? left : 2;
+}
+
+// 3.4: growth is that of ordinary TCP.
+SECTION("struct_ops/dctcp_cong_avoid")
+int dctcp_cong_avoid(u64 *ctx)
+{
+    tcp_reno_cong_avoid((struct sock *)ctx[0], (u32)ctx[1], (u32)ctx[2]);
+    return 0;
+}
+
+// 3.5: a loss counts as in ordinary TCP.
+SECTION("struct_ops/dctcp_set_state")
+int dctcp_set_state(u64 *ctx)
+{
+    struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+    if ((u8)ctx[1] == STATE_RECOVERY)
+        tp->snd_ssthresh = halved(state_of(tp)->before_loss);
+    return 0;
+}
+
+// 3.2: the receiver echoes every packet's mark. Where the mark changes, what came before is acknowledged at once.
+SECTION("struct_ops/dctcp_cwnd_event")
+int dctcp_cwnd_event(u64 *ctx)
+{
+    struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+    struct state *own = state_of(tp);
+    u32 event = (u32)ctx[1];
+    if (event == EVENT_LOSS) {
+        own->before_loss = tp->snd_cwnd;
+        tp->snd_ssthresh = halved(tp->snd_cwnd);
+        return 0;
+    }
+    if (event != EVENT_CE && event != EVENT_NO_CE)
+        return 0;
+    u32 is_marked = event == EVENT_CE;
+    if (is_marked != own->is_marked) {
+        if (own->prior_rcv_nxt != tp->rcv_nxt || is_marked)
+            send_ack(tp, own->prior_rcv_nxt);
+        own->is_marked = is_marked;
+    }
+    own->prior_rcv_nxt = tp->rcv_nxt;
+    if (is_marked)
+        tp->ecn_flags |= DEMAND_CWR;
+    else
+        tp->ecn_flags &= (u8)~DEMAND_CWR;
+    return 0;
+}
+
+SECTION("struct_ops/dctcp_undo_cwnd")
+int dctcp_undo_cwnd(u64 *ctx)
+{
+    struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
+    u32 before = state_of(tp)->before_loss;
+    return tp->snd_cwnd > before ? tp->snd_cwnd : before;
+}
+
+SECTION(".struct_ops.link")
+struct tcp_congestion_ops bufferlab_dctcp = {
+    .init = (void *)dctcp_init,
+    .in_ack_event = (void *)dctcp_in_ack_event,
+    .ssthresh = (void *)dctcp_ssthresh,
+    .cong_avoid = (void *)dctcp_cong_avoid,
+    .set_state = (void *)dctcp_set_state,
+    .cwnd_event = (void *)dctcp_cwnd_event,
+    .undo_cwnd = (void *)dctcp_undo_cwnd,
+    .flags = NON_RESTRICTED | NEEDS_ECN,
+    .name = "bufferlab_dctcp",
+};
+
+// The kernel gives its helpers for congestion controls only to programs that may be used with it.
+SECTION("license") char permission[] = "Dual MIT/GPL";

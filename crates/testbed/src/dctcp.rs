@@ -1,0 +1,81 @@
+//! DCTCP for kernels that were built without it: a congestion control of BPF (RFC 8257), which the testbed compiles, loads and holds.
+//!
+//! The kernel takes it back when the process ends, however it ends: nothing is left behind.
+
+use std::path::Path;
+
+/// What scenarios call it, and the kernel, where it has one.
+pub(crate) const NAME: &str = "dctcp";
+/// Its name where it is the testbed's: as long as the kernel allows.
+pub(crate) const OWN_NAME: &str = "bufferlab_dctcp";
+/// The kernel's description of its own types.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+/// The compiler.
+const COMPILER: &str = "clang";
+
+/// What is missing for it, with what to do; `None`: it can be loaded.
+pub(crate) fn missing() -> Option<&'static str> {
+    if !cfg!(feature = "dctcp") {
+        return Some("build with `--features dctcp` (needs apt-get install libelf-dev zlib1g-dev)");
+    }
+    if !Path::new(TYPES).exists() {
+        return Some("a kernel with CONFIG_DEBUG_INFO_BTF, or with DCTCP: `modprobe tcp_dctcp`");
+    }
+    if !crate::plan::is_root() {
+        return Some("run it as root: only root may load congestion controls");
+    }
+    (!crate::check::find(COMPILER)).then_some("apt-get install clang")
+}
+
+#[cfg(feature = "dctcp")]
+pub(crate) use with_bpf::Dctcp;
+
+#[cfg(feature = "dctcp")]
+mod with_bpf {
+    use super::COMPILER;
+    use crate::run::TestbedError;
+    use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder};
+    use std::io;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    /// The program.
+    const SOURCE: &str = include_str!("../dctcp/dctcp.bpf.c");
+
+    /// A loaded congestion control: gone when this is dropped, and with the process.
+    #[derive(Debug)]
+    pub(crate) struct Dctcp {
+        _held: Vec<Link>,
+    }
+
+    impl Dctcp {
+        /// Compiles and loads it; `folder` gets its files.
+        pub(crate) fn load(folder: &Path) -> Result<Self, TestbedError> {
+            let (source, object) = (folder.join("dctcp.bpf.c"), folder.join("dctcp.bpf.o"));
+            std::fs::write(&source, SOURCE).map_err(TestbedError::Io)?;
+            let mut command = Command::new(COMPILER);
+            command.args(["-O2", "-g", "-target", "bpf", "-c"]).arg(&source).arg("-o").arg(&object);
+            let failed =
+                |why: String| TestbedError::Command { line: format!("{COMPILER} {}", source.display()), why };
+            let output = command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+            if !output.status.success() {
+                return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+            }
+            hold(&object).map_err(|error| TestbedError::Dctcp(error.to_string()))
+        }
+    }
+
+    fn hold(object: &Path) -> Result<Dctcp, libbpf_rs::Error> {
+        let mut object = ObjectBuilder::default().open_file(object)?.load()?;
+        let mut held = Vec::new();
+        for mut map in object.maps_mut() {
+            if map.map_type() == MapType::StructOps {
+                held.push(map.attach_struct_ops()?);
+            }
+        }
+        if held.is_empty() {
+            return Err(io::Error::other("the program registers nothing").into());
+        }
+        Ok(Dctcp { _held: held })
+    }
+}
