@@ -5,17 +5,26 @@ use crate::pages::{assert_clean, serve};
 use bufferlab_view::{Page, Play};
 
 /// Turns a control and waits until what came of it has been painted: the frame after the drawing, and what the browser does for it. Answers
-/// milliseconds, of which the simulation took how many.
+/// milliseconds until the picture, until the answer was there, and until it was drawn; and how many of them the simulation took.
 const TURN: &str = "async (id, value) => {
-    const control = document.getElementById(id), begin = performance.now();
+    const control = document.getElementById(id), fetched = window.fetch;
+    let answered = NaN, drawn = NaN;
+    window.fetch = async (...request) => {
+        const response = await fetched(...request), json = response.json.bind(response);
+        response.json = async () => { const value = await json(); answered = performance.now(); return value; };
+        return response;
+    };
+    const begin = performance.now();
     control.value = value;
     control.dispatchEvent(new Event(control.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }));
     await new Promise((done) => {
-        const look = () => (document.body.hasAttribute('aria-busy') ? setTimeout(look, 0) : requestAnimationFrame(() => setTimeout(done, 0)));
+        const painted = () => { drawn = performance.now(); requestAnimationFrame(() => setTimeout(done, 0)); };
+        const look = () => (document.body.hasAttribute('aria-busy') ? setTimeout(look, 0) : painted());
         look();
     });
+    window.fetch = fetched;
     const simulated = Number(document.getElementById('took').innerText.match(/simulated in (\\d+) ms/)[1]);
-    return [performance.now() - begin, simulated];
+    return [performance.now() - begin, answered - begin, drawn - begin, simulated];
 }";
 
 /// Changes that are measured for every policy and buffer.
@@ -40,42 +49,33 @@ fn how_long_the_playground_takes_from_a_change_to_the_picture() {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("32 ports x 8 queues; load of the machine {}", load.trim());
     for buffer in ["1000", "4000", "16000"] {
-        let (mut all, mut simulated) = (Vec::new(), Vec::new());
+        let mut turns: Vec<[f64; 4]> = Vec::new();
         let mut slowest = (0.0, String::new());
-        browser.open(
-            &format!(
-                "{url}#ports=32&queues=8&overloaded=16&busy=8&senders=8&burst_kb=1000&buffer_kb={buffer}"
-            ),
-            1_400,
-        );
+        let choices =
+            format!("ports=32&queues=8&overloaded=16&busy=8&senders=8&burst_kb=1000&buffer_kb={buffer}");
+        browser.open(&format!("{url}#{choices}"), 1_400);
         let policies = browser.eval("[...document.getElementById('policy').options].map((one) => one.value)");
         for policy in policies.as_array().into_iter().flatten().filter_map(|policy| policy.as_str()) {
             browser.eval(&format!("({TURN})('policy', '{policy}')"));
             for (id, values) in CHANGES {
                 for value in values {
                     let took = browser.eval(&format!("({TURN})('{id}', '{value}')"));
-                    let took = [0, 1].map(|at| took[at].as_f64().unwrap_or(f64::NAN));
+                    let took: [f64; 4] = std::array::from_fn(|at| took[at].as_f64().unwrap_or(f64::NAN));
                     if took[0] > slowest.0 {
-                        slowest =
-                            (took[0], format!("{policy}, {id} = {value}, {} ms of it simulating", took[1]));
+                        let what = format!("{policy}, {id} = {value}, {} ms of it simulating", took[3]);
+                        slowest = (took[0], what);
                     }
-                    all.push(took[0]);
-                    simulated.push(took[1]);
+                    turns.push(took);
                 }
             }
         }
-        all.sort_by(f64::total_cmp);
-        simulated.sort_by(f64::total_cmp);
-        println!(
-            "buffer {buffer} KB, {} changes: median {:.0} ms, p95 {:.0} ms (simulating {:.0} and {:.0}); slowest {:.0} ms: {}",
-            all.len(),
-            quantile(&all, 0.5),
-            quantile(&all, 0.95),
-            quantile(&simulated, 0.5),
-            quantile(&simulated, 0.95),
-            slowest.0,
-            slowest.1,
-        );
+        println!("buffer {buffer} KB, {} changes:", turns.len());
+        for (at, what) in ["painted", "answered", "drawn", "simulated"].into_iter().enumerate() {
+            let mut of: Vec<f64> = turns.iter().map(|took| took[at]).collect();
+            of.sort_by(f64::total_cmp);
+            println!("  {what}: median {:.0} ms, p95 {:.0} ms", quantile(&of, 0.5), quantile(&of, 0.95));
+        }
+        println!("  slowest {:.0} ms: {}", slowest.0, slowest.1);
     }
     assert_clean(&browser);
 }

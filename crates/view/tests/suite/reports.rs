@@ -290,6 +290,15 @@ fn a_report_has_the_window_with_the_answer_why_a_query_lost_a_packet() {
         assert!(chart[2] > 250.0 && chart[3] > 200.0, "{chart:?}");
         browser.picture(&format!("report-{width}-{scheme}-{medium}"));
     }
+    // On paper the chart is dark on light, whatever the screen is.
+    browser.emulate("dark", "");
+    browser.open(&url, 1_280);
+    browser.eval(
+        "window.ink = []; matchMedia('print').addEventListener('change', () => window.ink.push(getComputedStyle(document.documentElement).getPropertyValue('--text').trim()))",
+    );
+    browser.call("Page.printToPDF", &serde_json::json!({}));
+    browser.until("window.ink.length > 0");
+    assert_eq!(browser.text("window.ink[0]"), "#1c1e21");
     browser.emulate("light", "screen");
     browser.open(&url, 1_280);
     // What leads elsewhere on the page is not the window's.
