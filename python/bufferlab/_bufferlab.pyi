@@ -21,6 +21,7 @@ __all__ = [
     "ReproductionPlan",
     "SonicConfiguration",
     "SonicProbe",
+    "SonicTuner",
     "SonicWhatIf",
     "SweepPlan",
     "Verdict",
