@@ -137,7 +137,7 @@ def test_a_search_by_probes_ends_at_the_point_of_the_vectors() -> None:
     assert abs(seen - 1 - point["formula"]) <= 3
     resume = switch.probe("pfc_xon")
     assert resume.check(0, 1, point["formula"], pg=3, dst_port_b=2) == (True, True)
-    probe.persist(2, 1, point["formula"], pg=3)
+    probe.persist(1, 2, point["formula"], pg=3)  # a port of the same slice
     assert probe.check(0, 1, point["formula"], pg=3) == (True, True)  # the pool is smaller now
     probe.drain()
     assert probe.check(0, 1, point["formula"] - 3, pg=3) == (True, False)
