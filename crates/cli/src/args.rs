@@ -544,6 +544,10 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value = "5", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) runs: NonZero<u32>,
+    /// Threads of each run, among which the network is divided by racks; the results are the same
+    #[arg(long, default_value = "1", value_name = "N")]
+    #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
+    pub(crate) threads: NonZero<usize>,
 }
 
 /// Values around which there may be blanks: "dt, abm".

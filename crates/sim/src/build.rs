@@ -81,9 +81,21 @@ impl Simulation {
         let records = Records::new(output, classes, scenario.duration, downlinks, &switches);
         let end = scenario.duration + scenario.drain;
         let plan = Plan { seed: scenario.seed, duration: scenario.duration, end, topology, cables };
-        let (verify, is_plain, events) = (false, false, 0);
-        let mut simulation =
-            Self { world, hosts, switches, pfc, demand, records, plan, verify, is_plain, events };
+        let (verify, is_plain, events, arrivals_are_over, part) = (false, false, 0, false, None);
+        let mut simulation = Self {
+            world,
+            hosts,
+            switches,
+            pfc,
+            demand,
+            records,
+            plan,
+            verify,
+            is_plain,
+            events,
+            arrivals_are_over,
+            part,
+        };
         if let Some(recorded) = scenario.output.packets {
             let nodes = simulation.switches.iter_mut().filter(|node| recorded.contains(node.id.0));
             nodes.for_each(SwitchNode::log_packets);

@@ -72,6 +72,11 @@ impl Demand {
         self.next_flow.is_none() && self.closed_loops.are_over()
     }
 
+    /// Whether anybody asks again once it is answered.
+    pub(crate) fn has_closed_loops(&self) -> bool {
+        self.closed_loops.exist()
+    }
+
     /// Threads of closed loops ask for the first time.
     pub(crate) fn start_closed_loops(&mut self, world: &mut World) {
         self.closed_loops.start(world.timers());

@@ -14,9 +14,10 @@ use crate::SimError;
 use crate::demand::Demand;
 use crate::host::Hosts;
 use crate::host::connections::COMMON;
-use crate::ids::{CableId, FlowSlot, HostId, LinkId, PoolId, SwitchId, Table};
+use crate::ids::{CableId, FlowSlot, HostId, LinkId, PartId, PoolId, SwitchId, Table};
 use crate::observe::explain::{ExplainRequest, Explainer};
 use crate::observe::{Records, View};
+use crate::parts::PartOf;
 use crate::pfc::Pfc;
 use crate::switch::SwitchNode;
 use crate::world::calendar::Kind;
@@ -59,6 +60,10 @@ pub struct Simulation {
     /// Delays are not measured, and nothing is verified: a packet at a switch is only passed on.
     pub(crate) is_plain: bool,
     pub(crate) events: u64,
+    /// The timer of the end of the arrival phase has fired.
+    pub(crate) arrivals_are_over: bool,
+    /// Where this is one part of the network.
+    pub(crate) part: Option<PartOf>,
 }
 
 /// What is known of a run beforehand.
@@ -207,7 +212,7 @@ impl Simulation {
         (OF_SMALL_SWITCHES / (1 + work)).max(1)
     }
 
-    fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         Progress {
             now: self.world.now(),
             duration: self.plan.duration,
@@ -219,12 +224,12 @@ impl Simulation {
     }
 
     /// Nothing is left to do.
-    fn is_over(&self) -> bool {
-        self.world.now() >= self.plan.duration && self.hosts.flows().live() == 0 && self.demand.is_over()
+    pub(crate) fn is_over(&self) -> bool {
+        self.arrivals_are_over && self.hosts.flows().live() == 0 && self.demand.is_over()
     }
 
     #[inline(always)] // Into the loop, which does nothing else.
-    fn handle_link_event(&mut self, kind: Kind, link: LinkId) -> Result<(), SimError> {
+    pub(crate) fn handle_link_event(&mut self, kind: Kind, link: LinkId) -> Result<(), SimError> {
         match kind {
             Kind::Delivery => match self.world.deliver(link) {
                 Ok((End::Switch(switch, port), packet)) => self.receive_at_switch(switch, port, packet),
@@ -248,7 +253,7 @@ impl Simulation {
         }
     }
 
-    fn handle_rare_event(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
+    pub(crate) fn handle_rare_event(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.events += 1;
         if self.world.timers().next_time() <= self.world.now() {
             let timer = self.world.timers().pop().expect("a timer is due");
@@ -257,19 +262,19 @@ impl Simulation {
             let flow = self.demand.take_flow();
             self.start_flow(flow, COMMON)?;
         }
-        self.flush_rows(sink)
+        self.flush_rows(self.world.now(), sink)
     }
 
-    /// Hands finished rows to the sink.
-    fn flush_rows(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
-        self.records.flush(&self.world, &mut self.demand.queries, sink)?;
+    /// Hands rows of what ended before `until` to the sink.
+    pub(crate) fn flush_rows(&mut self, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
+        self.records.flush(until, &self.world, &mut self.demand.queries, sink)?;
         match &mut self.pfc {
             Some(pfc) if pfc.has_rows() => pfc.flush(sink),
             _ => Ok(()),
         }
     }
 
-    fn handle_timer(&mut self, timer: Timer, sink: &mut dyn RunSink) -> Result<(), SimError> {
+    pub(crate) fn handle_timer(&mut self, timer: Timer, sink: &mut dyn RunSink) -> Result<(), SimError> {
         match timer {
             Timer::Sender(slot) => self.at_source(slot, Hosts::handle_sender_timer),
             Timer::Pace(slot) => self.at_source(slot, Hosts::handle_pace_timer),
@@ -298,8 +303,10 @@ impl Simulation {
     }
 
     /// Hands a flow's data to its source, for a connection of `pool` where its transport keeps connections.
-    fn start_flow(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
-        self.demand.queries.note_start(&spec);
+    pub(crate) fn start_flow(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
+        if self.part.as_ref().is_none_or(|part_of| part_of.part == PartId::FIRST) {
+            self.demand.queries.note_start(&spec);
+        }
         let source = HostId::new(spec.src);
         self.hosts.start_flow(&mut self.world.uplink(source), spec, pool)?;
         self.settle_hosts();

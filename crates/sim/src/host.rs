@@ -4,6 +4,7 @@
 //! what is here and its [`Uplink`]. What else an event leads to it leaves in [`Hosts::effects`]. The two ends of a
 //! flow lie in one table, because a slot is the flow's name for policies.
 
+mod apart;
 pub(crate) mod card;
 pub(crate) mod connections;
 mod ends;
@@ -13,14 +14,16 @@ mod message;
 mod rdma;
 mod receive;
 mod send;
-mod slots;
+pub(crate) mod slots;
 mod streams;
 pub(crate) mod transport;
 
+pub(crate) use apart::{FlowNote, Retired};
 pub(crate) use flow::FlowAccount;
 
 use crate::ids::{FlowHandle, FlowSlot, HostId, PacketId, Table, TransportId};
 use crate::world::Uplink;
+use apart::Apart;
 use bufferlab_scenario::NicQueueing;
 use bufferlab_transport::ControlFailure;
 use bufferlab_units::Time;
@@ -62,6 +65,8 @@ pub(crate) struct Hosts {
     failed: Option<FailedFlow>,
     /// A card would have had to hold more packets than there may be ([`PACKETS_MAX`]): whose, and since when.
     overfull: Option<(HostId, Time)>,
+    /// Where these are the hosts of one part of the network.
+    apart: Option<Box<Apart>>,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -129,6 +134,7 @@ impl Hosts {
             connections: Connections::default(),
             failed: None,
             overfull: None,
+            apart: None,
             effects: Vec::new(),
         }
     }
@@ -187,6 +193,9 @@ impl Hosts {
     pub(crate) fn handle_loss(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
         let slot = uplink.packet(id).flow.slot();
         uplink.remove(id);
+        if self.is_counted_elsewhere(slot) {
+            return self.note_packets(uplink.now(), slot, -1, 1);
+        }
         self.flows.info_mut(slot).dropped_packets += 1;
         self.leave_network(uplink, slot);
     }
@@ -194,6 +203,9 @@ impl Hosts {
     /// A packet of the flow has ceased to exist.
     #[inline]
     fn leave_network(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        if self.is_counted_elsewhere(slot) {
+            return self.note_packets(uplink.now(), slot, -1, 0);
+        }
         let flow = &mut self.flows.senders[slot];
         flow.in_network -= 1;
         if flow.sender.is_done() {
@@ -201,9 +213,20 @@ impl Hosts {
         }
     }
 
+    /// A receiver has made a packet of the flow.
+    fn enter_network(&mut self, uplink: &Uplink<'_>, slot: FlowSlot) {
+        if self.is_counted_elsewhere(slot) {
+            return self.note_packets(uplink.now(), slot, 1, 0);
+        }
+        self.flows.senders[slot].in_network += 1;
+    }
+
     /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no packet, and no place
     /// in its host's turn order, which is a list through the slots.
     fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        if self.defer_end(uplink.now(), slot) {
+            return;
+        }
         let flow = &self.flows.senders[slot];
         if flow.sender.is_done() && flow.in_network == 0 && !flow.is_ready {
             self.retire(uplink, slot);

@@ -60,6 +60,15 @@ ids! {
     ThreadId(u32);
     /// A host that sends pause frames for no reason.
     StormId(u32);
+    /// A part of the network, which has a thread of its own.
+    PartId(u8);
+}
+
+impl PartId {
+    /// The part that writes the results.
+    pub(crate) const FIRST: Self = Self(0);
+    /// There are no more parts than this.
+    pub(crate) const MOST: usize = 1 << 8;
 }
 
 impl HostId {

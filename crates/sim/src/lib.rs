@@ -34,6 +34,7 @@ mod error;
 mod host;
 mod ids;
 mod observe;
+mod parts;
 mod pfc;
 mod switch;
 mod traffic;

@@ -40,8 +40,8 @@ pub(crate) struct Records {
     downlinks: Table<HostId, LinkId>,
     /// By queue and class (`queue * classes + class`); empty where delays are not measured.
     delays: Table<SwitchId, Vec<DelayHistogram>>,
-    /// Rows of flows that have ended since rows were last handed over.
-    ended: Vec<FlowRow>,
+    /// Flows that have ended, and when, of which no row was handed over yet.
+    ended: Vec<(Time, FlowAccount)>,
     flows_finished: u64,
     /// Explains events, where that was asked for.
     pub(crate) explainer: Option<Explainer>,
@@ -102,22 +102,39 @@ impl Records {
         Ok(())
     }
 
-    /// A flow has ended.
-    pub(crate) fn note_end(&mut self, world: &World, account: &FlowAccount) {
+    /// A flow has ended at `at`.
+    pub(crate) fn note_end(&mut self, at: Time, account: FlowAccount) {
         self.flows_finished += 1;
-        self.ended.push(self.flow_row(world, account));
+        self.ended.push((at, account));
     }
 
-    /// Hands rows of what has ended to the sink.
+    /// Takes what another part of the network has recorded of a switch.
+    pub(crate) fn adopt(&mut self, switch: SwitchId, other: &mut Self) {
+        if self.measures_delays() {
+            std::mem::swap(&mut self.delays[switch], &mut other.delays[switch]);
+        }
+    }
+
+    /// Hands rows of what ended before `until` to the sink: flows of one instant in the order of their numbers, because hosts that are far
+    /// apart know nothing of each other's order.
     pub(crate) fn flush(
         &mut self,
+        until: Time,
         world: &World,
         queries: &mut Queries,
         sink: &mut dyn RunSink,
     ) -> Result<(), SimError> {
-        for row in self.ended.drain(..) {
-            sink.flow(&row)?;
+        if self.ended.is_empty() {
+            return Ok(());
         }
+        let mut ended = std::mem::take(&mut self.ended);
+        ended.sort_by_key(|(at, account)| (*at, account.number));
+        let due = ended.partition_point(|(at, _)| *at < until);
+        for (_, account) in ended.drain(..due) {
+            queries.note_end(&account);
+            sink.flow(&self.flow_row(world, &account))?;
+        }
+        self.ended = ended;
         for (number, query) in queries.take_finished() {
             sink.query(&self.query_row(world, number, &query, !query.lossy))?;
         }

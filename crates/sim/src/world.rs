@@ -5,6 +5,7 @@
 //! another but over a link.
 
 pub(crate) mod base_rtt;
+pub(crate) mod border;
 pub(crate) mod calendar;
 pub(crate) mod device;
 pub(crate) mod link;
@@ -16,6 +17,7 @@ pub(crate) mod ties;
 pub(crate) mod timers;
 
 use crate::ids::{FlowSlot, HostId, LinkId, PacketId, SwitchId, Table};
+use crate::world::border::Border;
 use crate::world::calendar::{Calendar, Kind, Upcoming};
 use crate::world::link::{End, Link, Started};
 use crate::world::packet::{Flags, Packet, Slab};
@@ -37,6 +39,10 @@ pub(crate) struct World {
     routes: Routes,
     timers: Timers,
     packet_hops: u64,
+    /// The largest numbers of packets alive in other parts of the network, which have been adopted.
+    peak_elsewhere: usize,
+    /// What goes to other parts of the network, where it has parts.
+    border: Option<Box<Border>>,
 }
 
 impl World {
@@ -48,7 +54,18 @@ impl World {
         telemetry: Telemetry,
     ) -> Self {
         let (now, packets) = (Time::ZERO, Slab::default());
-        Self { now, calendar, packets, telemetry, links, routes, timers, packet_hops: 0 }
+        Self {
+            now,
+            calendar,
+            packets,
+            telemetry,
+            links,
+            routes,
+            timers,
+            packet_hops: 0,
+            peak_elsewhere: 0,
+            border: None,
+        }
     }
 
     #[inline]
@@ -147,6 +164,9 @@ impl World {
         let meta = &self.packets[packet];
         let marked = meta.flags.has(Flags::MARKED);
         let link = &mut self.links[id];
+        if link.crosses {
+            return self.transmit_across(id, packet, more);
+        }
         let Started { arrival, alone, next } = link.transmit(self.now, packet, meta.wire, marked);
         link.waiting = more;
         self.calendar.ties().note_transmission(id);
@@ -184,6 +204,11 @@ impl World {
 
     pub(crate) fn links_mut(&mut self) -> &mut Table<LinkId, Link> {
         &mut self.links
+    }
+
+    /// The largest number of packets alive at once; where the network had parts, the sum of theirs.
+    pub(crate) fn peak_packets(&self) -> usize {
+        self.packets.peak() + self.peak_elsewhere
     }
 
     pub(crate) fn packets(&self) -> &Slab {

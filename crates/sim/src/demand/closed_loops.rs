@@ -51,6 +51,11 @@ impl ClosedLoops {
         Self { loops, threads, queries: BTreeMap::new(), active: 0 }
     }
 
+    /// Whether there are any.
+    pub(super) fn exist(&self) -> bool {
+        !self.loops.is_empty()
+    }
+
     /// Whether every thread has ended.
     pub(super) fn are_over(&self) -> bool {
         self.active == 0

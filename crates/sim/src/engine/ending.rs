@@ -9,11 +9,13 @@ use crate::ids::Id;
 use crate::pfc::Sight;
 use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_units::Time;
 
 impl Simulation {
     /// Flows no longer start: notes what every link has carried and what asked for it, and ends flows that have no
     /// size of their own.
     pub(super) fn close_arrival_phase(&mut self) {
+        self.arrivals_are_over = true;
         let now = self.world.now();
         let links = self.world.links_mut();
         for link in links.iter_mut() {
@@ -33,14 +35,19 @@ impl Simulation {
     }
 
     /// Closes all measures at the end of the run.
-    pub(super) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
+    pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
         // What is unfinished was watched until the end, even if nothing has happened for long.
         if !self.is_over() {
             self.world.advance_to(self.plan.end);
         }
-        let end = self.world.now();
-        self.flush_rows(sink)?;
+        self.flush_rows(Time::MAX, sink)?;
         self.records.flush_packets(0, sink)?;
+        self.check_all()?;
+        self.write_results(sink)
+    }
+
+    /// Whether something has failed, and every identity holds.
+    pub(crate) fn check_all(&mut self) -> Result<(), SimError> {
         self.check_controls()?;
         self.check_cards()?;
         self.check_demand()?;
@@ -49,7 +56,12 @@ impl Simulation {
             self.check_policy(switch)?;
             self.verify_switch(switch)?;
         }
-        self.verify_packets()?;
+        self.verify_packets()
+    }
+
+    /// Writes the tables that are written at the end.
+    pub(crate) fn write_results(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
+        let end = self.world.now();
         self.records.write_unfinished(self.view(), &self.demand.queries, sink)?;
         self.switches.iter_mut().for_each(|node| node.close(end));
         for node in self.switches.iter() {
@@ -73,14 +85,14 @@ impl Simulation {
             events: self.events,
             flows: self.hosts.flows().started(),
             flows_finished: self.records.flows_finished(),
-            peak_packets: self.world.packets().peak() as u64,
+            peak_packets: self.world.peak_packets() as u64,
             peak_flows: self.hosts.flows().peak() as u64,
             classes: self.records.classes,
         })
     }
 
     /// A congestion control that has failed ends the run.
-    pub(super) fn check_controls(&mut self) -> Result<(), SimError> {
+    pub(crate) fn check_controls(&mut self) -> Result<(), SimError> {
         let Some(FailedFlow { control, number, spec, failure }) = self.hosts.take_failure() else {
             return Ok(());
         };
@@ -96,14 +108,14 @@ impl Simulation {
     }
 
     /// A card that holds more packets than there may be ends the run.
-    pub(super) fn check_cards(&self) -> Result<(), SimError> {
+    pub(crate) fn check_cards(&self) -> Result<(), SimError> {
         let Some((host, time, packets)) = self.hosts.overfull() else { return Ok(()) };
         let host = self.plan.topology.hosts[host.index()].clone();
         Err(SimError::CardFull(Box::new(FullCard { host, packets, time })))
     }
 
     /// Flows that wait in too great a number for their jittered start end the run.
-    pub(super) fn check_demand(&self) -> Result<(), SimError> {
+    pub(crate) fn check_demand(&self) -> Result<(), SimError> {
         if !self.demand.is_overfull() {
             return Ok(());
         }

@@ -25,10 +25,7 @@ impl Simulation {
         for effect in self.hosts.effects.drain(..) {
             match effect {
                 Effect::Answered(query) => self.demand.note_answer(&mut self.world, query),
-                Effect::Ended(account) => {
-                    self.demand.queries.note_end(&account);
-                    self.records.note_end(&self.world, &account);
-                }
+                Effect::Ended(account) => self.records.note_end(self.world.now(), account),
             }
         }
     }

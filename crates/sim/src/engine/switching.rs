@@ -182,7 +182,7 @@ impl Simulation {
 
     /// So does a marking rule.
     #[cold]
-    pub(super) fn check_marking(&mut self) -> Result<(), SimError> {
+    pub(crate) fn check_marking(&mut self) -> Result<(), SimError> {
         for switch in self.switches.ids() {
             let name = &self.plan.topology.switches[switch.index()];
             if let Some(failed) = self.switches[switch].take_marking_failure(name) {

@@ -64,7 +64,7 @@ impl Hosts {
             priority: transport.control_priority,
         };
         let id = uplink.create(fin);
-        self.flows.senders[slot].in_network += 1;
+        self.enter_network(uplink, slot);
         self.enqueue(uplink.host(), fin.flow, true, id);
         self.kick(uplink);
     }

@@ -208,6 +208,8 @@ pub(crate) struct Flows {
     generations: Table<FlowSlot, u32>,
     started: u64,
     peak: usize,
+    /// Where the network has parts, which learn later of ends: when flows started since then.
+    starts: Option<Vec<Time>>,
 }
 
 impl Flows {
@@ -257,8 +259,29 @@ impl Flows {
                 slot
             }
         };
-        self.peak = self.peak.max(self.live());
+        match &mut self.starts {
+            Some(starts) => starts.push(now),
+            None => self.peak = self.peak.max(self.live()),
+        }
         Some(slot)
+    }
+
+    /// The largest number of flows alive is found out later, from now on: see [`Self::note_peak`].
+    pub(super) fn keep_starts(&mut self) {
+        self.starts = Some(Vec::new());
+    }
+
+    /// All ends are known now: those since this was called last were at these times. At one instant flows end before others start.
+    pub(super) fn note_peak(&mut self, ends: &mut [Time]) {
+        let Some(starts) = &mut self.starts else { return };
+        ends.sort_unstable();
+        let now = self.senders.len() - self.free.len();
+        let before = now + ends.len() - starts.len();
+        for (index, start) in starts.iter().enumerate() {
+            let alive = before + index + 1 - ends.partition_point(|end| end <= start);
+            self.peak = self.peak.max(alive);
+        }
+        starts.clear();
     }
 
     /// Whether a flow is in this slot now: timers may come late.

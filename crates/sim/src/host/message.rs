@@ -111,7 +111,7 @@ impl Hosts {
         })?;
         if keeps_connections {
             self.take_connection(uplink, slot);
-        } else {
+        } else if self.is_here(src) {
             self.offer(uplink, slot);
         }
         Ok(())

@@ -35,7 +35,7 @@ impl Hosts {
         }
         if response.notify {
             let id = uplink.create(packet);
-            self.flows.senders[slot].in_network += 1;
+            self.enter_network(uplink, slot);
             self.send_control(uplink, slot, id, (Packet::NOTIFICATION, NOTIFICATION_EXTRA_BYTES), false);
         }
         match response.ack {

@@ -161,7 +161,7 @@ impl Hosts {
             priority: 0,
         };
         let id = uplink.create(template);
-        self.flows.senders[slot].in_network += 1;
+        self.enter_network(uplink, slot);
         match ack {
             DelayedAck::Tcp(ack) => self.send_ack(uplink, slot, id, &ack),
             DelayedAck::Rdma(ack) => self.send_rdma_ack(uplink, slot, id, &ack),

@@ -7,6 +7,9 @@
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;
 
+/// At its end, what was left in it becomes free.
+pub(crate) const INTERVAL: Time = Time::from_us(100);
+
 /// Places that were left.
 #[derive(Debug, Default)]
 pub(super) struct FreeSlots {
@@ -19,7 +22,8 @@ pub(super) struct FreeSlots {
 }
 
 impl FreeSlots {
-    const INTERVAL: Time = Time::from_us(100);
+    /// Places that were left in it are taken after it.
+    const INTERVAL: Time = INTERVAL;
 
     /// How many places nobody has.
     pub(super) fn len(&self) -> usize {

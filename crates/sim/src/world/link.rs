@@ -31,6 +31,8 @@ pub(crate) struct Link {
     /// A transmission-complete event is scheduled: packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
+    /// It leads to another part of the network: its packets go there by mail.
+    pub(crate) crosses: bool,
     /// The link went down with the head of its pipe on it.
     pub(crate) head_is_lost: bool,
     pub(crate) tx_packets: u64,
@@ -83,6 +85,7 @@ impl Link {
             to,
             waiting: false,
             down: false,
+            crosses: false,
             head_is_lost: false,
             tx_packets: 0,
             tx_bytes: 0,
@@ -156,6 +159,14 @@ impl Link {
     /// Puts a packet of `wire` bytes on the link, which is idle or whose device has room.
     #[inline(always)] // Into the places where packets are sent.
     pub(crate) fn transmit(&mut self, now: Time, packet: PacketId, wire: u16, marked: bool) -> Started {
+        let (arrival, next) = self.start(now, wire, marked);
+        let alone = self.pipe.push_back(arrival, packet);
+        Started { arrival, alone, next }
+    }
+
+    /// The same without the pipe: when the packet arrives, and when the next one may be handed over.
+    #[inline(always)] // As above.
+    pub(crate) fn start(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
         let (arrived, next) = if self.special.is_some() {
             self.transmit_specially(now, wire, marked)
         } else {
@@ -167,7 +178,6 @@ impl Link {
         self.tx_packets += 1;
         self.tx_bytes += u64::from(wire);
         self.marked_packets += u64::from(marked);
-        let alone = self.pipe.push_back(arrival, packet);
-        Started { arrival, alone, next }
+        (arrival, next)
     }
 }

@@ -15,6 +15,10 @@ pub(crate) struct Telemetry {
     is_wanted: bool,
 }
 
+/// What a packet carries from one part of the network to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reports(Row);
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     hops: [HopReport; MAX_HOPS],
@@ -67,6 +71,17 @@ impl Telemetry {
             *place = report;
             row.count += 1;
         }
+    }
+
+    /// All that a packet carries, to go with it to another part of the network; `None`: nothing is wanted in this run.
+    pub(crate) fn row(&self, packet: PacketId) -> Option<Reports> {
+        self.is_wanted.then(|| Reports(self.rows[packet.index()]))
+    }
+
+    /// A packet has come from another part with this.
+    pub(crate) fn set_row(&mut self, packet: PacketId, reports: Reports) {
+        self.begin(packet);
+        self.rows[packet.index()] = reports.0;
     }
 
     /// What a packet carries.

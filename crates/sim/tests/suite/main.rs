@@ -23,6 +23,7 @@ mod open_loop;
 mod own_controls;
 mod own_markers;
 mod packets;
+mod parts;
 mod pfc;
 mod pfc_faults;
 mod policy_failures;

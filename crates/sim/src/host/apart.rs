@@ -1,0 +1,165 @@
+//! Flows whose ends, and whose packets, may be in different parts of the network: see [`crate::parts`].
+//!
+//! The source's part counts a flow's packets, and so knows when nothing is left of it. What others lose, take or make of them they write down for it; it is
+//! counted when the parts meet. That a flow is over is found out afterwards, too, but not since when: the time of the last change that it waited for.
+
+use super::{FlowAccount, Hosts};
+use crate::ids::{FlowSlot, HostId, Id, PartId};
+use crate::parts::PartOf;
+use bufferlab_units::Time;
+
+/// What a part tells the source's part of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowNote {
+    at: Time,
+    slot: FlowSlot,
+    /// Packets that came into being, or ceased to exist (negative).
+    packets: i32,
+    /// Packets that the network has lost.
+    dropped: u32,
+}
+
+/// A flow that is over, as its source's part knows it.
+#[derive(Debug)]
+pub(crate) struct Retired {
+    pub(crate) at: Time,
+    slot: FlowSlot,
+    account: FlowAccount,
+}
+
+/// What hosts of one part have to tell others.
+#[derive(Debug)]
+pub(super) struct Apart {
+    part_of: PartOf,
+    /// By part.
+    notes: Vec<Vec<FlowNote>>,
+    /// By slot: when something last changed that the end of its flow waits for.
+    changed: Vec<Time>,
+    /// Flows with senders that are done, of which something has changed. Some are here more than once.
+    candidates: Vec<FlowSlot>,
+}
+
+impl Apart {
+    fn touch(&mut self, slot: FlowSlot, at: Time) {
+        let index = slot.index();
+        if index >= self.changed.len() {
+            self.changed.resize(index + 1, Time::ZERO);
+        }
+        self.changed[index] = self.changed[index].max(at);
+        self.candidates.push(slot);
+    }
+}
+
+impl Hosts {
+    /// These are the hosts of a part from now on.
+    pub(crate) fn set_part(&mut self, part_of: PartOf) {
+        let notes = vec![Vec::new(); part_of.partition.parts];
+        self.flows.keep_starts();
+        self.apart = Some(Box::new(Apart { part_of, notes, changed: Vec::new(), candidates: Vec::new() }));
+    }
+
+    /// Whether `host` is in this part.
+    #[inline]
+    pub(super) fn is_here(&self, host: HostId) -> bool {
+        self.apart.as_ref().is_none_or(|apart| apart.part_of.has_host(host))
+    }
+
+    /// Whether a flow's packets are counted in another part.
+    #[inline]
+    pub(super) fn is_counted_elsewhere(&self, slot: FlowSlot) -> bool {
+        self.apart.is_some() && !self.is_here(self.flows.senders[slot].src)
+    }
+
+    /// Writes down for the source's part what has become of packets.
+    pub(super) fn note_packets(&mut self, at: Time, slot: FlowSlot, packets: i32, dropped: u32) {
+        let source = self.flows.senders[slot].src;
+        let Some(apart) = &mut self.apart else { return };
+        let part = apart.part_of.partition.hosts[source];
+        apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
+    }
+
+    /// Something has changed that the end of a flow waits for. True: whether it is over, will be found out later.
+    #[inline]
+    pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
+        let Some(apart) = &mut self.apart else { return false };
+        if self.flows.senders[slot].sender.is_done() {
+            apart.touch(slot, at);
+        }
+        true
+    }
+
+    /// Notes for the part with this number.
+    pub(crate) fn notes(&mut self, part: usize) -> &mut Vec<FlowNote> {
+        &mut self.apart.as_mut().expect("a part has notes").notes[part]
+    }
+
+    /// Counts what another part has written down.
+    pub(crate) fn take_note(&mut self, note: &FlowNote) {
+        let &FlowNote { at, slot, packets, dropped } = note;
+        let flow = &mut self.flows.senders[slot];
+        let left = flow.in_network.checked_add_signed(packets);
+        flow.in_network = left.expect("a packet comes into being before it ceases to exist");
+        self.flows.info_mut(slot).dropped_packets += dropped;
+        self.defer_end(at, slot);
+    }
+
+    /// Flows of this part of which nothing is left, since this was asked last.
+    pub(crate) fn take_retired(&mut self, retired: &mut Vec<Retired>) {
+        let Some(apart) = &mut self.apart else { return };
+        let mut candidates = std::mem::take(&mut apart.candidates);
+        candidates.sort_unstable();
+        candidates.dedup();
+        for &slot in &candidates {
+            let flow = &self.flows.senders[slot];
+            if !self.flows.is_live(slot) || !flow.sender.is_done() || flow.in_network > 0 || flow.is_ready {
+                continue;
+            }
+            let at = self.apart.as_ref().map_or(Time::ZERO, |apart| apart.changed[slot.index()]);
+            retired.push(Retired { at, slot, account: self.account(slot) });
+            if let Some(failed) = self.failure_of(slot) {
+                self.failed.get_or_insert(failed);
+            }
+        }
+        candidates.clear();
+        if let Some(apart) = &mut self.apart {
+            apart.candidates = candidates;
+        }
+    }
+
+    /// A flow is over: its slot is given back. What both ends know of it, if its destination is here.
+    pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
+        let &Retired { at, slot, ref account } = retired;
+        self.flows.remove(slot, at);
+        let receiver = &self.flows.receivers[slot];
+        self.is_here(receiver.dst).then(|| {
+            let completed = account.completed.into_iter().chain(receiver.completed()).min();
+            FlowAccount { completed, marked_packets: receiver.marked_packets, ..account.clone() }
+        })
+    }
+
+    /// An interval of slots is over, in which flows ended at these times: the largest number of flows alive.
+    pub(crate) fn note_peak(&mut self, ends: &mut [Time]) {
+        self.flows.note_peak(ends);
+    }
+
+    /// The run is over: takes what is left of flows at the hosts of `part`.
+    pub(crate) fn adopt(&mut self, part: PartId, mut other: Self) {
+        let slots: Vec<FlowSlot> = self.flows.live_slots().collect();
+        let Some(apart) = &self.apart else { return };
+        let hosts = &apart.part_of.partition.hosts;
+        for slot in slots {
+            if hosts[self.flows.senders[slot].src] == part {
+                std::mem::swap(&mut self.flows.senders[slot], &mut other.flows.senders[slot]);
+                std::mem::swap(&mut self.flows.infos[slot], &mut other.flows.infos[slot]);
+                let (here, there) = (&mut self.flows.receivers[slot], &other.flows.receivers[slot]);
+                here.completed = here.completed.min(there.completed);
+            }
+            if hosts[self.flows.receivers[slot].dst] == part {
+                let (here, there) = (&mut self.flows.receivers[slot], &mut other.flows.receivers[slot]);
+                let completed = here.completed.min(there.completed);
+                std::mem::swap(here, there);
+                here.completed = completed;
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The end of a run in parts: one part takes what the others know.
+
+use crate::Simulation;
+use crate::ids::{LinkId, PartId, SwitchId};
+
+impl Simulation {
+    /// Takes what `part` had: its switches, the links that begin there, the ends of its flows.
+    pub(crate) fn adopt(&mut self, part: PartId, mut other: Self) {
+        let Some(part_of) = self.part.clone() else { return };
+        let partition = &part_of.partition;
+        let switches: Vec<SwitchId> =
+            self.switches.ids().filter(|&id| partition.switches[id] == part).collect();
+        for id in switches {
+            std::mem::swap(&mut self.switches[id], &mut other.switches[id]);
+            self.records.adopt(id, &mut other.records);
+        }
+        let links: Vec<LinkId> = {
+            let links = self.world.links();
+            links.ids().filter(|&id| partition.part(links[id].from) == part).collect()
+        };
+        self.world.adopt(&mut other.world, &links);
+        self.hosts.adopt(part, other.hosts);
+        self.events += other.events;
+    }
+}

@@ -1,0 +1,107 @@
+//! Which part of a network has which host and switch?
+
+use crate::ids::{HostId, Id, LinkId, PartId, SwitchId, Table};
+use crate::world::link::{End, Link};
+use bufferlab_scenario::Topology;
+use bufferlab_units::Time;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A network in parts.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    pub(crate) hosts: Table<HostId, PartId>,
+    pub(crate) switches: Table<SwitchId, PartId>,
+    /// How many parts there are.
+    pub(crate) parts: usize,
+    /// No packet that leaves a part reaches another one sooner.
+    pub(crate) lookahead: Time,
+}
+
+/// A part, and where the others are.
+#[derive(Clone, Debug)]
+pub(crate) struct PartOf {
+    pub(crate) part: PartId,
+    pub(crate) partition: Arc<Partition>,
+}
+
+impl PartOf {
+    /// Whether this part has `host`.
+    #[inline]
+    pub(crate) fn has_host(&self, host: HostId) -> bool {
+        self.partition.hosts[host] == self.part
+    }
+
+    /// Whether this part has `switch`.
+    pub(crate) fn has_switch(&self, switch: SwitchId) -> bool {
+        self.partition.switches[switch] == self.part
+    }
+}
+
+impl Partition {
+    /// At most `parts` parts, by racks. `None`: there is no second one, or packets reach it at once.
+    pub(crate) fn new(topology: &Topology, links: &Table<LinkId, Link>, parts: usize) -> Option<Self> {
+        let rack_of = |host: HostId| match links[host.uplink()].to {
+            End::Switch(switch, _) => Some(switch),
+            End::Host(_) => None,
+        };
+        let mut racks = BTreeMap::<SwitchId, usize>::new();
+        for host in (0..topology.hosts.len()).map(HostId::from_index) {
+            *racks.entry(rack_of(host)?).or_default() += 1;
+        }
+        let parts = parts.min(racks.len()).min(PartId::MOST);
+        if parts < 2 {
+            return None;
+        }
+        let switches = switches(topology, &racks, parts);
+        let hosts = (0..topology.hosts.len()).map(HostId::from_index);
+        let hosts: Table<HostId, PartId> =
+            hosts.map(|host| Some(switches[rack_of(host)?])).collect::<Option<_>>()?;
+        let mut this = Self { hosts, switches, parts, lookahead: Time::MAX };
+        let crossing = links.iter().filter(|link| this.crosses(link).is_some());
+        this.lookahead = crossing.map(|link| link.delay).min().unwrap_or(Time::MAX);
+        (this.lookahead > Time::ZERO).then_some(this)
+    }
+
+    /// The part of a node.
+    pub(crate) fn part(&self, end: End) -> PartId {
+        match end {
+            End::Host(host) => self.hosts[host],
+            End::Switch(switch, _) => self.switches[switch],
+        }
+    }
+
+    /// The part to which a link leads, if it begins in another one.
+    pub(crate) fn crosses(&self, link: &Link) -> Option<PartId> {
+        let to = self.part(link.to);
+        (self.part(link.from) != to).then_some(to)
+    }
+}
+
+/// The part of every switch: racks in their order, so that parts have about as many hosts, and the switches of each tier above in theirs.
+fn switches(topology: &Topology, racks: &BTreeMap<SwitchId, usize>, parts: usize) -> Table<SwitchId, PartId> {
+    let hosts: usize = racks.values().sum();
+    let mut of_rack = BTreeMap::new();
+    let mut before = 0;
+    for (&rack, &count) in racks {
+        // By the middle of the rack.
+        of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
+        before += count;
+    }
+    let all = (0..topology.switches.len()).map(SwitchId::from_index);
+    let above = |switch: &SwitchId| !racks.contains_key(switch);
+    let mut in_tier = BTreeMap::<_, Vec<SwitchId>>::new();
+    for switch in all.clone().filter(above) {
+        in_tier.entry(topology.tiers[switch.index()]).or_default().push(switch);
+    }
+    let mut of_others = BTreeMap::new();
+    for tier in in_tier.values() {
+        for (place, &switch) in tier.iter().enumerate() {
+            of_others.insert(switch, place * parts / tier.len());
+        }
+    }
+    all.map(|switch| {
+        PartId::from_index(of_rack.get(&switch).unwrap_or_else(|| &of_others[&switch]).to_owned())
+    })
+    .collect()
+}

@@ -1,0 +1,370 @@
+//! How the parts of a network run: windows, meetings, the end.
+
+use super::exchange::{Exchange, Mail, Stopped};
+use super::partition::{PartOf, Partition};
+use super::samples::{Keep, Sample};
+use crate::host::connections::COMMON;
+use crate::host::slots::INTERVAL;
+use crate::ids::{HostId, Id, PartId, SwitchId};
+use crate::world::timers::Timer;
+use crate::{Progress, SimError, Simulation};
+use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_scenario::{Scenario, TieOrder};
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
+
+/// Why a scenario needs one thread, if it does: something happens at once in places that are far apart, or rows are written as time goes on.
+fn obstacle(scenario: &Scenario) -> Option<&'static str> {
+    let switches = || scenario.switches.iter();
+    let obstacles = [
+        (switches().any(|spec| spec.lossless() != 0), "flow control between neighbours"),
+        (scenario.tie_order != TieOrder::Fair, "simultaneous events in the order of their insertion"),
+        (scenario.topology.links.iter().any(|cable| !cable.down.is_empty()), "cables that go down"),
+        (scenario.transports.iter().any(|spec| spec.persistent.is_some()), "persistent connections"),
+        (
+            scenario
+                .workloads
+                .iter()
+                .any(|spec| spec.workload.largest_flow_bytes() == Some(FlowSpec::UNLIMITED)),
+            "flows without an end",
+        ),
+        (scenario.output.sample_flows && scenario.output.sample_interval > Time::ZERO, "samples of flows"),
+        (scenario.output.explain_losses.is_some(), "explanations"),
+        (scenario.output.packets.is_some(), "records of packets"),
+    ];
+    obstacles.into_iter().find_map(|(is_there, name)| is_there.then_some(name))
+}
+
+impl Simulation {
+    /// Why this simulation of `scenario` runs on one thread, whatever [`Self::run_on`] is given; `None`: it can use several.
+    #[must_use]
+    pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
+        let of_the_run = [
+            (self.verify, "verification after every event"),
+            (self.records.explainer.is_some(), "explanations"),
+            (self.demand.has_closed_loops(), "closed loops"),
+        ];
+        let of_the_run = of_the_run.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
+        let too_small = || {
+            let partition = Partition::new(&self.plan.topology, self.world.links(), 2);
+            partition.is_none().then_some("a network with one rack, or with cables that have no delay")
+        };
+        of_the_run.or_else(|| obstacle(scenario)).or_else(too_small)
+    }
+
+    /// [`Self::run_while`] on several threads, with the same tables, byte for byte. `scenario` is the one that this simulation was built from.
+    ///
+    /// Where the network cannot be divided ([`Self::needs_one_thread`]), one thread does it all. There are never more threads than racks.
+    ///
+    /// # Errors
+    /// As [`Self::run_while`].
+    pub fn run_on(
+        mut self,
+        threads: NonZero<usize>,
+        scenario: &Scenario,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<RunTotals, SimError> {
+        if threads.get() == 1 || self.needs_one_thread(scenario).is_some() {
+            return self.run_while(sink, go_on);
+        }
+        let Some(partition) = Partition::new(&self.plan.topology, self.world.links(), threads.get()) else {
+            return self.run_while(sink, go_on);
+        };
+        let partition = Arc::new(partition);
+        let exchange = Exchange::new(partition.parts);
+        let clerk = Clerk { sink: &mut *sink, go_on, reported: 0 };
+        let (ending, others) = thread::scope(|scope| {
+            let start = |part: PartId| {
+                let (partition, exchange) = (Arc::clone(&partition), &exchange);
+                scope.spawn(move || run_part(scenario, PartOf { part, partition }, exchange))
+            };
+            let threads: Vec<_> = (1..partition.parts).map(PartId::from_index).map(start).collect();
+            let ending = {
+                let _leaver = Leaver(&exchange);
+                self.become_part(PartOf { part: PartId::FIRST, partition: Arc::clone(&partition) });
+                Part::new(&mut self, &exchange).run(Some(clerk))
+            };
+            let join = |thread: ScopedJoinHandle<'_, _>| match thread.join() {
+                Ok(outcome) => outcome,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            (ending, threads.into_iter().map(join).collect::<Vec<_>>())
+        });
+        let ending = ending?;
+        let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let end = match ending {
+            Ending::Over(end) => end,
+            Ending::Cut => self.plan.end,
+            // Nobody has said why.
+            Ending::Stopped => return Err(SimError::Interrupted),
+        };
+        for (index, other) in others.into_iter().enumerate() {
+            self.adopt(PartId::from_index(index + 1), other);
+        }
+        self.world.advance_to(end);
+        for (at, account) in exchange.accounts().drain(..) {
+            self.records.note_end(at, account);
+        }
+        self.flush_rows(Time::MAX, sink)?;
+        exchange.samples().drain(..).try_for_each(|sample| sample.write(sink))?;
+        self.write_results(sink)
+    }
+
+    /// This is one part of the network from now on.
+    fn become_part(&mut self, part_of: PartOf) {
+        self.is_plain = !self.records.measures_delays();
+        self.world.set_border(&part_of);
+        self.hosts.set_part(part_of.clone());
+        self.part = Some(part_of);
+    }
+
+    /// Handles the events before `end`; `rare` gets the times of those that are no links'.
+    fn run_until(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
+        loop {
+            let next = self.world.next_link_event();
+            let rare_event = self.demand.next_start().min(self.world.timers().next_time());
+            if next.time.min(rare_event) >= end {
+                return Ok(());
+            }
+            if rare_event < next.time {
+                self.world.advance_to(rare_event);
+                if let Some(is_sample) = self.handle_rare_event_of_part(&mut rare.samples)? {
+                    self.events += 1;
+                    rare.events.push((rare_event, is_sample));
+                }
+            } else {
+                let (kind, link) = self.world.take_link_event(next);
+                self.events += 1;
+                self.handle_link_event(kind, link)?;
+            }
+        }
+    }
+
+    /// The same as without parts; whether it was a sample. `None`: it is another part's, which counts it.
+    fn handle_rare_event_of_part(&mut self, samples: &mut Vec<Sample>) -> Result<Option<bool>, SimError> {
+        let part_of = self.part.clone().expect("only parts come here");
+        let is_first = part_of.part == PartId::FIRST;
+        if self.world.timers().next_time() > self.world.now() {
+            let flow = self.demand.take_flow();
+            let is_here = part_of.has_host(HostId::new(flow.src));
+            self.start_flow(flow, COMMON)?;
+            return Ok(is_here.then_some(false));
+        }
+        let timer = self.world.timers().pop().expect("a timer is due");
+        let is_here = match timer {
+            Timer::Policy(switch) => part_of.has_switch(switch),
+            Timer::Sample => part_of.has_switch(SwitchId(self.records.output.sample_switch)),
+            _ => true,
+        };
+        if !is_here {
+            return Ok(None);
+        }
+        self.handle_timer(timer, &mut Keep { at: self.world.now(), samples })?;
+        let is_counted = timer != Timer::PhaseEnd || is_first;
+        Ok(is_counted.then_some(timer == Timer::Sample))
+    }
+}
+
+/// What has happened in an interval beside the events of links.
+#[derive(Debug, Default)]
+struct Rare {
+    /// When, and whether it was a sample.
+    events: Vec<(Time, bool)>,
+    samples: Vec<Sample>,
+}
+
+/// Breaks up the meetings when its thread ends, in whatever way.
+struct Leaver<'a>(&'a Exchange);
+
+impl Drop for Leaver<'_> {
+    fn drop(&mut self) {
+        self.0.break_up();
+    }
+}
+
+/// A part on a thread of its own, from its construction to its end.
+fn run_part(scenario: &Scenario, part_of: PartOf, exchange: &Exchange) -> Result<Simulation, SimError> {
+    let _leaver = Leaver(exchange);
+    let mut simulation = Simulation::new(scenario)?;
+    simulation.become_part(part_of);
+    Part::new(&mut simulation, exchange).run(None)?;
+    Ok(simulation)
+}
+
+/// Writes rows, and says how far the run is.
+struct Clerk<'a> {
+    sink: &'a mut dyn RunSink,
+    go_on: &'a mut dyn FnMut(&Progress) -> bool,
+    /// Events of its part when it reported last.
+    reported: u64,
+}
+
+/// How a run in parts ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Nothing is left to do since then.
+    Over(Time),
+    /// Its time is up.
+    Cut,
+    /// Another part says why.
+    Stopped,
+}
+
+/// A part that runs.
+struct Part<'a> {
+    simulation: &'a mut Simulation,
+    exchange: &'a Exchange,
+    part_of: PartOf,
+    rare: Rare,
+    /// When the last flow ended.
+    last_end: Time,
+}
+
+impl<'a> Part<'a> {
+    fn new(simulation: &'a mut Simulation, exchange: &'a Exchange) -> Self {
+        let part_of = simulation.part.clone().expect("it has become a part");
+        Self { simulation, exchange, part_of, rare: Rare::default(), last_end: Time::ZERO }
+    }
+
+    fn run(&mut self, mut clerk: Option<Clerk<'_>>) -> Result<Ending, SimError> {
+        let (mut end, mut failure) = (Time::ZERO, None);
+        for window in 0.. {
+            if let Err(error) = self.simulation.run_until(end, &mut self.rare) {
+                failure.get_or_insert(error);
+            }
+            if let Err(error) = self.look_round(window, clerk.as_mut()) {
+                failure.get_or_insert(error);
+            }
+            self.post(window, failure.is_some());
+            let met = self.exchange.meet();
+            let (next, stops) = self.exchange.next(window);
+            if stops || met == Err(Stopped) {
+                return failure.map_or(Ok(Ending::Stopped), Err);
+            }
+            self.collect(window);
+            let is_last = next > self.simulation.plan.end;
+            if end > Time::ZERO && (is_last || interval(next) != interval(end - Time(1))) {
+                match self.settle(Time(interval(end - Time(1)) * INTERVAL.0), clerk.as_mut()) {
+                    Ok(Some(Ending::Stopped)) => return failure.map_or(Ok(Ending::Stopped), Err),
+                    Ok(Some(ending)) => return self.simulation.check_all().map(|()| ending),
+                    Ok(None) => {}
+                    Err(error) => failure = Some(error),
+                }
+            }
+            if is_last {
+                return failure.map_or_else(|| self.simulation.check_all().map(|()| Ending::Cut), Err);
+            }
+            let window_end = Time(next.0.saturating_add(self.part_of.partition.lookahead.0));
+            let interval_end = Time((interval(next) + 1) * INTERVAL.0);
+            end = window_end.min(interval_end).min(self.simulation.plan.end + Time(1));
+        }
+        unreachable!("windows are counted without an end")
+    }
+
+    /// From time to time: has something failed, and is the run to go on?
+    fn look_round(&mut self, window: u64, clerk: Option<&mut Clerk<'_>>) -> Result<(), SimError> {
+        const EVENTS: u64 = 1 << 18;
+        let Some(clerk) = clerk.filter(|clerk| self.simulation.events >= clerk.reported + EVENTS) else {
+            return Ok(());
+        };
+        clerk.reported = self.simulation.events;
+        self.simulation.check_controls()?;
+        self.simulation.check_cards()?;
+        self.simulation.check_demand()?;
+        self.simulation.check_marking()?;
+        let packet_hops = self.exchange.hops(window.saturating_sub(1));
+        let progress = Progress { packet_hops, ..self.simulation.progress() };
+        if (clerk.go_on)(&progress) { Ok(()) } else { Err(SimError::Interrupted) }
+    }
+
+    /// Lays out for the others what this window has brought.
+    fn post(&mut self, window: u64, stops: bool) {
+        let Self { simulation, exchange, .. } = self;
+        for part in (0..self.part_of.partition.parts).filter(|&part| part != self.part_of.part.index()) {
+            let mut mail = exchange.mail(window, self.part_of.part, PartId::from_index(part));
+            let Mail { packets, reports, notes } = &mut *mail;
+            let out = simulation.world.out(part);
+            std::mem::swap(packets, &mut out.packets);
+            std::mem::swap(reports, &mut out.reports);
+            std::mem::swap(notes, simulation.hosts.notes(part));
+        }
+        let own = simulation.world.next_link_event().time.min(simulation.demand.next_start());
+        let crossing = simulation.world.take_first_crossing();
+        let next = own.min(simulation.world.timers().next_time()).min(crossing);
+        exchange.give_notice(window, self.part_of.part, next, stops, simulation.world.packet_hops());
+    }
+
+    /// Takes what the others have laid out.
+    fn collect(&mut self, window: u64) {
+        let Self { simulation, exchange, part_of, .. } = self;
+        for part in (0..part_of.partition.parts).filter(|&part| part != part_of.part.index()) {
+            let mut mail = exchange.mail(window, PartId::from_index(part), part_of.part);
+            let Mail { packets, reports, notes } = &mut *mail;
+            let mut reports = reports.drain(..);
+            for crossing in packets.drain(..) {
+                simulation.world.accept(crossing, reports.next());
+            }
+            for note in notes.drain(..) {
+                simulation.hosts.take_note(&note);
+            }
+        }
+    }
+
+    /// An interval of slots, which began at `start`, is over: all parts learn which flows are. How the run ends, if it does.
+    fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
+        let Self { simulation, exchange, part_of, .. } = self;
+        {
+            let mut retired = exchange.retired(part_of.part);
+            retired.clear();
+            simulation.hosts.take_retired(&mut retired);
+        }
+        if exchange.meet().is_err() {
+            return Ok(Some(Ending::Stopped));
+        }
+        let mut ends = Vec::new();
+        for part in (0..part_of.partition.parts).map(PartId::from_index) {
+            for retired in exchange.retired(part).iter() {
+                ends.push(retired.at);
+                if let Some(account) = simulation.hosts.end(retired) {
+                    exchange.accounts().push((retired.at, account));
+                }
+            }
+        }
+        simulation.hosts.note_peak(&mut ends);
+        self.last_end = ends.into_iter().fold(self.last_end, Time::max);
+        let is_over = simulation.is_over();
+        if let Some(clerk) = clerk {
+            for (at, account) in exchange.accounts().drain(..) {
+                simulation.records.note_end(at, account);
+            }
+            // Those of this interval may not have come yet.
+            simulation.flush_rows(start, clerk.sink)?;
+            let mut samples = exchange.samples();
+            let due = samples.partition_point(|sample| sample.at < start);
+            samples.drain(..due).try_for_each(|sample| sample.write(clerk.sink))?;
+        }
+        let (last_end, duration) = (self.last_end, self.simulation.plan.duration);
+        // What comes after the end, does not come on one thread: at one instant links go first, and samples last.
+        let is_early = |at: Time, is_sample: bool| {
+            if last_end > duration { at < last_end } else { at < duration || at == duration && !is_sample }
+        };
+        let Rare { events, samples } = &mut self.rare;
+        if is_over {
+            let late = events.iter().filter(|(at, is_sample)| !is_early(*at, *is_sample)).count();
+            self.simulation.events -= late as u64;
+            samples.retain(|sample| is_early(sample.at, true));
+        }
+        events.clear();
+        self.exchange.samples().append(samples);
+        Ok(is_over.then_some(Ending::Over(last_end.max(duration))))
+    }
+}
+
+/// The number of the interval of slots in which a time lies.
+fn interval(time: Time) -> u64 {
+    time.0 / INTERVAL.0
+}

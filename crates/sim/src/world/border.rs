@@ -1,0 +1,94 @@
+//! Where a part of the network ends: packets go to other parts, and come from there.
+
+use super::World;
+use crate::ids::{LinkId, PacketId, Table};
+use crate::parts::{Crossing, PartOf};
+use crate::world::calendar::Kind;
+use crate::world::packet::Flags;
+use crate::world::telemetry::Reports;
+use bufferlab_units::Time;
+
+/// What goes to other parts.
+#[derive(Debug)]
+pub(crate) struct Border {
+    /// By link: where it leads.
+    to: Table<LinkId, u8>,
+    /// By part.
+    out: Vec<Out>,
+    /// The first arrival of all that goes.
+    first: Time,
+}
+
+/// What goes to one part.
+#[derive(Debug, Default)]
+pub(crate) struct Out {
+    pub(crate) packets: Vec<Crossing>,
+    /// As many as packets where reports are wanted, else none.
+    pub(crate) reports: Vec<Reports>,
+}
+
+impl World {
+    /// This is one part of the network from now on.
+    pub(crate) fn set_border(&mut self, part_of: &PartOf) {
+        let partition = &part_of.partition;
+        let mut to = Table::default();
+        for link in self.links.iter_mut() {
+            let part = partition.crosses(link).filter(|_| partition.part(link.from) == part_of.part);
+            link.crosses = part.is_some();
+            to.push(part.map_or(0, |part| part.0));
+        }
+        let out = (0..partition.parts).map(|_| Out::default()).collect();
+        self.border = Some(Box::new(Border { to, out, first: Time::MAX }));
+    }
+
+    /// Puts a packet on a link to another part: it is theirs from now on.
+    #[inline(never)]
+    pub(super) fn transmit_across(&mut self, id: LinkId, packet: PacketId, more: bool) {
+        let meta = self.packets[packet];
+        let link = &mut self.links[id];
+        let (arrival, next) = link.start(self.now, meta.wire, meta.flags.has(Flags::MARKED));
+        link.waiting = more;
+        self.packet_hops += 1;
+        let border = self.border.as_mut().expect("only links of a border cross it");
+        let out = &mut border.out[usize::from(border.to[id])];
+        out.packets.push(Crossing { link: id, arrival, packet: meta });
+        out.reports.extend(self.telemetry.row(packet));
+        border.first = border.first.min(arrival);
+        self.packets.remove(packet);
+        if more {
+            self.calendar.push(next, Kind::TransmissionComplete, id);
+        }
+    }
+
+    /// Takes a packet from another part, whose arrival is not before the end of the window.
+    pub(crate) fn accept(&mut self, crossing: Crossing, reports: Option<Reports>) {
+        let Crossing { link, arrival, packet } = crossing;
+        let id = self.packets.insert(packet);
+        if let Some(reports) = reports {
+            self.telemetry.set_row(id, reports);
+        }
+        if self.links[link].pipe.push_back(arrival, id) {
+            self.calendar.push(arrival, Kind::Delivery, link);
+        }
+    }
+
+    /// What goes to the part with this number.
+    pub(crate) fn out(&mut self, part: usize) -> &mut Out {
+        &mut self.border.as_mut().expect("a part has a border").out[part]
+    }
+
+    /// The first arrival of all that has been sent to other parts since this was asked last.
+    pub(crate) fn take_first_crossing(&mut self) -> Time {
+        let border = self.border.as_mut().expect("a part has a border");
+        std::mem::replace(&mut border.first, Time::MAX)
+    }
+
+    /// Takes `links` of another part, which begin there, with what they have carried, and its packet-hops.
+    pub(crate) fn adopt(&mut self, other: &mut Self, links: &[LinkId]) {
+        for &id in links {
+            std::mem::swap(&mut self.links[id], &mut other.links[id]);
+        }
+        self.packet_hops += other.packet_hops;
+        self.peak_elsewhere += other.packets.peak() + other.peak_elsewhere;
+    }
+}
