@@ -16,6 +16,8 @@ cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure cr
     --timeout S                  a test that runs longer hangs (300)    --list     print them only
 cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
+cargo xtask same-threads [--quick] [SCENARIO...]
+                                 run the scenarios on 1, 2, 3 and 8 threads, and compare their tables byte for byte
 cargo xtask instructions [--record]
                                  instructions per packet-hop against xtask/instructions.toml, or record them (docs/performance.md)
 cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         ["mutants", ref options @ ..] => mutants::Options::parse(options).and_then(|o| mutants::run(&o)),
         ["same-tables", "--quick", old, ref only @ ..] => same_tables::check(Path::new(old), only, true),
         ["same-tables", old, ref only @ ..] => same_tables::check(Path::new(old), only, false),
+        ["same-threads", "--quick", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, true),
+        ["same-threads", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, false),
         ["instructions"] => instructions::check(false),
         ["instructions", "--record"] => instructions::check(true),
         ["headroom-search"] => headroom_search("1000", "1"),

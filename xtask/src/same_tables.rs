@@ -5,6 +5,7 @@
 
 use crate::python::Build;
 use crate::{ci, root};
+use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,10 +60,75 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
 }
 
+/// Whether runs of the scenarios of `scenarios/` whose names are in `only` (all if it is empty) give the tables of one thread on `counts` of threads. A line per
+/// scenario goes to stdout.
+///
+/// # Errors
+/// If a table differs, or a run fails.
+pub fn check_threads(counts: &[usize], only: &[&str], quick: bool) -> Result<(), String> {
+    let program = ci::program(Build::Release)?;
+    let names = names(only)?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut different = 0;
+    for name in &names {
+        let one = folder.path().join("one");
+        let mut keys = if quick { shortened(name)? } else { Vec::new() };
+        if play_on(&program, 1, name, &keys, &one).is_err() {
+            keys.clear();
+            play_on(&program, 1, name, &keys, &one)?;
+        }
+        let mut found = Vec::new();
+        for &count in counts {
+            let several = folder.path().join("several");
+            play_on(&program, count, name, &keys, &several)?;
+            let (_, differing) = differences(&one, &several)?;
+            found.extend(differing.into_iter().map(|table| format!("{table} on {count} threads")));
+            std::fs::remove_dir_all(&several).map_err(|error| format!("{}: {error}", several.display()))?;
+        }
+        different += usize::from(!found.is_empty());
+        let length = if keys.is_empty() { "" } else { ", shortened" };
+        let why = one_thread_because(name)?.map_or_else(String::new, |why| format!(" (one thread: {why})"));
+        match found[..] {
+            [] => println!("same    {name}{length}{why}"),
+            _ => println!("DIFFERS {name}{length}: {}", found.join(", ")),
+        }
+        std::fs::remove_dir_all(&one).map_err(|error| format!("{}: {error}", one.display()))?;
+    }
+    if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
+}
+
+/// Why a shipped scenario runs on one thread, if it does.
+fn one_thread_because(name: &str) -> Result<Option<&'static str>, String> {
+    let path = root().join(format!("scenarios/{name}.toml"));
+    let loaded = bufferlab_scenario::load(&path, &[]).map_err(|error| format!("{name}: {error}"))?;
+    let simulation = Simulation::new(&loaded.scenario).map_err(|error| format!("{name}: {error}"))?;
+    Ok(simulation.needs_one_thread(&loaded.scenario))
+}
+
+/// Runs a scenario of this checkout on so many threads.
+fn play_on(program: &Path, threads: usize, name: &str, keys: &[String], out: &Path) -> Result<(), String> {
+    let keys = [keys, &["--threads".to_owned(), threads.to_string()]];
+    play_with(program, &root(), name, keys, out)
+}
+
 /// Runs a scenario of `checkout` with `keys` changed; the results go to `out`.
 fn play(program: &Path, checkout: &Path, name: &str, keys: &[String], out: &Path) -> Result<(), String> {
+    play_with(program, checkout, name, [keys, &[]], out)
+}
+
+/// The same with more options.
+fn play_with(
+    program: &Path,
+    checkout: &Path,
+    name: &str,
+    [keys, options]: [&[String]; 2],
+    out: &Path,
+) -> Result<(), String> {
     let mut command = Command::new(program);
-    command.current_dir(checkout).args(["run", &format!("scenarios/{name}.toml"), "--jobs", "1"]);
+    command
+        .current_dir(checkout)
+        .args(["run", &format!("scenarios/{name}.toml"), "--jobs", "1"])
+        .args(options);
     command.args(keys.iter().flat_map(|key| ["--set", key])).arg("--out").arg(out);
     let result = command.output().map_err(|error| format!("{command:?} cannot start: {error}"))?;
     if result.status.success() {

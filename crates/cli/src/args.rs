@@ -259,6 +259,10 @@ pub(crate) struct ExecutionArgs {
     /// Runs at the same time [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
+    /// Threads of each run, among which its network is divided by racks; the tables are the same [default: the cores that no other run needs,
+    /// from 64 hosts on]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
+    pub(crate) threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
     #[arg(long)]
     pub(crate) verify: bool,

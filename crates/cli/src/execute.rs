@@ -7,6 +7,7 @@ use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_
 use bufferlab_report::Report;
 use bufferlab_results::{Claim, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
+use bufferlab_sim::Simulation;
 use miette::miette;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -165,12 +166,31 @@ pub(crate) fn execute_each(
     args: &ExecutionArgs,
 ) -> miette::Result<Vec<miette::Result<()>>> {
     interrupt::listen();
+    say_what_needs_one_thread(jobs, args);
     let board = Board::new(jobs.len());
-    let how = Execution { threads: args.jobs, verify: args.verify };
+    let how = Execution { jobs: args.jobs, threads: args.threads, verify: args.verify };
     let results = bufferlab_lab::execute(jobs, &how, &board);
     board.clear();
     let of = |error| error::run(scenario, &error);
     Ok(results.map_err(of)?.into_iter().map(|result| result.map(|_| ()).map_err(of)).collect())
+}
+
+/// Somebody who asks for several threads per run hears of runs that get one.
+fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
+    if args.threads.is_none_or(|threads| threads.get() == 1) {
+        return;
+    }
+    let why = |job: &Job| {
+        let mut simulation = Simulation::new(&job.loaded.scenario).ok()?;
+        simulation.set_verify(args.verify);
+        simulation.needs_one_thread(&job.loaded.scenario)
+    };
+    let mut reasons: Vec<_> = jobs.iter().filter_map(why).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for why in reasons {
+        inform(&format!("one thread per run, although --threads asks for more: {why}"));
+    }
 }
 
 /// Writes the report and prints the summary.

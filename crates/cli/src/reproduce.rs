@@ -52,7 +52,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     }
     let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
     let plans = plans.into_iter().map(|plan| plan.from_seed(args.first_seed)).collect();
-    let how = Execution { threads: args.jobs, verify: false };
+    let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     interrupt::listen();
     let (results, board) = run(plans, &args.out, &how, Board::new).map_err(error::reproduce)?;
     board.clear();
@@ -103,7 +103,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
     };
     let against = args.against.iter().map(setting).collect::<miette::Result<Vec<_>>>()?;
     let said = said_of_keys().map_err(error::reproduce)?;
-    let how = Execution { threads: args.jobs, verify: false };
+    let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     interrupt::listen();
     let seeds = args.seeds.map(|seeds| seeds.get());
     for (experiment, claim) in asked(&args.why, registry)? {

@@ -2,10 +2,12 @@
 
 use crate::args::BenchArgs;
 use crate::execute::load;
-use crate::{error, print};
+use crate::{error, inform, print};
 use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_scenario::Scenario;
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
+use std::path::Path;
 use std::time::Instant;
 
 /// Takes rows and forgets them.
@@ -14,10 +16,22 @@ pub(crate) struct Forget;
 
 impl RunSink for Forget {}
 
+/// Whether several threads make a difference.
+fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miette::Result<()> {
+    if args.threads.get() > 1 {
+        let simulation = Simulation::new(scenario).map_err(|e| error::simulation(path, e))?;
+        if let Some(why) = simulation.needs_one_thread(scenario) {
+            inform(&format!("one thread, although --threads asks for more: {why}"));
+        }
+    }
+    Ok(())
+}
+
 /// `bench`.
 pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     let loaded = load(&args.scenario)?;
     let path = args.scenario.file();
+    say_if_undivided(args, &loaded.scenario, path)?;
     let mut seconds = Vec::new();
     let mut totals = RunTotals::default();
     for _ in 0..args.runs.get() {
@@ -34,7 +48,7 @@ pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     print(&format!(
         "scenario {}: {} hosts, {} ms simulated, {} flows\n\
          {} packet-hops, {:.2} events per packet-hop; at most {} packets and {} flows alive\n\
-         {:.2} M packet-hops per CPU second (median of {}; fastest {:.2}), {:.3} s of CPU\n",
+         {:.2} M packet-hops per {} second (median of {}; fastest {:.2}), {:.3} s{}\n",
         loaded.scenario.name,
         loaded.scenario.topology.hosts.len(),
         totals.end_ns as f64 / 1e6,
@@ -44,8 +58,10 @@ pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
         totals.peak_packets,
         totals.peak_flows,
         rate(seconds[seconds.len() / 2]),
+        if args.threads.get() == 1 { "CPU" } else { "wall clock" },
         seconds.len(),
         rate(seconds[0]),
         seconds[seconds.len() / 2],
+        if args.threads.get() == 1 { " of CPU" } else { "" },
     ))
 }

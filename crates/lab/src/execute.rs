@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::head::head;
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
-use bufferlab_scenario::Loaded;
+use bufferlab_scenario::{Loaded, Scenario};
 use bufferlab_sim::{Progress, SimError, Simulation};
 use cpu_time::ThreadTime;
 use rayon::prelude::*;
@@ -11,6 +11,7 @@ use std::borrow::Borrow;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Instant;
 
 /// One run to be done.
@@ -28,9 +29,54 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
     /// Runs at the same time; the number of cores if `None`.
+    pub jobs: Option<NonZero<usize>>,
+    /// Threads of every run, where its network can be divided ([`Simulation::needs_one_thread`]); its tables are the same. `None`: the cores that no other
+    /// run needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies that know of the thread that built them need one.
     pub threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow).
     pub verify: bool,
+}
+
+/// A smaller network has so little to do between two meetings of its threads that nobody divides it unasked.
+pub const AUTOMATIC_HOSTS: usize = 64;
+
+impl Execution {
+    /// Threads of each of so many runs.
+    fn threads_of(&self, runs: usize) -> ThreadsOfARun {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let at_once = self.jobs.map_or(cores, NonZero::get).min(runs).max(1);
+        let idle = cores.saturating_sub(busy_elsewhere());
+        let spare = NonZero::new(idle / at_once).unwrap_or(NonZero::<usize>::MIN);
+        self.threads.map_or(ThreadsOfARun::AtMost(spare), ThreadsOfARun::Exactly)
+    }
+}
+
+/// How many cores others use at this moment, where the system says so: threads of one run wait for each other all the time, and are slower than one thread where
+/// they must share cores.
+fn busy_elsewhere() -> usize {
+    // The fourth word: threads that run or could run, this one included, of all.
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let running = text.split(' ').nth(3).and_then(|word| word.split('/').next()?.parse::<usize>().ok());
+    running.map_or(0, |running| running.saturating_sub(1))
+}
+
+/// How many threads a run gets.
+#[derive(Clone, Copy, Debug)]
+enum ThreadsOfARun {
+    Exactly(NonZero<usize>),
+    /// In a network that is large enough.
+    AtMost(NonZero<usize>),
+}
+
+impl ThreadsOfARun {
+    fn count(self, simulation: &Simulation, scenario: &Scenario) -> NonZero<usize> {
+        let one = NonZero::<usize>::MIN;
+        let (threads, is_worth_it) = match self {
+            Self::Exactly(threads) => (threads, true),
+            Self::AtMost(threads) => (threads, scenario.topology.hosts.len() >= AUTOMATIC_HOSTS),
+        };
+        if is_worth_it && simulation.needs_one_thread(scenario).is_none() { threads } else { one }
+    }
 }
 
 /// Receives the progress of runs, from several threads at once.
@@ -113,8 +159,9 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
     // More threads than jobs would only wait for one another.
-    let threads = how.threads.map_or(0, |threads| threads.get().min(jobs.len().max(1)));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let at_once = how.jobs.map_or(0, |at_once| at_once.get().min(jobs.len().max(1)));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once).build()?;
+    let threads = how.threads_of(jobs.len());
     let run = |(index, job): (usize, &J)| {
         let job = job.borrow();
         if !watcher.goes_on() {
@@ -125,7 +172,7 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
             watcher.goes_on()
         };
         let mut finished = None;
-        watcher.around(index, &mut || finished = Some(execute_one(job, how.verify, &mut go_on)));
+        watcher.around(index, &mut || finished = Some(run_one(job, how.verify, threads, &mut go_on)));
         let finished = finished.expect("the watcher has called it")?;
         watcher.complete(index, finished.packet_hops);
         Ok(finished)
@@ -146,13 +193,27 @@ pub fn execute_one(
     verify: bool,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
+    run_one(job, verify, ThreadsOfARun::Exactly(NonZero::<usize>::MIN), go_on)
+}
+
+fn run_one(
+    job: &Job,
+    verify: bool,
+    threads: ThreadsOfARun,
+    go_on: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Finished, RunError> {
     let (wall, cpu) = (Instant::now(), ThreadTime::now());
     let mut simulation = Simulation::new(&job.loaded.scenario)?;
     simulation.set_verify(verify);
     let head = head(&job.loaded, simulation.classes())?;
     let mut writer = RunWriter::create(&job.dir, head)?;
-    let totals = simulation.run_while(&mut writer, go_on)?;
-    let cpu_seconds = cpu.elapsed().as_secs_f64();
+    let threads = threads.count(&simulation, &job.loaded.scenario);
+    let totals = simulation.run_on(threads, &job.loaded.scenario, &mut writer, go_on)?;
+    // Threads of one run wait for each other without leaving their cores.
+    let cpu_seconds = match threads.get() {
+        1 => cpu.elapsed().as_secs_f64(),
+        threads => threads as f64 * wall.elapsed().as_secs_f64(),
+    };
     let timing = Timing {
         cpu_seconds: Some(cpu_seconds),
         wall_seconds: wall.elapsed().as_secs_f64(),
@@ -188,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let jobs = [job(folder.path(), 1, "1 MB"), job(folder.path(), 2, "1 MB")];
         for (asked, given) in [(1, 1), (2, 2), (1_000_000, 2)] {
-            let how = Execution { threads: NonZero::new(asked), verify: false };
+            let how = Execution { jobs: NonZero::new(asked), ..Execution::default() };
             let threads = execute_then(&jobs, &how, &Unwatched, |_, _| rayon::current_num_threads());
             assert_eq!(threads.expect("threads start"), [given; 2]);
             jobs.iter().for_each(|job| fs::remove_dir_all(&job.dir).expect("removable"));
@@ -202,7 +263,7 @@ mod tests {
             [(1, "1 MB"), (2, "2 MB"), (3, "3 MB")].map(|(seed, buffer)| job(folder.path(), seed, buffer));
         // A file where a folder should be: the second run has no result.
         fs::write(&jobs[1].dir, "in the way").expect("writable");
-        let how = Execution { threads: NonZero::new(2), verify: false };
+        let how = Execution { jobs: NonZero::new(2), ..Execution::default() };
         let answers = execute_then(&jobs, &how, &Unwatched, |index, result| {
             let there = jobs[index].dir.join(bufferlab_results::MANIFEST_FILE).is_file();
             if there {

@@ -30,7 +30,8 @@ pub use bufferlab_sim::Progress;
 pub use choice::PolicyChoice;
 pub use error::{PlanError, RunError};
 pub use execute::{
-    Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then, has_stored,
+    AUTOMATIC_HOSTS, Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then,
+    has_stored,
 };
 pub use head::head as run_head;
 pub use kept::{is_kept, own_code, set_own_code};

@@ -173,7 +173,8 @@ impl Wanted {
 
 fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, ReproduceError> {
     let (registry, plans) = wanted.plans()?;
-    let how = Execution { threads: NonZero::new(wanted.threads), verify: false };
+    let how =
+        Execution { jobs: NonZero::new(wanted.threads), threads: Some(NonZero::<usize>::MIN), verify: false };
     let (results, _) = run(plans, &wanted.out, &how, |runs| {
         relay.expect(runs);
         relay

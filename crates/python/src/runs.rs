@@ -105,7 +105,7 @@ pub(crate) fn execute<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Option<Py<PyAny>>>> {
     let jobs: Vec<Job> = jobs.into_iter().map(job).collect();
-    let how = Execution { threads: NonZero::new(threads), verify };
+    let how = Execution { jobs: NonZero::new(threads), threads: Some(NonZero::<usize>::MIN), verify };
     let relay = Relay::new(&jobs);
     let outcomes = attend(py, &relay, progress.as_ref(), || bufferlab_lab::execute(&jobs, &how, &relay))?;
     let outcomes = outcomes.map_err(|error| errors::run(py, &error))?;

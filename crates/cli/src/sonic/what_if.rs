@@ -108,7 +108,14 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette::Res
         plan.choices.iter().map(|choice| PolicyChoice::One(choice.variant.clone())).collect();
     let to = Destination { out, replace: args.replace };
     let planned = plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)?;
-    let how = ExecutionArgs { seeds: args.seeds, out: None, jobs: args.jobs, verify: false, json: false };
+    let how = ExecutionArgs {
+        seeds: args.seeds,
+        out: None,
+        jobs: args.jobs,
+        threads: None,
+        verify: false,
+        json: false,
+    };
     let results = execute_each(path, &planned.jobs, &how)?;
     let complete = results.iter().filter(|result| result.is_ok()).count();
     if interrupt::requested() && complete < planned.jobs.len() {

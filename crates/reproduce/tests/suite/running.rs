@@ -144,7 +144,7 @@ fn registry(folder: &Path) -> Registry {
 fn reproduce(folder: &Path, out: &Path) -> Results {
     let registry = registry(folder);
     let plan = Plan::new(&registry.experiments[0], ScaleName::Quick, None).expect("a scale");
-    let how = Execution { threads: NonZero::new(2), verify: false };
+    let how = Execution { jobs: NonZero::new(2), ..Execution::default() };
     let (results, _) = run(vec![plan], out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}"));
     results.into_iter().next().expect("one plan, one result")
 }
@@ -271,7 +271,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let registry = registry(folder.path());
     let experiment = &registry.experiments[0];
     let claim = experiment.claims().iter().find(|claim| claim.id == "right").expect("it is there");
-    let how = Execution { threads: NonZero::new(2), verify: false };
+    let how = Execution { jobs: NonZero::new(2), ..Execution::default() };
     let given = [("drain", "300 ms"), ("switch.buffer", "20 MB"), ("start_jitter", "1 ns")];
     let given = given.map(|(key, value)| Setting::of_text(key, value).expect("a value"));
     let out = folder.path().join("out");
@@ -384,7 +384,7 @@ since_ms = 2.5
     fs::write(paper.join("queue.toml"), text).expect("writable");
     let registry = Registry::load(&folder.path().join("registry")).unwrap_or_else(|error| panic!("{error}"));
     let plan = || Plan::new(&registry.experiments[0], ScaleName::Quick, None).expect("a scale");
-    let (how, out) = (Execution { threads: NonZero::new(2), verify: false }, folder.path().join("out"));
+    let (how, out) = (Execution { jobs: NonZero::new(2), ..Execution::default() }, folder.path().join("out"));
     let once =
         || run(vec![plan()], &out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}")).0.remove(0);
     let results = once();
@@ -432,7 +432,7 @@ fn an_analytical_figure_needs_no_runs_and_is_written_like_any_other() {
     let registry = write("").unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&registry.experiments[0], ScaleName::Quick, None).expect("a scale");
     assert_eq!(plan.points, []);
-    let (how, out) = (Execution { threads: NonZero::new(1), verify: false }, folder.path().join("out"));
+    let (how, out) = (Execution { jobs: NonZero::new(1), ..Execution::default() }, folder.path().join("out"));
     let (results, _) = run(vec![plan], &out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}"));
     write_experiment(&out.join("abm/fig4"), &results[0], &[], |_| None)
         .unwrap_or_else(|error| panic!("{error}"));

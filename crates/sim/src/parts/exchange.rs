@@ -9,7 +9,7 @@ use bufferlab_units::Time;
 use std::hint;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// A packet on a cable between two parts.
@@ -53,6 +53,9 @@ pub(super) struct Exchange {
     meetings: AtomicUsize,
     /// A part will not come any more.
     broken: AtomicBool,
+    /// Parts that sleep until a meeting has taken place.
+    asleep: Mutex<usize>,
+    bell: Condvar,
     /// By parity of the window, sender and receiver. A part that is quick fills the boxes of the next window while a slow one still empties those of this one,
     /// and cannot get any further.
     mail: [Vec<Mutex<Mail>>; 2],
@@ -87,6 +90,8 @@ impl Exchange {
             arrived: AtomicUsize::new(0),
             meetings: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
+            asleep: Mutex::new(0),
+            bell: Condvar::new(),
             mail: [boxes(), boxes()],
             notices: [notices(), notices()],
             retired: (0..parts).map(|_| Mutex::default()).collect(),
@@ -97,7 +102,7 @@ impl Exchange {
 
     /// Waits until all parts have come.
     ///
-    /// Spins, because a window is often shorter than it takes to wake a thread; where there are fewer cores than parts, the core is given away.
+    /// Spins for a while, because a window is often shorter than it takes to wake a thread; then sleeps, because the part that is late may need this very core.
     ///
     /// # Errors
     /// If a part will never come.
@@ -105,23 +110,35 @@ impl Exchange {
         let meeting = self.meetings.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
             self.arrived.store(0, Ordering::Relaxed);
+            // Under the lock, so that nobody looks before and falls asleep after it.
+            let asleep = locked(&self.asleep);
             self.meetings.store(meeting + 1, Ordering::Release);
+            if *asleep > 0 {
+                self.bell.notify_all();
+            }
             return Ok(());
         }
-        let mut spins = 0;
-        while self.meetings.load(Ordering::Acquire) == meeting {
-            if self.broken.load(Ordering::Acquire) {
-                return Err(Stopped);
+        let has_met = || self.meetings.load(Ordering::Acquire) != meeting;
+        for _ in 0..self.spins {
+            if has_met() {
+                return Ok(());
             }
-            spins += 1;
-            if spins < self.spins { hint::spin_loop() } else { thread::yield_now() }
+            hint::spin_loop();
         }
-        Ok(())
+        let mut asleep = locked(&self.asleep);
+        *asleep += 1;
+        while !has_met() && !self.broken.load(Ordering::Acquire) {
+            asleep = self.bell.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+        }
+        *asleep -= 1;
+        if has_met() { Ok(()) } else { Err(Stopped) }
     }
 
-    /// A part will never come again: whoever waits for it stops.
+    /// A part will never come again: whoever waits for it stops. Who has met it before, is not concerned.
     pub(super) fn break_up(&self) {
+        let _asleep = locked(&self.asleep);
         self.broken.store(true, Ordering::Release);
+        self.bell.notify_all();
     }
 
     /// The box from one part to another in window `window`.

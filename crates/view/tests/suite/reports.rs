@@ -87,7 +87,7 @@ fn figure(folder: &TempDir) -> PathBuf {
         Registry::load(&folder.path().join("experiments")).unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&registry.experiments[0], ScaleName::Quick, None).expect("a scale");
     let out = folder.path().join("figure");
-    let how = Execution { threads: NonZero::new(2), verify: false };
+    let how = Execution { jobs: NonZero::new(2), ..Execution::default() };
     let (results, _) = run(vec![plan], &out, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}"));
     let page = out.join("page");
     write_experiment(&page, &results[0], &[], |_| None).unwrap_or_else(|error| panic!("{error}"));
