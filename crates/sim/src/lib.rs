@@ -10,7 +10,7 @@
 //!   +---------------------+          +--------------------------+           +----------------------+
 //! ```
 //!
-//! One thread, one loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next rare
+//! One loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next rare
 //! event (flow start, timer). The same scenario gives the same rows, whatever the machine does meanwhile.
 //!
 //! | part | owns | may touch beside |
@@ -22,6 +22,7 @@
 //! | `pfc` | who is paused, watchdogs | links and timers |
 //! | `demand` | flows to come, queries, closed loops | timers |
 //! | `observe` | rows | nothing: it looks |
+//! | `parts` | one run on several threads | whole simulations, one per thread |
 //!
 //! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous events (see
 //! `world/calendar.rs`). A packet occupies a switch's buffer from its last bit's arrival until its transmission
