@@ -1,6 +1,7 @@
 //! The repository's own chores, as `cargo xtask` runs them and as tests repeat them.
 //!
 //! * [`ci`]: what must pass before a change lands, as a whole or step by step;
+//! * [`dist`]: the program and the wheel, compiled with the profile of a training run;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
 //! * [`hardware`]: whether the circuits answer as the policies do, and what they cost;
 //! * [`instructions`]: how many instructions a packet-hop takes, and whether they are as many as recorded;
@@ -13,6 +14,7 @@
 //! Errors are sentences for the person at the terminal: nothing else reads them.
 
 pub mod ci;
+pub mod dist;
 pub mod generate;
 pub mod hardware;
 pub mod instructions;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use xtask::{ci, generate, hardware, instructions, mutants, python, same_tables, tidy};
+use xtask::{ci, dist, generate, hardware, instructions, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
@@ -18,6 +18,7 @@ cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
 cargo xtask same-threads [--quick] [SCENARIO...]
                                  run the scenarios on 1, 2, 3 and 8 threads, and compare their tables byte for byte
+cargo xtask dist [--wheel]       the program or the wheel, compiled with the profile of a training run, in target/dist (docs/performance.md)
 cargo xtask instructions [--record]
                                  instructions per packet-hop against xtask/instructions.toml, or record them (docs/performance.md)
 cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
@@ -60,6 +61,8 @@ fn main() -> ExitCode {
         ["same-tables", old, ref only @ ..] => same_tables::check(Path::new(old), only, false),
         ["same-threads", "--quick", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, true),
         ["same-threads", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, false),
+        ["dist"] => dist::build(false),
+        ["dist", "--wheel"] => dist::build(true),
         ["instructions"] => instructions::check(false),
         ["instructions", "--record"] => instructions::check(true),
         ["headroom-search"] => headroom_search("1000", "1"),

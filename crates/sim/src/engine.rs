@@ -134,26 +134,21 @@ impl Simulation {
         let explains = self.records.explainer.is_some();
         let looks_closely = explains || self.records.output.packets.is_some();
         loop {
-            let next = self.world.next_link_event();
-            let link_event = next.time;
-            let rare_event = self.demand.next_start().min(self.world.timers().next_time());
             if explains {
-                self.look_on_until(rare_event.min(link_event), go_on)?;
+                let next = self.next_rare_event().min(self.world.next_link_event().time);
+                self.look_on_until(next, go_on)?;
             }
-            // At one instant links go first: the events of a packet before the timers that look at them.
-            if rare_event < link_event {
+            let most = if looks_closely { self.events + 1 } else { next_report };
+            self.handle_link_events(self.plan.end, most)?;
+            let (link_event, rare_event) = (self.world.next_link_event().time, self.next_rare_event());
+            if self.events < most && rare_event < link_event {
                 if rare_event > self.plan.end || self.is_over() {
                     break;
                 }
                 self.world.advance_to(rare_event);
                 self.handle_rare_event(sink)?;
-            } else {
-                if link_event > self.plan.end {
-                    break;
-                }
-                let (kind, link) = self.world.take_link_event(next);
-                self.events += 1;
-                self.handle_link_event(kind, link)?;
+            } else if self.events < most && link_event > self.plan.end {
+                break;
             }
             if looks_closely && self.has_seen_enough(sink)? {
                 self.plan.end = self.world.now();
@@ -171,6 +166,30 @@ impl Simulation {
             }
         }
         self.finish(sink)
+    }
+
+    /// When the next event comes that is no link's.
+    pub(crate) fn next_rare_event(&mut self) -> Time {
+        self.demand.next_start().min(self.world.timers().next_time())
+    }
+
+    /// Handles events of links, which nearly all events are, until another one is due first, until `last` (included), or until there have been `most` events.
+    ///
+    /// At one instant links go first: the events of a packet before the timers that look at them.
+    #[inline(never)] // One copy of the loop that everything is inlined into.
+    pub(crate) fn handle_link_events(&mut self, last: Time, most: u64) -> Result<(), SimError> {
+        // Events of links start no flows of their own accord, but they set timers.
+        let last = last.min(self.demand.next_start());
+        while self.events < most {
+            let next = self.world.next_link_event();
+            if next.time > last.min(self.world.timers().next_time()) {
+                break;
+            }
+            let (kind, link) = self.world.take_link_event(next);
+            self.events += 1;
+            self.handle_link_event(kind, link)?;
+        }
+        Ok(())
     }
 
     /// Something has happened where packets are recorded or events explained: hands over rows of packets; whether all that was to be explained is.
@@ -229,7 +248,7 @@ impl Simulation {
     }
 
     #[inline(always)] // Into the loop, which does nothing else.
-    pub(crate) fn handle_link_event(&mut self, kind: Kind, link: LinkId) -> Result<(), SimError> {
+    fn handle_link_event(&mut self, kind: Kind, link: LinkId) -> Result<(), SimError> {
         match kind {
             Kind::Delivery => match self.world.deliver(link) {
                 Ok((End::Switch(switch, port), packet)) => self.receive_at_switch(switch, port, packet),

@@ -125,21 +125,15 @@ impl Simulation {
     /// Handles the events before `end`; `rare` gets the times of those that are no links'.
     fn run_until(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
         loop {
-            let next = self.world.next_link_event();
-            let rare_event = self.demand.next_start().min(self.world.timers().next_time());
-            if next.time.min(rare_event) >= end {
+            self.handle_link_events(end - Time(1), u64::MAX)?;
+            let rare_event = self.next_rare_event();
+            if rare_event >= end {
                 return Ok(());
             }
-            if rare_event < next.time {
-                self.world.advance_to(rare_event);
-                if let Some(is_sample) = self.handle_rare_event_of_part(&mut rare.samples)? {
-                    self.events += 1;
-                    rare.events.push((rare_event, is_sample));
-                }
-            } else {
-                let (kind, link) = self.world.take_link_event(next);
+            self.world.advance_to(rare_event);
+            if let Some(is_sample) = self.handle_rare_event_of_part(&mut rare.samples)? {
                 self.events += 1;
-                self.handle_link_event(kind, link)?;
+                rare.events.push((rare_event, is_sample));
             }
         }
     }
@@ -233,7 +227,9 @@ impl<'a> Part<'a> {
     fn run(&mut self, mut clerk: Option<Clerk<'_>>) -> Result<Ending, SimError> {
         let (mut end, mut failure) = (Time::ZERO, None);
         for window in 0.. {
-            if let Err(error) = self.simulation.run_until(end, &mut self.rare) {
+            if end > Time::ZERO
+                && let Err(error) = self.simulation.run_until(end, &mut self.rare)
+            {
                 failure.get_or_insert(error);
             }
             if let Err(error) = self.look_round(window, clerk.as_mut()) {
