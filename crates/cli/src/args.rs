@@ -304,6 +304,24 @@ pub(crate) struct CompareArgs {
     /// Replace runs of another scenario that lie in the folder; without this they are kept, and nothing runs
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Add seeds (5, 10, 20, 40 …) until half of every interval of the difference to the baseline is at most this part of the baseline's mean; --seeds is the largest
+    /// number [default: 160]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) until_interval: Option<f64>,
+    /// The metric that --until-interval looks at, as `compare --json` names it [default: the first that the report ranks by]
+    #[arg(long, value_name = "NAME", requires = "until_interval")]
+    pub(crate) metric: Option<String>,
+}
+
+/// "5%", "5 %".
+fn percent(text: &str) -> Result<f64, String> {
+    let number =
+        text.trim().strip_suffix('%').map(str::trim_end).and_then(|number| number.parse::<f64>().ok());
+    let fits = |number: &f64| *number > 0.0 && number.is_finite();
+    number
+        .filter(fits)
+        .map(|number| number / 100.0)
+        .ok_or_else(|| "expected a percentage above 0, as 5%".to_owned())
 }
 
 impl CompareArgs {

@@ -4,12 +4,13 @@ use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs}
 use crate::progress::Board;
 use crate::{error, inform, interrupt, print, say};
 use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
-use bufferlab_report::Report;
-use bufferlab_results::{Claim, RunResult, remove_leftovers};
+use bufferlab_report::{Look, Report, Stopping};
+use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
 use miette::miette;
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -39,6 +40,9 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     let load = loader(&args.scenario)?;
     let to = Destination { out: &out, replace: args.replace };
     let _claim = Claim::folder(&out).map_err(error::results)?;
+    if let Some(half_width) = args.until_interval {
+        return compare_until(args, &first, half_width, to);
+    }
     let mut plan = plan_compare(&*load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
     warn_of_variants(&first, &plan);
     for (policy, why) in &plan.left_out {
@@ -52,13 +56,87 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     carry_out(args.scenario.file(), &out, &plan, Some(finished), &args.execution)
 }
 
+/// `compare --until-interval`: more and more seeds, until the intervals are narrow.
+fn compare_until(
+    args: &CompareArgs,
+    first: &Loaded,
+    half_width: f64,
+    to: Destination<'_>,
+) -> miette::Result<()> {
+    const MOST: u32 = 160;
+    let load = loader(&args.scenario)?;
+    let (asked, out) = (args.execution.seeds.get(), to.out);
+    let most = if asked == 1 { MOST } else { asked };
+    let stopping = Stopping { half_width, most, metric: args.metric.clone() };
+    for (number, seeds) in stopping.looks().into_iter().enumerate() {
+        let seeds = NonZero::new(seeds).expect("there is at least one");
+        let mut plan = plan_compare(&*load, &args.choices(), seeds, to).map_err(error::plan)?;
+        if number == 0 {
+            warn_of_variants(first, &plan);
+        }
+        let finished = if args.execution.verify && number == 0 { 0 } else { plan.go_on() };
+        do_all(args.scenario.file(), out, &plan, Some(finished), &args.execution)?;
+        let report = Report::load(out, &plan.policies).map_err(error::report)?;
+        let look = stopping.look(&report.comparison).map_err(|why| miette!("--until-interval: {why}"))?;
+        inform(&in_words(&look));
+        if look.is_enough || seeds.get() == most {
+            let mut group =
+                Group::read(out).map_err(error::results)?.unwrap_or_else(|| Group::new(Vec::new()));
+            group.caveats.push(chosen_seeds(&stopping, &look));
+            group.write(out).map_err(error::results)?;
+            return finish(out, &plan.policies, args.execution.json);
+        }
+    }
+    unreachable!("the last look ends it")
+}
+
+/// "20 seeds: queries.qct_mean_ms: abm -48.1 % ± 12.0".
+fn in_words(look: &Look) -> String {
+    let change = |(policy, mean, half_width): &(String, f64, f64)| {
+        // Zero is never negative.
+        let percent = (1_000.0 * mean).round() / 10.0 + 0.0;
+        format!("{policy} {percent:+.1} % ± {:.1}", 100.0 * half_width)
+    };
+    let changes: Vec<String> = look.changes.iter().map(change).collect();
+    format!("{} seeds: {} against the baseline: {}", look.seeds, look.metric, changes.join(", "))
+}
+
+/// Readers of the report must know how many seeds there are, and why.
+fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
+    let looks: Vec<String> = stopping.looks().iter().map(u32::to_string).collect();
+    let wanted = 100.0 * stopping.half_width;
+    let end = if look.is_enough { "was reached" } else { "was not reached" };
+    RunCaveat {
+        id: "seeds-by-interval".to_owned(),
+        message: format!(
+            "Seeds were added until half of the interval was at most {wanted} % of the baseline's mean, which {end}: {}. These intervals hold together with 95 % over all looks \
+             (at {} seeds); those below are of 95 % each and do not know of the looks.",
+            in_words(look),
+            looks.join(", ")
+        ),
+        advice: format!("Quote the wider interval for {}; other metrics decided nothing.", look.metric),
+    }
+}
+
 /// So many runs, with their verb.
 pub(crate) fn counted(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Does what is planned beside what is `finished`; `None`: the command does not go on where an earlier one was ended.
+/// Does what is planned beside what is `finished`, and reports it; `None`: the command does not go on where an earlier one was ended.
 fn carry_out(
+    scenario: &Path,
+    out: &Path,
+    plan: &Plan,
+    finished: Option<usize>,
+    how: &ExecutionArgs,
+) -> miette::Result<()> {
+    do_all(scenario, out, plan, finished, how)?;
+    finish(out, &plan.policies, how.json)
+}
+
+/// The same without a report.
+fn do_all(
     scenario: &Path,
     out: &Path,
     plan: &Plan,
@@ -86,8 +164,7 @@ fn carry_out(
             }
         });
     }
-    results.into_iter().collect::<miette::Result<()>>()?;
-    finish(out, &plan.policies, how.json)
+    results.into_iter().collect()
 }
 
 /// `report`.

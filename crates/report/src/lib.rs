@@ -36,6 +36,7 @@ mod pauses;
 mod picture;
 mod ranking;
 mod samples;
+mod sequential;
 mod statistics;
 mod summary;
 mod svg;
@@ -60,6 +61,7 @@ pub use metric::{Better, Metric, MetricValue, Unit};
 pub use page::local_page;
 pub use pauses::{Deadlock, PauseTotal, Pauses};
 pub use ranking::{Ranking, Standing};
+pub use sequential::{Look, Stopping};
 pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,

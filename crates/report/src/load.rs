@@ -88,7 +88,7 @@ impl Report {
         let pairs: Vec<(&str, &RunSummary)> =
             runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
         let comparison = Comparison::of(&pairs);
-        let mut caveats: Vec<_> = missing(dir)?.into_iter().collect();
+        let mut caveats = of_the_group(dir)?;
         caveats.extend(caveat::collect(&pairs));
         Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, single })
     }
@@ -154,13 +154,14 @@ pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     Report::load(dir, &[])?.write()
 }
 
-/// The runs that the folder of a group shall hold and does not.
-fn missing(dir: &Path) -> Result<Option<Caveat>, ReportError> {
-    let Some(group) = Group::read(dir)? else { return Ok(None) };
+/// What is to be known of a group as a whole: the runs that its folder shall hold and does not, and what the group says itself.
+fn of_the_group(dir: &Path) -> Result<Vec<Caveat>, ReportError> {
+    let Some(group) = Group::read(dir)? else { return Ok(Vec::new()) };
     let planned = group.runs.len();
     let missing: Vec<_> =
         group.runs.into_iter().filter(|run| !RunResult::is_complete(&dir.join(run))).collect();
-    Ok((!missing.is_empty()).then_some(Caveat::MissingRuns { missing, planned }))
+    let missing = (!missing.is_empty()).then_some(Caveat::MissingRuns { missing, planned });
+    Ok(missing.into_iter().chain(group.caveats.into_iter().map(Caveat::Run)).collect())
 }
 
 /// Visible folders of `dir` by name.

@@ -163,6 +163,25 @@ pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
+/// The `t` beyond which Student's distribution lies, on either side, with the chance `1 - level`: half of an interval of that level.
+///
+/// By bisection of [`student_two_sided`], which falls as `t` grows.
+///
+/// # Panics
+/// As [`student_two_sided`].
+#[must_use]
+pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
+    let (mut low, mut high) = (0.0_f64, 1.0);
+    while student_two_sided(high, degrees) > 1.0 - level && high < 1e9 {
+        high *= 2.0;
+    }
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if student_two_sided(middle, degrees) > 1.0 - level { low = middle } else { high = middle }
+    }
+    high
+}
+
 /// How likely are differences at least as clear as these if there is no effect? The paired test of Student.
 ///
 /// Differences that are all the same and not zero have no deviation, and the test would call anything certain (counts
@@ -281,5 +300,16 @@ mod tests {
         assert!((student_t_975(31) - 2.0395).abs() < 1e-4);
         assert!((student_t_975(100) - 1.9840).abs() < 1e-4);
         assert!((student_t_975(1_000_000) - 1.959_96).abs() < 1e-4);
+    }
+
+    #[test]
+    fn quantiles_of_any_level_are_those_of_the_tables() {
+        for degrees in [1, 4, 9, 19, 30, 79] {
+            let (found, known) = (student_quantile(0.95, degrees), student_t_975(degrees));
+            assert!((found / known - 1.0).abs() < 5e-5, "{degrees}: {found}, {known}");
+        }
+        // 99 % and 99.9 % on either side (Abramowitz and Stegun, table 26.10).
+        assert!((student_quantile(0.99, 4) - 4.604).abs() < 1e-3);
+        assert!((student_quantile(0.998, 9) - 4.297).abs() < 1e-3);
     }
 }

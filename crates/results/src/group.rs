@@ -1,5 +1,6 @@
 //! Which runs a folder of several runs shall hold: so that one that is missing is noticed.
 
+use crate::RunCaveat;
 use crate::error::ResultsError;
 use crate::folder::write_whole;
 use serde::{Deserialize, Serialize};
@@ -19,13 +20,16 @@ pub struct Group {
     format: String,
     /// Folders of the runs, relative to the group's: `seed-1`, `dt/seed-1`. In the order in which they are shown.
     pub runs: Vec<String>,
+    /// What to know of the group as a whole: how its seeds were chosen, for example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<RunCaveat>,
 }
 
 impl Group {
     /// A group of these runs.
     #[must_use]
     pub fn new(runs: Vec<String>) -> Self {
-        Self { format: FORMAT.to_owned(), runs }
+        Self { format: FORMAT.to_owned(), runs, caveats: Vec::new() }
     }
 
     /// What `folder` shall hold; `None` if nothing is said there.

@@ -85,3 +85,44 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     fs::write(path, older).expect("writable");
     assert!(compare(&["--variants", longer, "dt"]).contains("1 run is there already"));
 }
+
+#[test]
+fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
+    let desk = Desk::with_tiny();
+    let until = |percent: &str| {
+        desk.output(&[
+            "compare",
+            "tiny.toml",
+            "--policies",
+            "dt,cs",
+            "--seeds",
+            "20",
+            "--until-interval",
+            percent,
+            "--out",
+            "mine",
+        ])
+    };
+    // Nothing of random traffic is known to a millionth: all seeds are needed.
+    let strict = until("0.0001%");
+    let said = text(&strict.stderr).clone();
+    assert!(strict.status.success(), "{said}");
+    assert!(said.contains("\n5 seeds: ") || said.starts_with("5 seeds: "), "{said}");
+    assert!(said.contains("20 seeds: "), "{said}");
+    let comparison = fs::read_to_string(desk.path("mine/comparison.json")).expect("readable");
+    assert!(
+        comparison.contains("seeds-by-interval") && comparison.contains("was not reached"),
+        "{comparison}"
+    );
+    assert_eq!(fs::read_dir(desk.path("mine/dt")).expect("readable").count(), 20);
+    // Runs that are there are shown, so all of them count at the first look, which is the last one.
+    let whole = desk.files("mine/dt/seed-3");
+    let wide = until("100000%");
+    let said = text(&wide.stderr).clone();
+    assert!(wide.status.success() && said.matches(" seeds: ").count() == 1, "{said}");
+    assert!(fs::read_to_string(desk.path("mine/comparison.json")).expect("readable").contains("was reached"));
+    assert_eq!(desk.files("mine/dt/seed-3"), whole, "nothing ran again");
+    let mistaken =
+        desk.output(&["compare", "tiny.toml", "--policies", "dt", "--until-interval", "5%", "--out", "one"]);
+    assert!(text(&mistaken.stderr).contains("there is one scheme"), "{}", text(&mistaken.stderr));
+}

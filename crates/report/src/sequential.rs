@@ -1,0 +1,175 @@
+//! How many seeds are enough? Looks at growing numbers of them, until intervals are narrow.
+//!
+//! Whoever looks several times and stops when the interval is narrow, stops more often than not when it is narrow by chance: an interval of 95 % then holds the
+//! truth less often than that. So an interval that decides has a level of `1 - 0.05 / looks` (Bonferroni): all that were looked at hold together with 95 %, whichever look
+//! was the last. Numbers of seeds double from look to look, so that there are few looks.
+
+use crate::compare::{Comparison, MetricComparison};
+use crate::finding::judged;
+use crate::statistics::{student_quantile, student_t_975};
+
+/// Seeds at the first look: fewer say nothing of their own spread.
+const FIRST: u32 = 5;
+
+/// The chance that any of the intervals that were looked at misses the truth.
+const CHANCE: f64 = 0.05;
+
+/// When to stop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stopping {
+    /// Half the width of an interval that is narrow enough, a fraction of the baseline's mean.
+    pub half_width: f64,
+    /// The largest number of seeds.
+    pub most: u32,
+    /// Whose interval: the name of a metric. `None`: the first one that the report ranks by.
+    pub metric: Option<String>,
+}
+
+/// What a look shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// The metric's name.
+    pub metric: String,
+    /// Seeds that all schemes have.
+    pub seeds: u64,
+    /// Of every scheme but the baseline: its label, its change against the baseline and half of the corrected interval, both fractions of the baseline's mean.
+    pub changes: Vec<(String, f64, f64)>,
+    /// No further look is needed.
+    pub is_enough: bool,
+}
+
+impl Stopping {
+    /// The numbers of seeds that are looked at: 5, 10, 20 and so on, the last one the largest that is allowed.
+    #[must_use]
+    pub fn looks(&self) -> Vec<u32> {
+        let doubled = std::iter::successors(Some(FIRST), |seeds| seeds.checked_mul(2));
+        let mut looks: Vec<u32> = doubled.take_while(|&seeds| seeds < self.most).collect();
+        looks.push(self.most);
+        looks
+    }
+
+    /// Looks at `comparison`.
+    ///
+    /// # Errors
+    /// A sentence, if it has no such metric, or nothing in it can be compared.
+    pub fn look(&self, comparison: &Comparison) -> Result<Look, String> {
+        let row = self.row(comparison)?;
+        let level = 1.0 - CHANCE / self.looks().len() as f64;
+        let mut changes = Vec::new();
+        let mut seeds = u64::MAX;
+        for cell in &row.cells[1..] {
+            let change = cell.change.and_then(|change| Some((change, change.half_width?)));
+            let Some((change, half_width)) = change else {
+                return Err(format!(
+                    "{} of {} cannot be compared with the baseline's: it is missing or zero there, or there is one seed",
+                    row.metric.id, cell.policy
+                ));
+            };
+            let degrees = change.seeds - 1;
+            let corrected = half_width * student_quantile(level, degrees) / student_t_975(degrees);
+            seeds = seeds.min(change.seeds);
+            changes.push((cell.policy.clone(), change.mean, corrected));
+        }
+        let is_enough = changes.iter().all(|(_, _, half_width)| *half_width <= self.half_width);
+        Ok(Look { metric: row.metric.id.clone(), seeds, changes, is_enough })
+    }
+
+    fn row<'a>(&self, comparison: &'a Comparison) -> Result<&'a MetricComparison, String> {
+        if comparison.policies.len() < 2 {
+            return Err("an interval is that of a difference, and there is one scheme".to_owned());
+        }
+        let Some(id) = &self.metric else {
+            return judged(comparison).first().copied().ok_or_else(|| "no metric can be judged".to_owned());
+        };
+        comparison.metric(id).ok_or_else(|| {
+            let known: Vec<&str> = comparison.metrics.iter().map(|row| row.metric.id.as_str()).collect();
+            format!("no metric is called \"{id}\"; known here: {}", known.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Cell;
+    use crate::metric::{Better, Metric, Unit};
+    use crate::statistics::Estimate;
+
+    fn stopping(half_width: f64, most: u32) -> Stopping {
+        Stopping { half_width, most, metric: None }
+    }
+
+    #[test]
+    fn numbers_of_seeds_double_up_to_the_largest() {
+        assert_eq!(stopping(0.05, 160).looks(), [5, 10, 20, 40, 80, 160]);
+        assert_eq!(stopping(0.05, 30).looks(), [5, 10, 20, 30]);
+        assert_eq!(stopping(0.05, 4).looks(), [4]);
+    }
+
+    /// Two schemes with the same mean, over the seeds of a stream of random numbers.
+    fn drawn(stream: &mut bufferlab_units::RandomStream, seeds: usize, values: &mut Vec<f64>) -> Estimate {
+        // Uniform noise: means of five are close to normal.
+        while values.len() < seeds {
+            values.push(stream.next_f64() - 0.5);
+        }
+        Estimate::of(&values[..seeds]).expect("there are some")
+    }
+
+    #[test]
+    fn intervals_that_decided_hold_the_truth_at_least_as_often_as_they_say() {
+        let stopping = stopping(0.12, 80);
+        let level = 1.0 - CHANCE / stopping.looks().len() as f64;
+        let mut stream = bufferlab_units::RandomStream::new(1, "sequential", 0);
+        let (mut corrected, mut plain) = (0, 0);
+        const TRIALS: u32 = 4_000;
+        for _ in 0..TRIALS {
+            let mut values = Vec::new();
+            for &seeds in &stopping.looks() {
+                let estimate = drawn(&mut stream, seeds as usize, &mut values);
+                let plain_half = estimate.half_width.expect("several seeds");
+                let degrees = estimate.seeds - 1;
+                let half = plain_half * student_quantile(level, degrees) / student_t_975(degrees);
+                if half <= stopping.half_width || seeds == stopping.most {
+                    corrected += u32::from(estimate.mean.abs() > half);
+                    plain += u32::from(estimate.mean.abs() > plain_half);
+                    break;
+                }
+            }
+        }
+        let share = |missed: u32| f64::from(missed) / f64::from(TRIALS);
+        // Standard deviation of 5 %: 0.34 %.
+        assert!(share(corrected) < 0.05, "{}", share(corrected));
+        assert!(share(plain) > share(corrected), "{} {}", share(plain), share(corrected));
+    }
+
+    #[test]
+    fn a_look_takes_the_widest_interval_and_names_what_it_lacks() {
+        let (group, label) = ("queries".to_owned(), "QCT, mean".to_owned());
+        let id = "queries.qct_mean_ms".to_owned();
+        let metric =
+            Metric { id, group, label, unit: Unit::Milliseconds, better: Better::Lower, headline: true };
+        let cell = |policy: &str, change| Cell {
+            policy: policy.to_owned(),
+            values: Vec::new(),
+            estimate: None,
+            change,
+        };
+        let change = |half| Some(Estimate { seeds: 5, mean: -0.2, half_width: Some(half) });
+        let row = MetricComparison {
+            metric,
+            cells: vec![cell("dt", None), cell("abm", change(0.01)), cell("cs", change(0.03))],
+        };
+        let policies = ["dt", "abm", "cs"].map(str::to_owned).to_vec();
+        let comparison = Comparison { policies, seeds: (1..6).collect(), metrics: vec![row] };
+        let of = |half_width| Stopping {
+            metric: Some("queries.qct_mean_ms".to_owned()),
+            ..stopping(half_width, 5)
+        };
+        // One look: no correction.
+        assert!(of(0.031).look(&comparison).expect("it can be judged").is_enough);
+        let look = of(0.029).look(&comparison).expect("it can be judged");
+        assert!(!look.is_enough && look.seeds == 5 && look.changes.len() == 2, "{look:?}");
+        let unknown = Stopping { metric: Some("speed".to_owned()), ..stopping(0.1, 5) };
+        assert!(unknown.look(&comparison).is_err_and(|why| why.contains("queries.qct_mean_ms")));
+    }
+}
