@@ -4,6 +4,7 @@
 //! `generate --check` are no steps of their own: they run as tests.
 
 use crate::hardware;
+use crate::instructions;
 use crate::python::{self, Build};
 use crate::site;
 use crate::{cargo, output, root, run as spawn, target};
@@ -28,6 +29,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "circuits", run: hardware::check },
     Step { name: "doc", run: doc },
     Step { name: "smoke", run: || smoke(Build::Dev) },
+    Step { name: "count", run: instructions::gate },
     Step { name: "python", run: || python::check(Build::Dev) },
     Step { name: "site", run: site::build },
 ];

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use xtask::{ci, dist, generate, hardware, instructions, mutants, python, same_tables, tidy};
+use xtask::{bench, ci, dist, generate, hardware, instructions, mutants, python, same_tables, tidy};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, fuzz, circuits, doc, smoke, python, site
+cargo xtask STEP                 one of its steps: fmt, clippy, test, fuzz, circuits, doc, smoke, count, python, site
 cargo xtask smoke --release      the same with the program as people use it
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
@@ -18,6 +18,7 @@ cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
 cargo xtask same-threads [--quick] [SCENARIO...]
                                  run the scenarios on 1, 2, 3 and 8 threads, and compare their tables byte for byte
+cargo xtask bench                the fixed set of runs, as docs/benchmark.md and xtask/bench.csv: twenty minutes on an idle machine
 cargo xtask dist [--wheel]       the program or the wheel, compiled with the profile of a training run, in target/dist (docs/performance.md)
 cargo xtask instructions [--record]
                                  instructions per packet-hop against xtask/instructions.toml, or record them (docs/performance.md)
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         ["same-tables", old, ref only @ ..] => same_tables::check(Path::new(old), only, false),
         ["same-threads", "--quick", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, true),
         ["same-threads", ref only @ ..] => same_tables::check_threads(&[2, 3, 8], only, false),
+        ["bench"] => bench::run(3),
         ["dist"] => dist::build(false),
         ["dist", "--wheel"] => dist::build(true),
         ["instructions"] => instructions::check(false),

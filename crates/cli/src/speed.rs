@@ -32,10 +32,12 @@ pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     let loaded = load(&args.scenario)?;
     let path = args.scenario.file();
     say_if_undivided(args, &loaded.scenario, path)?;
-    let mut seconds = Vec::new();
+    let (mut seconds, mut built) = (Vec::new(), Vec::new());
     let mut totals = RunTotals::default();
     for _ in 0..args.runs.get() {
+        let begun = Instant::now();
         let simulation = Simulation::new(&loaded.scenario).map_err(|e| error::simulation(path, e))?;
+        built.push(begun.elapsed().as_secs_f64());
         let (start, wall) = (ThreadTime::now(), Instant::now());
         let ran = simulation.run_on(args.threads, &loaded.scenario, &mut Forget, &mut |_| true);
         totals = ran.map_err(|e| error::simulation(path, e))?;
@@ -44,11 +46,13 @@ pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
         seconds.push(elapsed.as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);
+    built.sort_by(f64::total_cmp);
     let rate = |s: f64| totals.packet_hops as f64 / s / 1e6;
     print(&format!(
         "scenario {}: {} hosts, {} ms simulated, {} flows\n\
          {} packet-hops, {:.2} events per packet-hop; at most {} packets and {} flows alive\n\
-         {:.2} M packet-hops per {} second (median of {}; fastest {:.2}), {:.3} s{}\n",
+         {:.2} M packet-hops per {} second (median of {}; fastest {:.2}), {:.3} s{}\n\
+         built in {:.4} s{}\n",
         loaded.scenario.name,
         loaded.scenario.topology.hosts.len(),
         totals.end_ns as f64 / 1e6,
@@ -63,5 +67,14 @@ pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
         rate(seconds[0]),
         seconds[seconds.len() / 2],
         if args.threads.get() == 1 { " of CPU" } else { "" },
+        built[built.len() / 2],
+        peak_resident_mb().map_or_else(String::new, |mb| format!("; {mb} MB resident at most")),
     ))
+}
+
+/// The most memory that this process has had (MB), where the system says so.
+fn peak_resident_mb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb.div_ceil(1_024))
 }

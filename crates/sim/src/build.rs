@@ -21,7 +21,7 @@ use crate::world::base_rtt::Paths;
 use crate::world::routing::Routes;
 use crate::world::telemetry::Telemetry;
 use crate::world::timers::{Timer, Timers};
-use bufferlab_scenario::{Multipath, Scenario, Topology};
+use bufferlab_scenario::{Multipath, OutputSpec, Scenario, Topology};
 use bufferlab_units::Time;
 use network::{Cabling, build_calendar, build_links, downlinks};
 
@@ -96,14 +96,19 @@ impl Simulation {
             arrivals_are_over,
             part,
         };
-        if let Some(recorded) = scenario.output.packets {
-            let nodes = simulation.switches.iter_mut().filter(|node| recorded.contains(node.id.0));
+        simulation.look_closely(&scenario.output);
+        Ok(simulation)
+    }
+
+    /// What is recorded of single packets.
+    fn look_closely(&mut self, output: &OutputSpec) {
+        if let Some(recorded) = output.packets {
+            let nodes = self.switches.iter_mut().filter(|node| recorded.contains(node.id.0));
             nodes.for_each(SwitchNode::log_packets);
         }
-        if let Some(count) = scenario.output.explain_losses {
-            simulation.explain(ExplainRequest::losses(count));
+        if let Some(count) = output.explain_losses {
+            self.explain(ExplainRequest::losses(count));
         }
-        Ok(simulation)
     }
 }
 

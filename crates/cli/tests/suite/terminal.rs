@@ -105,6 +105,10 @@ fn bench_prints_counts_and_speed() {
     settings.add_filter(r"[0-9.]+ M packet-hops", "[RATE] M packet-hops");
     settings.add_filter(r"fastest [0-9.]+", "fastest [RATE]");
     settings.add_filter(r"[0-9.]+ s of CPU", "[TIME] s of CPU");
+    settings.add_filter(
+        r"built in [0-9.]+ s(; [0-9]+ MB resident at most)?",
+        "built in [TIME] s; [N] MB resident at most",
+    );
     settings.bind(|| shows!(desk, "bench", "bench", "tiny.toml", "--runs", "2"));
     assert_eq!(desk.files("").len(), 1, "bench writes nothing");
 }
