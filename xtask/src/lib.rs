@@ -1,6 +1,6 @@
 //! The repository's own chores, as `cargo xtask` runs them and as tests repeat them.
 //!
-//! * [`bench`]: a fixed set of runs, as a page and as data;
+//! * [`mod@bench`]: a fixed set of runs, as a page and as data;
 //! * [`ci`]: what must pass before a change lands, as a whole or step by step;
 //! * [`dist`]: the program and the wheel, compiled with the profile of a training run;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
