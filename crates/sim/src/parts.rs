@@ -3,7 +3,7 @@
 //! # Parts
 //!
 //! Every part is a whole [`Simulation`](crate::Simulation) of the same scenario, in which only its own hosts and switches ever have anything to do. Racks go to
-//! parts in their order, and so do the switches of each tier above ([`Partition`]). What a run draws by chance is drawn by component,
+//! parts in their order, and so do the switches of each tier above ([`partition`]). What a run draws by chance is drawn by component,
 //! and the order of simultaneous events is that of a hash of their links: so a part needs to know nothing of the others but what reaches it over a cable.
 //!
 //! # Windows
