@@ -378,6 +378,9 @@ pub(crate) struct CheckArgs {
     /// Print the resolved scenario (every default filled in) instead of a summary
     #[arg(long)]
     pub(crate) resolved: bool,
+    /// Print what would run as JSON (`bufferlab schema check`)
+    #[arg(long, conflicts_with = "resolved")]
+    pub(crate) json: bool,
 }
 
 /// `explain`. The scenario may be the folder of a run.
@@ -480,6 +483,9 @@ pub(crate) struct ReproduceArgs {
     /// Experiments (`abm/fig6`), papers (`tdt`), or `all`
     #[arg(value_name = "NAMES", required_unless_present_any = ["list", "why"])]
     pub(crate) names: Vec<String>,
+    /// Print the verdicts as JSON (`bufferlab schema reproduce`)
+    #[arg(long, conflicts_with_all = ["list", "why", "values"])]
+    pub(crate) json: bool,
     /// Which difference between the paper's reading and the artifact's carries a statement (`REV-F7a-1`, or several with commas): every
     /// change alone, on the same arrivals, then pairs; `disputed` stands for all whose recorded verdicts differ between the two
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
@@ -537,6 +543,14 @@ pub(crate) enum SchemaOf {
     Explanations,
     /// What `policy list --json` and `policy show --json` print
     Policies,
+    /// What `check --json` prints
+    Check,
+    /// What `verify --json` prints
+    Verify,
+    /// What `theory CALCULATOR --json` prints
+    Theory,
+    /// What `reproduce NAMES --json` prints
+    Reproduce,
 }
 
 /// `report`.
@@ -555,6 +569,9 @@ pub(crate) struct VerifyArgs {
     /// Folders of results; every run in them is looked at
     #[arg(required = true, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
+    /// Print what was found as JSON (`bufferlab schema verify`)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `bench`.

@@ -2,7 +2,7 @@
 
 use crate::args::CheckArgs;
 use crate::execute::{load_as, warn};
-use crate::{error, print};
+use crate::{error, print, records};
 use bufferlab_core::{Params, QueueMinimums, ResumeBelow};
 use bufferlab_scenario::{
     EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
@@ -17,7 +17,11 @@ pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     let loaded = load_as(&args.scenario, args.variant.as_ref())?;
     warn(&loaded);
     // Building the network finds what only shows when policies meet switches.
-    Simulation::new(&loaded.scenario).map_err(|e| error::simulation(args.scenario.file(), e))?;
+    let simulation =
+        Simulation::new(&loaded.scenario).map_err(|e| error::simulation(args.scenario.file(), e))?;
+    if args.json {
+        return records::check(&loaded, simulation.needs_one_thread(&loaded.scenario));
+    }
     if args.resolved { print(&loaded.resolved) } else { print(&summary(&loaded.scenario)) }
 }
 

@@ -27,6 +27,7 @@ mod interrupt;
 mod manual;
 mod policy;
 mod progress;
+mod records;
 mod reproduce;
 mod schema;
 mod sonic;

@@ -5,7 +5,7 @@ use crate::error;
 use crate::execute::clear_away;
 use crate::progress::{Board, seconds};
 use crate::speed::Forget;
-use crate::{inform, interrupt, print};
+use crate::{inform, interrupt, print, records};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
@@ -66,8 +66,12 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let found = conclude(&registry, &results, &args.out, keep).map_err(error::reproduce)?;
     let text = told(&results, &found);
     let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
-    print(&text)?;
-    print(&counted(&found, &results))?;
+    if args.json {
+        records::verdicts(&results, &found)?;
+    } else {
+        print(&text)?;
+        print(&counted(&found, &results))?;
+    }
     clear_away(&args.out);
     inform(&format!("figures, values and the ledger are in {}", args.out.display()));
     if failures.is_empty() {

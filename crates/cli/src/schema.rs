@@ -1,7 +1,7 @@
 //! `schema`: in which form the program reads scenarios, and prints results with `--json`.
 
 use crate::args::SchemaOf;
-use crate::policy;
+use crate::{policy, records};
 
 /// The schema as text, with a line end.
 pub(crate) fn text(what: SchemaOf) -> String {
@@ -11,6 +11,10 @@ pub(crate) fn text(what: SchemaOf) -> String {
         SchemaOf::Sweep => bufferlab_lab::sweep_schema().to_value(),
         SchemaOf::Explanations => bufferlab_results::explanations_schema().to_value(),
         SchemaOf::Policies => policy::schema().to_value(),
+        SchemaOf::Check => records::check_schema().to_value(),
+        SchemaOf::Verify => records::verify_schema().to_value(),
+        SchemaOf::Theory => records::derivation_schema().to_value(),
+        SchemaOf::Reproduce => records::verdicts_schema().to_value(),
     };
     format!("{schema:#}\n")
 }

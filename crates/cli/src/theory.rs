@@ -1,7 +1,7 @@
 //! `theory`: calculators that print their derivation.
 
-use crate::print;
 use crate::theory_args::TheoryCommand;
+use crate::{print, records};
 use bufferlab_params::{ParamKind, ParamValue};
 use bufferlab_theory::calculators::{
     CALCULATORS, CalculatorError, CalculatorInfo, bytes, number, rate, seconds,
@@ -12,8 +12,11 @@ use miette::{Report, miette};
 /// Runs a calculator and prints what it derives.
 pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
     match command {
-        TheoryCommand::Calculate { info, values, verify } => {
+        TheoryCommand::Calculate { info, values, verify, json } => {
             let derivation = info.calculate(values).map_err(|error| refused(info, &error))?;
+            if *json {
+                return records::derivation(&derivation);
+            }
             print(&derivation.to_string())?;
             if *verify { self::verify(info, values) } else { Ok(()) }
         }

@@ -20,6 +20,8 @@ pub(crate) enum TheoryCommand {
         values: Vec<(String, ParamValue)>,
         /// Its answer is replayed by packets, too.
         verify: bool,
+        /// It is printed for programs.
+        json: bool,
     },
     /// `list`.
     List,
@@ -32,6 +34,9 @@ const LIST: &str = "list";
 const FIGURE: &str = "figure";
 /// The option that every calculator has beside its parameters.
 const VERIFY: &str = "verify";
+
+/// Option of every calculator: its derivation for programs.
+const JSON: &str = "json";
 
 impl FromArgMatches for TheoryCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
@@ -47,7 +52,12 @@ impl FromArgMatches for TheoryCommand {
                     .params
                     .iter()
                     .filter_map(|param| Some((param.name.to_owned(), typed(param, matches)?)));
-                Self::Calculate { info, values: values.collect(), verify: matches.get_flag(VERIFY) }
+                Self::Calculate {
+                    info,
+                    values: values.collect(),
+                    verify: matches.get_flag(VERIFY),
+                    json: matches.get_flag(JSON),
+                }
             }
         })
     }
@@ -92,6 +102,13 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
                 .long(VERIFY)
                 .action(ArgAction::SetTrue)
                 .help("Replay the answer packet by packet and fail where it differs"),
+        )
+        .arg(
+            Arg::new(JSON)
+                .long(JSON)
+                .action(ArgAction::SetTrue)
+                .conflicts_with(VERIFY)
+                .help("Print the derivation as JSON (`bufferlab schema theory`)"),
         );
     info.rules.iter().fold(command, |command, rule| match rule {
         Rule::OneOf(names) => {
@@ -275,7 +292,7 @@ mod tests {
     #[test]
     fn an_own_calculator_is_a_command_with_its_parameters_as_options() {
         let typed = ["toy-parts", "--parts", "8", "--buffer", "16 KB"];
-        let Ok(TheoryCommand::Calculate { info, values, verify: false }) = parse(&typed) else {
+        let Ok(TheoryCommand::Calculate { info, values, verify: false, json: false }) = parse(&typed) else {
             panic!("it is registered")
         };
         let found = info.calculate(&values).expect("in the domain");

@@ -1,6 +1,7 @@
 //! `verify`: are results what was written?
 
 use crate::args::VerifyArgs;
+use crate::records::{self, VerifiedFolder};
 use crate::{print, say};
 use bufferlab_results::{Inspection, inspect};
 use std::fmt::Write;
@@ -9,6 +10,7 @@ use std::path::Path;
 /// `verify`.
 pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
     let mut problems = 0;
+    let mut folders = Vec::new();
     for dir in &args.dirs {
         let found =
             inspect(dir).map_err(|error| miette::miette!(help = error.hint().to_owned(), "{error}"))?;
@@ -20,6 +22,10 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
             ));
         }
         problems += found.problems.len();
+        if args.json {
+            folders.push(VerifiedFolder::of(dir, &found));
+            continue;
+        }
         print(&in_words(dir, &found))?;
         for old in &found.without_checksums {
             say(&format!(
@@ -27,6 +33,9 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
                 old.display()
             ));
         }
+    }
+    if args.json {
+        records::verify(folders)?;
     }
     match problems {
         0 => Ok(()),

@@ -59,3 +59,31 @@ fn sweeps_explanations_and_policies_keep_to_their_schemas() {
     let shown = printed(&desk, &["policy", "show", "tdt", "--json"], "policies");
     assert!(names >= 25 && shown["policies"][0]["parameters"].as_array().is_some_and(|list| list.len() > 5));
 }
+
+#[test]
+fn checks_verifications_derivations_and_verdicts_keep_to_their_schemas() {
+    let desk = Desk::with_tiny();
+    let checked = printed(&desk, &["check", "tiny.toml", "--json"], "check");
+    assert_eq!((checked["hosts"].as_u64(), &checked["policies"]), (Some(4), &serde_json::json!(["dt"])));
+    assert!(checked["needs_one_thread"].as_str().is_some_and(|why| why.contains("one rack")), "{checked:#}");
+    let resolved = checked["resolved"].as_str().expect("a scenario");
+    desk.write("resolved.toml", resolved);
+    assert_eq!(desk.succeed(&["check", "resolved.toml", "--resolved"]), resolved, "it can be run again");
+
+    desk.succeed(&["run", "tiny.toml", "--out", "one"]);
+    let whole = printed(&desk, &["verify", "one", "--json"], "verify");
+    assert_eq!(
+        (whole["folders"][0]["runs"].as_u64(), &whole["folders"][0]["problems"]),
+        (Some(1), &serde_json::json!([]))
+    );
+    fs::write(desk.path("one/flows.parquet"), "other bytes").expect("writable");
+    let damaged = desk.output(&["verify", "one", "--json"]);
+    assert_eq!(damaged.status.code(), Some(1));
+    let damaged: Value = serde_json::from_slice(&damaged.stdout).expect("JSON all the same");
+    assert!(damaged["folders"][0]["problems"][0]["problem"].is_string(), "{damaged:#}");
+
+    let shares = ["theory", "shares", "--alpha", "1", "--queues", "3", "--buffer", "4 MB", "--json"];
+    let derived = printed(&desk, &shares, "theory");
+    assert!(derived["answers"].as_array().is_some_and(|answers| !answers.is_empty()), "{derived:#}");
+    assert!(derived["steps"][0]["formula"].is_string());
+}
