@@ -87,3 +87,46 @@ fn checks_verifications_derivations_and_verdicts_keep_to_their_schemas() {
     assert!(derived["answers"].as_array().is_some_and(|answers| !answers.is_empty()), "{derived:#}");
     assert!(derived["steps"][0]["formula"].is_string());
 }
+
+#[test]
+fn a_study_of_ones_own_prints_its_verdicts_by_the_schema() {
+    let desk = Desk::with_tiny();
+    desk.write(
+        "own/study/buffers.toml",
+        r#"
+title = "Queries and buffers"
+figure = "own"
+scenario = "../../tiny.toml"
+policies = ["dt", "cs"]
+[[axis]]
+name = "buffer"
+key = "switch.buffer"
+values = ["50 KB", "100 KB"]
+[metrics]
+qct = "class.incast.qct_mean_ms"
+[quick]
+seeds = 3
+[paper]
+seeds = 3
+[[panel]]
+title = "mean QCT (ms)"
+metric = "qct"
+[[claim]]
+id = "OWN-1"
+statement = "Complete sharing ends queries sooner than DT."
+effect = 'lower(v("qct", "cs", "50 KB"), v("qct", "dt", "50 KB"))'
+at_least = 0.0
+neutral = 0.0
+"#,
+    );
+    let study = ["reproduce", "study/buffers", "--registry", "own", "--out", "study", "--json"];
+    let judged = printed(&desk, &study, "reproduce");
+    let experiment = &judged["experiments"][0];
+    assert_eq!(
+        (&experiment["id"], experiment["runs"].as_u64()),
+        (&serde_json::json!("study/buffers"), Some(12))
+    );
+    let statement = &experiment["statements"][0];
+    assert_eq!(statement["id"], "OWN-1", "{judged:#}");
+    assert!(statement["effects"][0]["mean"].is_number() && statement["verdict"].is_string(), "{judged:#}");
+}
