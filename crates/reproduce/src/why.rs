@@ -74,7 +74,9 @@ pub fn why<W: Watcher>(
     let plan = plan.under(Profile::Paper);
     let mut trial = |plans: Vec<Plan>| -> Result<Vec<Judged>, ReproduceError> {
         let (results, _) = run(plans, folder, how, &mut board)?;
-        Ok(results.iter().map(|result| judge(claim, result)).collect())
+        // Readings beside a statement need variants that do not run here.
+        let judged = |result| Judged { beside: Vec::new(), ..judge(claim, result) };
+        Ok(results.iter().map(judged).collect())
     };
     let plan = only_asked(plan, claim);
     let changes = if given.is_empty() { of_artifact(&plan)? } else { of_settings(&plan, given) };
