@@ -3,7 +3,7 @@
 use crate::error::ReportError;
 use crate::explorer::Explorer;
 use crate::format;
-use crate::svg::{self, Axis, Chart, Mark, Point, Series};
+use crate::svg::{self, Axis, Chart, HeatMap, Mark, Point, Series};
 use maud::{Markup, html};
 
 /// How an axis is laid out.
@@ -114,6 +114,8 @@ pub struct CurvesPage {
     pub explorer_first: bool,
     /// Charts.
     pub panels: Vec<CurvePanel>,
+    /// Grids of values, below the charts.
+    pub heat_maps: Vec<HeatMap>,
     /// Tables below them.
     pub tables: Vec<PageTable>,
 }
@@ -140,6 +142,10 @@ impl CurvesPage {
                         @if !piece.note.is_empty() { p.soft { (piece.note) } }
                     }
                 }
+            }
+            @if !self.heat_maps.is_empty() {
+                h2 { "Two axes at a time" }
+                div.charts { @for map in &self.heat_maps { div { (map.markup()) } } }
             }
             @for table in &self.tables {
                 h2 { (table.title) }

@@ -66,4 +66,5 @@ pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };
+pub use svg::HeatMap;
 pub use terminal::{WIDTH_MAX, caveats_text, comparison_text};

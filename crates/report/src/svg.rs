@@ -6,11 +6,13 @@
 mod axis;
 mod data;
 mod dots;
+mod heat;
 mod marker;
 mod timeline;
 
 pub(crate) use axis::Axis;
 pub(crate) use dots::{Dot, dots};
+pub use heat::HeatMap;
 pub(crate) use marker::sample;
 pub(crate) use timeline::{Timeline, TimelineRow};
 

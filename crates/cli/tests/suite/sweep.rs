@@ -141,3 +141,42 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
     assert!(html.contains("<figure class=\"chart\">") && html.contains("hidden></section>"));
     assert!(!html.contains("src=") && !html.contains("<link"));
 }
+
+#[test]
+fn heat_maps_show_the_means_of_two_keys() {
+    let desk = desk();
+    let two_axes = ["--vary", "workload.0.request=[\"60 KB\", \"0.15 MB\"]", "--out", "out"];
+    desk.succeed(&[&GRID[..], &two_axes].concat());
+    let html = std::fs::read_to_string(desk.path("out/sweep.html")).expect("written");
+    let page = numbers(&html);
+    let (_, maps) = html.split_once("Two axes at a time").expect("there are heat maps");
+    let mut seen = 0;
+    for figure in maps.split("<figure class=\"chart\">").skip(1) {
+        let between =
+            |from: &str, to: &str| figure.split_once(from).and_then(|(_, rest)| Some(rest.split_once(to)?.0));
+        let caption = between("<figcaption>", "</figcaption>").expect("a caption");
+        let table = between("<template class=\"data\">", "</template>").expect("the numbers");
+        let table = table.replace("&quot;", "\"").replace("&amp;", "&");
+        let mut rows = csv::Reader::from_reader(table.as_bytes());
+        let value_title = rows.headers().expect("a header")[2].to_owned();
+        let (scheme, rest) = caption.split_once(": ").expect("a scheme");
+        let is_shown = |metric: &Value| {
+            metric["title"] == value_title.as_str()
+                && rest.starts_with(metric["group"].as_str().expect("a group"))
+        };
+        let metric =
+            page["metrics"].as_array().expect("a list").iter().position(is_shown).expect("it is in the page");
+        let scheme = place(&page["schemes"], None, scheme);
+        for row in rows.records() {
+            let row = row.expect("CSV");
+            let at = |axis: usize, value: &str| place(&page["axes"][axis]["values"], None, value);
+            let point =
+                at(0, &row[1]) * page["axes"][1]["values"].as_array().expect("values").len() + at(1, &row[0]);
+            let mean = page["cells"][metric][scheme][point][1].as_f64();
+            assert_eq!(row[2].parse::<f64>().ok(), mean, "{caption}: {row:?}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, maps.matches("<rect class=\"heat\"").count(), "every value has a cell");
+    assert!(seen >= 20, "{seen}");
+}

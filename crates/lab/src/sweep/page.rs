@@ -4,7 +4,7 @@
 use super::{Point, Vary, short};
 use bufferlab_report::{
     Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Explorer, ExplorerAxis,
-    ExplorerCell, ExplorerMetric, Metric, positions,
+    ExplorerCell, ExplorerMetric, HeatMap, Metric, positions,
 };
 use std::collections::BTreeSet;
 
@@ -15,6 +15,7 @@ pub(super) fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)])
     CurvesPage {
         title: format!("{name}: sweep of {}", keys.join(", ")),
         panels: panels(&axes, vary, compared),
+        heat_maps: heat_maps(&axes, vary, compared),
         explorer: Some(explorer(axes, vary, compared)),
         explorer_first: true,
         ..CurvesPage::default()
@@ -120,4 +121,65 @@ fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)
         }
     }
     panels
+}
+
+/// For every headline metric a heat map over the first two keys, by scheme and by combination of the others; the maps of a metric share their shades. None with
+/// one key.
+fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
+    let [x, y, ..] = axes else { return Vec::new() };
+    let mut maps = Vec::new();
+    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
+    let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[2..]).collect();
+    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+        let cells =
+            || compared.iter().filter_map(|(_, found)| found.metric(&metric.id)).flat_map(|row| &row.cells);
+        let means = cells().filter_map(|cell| Some(cell.estimate?.mean));
+        let range = means
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), mean| (low.min(mean), high.max(mean)));
+        // Nothing is seen where everything is the same.
+        if range.0 >= range.1 {
+            continue;
+        }
+        let mut schemes: Vec<&str> = Vec::new();
+        for cell in cells() {
+            if !schemes.contains(&cell.policy.as_str()) {
+                schemes.push(&cell.policy);
+            }
+        }
+        for (other, scheme) in
+            others.iter().flat_map(|other| schemes.iter().map(move |scheme| (other, scheme)))
+        {
+            let fixed =
+                other.iter().map(|(key, value)| format!(", {} = {}", short(key), value.trim_matches('"')));
+            maps.push(HeatMap {
+                title: format!("{scheme}: {}: {}{}", metric.group, metric.label, fixed.collect::<String>()),
+                x_title: x.key.clone(),
+                columns: x.values.clone(),
+                y_title: y.key.clone(),
+                rows: y.values.clone(),
+                value_title: metric.title(),
+                values: grid((other, *scheme, &metric.id), vary, compared),
+                range,
+            });
+        }
+    }
+    maps
+}
+
+/// A metric of a scheme over the first two keys, where the others have these values: rows of the second, columns of the first.
+fn grid(
+    (others, scheme, metric): (&[(String, String)], &str, &str),
+    vary: &[Vary],
+    compared: &[(&Point, Comparison)],
+) -> Vec<Vec<Option<f64>>> {
+    let mut values = vec![vec![None; vary[0].values.len()]; vary[1].values.len()];
+    for (point, comparison) in compared.iter().filter(|(point, _)| point.overrides[2..] == *others) {
+        let at = |key: usize| vary[key].values.iter().position(|value| *value == point.overrides[key].1);
+        let row = comparison.metric(metric);
+        let mean = row.and_then(|row| row.cells.iter().find(|cell| cell.policy == scheme)?.estimate);
+        if let (Some(column), Some(row)) = (at(0), at(1)) {
+            values[row][column] = mean.map(|estimate| estimate.mean);
+        }
+    }
+    values
 }

@@ -61,7 +61,7 @@ pub(super) fn of_dots(unit: &str, dots: &[Dot]) -> Vec<String> {
 }
 
 /// Cells as RFC 4180 wants them.
-fn line(cells: &[&str]) -> String {
+pub(super) fn line(cells: &[&str]) -> String {
     let quoted = cells.iter().map(|cell| {
         if cell.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", cell.replace('"', "\"\""))
