@@ -6,7 +6,7 @@ use xtask::{bench, ci, dist, generate, hardware, instructions, mutants, python, 
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, fuzz, circuits, doc, smoke, count, python, site
+cargo xtask STEP                 one of its steps: fmt, clippy, test, dctcp, fuzz, circuits, doc, smoke, count, python, site
 cargo xtask smoke --release      the same with the program as people use it
 cargo xtask python --release     the same with the extension module as people install it
 cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale

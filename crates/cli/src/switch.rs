@@ -86,7 +86,8 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
         Stopping { wanted: interrupt::flag(), after: args.duration.unwrap_or(bufferlab_units::Time::MAX) };
     let names = file.names().join(", ");
     say(&format!("{} forwards between {names}; Ctrl-C ends it", file.scenario.name));
-    let options = RunOptions { record, real_time: !args.no_real_time, metrics: args.metrics, stopping };
+    let options =
+        RunOptions { record, real_time: !args.no_real_time, metrics: args.metrics, stopping, ready: None };
     let summary = run(file, options).map_err(|error| Report::msg(error.to_string()))?;
     for note in &summary.notes {
         say(note);

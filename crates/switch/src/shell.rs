@@ -23,6 +23,7 @@ use std::io::IoSliceMut;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 
 /// Why a switch cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +89,8 @@ pub struct RunOptions<'a> {
     pub metrics: Option<SocketAddr>,
     /// When to stop.
     pub stopping: Stopping<'a>,
+    /// Told once the sockets are open: frames that come earlier are lost.
+    pub ready: Option<Sender<()>>,
 }
 
 /// What a run did.
@@ -196,6 +199,10 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
         contents: Vec::new(),
     };
     give_up_rights();
+    if let Some(ready) = options.ready {
+        // Whoever does not wait does not listen.
+        let _ = ready.send(());
+    }
     let start = shell.now();
     let until = Time(start.0.saturating_add(options.stopping.after.0));
     let mut next_page = Time::ZERO;

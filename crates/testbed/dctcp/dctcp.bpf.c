@@ -15,6 +15,9 @@ struct sock {
 } OF_KERNEL;
 
 struct inet_connection_sock {
+    struct {
+        u8 pending;
+    } icsk_ack;
     u64 icsk_ca_priv[13];
 } OF_KERNEL;
 
@@ -43,11 +46,13 @@ struct tcp_congestion_ops {
 };
 
 // Numbers of the kernel: helper bpf_tcp_send_ack, events of enum tcp_ca_event, states of enum tcp_ca_state, the bit that asks the
-// receiver to echo, and the two flags of a congestion control that anybody may choose and that negotiates ECN.
+// receiver to echo, two of what a receiver plans (an acknowledgement is delayed, one goes now), and the two flags of a congestion
+// control that anybody may choose and that negotiates ECN.
 static long (*const send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 enum { EVENT_LOSS = 3, EVENT_NO_CE = 4, EVENT_CE = 5 };
 enum { STATE_RECOVERY = 3 };
 enum { DEMAND_CWR = 4 };
+enum { ACK_DELAYED = 2, ACK_NOW = 16 };
 enum { NON_RESTRICTED = 1, NEEDS_ECN = 2 };
 
 // Alpha is a fraction of 1,024 (3.3, 4.2: g is 1/16).
@@ -138,17 +143,20 @@ int dctcp_cong_avoid(u64 *ctx)
     return 0;
 }
 
-// 3.5: a loss counts as in ordinary TCP.
+// 3.5: a loss counts as in ordinary TCP, of the window as it is: what a mark in the same round trip took of it stays taken.
 SECTION("struct_ops/dctcp_set_state")
 int dctcp_set_state(u64 *ctx)
 {
     struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
-    if ((u8)ctx[1] == STATE_RECOVERY)
-        tp->snd_ssthresh = halved(state_of(tp)->before_loss);
+    if ((u8)ctx[1] == STATE_RECOVERY) {
+        state_of(tp)->before_loss = tp->snd_cwnd;
+        tp->snd_ssthresh = halved(tp->snd_cwnd);
+    }
     return 0;
 }
 
-// 3.2: the receiver echoes every packet's mark. Where the mark changes, what came before is acknowledged at once.
+// 3.2: the receiver echoes every packet's mark. Where the mark changes, an acknowledgement that waits for what came before goes at
+// once, as the packet with the change is acknowledged at once: the sender learns the marks of both exactly.
 SECTION("struct_ops/dctcp_cwnd_event")
 int dctcp_cwnd_event(u64 *ctx)
 {
@@ -164,8 +172,9 @@ int dctcp_cwnd_event(u64 *ctx)
         return 0;
     u32 is_marked = event == EVENT_CE;
     if (is_marked != own->is_marked) {
-        if (own->prior_rcv_nxt != tp->rcv_nxt || is_marked)
+        if (tp->inet_conn.icsk_ack.pending & ACK_DELAYED)
             send_ack(tp, own->prior_rcv_nxt);
+        tp->inet_conn.icsk_ack.pending |= ACK_NOW;
         own->is_marked = is_marked;
     }
     own->prior_rcv_nxt = tp->rcv_nxt;

@@ -82,6 +82,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     }
     let has_ecn = plan.scenario().transports.iter().any(|transport| transport.ecn_capable);
     set(name, "net.ipv4.tcp_ecn", if has_ecn { "1" } else { "0" })?;
+    // A connection whose first packet is lost would be without ECN, and no mark would ever slow it down.
+    set(name, "net.ipv4.tcp_ecn_fallback", "0")?;
     set(name, "net.ipv4.tcp_no_metrics_save", "1")?;
     let restarts =
         plan.scenario().transports.iter().any(|one| one.persistent.is_none_or(|spec| spec.idle_restart));

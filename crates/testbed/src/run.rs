@@ -10,6 +10,7 @@ use bufferlab_switch::{RecordWriter, RunOptions, Stopping, Summary, read_record,
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::Instant;
 
 /// Why a run with real hosts failed.
@@ -147,16 +148,26 @@ fn with_switch<T>(
     let writer =
         RecordWriter::create(record, plan.switch.names(), &plan.switch.text).map_err(TestbedError::Io)?;
     let wanted = AtomicBool::new(false);
+    let (ready, stands) = channel();
     std::thread::scope(|scope| {
-        let switch = scope.spawn(|| {
+        let wanted = &wanted;
+        let switch = scope.spawn(move || {
             join_network(SWITCH)?;
-            let stopping = Stopping { wanted: &wanted, after: Time::MAX };
-            let options = RunOptions { record: Some(writer), real_time: true, metrics: None, stopping };
+            let stopping = Stopping { wanted, after: Time::MAX };
+            let options = RunOptions {
+                record: Some(writer),
+                real_time: true,
+                metrics: None,
+                stopping,
+                ready: Some(ready),
+            };
             run(&plan.switch, options).map_err(|error| TestbedError::Switch(error.to_string()))
         });
-        let done = work();
+        // The first packet of a connection asks for ECN. If it is lost, Linux asks again without, a second later.
+        let done = stands.recv().is_ok().then(work);
         wanted.store(true, Ordering::Relaxed);
         let summary = switch.join().expect("the switch does not panic")?;
+        let done = done.ok_or_else(|| TestbedError::Switch("it ended before it began".to_owned()))?;
         Ok((done, summary))
     })
 }

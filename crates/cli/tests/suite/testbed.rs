@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
 /// Whether the testbed can run here; if not, says so.
-fn allowed(test: &str) -> bool {
+pub(crate) fn allowed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     if output.status.success() {
         return true;
