@@ -129,11 +129,15 @@ impl SweepPlan {
     /// If a result cannot be read or a file not be written.
     pub fn finish(&self) -> Result<SweepOutcome, PlanError> {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
-        let compared = output::compared(out, points, policies)?;
+        let (compared, notes) = output::compared(out, points, policies)?;
         write(out, SWEEP_CSV, &output::csv(vary, &compared))?;
-        write(out, SWEEP_HTML, &page::page(&self.name, vary, &compared))?;
-        let json =
-            output::json(&self.name, vary, &compared).map_err(ReportError::encode(&out.join(SWEEP_JSON)))?;
+        write(
+            out,
+            SWEEP_HTML,
+            &page::page((&self.name, &self.request.scenario_file), vary, &compared, &notes),
+        )?;
+        let json = output::json(&self.name, vary, (&compared, &notes))
+            .map_err(ReportError::encode(&out.join(SWEEP_JSON)))?;
         write(out, SWEEP_JSON, &json)?;
         Ok(SweepOutcome { text: output::table(vary, &compared), json })
     }
@@ -239,6 +243,29 @@ fn short(key: &str) -> &str {
     key.match_indices('.').rev().nth(1).map_or(key, |(at, _)| &key[at + 1..])
 }
 
+/// A key as a chart says it: `workload.web_search.load` is the load of web_search, `transport.0.congestion_control` the congestion control of
+/// transport 0. Where there is one of a kind, its name goes without saying: `switch.policy.alpha` is alpha.
+fn words(key: &str) -> String {
+    let parts: Vec<&str> = key.split('.').collect();
+    let spoken = |part: &str| part.replace('_', " ");
+    match parts.as_slice() {
+        [.., list, number, last] if number.parse::<usize>().is_ok() => {
+            format!("{} of {} {number}", spoken(last), spoken(list))
+        }
+        ["workload", name, last] => format!("{} of {name}", spoken(last)),
+        [.., last] => spoken(last),
+        [] => String::new(),
+    }
+}
+
+/// What charts call the varied keys: words, or the keys themselves where two would be called the same.
+fn spoken(vary: &[Vary]) -> Vec<String> {
+    let all: Vec<String> = vary.iter().map(|vary| words(&vary.key)).collect();
+    let twice = |name: &String| all.iter().filter(|other| *other == name).count() > 1;
+    let choose = |(name, vary): (&String, &Vary)| if twice(name) { vary.key.clone() } else { name.clone() };
+    all.iter().zip(vary).map(choose).collect()
+}
+
 /// A value as a part of a folder's name.
 fn in_a_name(value: &str) -> String {
     let value = value.trim_matches('"');
@@ -276,4 +303,22 @@ fn write(out: &Path, name: &str, text: &str) -> Result<(), PlanError> {
     let failed = |action, path: &Path, source| ResultsError::Io { action, path: path.to_path_buf(), source };
     fs::create_dir_all(out).map_err(|source| failed("create", out, source))?;
     Ok(write_whole(&path, text).map_err(|source| failed("write", &path, source))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_call_keys_by_words_unless_two_would_be_called_the_same() {
+        let names = |keys: &[&str]| {
+            let vary = |key: &&str| Vary { key: (*key).to_owned(), values: Vec::new() };
+            spoken(&keys.iter().map(vary).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            names(&["workload.web_search.load", "transport.0.congestion_control", "switch.policy.alpha"]),
+            ["load of web_search", "congestion control of transport 0", "alpha"]
+        );
+        assert_eq!(names(&["buffer", "switch.buffer", "drain"]), ["buffer", "switch.buffer", "drain"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! Curves on a page of their own: sweeps, figures of papers, figures that come from no run, in the style of the report.
 
+use crate::caveat::CaveatRecord;
 use crate::error::ReportError;
 use crate::explorer::Explorer;
 use crate::format;
@@ -106,6 +107,10 @@ pub struct CurvesPage {
     pub title: String,
     /// What is seen, below the heading; a paragraph each.
     pub about: Vec<String>,
+    /// What was run, below it: a name and what it is.
+    pub facts: Vec<(String, String)>,
+    /// What to check before trusting the numbers, each with the place that it concerns, if not all of them.
+    pub caveats: Vec<(CaveatRecord, String)>,
     /// Pages beside this one: path and name.
     pub links: Vec<(String, String)>,
     /// What readers with JavaScript can look at from all sides.
@@ -127,6 +132,8 @@ impl CurvesPage {
         let body = html! {
             h1 { (self.title) }
             @for paragraph in &self.about { p { (paragraph) } }
+            @if !self.caveats.is_empty() { (crate::page::caveats(&self.caveats)) }
+            @if !self.facts.is_empty() { dl.facts { @for (name, what) in &self.facts { dt { (name) } dd { (what) } } } }
             @if !self.links.is_empty() {
                 ul { @for (path, name) in &self.links { li { a href=(path) { (name) } } } }
             }

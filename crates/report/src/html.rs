@@ -12,7 +12,6 @@ mod pauses;
 mod queues;
 mod tables;
 
-use crate::caveat::Caveat;
 use crate::error::ReportError;
 use crate::format;
 use crate::load::Report;
@@ -109,7 +108,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
     let wide = report.comparison.policies.len() > WIDE;
     let body = html! {
         h1 { (title) }
-        (first::screen(report, &caveats(&report.caveats), &what(report)))
+        (first::screen(report, &caveats(report), &what(report)))
         nav aria-label="Sections" {
             @for section in parts.into_iter().flatten() { a href=(format!("#{}", section.id)) { (section.heading) } }
         }
@@ -137,14 +136,15 @@ fn title(report: &Report) -> String {
     }
 }
 
+/// What to check, or nothing.
+fn caveats(report: &Report) -> Markup {
+    let noted: Vec<_> = report.caveats.iter().map(|caveat| (caveat.record(), String::new())).collect();
+    html! { @if !noted.is_empty() { (crate::page::caveats(&noted)) } }
+}
+
 /// What was run.
 fn what(report: &Report) -> Markup {
-    let (first, manifest) = (&report.runs[0].summary, report.runs[0].result.manifest());
-    let seeds: Vec<_> = report.comparison.seeds.iter().map(u64::to_string).collect();
-    let version = match &first.git_commit {
-        Some(commit) => format!("{} ({commit})", first.bufferlab_version),
-        None => first.bufferlab_version.clone(),
-    };
+    let manifest = report.runs[0].result.manifest();
     html! {
       div.what {
         @if !manifest.scenario_description.is_empty() { p { (manifest.scenario_description) } }
@@ -165,19 +165,33 @@ fn what(report: &Report) -> Markup {
                     @if number == 0 && report.comparison.policies.len() > 1 { ", the baseline" }
                 }
             }
-            dt { @if seeds.len() == 1 { "Seed" } @else { "Seeds" } }
-            dd { (seeds.join(", ")) }
-            dt { "Profile" }
-            dd { (first.profile) }
-            dt { "Duration" }
-            dd { "flows start during " (format::span_ns(first.duration_ns)) ", then up to " (format::span_ns(first.drain_ns)) " to finish" }
-            dt { "Network" }
-            dd { (network(report)) }
-            dt { "Version" }
-            dd { "bufferlab " (version) }
+            @for (name, what) in facts(report) { dt { (name) } dd { (what) } }
         }
       }
     }
+}
+
+/// Seeds, profile, duration, network and version: names and values.
+pub(crate) fn facts(report: &Report) -> Vec<(String, String)> {
+    let first = &report.runs[0].summary;
+    let seeds: Vec<_> = report.comparison.seeds.iter().map(u64::to_string).collect();
+    let version = match &first.git_commit {
+        Some(commit) => format!("bufferlab {} ({commit})", first.bufferlab_version),
+        None => format!("bufferlab {}", first.bufferlab_version),
+    };
+    let duration = format!(
+        "flows start during {}, then up to {} to finish",
+        format::span_ns(first.duration_ns),
+        format::span_ns(first.drain_ns)
+    );
+    let facts = [
+        (if seeds.len() == 1 { "Seed" } else { "Seeds" }, seeds.join(", ")),
+        ("Profile", first.profile.clone()),
+        ("Duration", duration),
+        ("Network", network(report)),
+        ("Version", version),
+    ];
+    facts.map(|(name, what)| (name.to_owned(), what)).into()
 }
 
 fn network(report: &Report) -> String {
@@ -203,30 +217,6 @@ fn network(report: &Report) -> String {
         plural(names.hosts.len(), "host", "hosts"),
         plural(names.switches.len(), "switch", "switches")
     )
-}
-
-fn caveats(caveats: &[Caveat]) -> Markup {
-    html! {
-        @if !caveats.is_empty() {
-            aside.caveats {
-                h2 { "Before you trust these numbers" }
-                ul {
-                    @for caveat in caveats {
-                        li { (prose(&caveat.message())) " " span.advice { (prose(&caveat.advice())) } }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// A sentence whose `words in backticks` are names from files.
-fn prose(text: &str) -> Markup {
-    html! {
-        @for (number, part) in text.split('`').enumerate() {
-            @if number % 2 == 1 { code { (part) } } @else { (part) }
-        }
-    }
 }
 
 /// Parameters, hashes and the resolved scenario.

@@ -105,6 +105,12 @@ impl Report {
         terminal::comparison_text(&self.comparison, &self.caveats)
     }
 
+    /// What was run, for a page that is about several reports: names (seeds, profile, duration, network, version) and values.
+    #[must_use]
+    pub fn facts(&self) -> Vec<(String, String)> {
+        crate::html::facts(self)
+    }
+
     /// All of it as JSON, as [`crate::comparison_schema`] says.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! What every page has: its frame, and the style sheet, which charts that stand alone take along.
 
+use crate::caveat::CaveatRecord;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Written by this crate, free of user data: the one thing that is not escaped.
@@ -30,6 +31,32 @@ pub(crate) fn document(title: &str, body: &Markup) -> Markup {
                 main { (body) }
                 @if body.0.contains("<figure") || body.0.contains("id=\"explorer\"") { script { (PreEscaped(export())) } }
             }
+        }
+    }
+}
+
+/// What to check before trusting the numbers of a page, each with the place that it concerns, if not all of them.
+pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
+    html! {
+        aside.caveats {
+            h2 { "Before you trust these numbers" }
+            ul {
+                @for (caveat, place) in noted {
+                    li {
+                        @if !place.is_empty() { b { (place) ": " } }
+                        (prose(&caveat.message)) " " span.advice { (prose(&caveat.advice)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A sentence whose `words in backticks` are names from files.
+pub(crate) fn prose(text: &str) -> Markup {
+    html! {
+        @for (number, part) in text.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

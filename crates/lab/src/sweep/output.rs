@@ -3,19 +3,69 @@
 use super::{Point, Vary, short};
 use crate::PlanError;
 use bufferlab_report::format::{estimate, number};
-use bufferlab_report::{Comparison, Report, ReportError};
+use bufferlab_report::{Caveat, CaveatRecord, Comparison, Report, ReportError};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The points that have results, compared each.
+/// What the reports of all points have in common, and what is to be read before their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// What was run: seeds, duration, version and so on; what is not the same everywhere says so.
+    pub facts: Vec<(String, String)>,
+    /// Caveats with the points that they concern, one entry for every kind, in the words of the first point.
+    pub caveats: Vec<(CaveatRecord, String)>,
+}
+
+impl Notes {
+    fn of(reports: &[(&Point, Report)]) -> Self {
+        let mut notes = Self::default();
+        let mut kinds: Vec<(CaveatRecord, Vec<&str>)> = Vec::new();
+        for (number, (point, report)) in reports.iter().enumerate() {
+            let facts = report.facts();
+            for (at, (name, what)) in facts.into_iter().enumerate() {
+                match notes.facts.get_mut(at) {
+                    Some((known, same)) if *known == name && *same != what => {
+                        *same = "not the same at every point".to_owned();
+                    }
+                    None if number == 0 => notes.facts.push((name, what)),
+                    _ => {}
+                }
+            }
+            for caveat in report.caveats.iter().map(Caveat::record) {
+                match kinds.iter_mut().find(|(known, _)| known.id == caveat.id) {
+                    Some((_, places)) => places.push(&point.folder),
+                    None => kinds.push((caveat, vec![&point.folder])),
+                }
+            }
+        }
+        let all = reports.len();
+        notes.caveats = kinds.into_iter().map(|(caveat, places)| (caveat, place(places, all))).collect();
+        notes
+    }
+}
+
+/// Where a caveat holds, of `all` points: nothing if at all of them.
+fn place(mut points: Vec<&str>, all: usize) -> String {
+    points.dedup();
+    match points.as_slice() {
+        [one] if all > 1 => format!("At {one}"),
+        [first, ..] if points.len() < all => format!("At {} of {all} points, first {first}", points.len()),
+        _ => String::new(),
+    }
+}
+
+/// Points with what the schemes did there.
+type Compared<'a> = Vec<(&'a Point, Comparison)>;
+
+/// The points that have results, compared each, and what is to be known of them.
 pub(super) fn compared<'a>(
     out: &Path,
     points: &'a [Point],
     policies: &[String],
-) -> Result<Vec<(&'a Point, Comparison)>, PlanError> {
+) -> Result<(Compared<'a>, Notes), PlanError> {
     let mut all = Vec::new();
     for point in points {
         let dir = out.join(&point.folder);
@@ -23,14 +73,15 @@ pub(super) fn compared<'a>(
             match Report::load(&dir, policies) {
                 Ok(report) => {
                     report.write()?;
-                    all.push((point, report.comparison));
+                    all.push((point, report));
                 }
                 Err(ReportError::NoRuns { .. }) => {}
                 Err(other) => return Err(other.into()),
             }
         }
     }
-    Ok(all)
+    let notes = Notes::of(&all);
+    Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 
 /// A grid of comparisons. `format_version` grows when a field changes its meaning or goes; new fields may come without.
@@ -45,6 +96,8 @@ struct SweepFile<'a> {
     name: &'a str,
     /// The keys of the grid, the last one fastest.
     vary: &'a [Vary],
+    /// What to check before trusting the numbers.
+    caveats: Vec<SweepCaveat<'a>>,
     /// Those that have results.
     points: Vec<SweepPoint<'a>>,
 }
@@ -60,6 +113,16 @@ struct SweepPoint<'a> {
     comparison: &'a Comparison,
 }
 
+/// A reason to doubt the results of some points.
+#[derive(Serialize, JsonSchema)]
+struct SweepCaveat<'a> {
+    /// In the words of the first point that it concerns.
+    #[serde(flatten)]
+    caveat: &'a CaveatRecord,
+    /// Which points; empty: all of them.
+    place: &'a str,
+}
+
 /// The schema of `sweep.json`, and of what `sweep` prints with `--json`.
 #[must_use]
 pub fn sweep_schema() -> Schema {
@@ -70,7 +133,7 @@ pub fn sweep_schema() -> Schema {
 pub(super) fn json(
     name: &str,
     vary: &[Vary],
-    compared: &[(&Point, Comparison)],
+    (compared, notes): (&[(&Point, Comparison)], &Notes),
 ) -> serde_json::Result<String> {
     let points = compared
         .iter()
@@ -80,7 +143,8 @@ pub(super) fn json(
             comparison,
         })
         .collect();
-    let file = SweepFile { format: "bufferlab-sweep", format_version: 1, name, vary, points };
+    let caveats = notes.caveats.iter().map(|(caveat, place)| SweepCaveat { caveat, place }).collect();
+    let file = SweepFile { format: "bufferlab-sweep", format_version: 1, name, vary, caveats, points };
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 

@@ -1,7 +1,8 @@
 //! What does the page of a sweep show? Every number, from whichever side the reader looks; and fixed charts for who has
 //! no JavaScript.
 
-use super::{Point, Vary, short};
+use super::output::Notes;
+use super::{Point, Vary, spoken};
 use bufferlab_report::{
     Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Explorer, ExplorerAxis,
     ExplorerCell, ExplorerMetric, HeatMap, Metric, positions,
@@ -9,11 +10,19 @@ use bufferlab_report::{
 use std::collections::BTreeSet;
 
 /// The page as one HTML file.
-pub(super) fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
-    let axes: Vec<ExplorerAxis> = vary.iter().map(axis).collect();
-    let keys: Vec<_> = vary.iter().map(|vary| short(&vary.key)).collect();
+pub(super) fn page(
+    (name, file): (&str, &str),
+    vary: &[Vary],
+    compared: &[(&Point, Comparison)],
+    notes: &Notes,
+) -> String {
+    let names = spoken(vary);
+    let axes: Vec<ExplorerAxis> = vary.iter().zip(&names).map(axis).collect();
+    let facts = [("Scenario".to_owned(), file.to_owned())].into_iter().chain(varied(vary));
     CurvesPage {
-        title: format!("{name}: sweep of {}", keys.join(", ")),
+        title: format!("{name}: sweep of {}", names.join(", ")),
+        facts: facts.chain(notes.facts.iter().cloned()).collect(),
+        caveats: notes.caveats.clone(),
         panels: panels(&axes, vary, compared),
         heat_maps: heat_maps(&axes, vary, compared),
         explorer: Some(explorer(axes, vary, compared)),
@@ -23,12 +32,20 @@ pub(super) fn page(name: &str, vary: &[Vary], compared: &[(&Point, Comparison)])
     .html()
 }
 
-fn axis(vary: &Vary) -> ExplorerAxis {
+/// The varied keys, as a scenario writes them, and their values.
+fn varied(vary: &[Vary]) -> impl Iterator<Item = (String, String)> {
+    vary.iter().map(|vary| {
+        let values: Vec<_> = vary.values.iter().map(|value| value.trim_matches('"')).collect();
+        ("Varied".to_owned(), format!("{} = {}", vary.key, values.join(", ")))
+    })
+}
+
+fn axis((vary, name): (&Vary, &String)) -> ExplorerAxis {
     let placed = positions(&vary.values);
     let unit = placed.as_ref().map_or("", |(_, unit)| unit.as_str());
     ExplorerAxis {
         key: vary.key.clone(),
-        title: if unit.is_empty() { vary.key.clone() } else { format!("{} [{unit}]", vary.key) },
+        title: if unit.is_empty() { name.clone() } else { format!("{name} [{unit}]") },
         values: vary.values.iter().map(|value| value.trim_matches('"').to_owned()).collect(),
         positions: placed.map(|(places, _)| places),
     }
@@ -106,8 +123,7 @@ fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)
             if flat || lines.iter().all(|line| line.points.len() < 2) {
                 continue;
             }
-            let fixed: Vec<_> =
-                other.iter().map(|(key, value)| format!("{} = {value}", short(key))).collect();
+            let fixed: Vec<_> = fixed(other, vary).collect();
             let linear = |title: &str| CurveAxis { title: title.to_owned(), scale: CurveScale::Linear };
             panels.push(CurvePanel {
                 title: format!("{}: {}", metric.group, metric.label),
@@ -121,6 +137,18 @@ fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)
         }
     }
     panels
+}
+
+/// The keys that a chart holds fixed, in words, with their values.
+fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = String> {
+    let names = spoken(vary);
+    let name = move |key: &String| {
+        vary.iter()
+            .zip(&names)
+            .find(|(vary, _)| vary.key == *key)
+            .map_or(key.clone(), |(_, name)| name.clone())
+    };
+    point.iter().map(move |(key, value)| format!("{} = {}", name(key), value.trim_matches('"')))
 }
 
 /// For every headline metric a heat map over the first two keys, by scheme and by combination of the others; the maps of a metric share their shades. None with
@@ -149,13 +177,12 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
         for (other, scheme) in
             others.iter().flat_map(|other| schemes.iter().map(move |scheme| (other, scheme)))
         {
-            let fixed =
-                other.iter().map(|(key, value)| format!(", {} = {}", short(key), value.trim_matches('"')));
+            let fixed = fixed(other, vary).map(|one| format!(", {one}"));
             maps.push(HeatMap {
                 title: format!("{scheme}: {}: {}{}", metric.group, metric.label, fixed.collect::<String>()),
-                x_title: x.key.clone(),
+                x_title: x.title.clone(),
                 columns: x.values.clone(),
-                y_title: y.key.clone(),
+                y_title: y.title.clone(),
                 rows: y.values.clone(),
                 value_title: metric.title(),
                 values: grid((other, *scheme, &metric.id), vary, compared),

@@ -75,7 +75,7 @@ fn finding_part(report: &Report) -> Markup {
         @if !sentences.is_empty() {
             section.finding aria-label="Finding" {
                 @for sentence in &claims { (paragraph(sentence)) }
-                p { @for fact in &facts { (super::prose(&fact.text)) " " } }
+                p { @for fact in &facts { (crate::page::prose(&fact.text)) " " } }
                 details {
                     summary { "How this is judged" }
                     p.soft { (JUDGEMENT) }
@@ -88,7 +88,7 @@ fn finding_part(report: &Report) -> Markup {
 fn paragraph(sentence: &Sentence) -> Markup {
     html! {
         p.claim[sentence.kind == SentenceKind::Difference].soft[sentence.kind == SentenceKind::Open] {
-            (super::prose(&sentence.text))
+            (crate::page::prose(&sentence.text))
         }
     }
 }
