@@ -22,7 +22,7 @@ const TRAINING: &[(&str, &[&str])] = &[
         &["duration=\"5 ms\"", "switch.policy=\"plasticine\"", "transport.0.congestion_control=\"hpcc\""],
     ),
     ("reverie-reduced", &["duration=\"8 ms\""]),
-    ("reverie-reduced", &["duration=\"4 ms\"", "switch.policy=\"reverie\""]),
+    ("reverie-reduced", &["duration=\"4 ms\"", "switch.policy={ name = \"reverie\", headroom = \"auto\" }"]),
     ("fat-tree", &["duration=\"2 ms\"", "topology.k=16"]),
     ("tdt-fig8", &[]),
 ];

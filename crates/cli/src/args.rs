@@ -561,6 +561,21 @@ pub(crate) struct ReportArgs {
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's place
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the charts of completion times into a folder, too, each as SVG, PNG and CSV
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) figures: Option<PathBuf>,
+    /// What the figures are for: screens, or a column of a paper (240 points wide, no caption, no colour)
+    #[arg(long, value_enum, default_value = "screen", requires = "figures")]
+    pub(crate) style: Style,
+}
+
+/// `--style` of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Style {
+    /// Colours, a caption, 640 pixels wide
+    Screen,
+    /// Greys, dashes and markers, no caption, 240 points wide; pictures have 600 dots per inch
+    Paper,
 }
 
 /// `verify`.

@@ -1,10 +1,10 @@
 //! `run`, `compare` and `report`: from a scenario to folders of results.
 
-use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
+use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs, Style};
 use crate::progress::Board;
 use crate::{error, inform, interrupt, print, say};
 use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
-use bufferlab_report::{Look, Report, Stopping};
+use bufferlab_report::{FigureStyle, Look, Report, Stopping};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
@@ -172,6 +172,17 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     let mut report = Report::load(&args.dir, &[]).map_err(error::report)?;
     bufferlab_view::embed(&mut report);
     let written = report.write().map_err(error::report)?;
+    if let Some(folder) = &args.figures {
+        let style = match args.style {
+            Style::Screen => FigureStyle::Screen,
+            Style::Paper => FigureStyle::Paper,
+        };
+        let figures = report.write_figures(folder, style).map_err(error::report)?;
+        inform(&match figures.len() / 3 {
+            0 => format!("no figure in {}: no flow outlived its run", folder.display()),
+            count => format!("{count} figures in {}, each as SVG, PNG and CSV", folder.display()),
+        });
+    }
     if args.json {
         return print(&report.json().map_err(error::report)?);
     }

@@ -168,8 +168,9 @@ impl Caveat {
                 )
             }
             Self::FewQueries { class, queries } => format!(
-                "{class}: only {} queries in the smallest run; their mean wants {QUERIES_WANTED}.",
-                format::count(*queries)
+                "{class}: only {} {} in the smallest run; their mean wants {QUERIES_WANTED}.",
+                format::count(*queries),
+                if *queries == 1 { "query" } else { "queries" }
             ),
             Self::Run(caveat) => caveat.message.clone(),
         }

@@ -2,12 +2,12 @@
 //! `maud`.
 
 mod bursts;
-mod charts;
+pub(crate) mod charts;
 mod course;
 mod explanations;
 mod first;
 mod occupancy;
-mod parts;
+pub(crate) mod parts;
 mod pauses;
 mod queues;
 mod tables;

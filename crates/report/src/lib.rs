@@ -26,6 +26,7 @@ mod curves;
 mod error;
 mod explorer;
 mod export;
+mod figures;
 mod finding;
 pub mod format;
 mod html;
@@ -66,5 +67,5 @@ pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };
-pub use svg::HeatMap;
+pub use svg::{FigureStyle, HeatMap};
 pub use terminal::{WIDTH_MAX, caveats_text, comparison_text};

@@ -1,6 +1,7 @@
 //! What every page has: its frame, and the style sheet, which charts that stand alone take along.
 
 use crate::caveat::CaveatRecord;
+use crate::svg::FigureStyle;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Written by this crate, free of user data: the one thing that is not escaped.
@@ -13,7 +14,7 @@ const STYLE_PLACE: &str = "\"/* style of files */\"";
 /// The script that saves charts.
 fn export() -> String {
     // A string of this crate's own: it has a form in JSON.
-    EXPORT.replace(STYLE_PLACE, &serde_json::to_string(&file_style()).unwrap_or_default())
+    EXPORT.replace(STYLE_PLACE, &serde_json::to_string(&file_style(FigureStyle::Screen)).unwrap_or_default())
 }
 
 /// A page that needs nothing but itself. Without JavaScript it has all but the buttons that save its charts.
@@ -86,8 +87,13 @@ pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str])
 
 /// The style sheet's rules for charts as they are in light, for a file that stands alone: programs other than browsers
 /// know no variables.
-pub(crate) fn file_style() -> String {
-    let colours = colours(":root {");
+pub(crate) fn file_style(style: FigureStyle) -> String {
+    let mut colours = colours(":root {");
+    if style == FigureStyle::Paper {
+        for (name, colour) in &mut colours {
+            *colour = without_colour(name);
+        }
+    }
     let resolved = |rule: &str| {
         colours
             .iter()
@@ -109,6 +115,17 @@ pub(crate) fn file_style() -> String {
         style.push_str(line);
     }
     style
+}
+
+/// What a variable is where nothing is printed in colour.
+fn without_colour(name: &str) -> &'static str {
+    match name {
+        "--page" => "#ffffff",
+        "--line" => "#d9d9d9",
+        // Series take turns: neighbours differ in dash, marker and grey.
+        "--c1" | "--c3" | "--c5" | "--c7" => "#737373",
+        _ => "#000000",
+    }
 }
 
 /// The variables of the first rule that begins so.
@@ -223,11 +240,21 @@ mod tests {
 
     #[test]
     fn a_file_has_rules_for_every_class_and_no_variables() {
-        let style = file_style();
+        let style = file_style(FigureStyle::Screen);
         for class in ["s0", "s7", "total", "queue", "threshold", "other"] {
             assert!(style.contains(&format!(".{class} .line {{ fill: none; stroke: #")), "{class}: {style}");
         }
         assert!(!style.contains("var("), "{style}");
+    }
+
+    #[test]
+    fn a_figure_for_paper_has_no_colour() {
+        let style = file_style(FigureStyle::Paper);
+        let colours: Vec<&str> = style.split('#').skip(1).filter_map(|rest| rest.get(..6)).collect();
+        assert!(colours.len() > 20 && !style.contains("var("), "{style}");
+        for colour in colours {
+            assert!(colour[..2] == colour[2..4] && colour[2..4] == colour[4..], "{colour}");
+        }
     }
 
     #[test]

@@ -21,16 +21,21 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// An SVG file as PNG. `title` is what an error calls it.
+/// An SVG file as PNG, two pixels per pixel of the file. `title` is what an error calls it.
 pub(crate) fn png(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
+    png_scaled(svg, title, SCALE)
+}
+
+/// The same with another number of pixels per pixel (1/96 inch) of the file.
+pub(crate) fn png_scaled(svg: &str, title: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     let failed = |problem: String| ReportError::Picture { title: title.to_owned(), problem };
     let options =
         Options { fontdb: Arc::clone(&FONTS), font_family: FAMILY.to_owned(), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
-    let size = tree.size().to_int_size().scale_by(SCALE);
+    let size = tree.size().to_int_size().scale_by(scale);
     let mut pixels = size
         .and_then(|size| Pixmap::new(size.width(), size.height()))
         .ok_or_else(|| failed("its size is zero".to_owned()))?;
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     pixels.encode_png().map_err(|error| failed(error.to_string()))
 }

@@ -99,6 +99,25 @@ pub(crate) fn style_class(number: usize) -> String {
     format!("s{}", number % STYLES)
 }
 
+/// For what a chart in a file of its own is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureStyle {
+    /// Screens: light colours, its caption above it, 640 pixels wide.
+    Screen,
+    /// A column of a two-column paper: 240 points wide (text of 7.2 points), no caption, no colour: dashes, markers and two greys tell series apart.
+    Paper,
+}
+
+impl FigureStyle {
+    /// Width of the file and its unit.
+    fn width(self) -> (f64, &'static str) {
+        match self {
+            Self::Screen => (WIDTH * 1.6, ""),
+            Self::Paper => (240.0, "pt"),
+        }
+    }
+}
+
 /// A line chart with its caption.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
@@ -139,6 +158,11 @@ impl Chart {
             x_title,
             y_title,
         }
+    }
+
+    /// The points, as lines of CSV.
+    pub(crate) fn csv(&self) -> Vec<String> {
+        data::of_series(&self.x.title, &self.y.title, &self.series, &[])
     }
 
     pub(crate) fn markup(&self) -> Markup {
@@ -234,10 +258,23 @@ impl Chart {
     /// The chart with its caption, a legend (class, style and text) and a note as an SVG file of its own: no
     /// references, no variables, light colours.
     pub(crate) fn file(&self, legend: &[(String, Mark, String)], note: &str) -> String {
+        self.file_in(FigureStyle::Screen, legend, note)
+    }
+
+    /// The same in a style; where the text around a figure has its caption, the figure has none.
+    pub(crate) fn file_in(
+        &self,
+        style: FigureStyle,
+        legend: &[(String, Mark, String)],
+        note: &str,
+    ) -> String {
         const LINE: f64 = 18.0;
         let lines = wrapped(note, ((WIDTH - 24.0) / CHARACTER) as usize);
         // Bold letters are wider.
-        let caption = wrapped(&self.title, (WIDTH / CHARACTER / 1.15) as usize);
+        let caption = match style {
+            FigureStyle::Screen => wrapped(&self.title, (WIDTH / CHARACTER / 1.15) as usize),
+            FigureStyle::Paper => Vec::new(),
+        };
         let top = 8.0 + caption.len() as f64 * 16.0;
         let chart_height = self.layout(&[]).height;
         let page = self.markup().into_string();
@@ -258,12 +295,13 @@ impl Chart {
                 text.tick x="12" y=(coordinate(top + 10.0 + chart_height + (legend.len() + row) as f64 * LINE)) { (line) }
             }
         };
+        let (width, unit) = style.width();
+        let scale = width / WIDTH;
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{:.0}\" height=\"{:.0}\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{width:.0}{unit}\" height=\"{:.0}{unit}\">\n\
              <style>{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}\n</svg>\n",
-            WIDTH * 1.6,
-            height * 1.6,
-            crate::page::file_style(),
+            height * scale,
+            crate::page::file_style(style),
             drawn.into_string()
         )
     }

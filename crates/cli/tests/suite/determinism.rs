@@ -87,3 +87,26 @@ fn a_report_made_again_is_the_same_report() {
     desk.succeed(&["report", "all"]);
     assert_equal(&before, &results(&desk, "all"));
 }
+
+#[test]
+fn figures_are_files_with_the_numbers_that_they_draw_the_same_each_time() {
+    let desk = Desk::with_scenarios();
+    let incast = "scenarios/star-incast.toml";
+    desk.succeed(&["compare", incast, "--policies", "abm,dt", "--seeds", "2", "--out", "all"]);
+    for (folder, style) in [("first", "paper"), ("second", "paper"), ("slides", "screen")] {
+        desk.succeed(&["report", "all", "--figures", folder, "--style", style]);
+    }
+    let read = |folder: &str, name: &str| std::fs::read(desk.path(folder).join(name)).expect("a figure");
+    let svg = |folder: &str| String::from_utf8(read(folder, "slowdown-incast-flows.svg")).expect("text");
+    assert!(svg("first").contains("width=\"240pt\"") && !svg("first").contains("class=\"caption\""));
+    assert!(svg("slides").contains("width=\"640\"") && svg("slides").contains("class=\"caption\""));
+    let csv = String::from_utf8(read("first", "slowdown-incast-flows.csv")).expect("text");
+    assert!(csv.starts_with("series,") && csv.contains("\nabm,") && csv.contains("\ndt,"), "{csv}");
+    let png = read("first", "slowdown-incast-flows.png");
+    // 240 points at 600 dots per inch; programs for pictures round up or down.
+    let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
+    assert!((1_995..=2_005).contains(&width), "{width}");
+    for name in ["slowdown-incast-flows.svg", "slowdown-incast-flows.png"] {
+        assert!(read("first", name) == read("second", name), "{name}");
+    }
+}

@@ -13,19 +13,44 @@ const CURVE_POINTS: usize = 160;
 /// Classes with a chart of their own.
 const CLASSES_SHOWN: usize = 5;
 
+/// The charts of this module for files of their own, each with how its series are drawn and what tells it from the others in a file's name.
+pub(crate) fn figures(report: &Report) -> Vec<(String, Mark, Chart)> {
+    let (bins, used) = used_bins(report);
+    let by_size = by_size(report, &bins, &used).into_iter().zip(BY_SIZE);
+    let by_size = by_size
+        .map(|(chart, percentile)| (format!("slowdown-by-size-{}", percentile.name()), Mark::Points, chart));
+    let pooled = distributions(report).into_iter().map(|chart| ("slowdown", chart));
+    let pooled =
+        pooled.chain(query_distributions(report).into_iter().map(|chart| ("completion-time", chart)));
+    let pooled = pooled.map(|(what, chart)| (format!("{what}-{}", chart.title), trace(report), chart));
+    by_size.chain(pooled).collect()
+}
+
+/// The percentiles that have a chart by flow size.
+const BY_SIZE: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
+
+/// Slowdowns by policy and size bin, and the bins that hold any.
+fn used_bins(report: &Report) -> (Vec<Vec<Vec<f64>>>, Vec<usize>) {
+    let bins = binned_slowdowns(report);
+    let used = (0..SIZE_BINS).filter(|&bin| bins.iter().any(|policy| !policy[bin].is_empty())).collect();
+    (bins, used)
+}
+
+/// A chart for each of [`BY_SIZE`]; none if no flow outside of queries finished.
+fn by_size(report: &Report, bins: &[Vec<Vec<f64>>], used: &[usize]) -> Vec<Chart> {
+    if used.is_empty() {
+        return Vec::new();
+    }
+    let drawn = drawn(report);
+    BY_SIZE.map(|percentile| percentile_by_size(&drawn, bins, used, percentile)).into()
+}
+
 /// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside of queries finished.
 pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
-    let bins = binned_slowdowns(report);
-    let used: Vec<usize> =
-        (0..SIZE_BINS).filter(|&bin| bins.iter().any(|policy| !policy[bin].is_empty())).collect();
-    if used.is_empty() {
-        return None;
-    }
+    let (bins, used) = used_bins(report);
+    let charts = by_size(report, &bins, &used);
     let policies = &report.comparison.policies;
-    let drawn = drawn(report);
-    let charts = [Percentile::P50, Percentile::P95, Percentile::P99]
-        .map(|percentile| percentile_by_size(&drawn, &bins, &used, percentile));
-    Some(html! {
+    (!charts.is_empty()).then(|| html! {
         p.soft {
             "Flows outside queries in half-decade bins of size, drawn at the bin's middle. A hollow mark has fewer samples than its percentile needs."
             (pooled(report))
@@ -116,7 +141,8 @@ fn three(sorted: &[f64]) -> String {
         .join(" / ")
 }
 
-pub(super) fn slowdown_distribution(report: &Report) -> Option<Markup> {
+/// The distributions of the slowdown: of short flows, and of every class.
+fn distributions(report: &Report) -> Vec<Chart> {
     let classes = &report.runs[0].result.manifest().names.classes;
     let short = report.runs[0].result.manifest().short_flow_bytes;
     let mut charts: Vec<Chart> = Vec::new();
@@ -126,6 +152,11 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Markup> {
         charts
             .extend(distribution(report, format!("{class} flows"), |flow| usize::from(flow.class) == number));
     }
+    charts
+}
+
+pub(super) fn slowdown_distribution(report: &Report) -> Option<Markup> {
+    let charts = distributions(report);
     (!charts.is_empty()).then(|| {
         html! {
             p.soft { "Fraction of finished flows whose slowdown is at most the value." (pooled(report)) }
@@ -153,14 +184,20 @@ fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> b
     Some(Chart { title, x, y: Axis::linear("fraction of flows", 0.0, 1.0, fraction), series })
 }
 
-pub(super) fn queries(report: &Report) -> Option<Markup> {
+/// The classes of queries that any run has.
+fn query_classes(report: &Report) -> Vec<&str> {
     let mut classes: Vec<&str> = Vec::new();
     for (class, _) in report.runs.iter().flat_map(|run| &run.samples.qct_ns) {
         if !classes.contains(&class.as_str()) {
             classes.push(class);
         }
     }
-    let charts: Vec<Chart> = classes
+    classes
+}
+
+/// The distributions of completion times, one per class of queries.
+fn query_distributions(report: &Report) -> Vec<Chart> {
+    query_classes(report)
         .iter()
         .filter_map(|class| {
             let series = by_policy(report, |policy| {
@@ -182,10 +219,14 @@ pub(super) fn queries(report: &Report) -> Option<Markup> {
                 series,
             })
         })
-        .collect();
+        .collect()
+}
+
+pub(super) fn queries(report: &Report) -> Option<Markup> {
+    let charts = query_distributions(report);
     // One policy alone has nothing to be compared with.
     let several = report.comparison.policies.len() > 1;
-    let dots = if several { query_dots(report, &classes) } else { Vec::new() };
+    let dots = if several { query_dots(report, &query_classes(report)) } else { Vec::new() };
     (!charts.is_empty()).then(|| {
         html! {
             p.soft {

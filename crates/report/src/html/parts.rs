@@ -8,18 +8,18 @@ use crate::svg::{self, Mark};
 use maud::{Markup, html};
 
 /// A policy that charts draw.
-pub(super) struct Drawn<'a> {
+pub(crate) struct Drawn<'a> {
     /// Its label.
-    pub(super) policy: &'a str,
+    pub(crate) policy: &'a str,
     /// Its place in the comparison.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// The class of its series.
-    pub(super) class: String,
+    pub(crate) class: String,
 }
 
 /// The policies that charts draw: as many as have a style of their own. Of more than that the baseline and the best by
 /// the ranking, in its order; tables have all.
-pub(super) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
+pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     let policies = &report.comparison.policies;
     let mut chosen: Vec<usize> = (0..policies.len()).collect();
     if policies.len() > svg::STYLES {
