@@ -102,6 +102,8 @@ pub(crate) enum TestbedCommand {
     Run(TestbedRunArgs),
     /// Build hosts, links and switch of a scenario and open a shell among them; all of it goes when the shell ends
     Up(TestbedUpArgs),
+    /// Repeat the papers' experiments with real packets, beside the same networks in the simulator
+    Reproduce(TestbedReproduceArgs),
     /// End every testbed that runs
     Down,
 }
@@ -126,6 +128,32 @@ pub(crate) struct TestbedRunArgs {
     /// Do not run the same in the simulator
     #[arg(long)]
     pub(crate) only_real: bool,
+}
+
+/// The papers' experiments with real packets.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TestbedReproduceArgs {
+    /// Figures (losspass/fig1), papers (tdt), or all
+    #[arg(required_unless_present = "list")]
+    pub(crate) names: Vec<String>,
+    /// Show what there is, and how long it takes
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// A folder of own experiments, <name>/<figure>.toml, in the place of the papers'
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Repetitions instead of the experiments' own number
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) seeds: Option<NonZero<u32>>,
+    /// Folder of the results; what it has already is not run again
+    #[arg(long, value_name = "FOLDER", default_value = "results/real-packets")]
+    pub(crate) out: PathBuf,
+    /// Put the verdicts into this table, and values beside it
+    #[arg(long, value_name = "FILE", requires = "date")]
+    pub(crate) record: Option<PathBuf>,
+    /// Date of the record
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) date: Option<String>,
 }
 
 /// A scenario whose hosts stand.

@@ -1,5 +1,8 @@
 //! `testbed`: scenarios with real hosts.
 
+#[cfg(target_os = "linux")]
+mod reproduce;
+
 use crate::args::{TestbedCommand, TestbedRunArgs, TestbedUpArgs};
 use crate::{inform, interrupt, print, say};
 use bufferlab_scenario::{LoadError, Loaded};
@@ -15,6 +18,8 @@ pub(crate) fn testbed(command: &TestbedCommand) -> miette::Result<()> {
         TestbedCommand::Run(args) => real::run(args),
         #[cfg(target_os = "linux")]
         TestbedCommand::Up(args) => real::up(args),
+        #[cfg(target_os = "linux")]
+        TestbedCommand::Reproduce(args) => reproduce::reproduce(args),
         #[cfg(target_os = "linux")]
         TestbedCommand::Down => real::down(),
         #[cfg(not(target_os = "linux"))]
@@ -99,16 +104,16 @@ mod real {
     use std::path::PathBuf;
     use std::process::Command;
 
-    fn plan(loaded: Loaded) -> miette::Result<Plan> {
+    pub(super) fn plan(loaded: Loaded) -> miette::Result<Plan> {
         Plan::new(loaded).map_err(|error| miette!("{error}"))
     }
 
-    fn failed(error: TestbedError) -> miette::Report {
+    pub(super) fn failed(error: TestbedError) -> miette::Report {
         miette!("{error}")
     }
 
     /// Goes on inside of the sandbox; outside, this does not return unless it fails.
-    fn inside() -> miette::Result<()> {
+    pub(super) fn inside() -> miette::Result<()> {
         if sandbox::is_inside() {
             return Ok(());
         }

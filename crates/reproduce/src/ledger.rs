@@ -1,8 +1,9 @@
 //! The verdict on every statement: the table of claims, beside what tests prove and what runs have shown.
 //!
-//! Three tables, all in `claims/`: `claims.csv` says what the papers say and when we believe it; `tests.csv` names the tests that check
+//! Four tables, all in `claims/`: `claims.csv` says what the papers say and when we believe it; `tests.csv` names the tests that check
 //! statements in every CI run (written by `cargo xtask generate` from the tests' own words); `verdicts.csv` holds what `bufferlab reproduce --record`
-//! found, one record per statement, scale and profile, with seeds, commit and date.
+//! found, one record per statement, scale and profile, with seeds, commit and date; `real-packets.csv` holds what real packets have shown, which stands beside
+//! a verdict and never changes it.
 //!
 //! Which of them speaks for a row stands in one place, [`LedgerRow::evidence`].
 
@@ -11,8 +12,9 @@ mod tables;
 
 pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, recorded_costs};
 
+use crate::real;
 use crate::table::{lines, rows, to_csv};
-use crate::{Experiment, ReproduceError, TableError, Verdict};
+use crate::{Experiment, RealRecord, ReproduceError, TableError, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -55,6 +57,8 @@ pub struct LedgerRow {
     pub test: Option<TestEvidence>,
     /// What runs have shown, one for each scale and profile; the one that speaks first.
     pub records: Vec<Record>,
+    /// What real packets have shown. It stands beside the verdict and never changes it.
+    pub real: Option<RealRecord>,
 }
 
 impl LedgerRow {
@@ -117,7 +121,7 @@ impl Ledger {
     /// # Errors
     /// If one of its tables is damaged.
     pub fn recorded() -> Result<Self, ReproduceError> {
-        Self::of(CLAIMS, TESTS, VERDICTS)
+        Self::of(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)
     }
 
     /// The ledger of a checkout's `claims/`.
@@ -129,23 +133,28 @@ impl Ledger {
             let path = folder.join(name);
             std::fs::read_to_string(&path).map_err(ReproduceError::io("read", &path))
         };
-        Self::of(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)
+        let real = rows::<RealRecord>("claims/real-packets.csv", &read("real-packets.csv")?)?;
+        Self::of(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)?.beside_real(real)
+    }
+
+    /// The same with what real packets have shown beside it.
+    fn beside_real(mut self, records: Vec<RealRecord>) -> Result<Self, ReproduceError> {
+        for (line, record) in (2..).zip(records) {
+            let known = self.rows.iter_mut().find(|row| row.claim.id == record.id);
+            let row = known.ok_or_else(|| no_claim("claims/real-packets.csv", line, &record.id))?;
+            row.real = Some(record);
+        }
+        Ok(self)
     }
 
     fn of(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
         let rows = rows::<Claim>("claims/claims.csv", claims)?.into_iter();
-        let rows = rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new() });
+        let rows = rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new(), real: None });
         let mut ledger = Self { rows: rows.collect() };
         let places: BTreeMap<String, usize> =
             ledger.rows.iter().enumerate().map(|(place, row)| (row.claim.id.clone(), place)).collect();
-        let place = |file: &str, line: u64, id: &str| {
-            places.get(id).copied().ok_or_else(|| TableError {
-                file: file.to_owned(),
-                line,
-                column: Some("id".to_owned()),
-                why: format!("claims/claims.csv has no claim {id}"),
-            })
-        };
+        let place =
+            |file: &str, line: u64, id: &str| places.get(id).copied().ok_or_else(|| no_claim(file, line, id));
         let file = "claims/tests.csv";
         for (line, test) in lines::<TestEvidence>(file, tests)? {
             let row = place(file, line, &test.id)?;
@@ -171,7 +180,12 @@ impl Ledger {
         if !own.is_empty() && claims().all(|(_, claim)| !known.contains(&claim.id)) {
             self.rows.clear();
         }
-        self.rows.extend(own.into_iter().map(|claim| LedgerRow { claim, test: None, records: Vec::new() }));
+        self.rows.extend(own.into_iter().map(|claim| LedgerRow {
+            claim,
+            test: None,
+            records: Vec::new(),
+            real: None,
+        }));
         self
     }
 
@@ -262,6 +276,16 @@ impl Ledger {
     }
 }
 
+/// A table speaks of a statement that there is not.
+fn no_claim(file: &str, line: u64, id: &str) -> TableError {
+    TableError {
+        file: file.to_owned(),
+        line,
+        column: Some("id".to_owned()),
+        why: format!("claims/claims.csv has no claim {id}"),
+    }
+}
+
 /// A paper's name without its number: `000 ABM (SIGCOMM 2022)` is ABM (SIGCOMM 2022).
 #[must_use]
 pub fn paper_name(paper: &str) -> &str {
@@ -328,6 +352,38 @@ mod tests {
         let only = ledger(&[record(Verdict::Pass, "quick", "artifact", 3)]);
         assert_eq!(only.rows[0].evidence(), Evidence::None);
         assert_eq!(only.rows[0].beside().count(), 1);
+    }
+
+    /// What real packets say is shown, and decides nothing: neither the verdict nor the counts.
+    #[test]
+    fn real_packets_change_no_verdict() {
+        let simulated = ledger(&[record(Verdict::Fail, "quick", "paper", 3)]);
+        let real = |id: &str| RealRecord {
+            id: id.to_owned(),
+            verdict: Verdict::Strong,
+            measured: "7 ± 1".to_owned(),
+            repetitions: 5,
+            simulated: Verdict::Fail,
+            simulated_measured: String::new(),
+            experiment: "abm/fig6".to_owned(),
+            note: String::new(),
+            commit: "0".to_owned(),
+            date: "2026-01-01".to_owned(),
+        };
+        let beside = simulated.clone().beside_real(vec![real("ABM-F6a-1")]);
+        let beside = beside.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(beside.counts(None), simulated.counts(None));
+        assert_eq!(beside.rows[0].evidence(), simulated.rows[0].evidence());
+        assert!(
+            beside.rows_markdown().contains("| STRONG: 7 ± 1 (`abm/fig6`, 5 repetitions,"),
+            "{}",
+            beside.rows_markdown()
+        );
+        let error = simulated.beside_real(vec![real("ABM-1")]).expect_err("no such statement").to_string();
+        assert!(
+            error.starts_with("claims/real-packets.csv:2: column id: claims/claims.csv has no claim"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod mark;
 mod metric;
 pub mod output;
 mod plan;
+mod real;
 mod registry;
 mod run;
 mod table;
@@ -46,6 +47,9 @@ pub use ledger::{
 pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
 pub use plan::{Plan, Point};
+pub use real::{
+    MOST_LATENESS_US, RealRecord, RealRuns, RealStudy, keys as real_keys, real_markdown, record_real,
+};
 pub use registry::{Registry, unpack_scenarios};
 pub use run::{Missing, Results, gather, missing, run};
 pub use table::TableError;

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+static TESTBEDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../testbeds");
 static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
 /// Experiments by name.
@@ -24,10 +25,21 @@ impl Registry {
     /// # Errors
     /// If the folder cannot be written.
     pub fn unpack(folder: &Path) -> Result<Self, ReproduceError> {
-        for (name, dir) in [("experiments", &EXPERIMENTS), ("scenarios", &SCENARIOS)] {
-            unpack(dir, &folder.join(name))?;
-        }
-        Self::load(&folder.join("experiments"))
+        Self::unpack_as("experiments", &EXPERIMENTS, folder)
+    }
+
+    /// The same with the experiments that the papers made with real packets, for the testbed.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn unpack_real(folder: &Path) -> Result<Self, ReproduceError> {
+        Self::unpack_as("testbeds", &TESTBEDS, folder)
+    }
+
+    fn unpack_as(name: &str, experiments: &Dir<'_>, folder: &Path) -> Result<Self, ReproduceError> {
+        unpack(experiments, &folder.join(name))?;
+        unpack(&SCENARIOS, &folder.join("scenarios"))?;
+        Self::load(&folder.join(name))
     }
 
     /// Loads every `<paper>/<figure>.toml` below `folder`.

@@ -10,7 +10,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A message to be sent over a connection.
@@ -35,7 +35,37 @@ pub(crate) struct Connection {
     send: Sender<Message>,
     /// Its number at the switch.
     pub(crate) hash: u32,
+    /// Bytes that the receiving application has, of all flows so far.
+    received: Arc<AtomicU64>,
 }
+
+/// Code points of a flow's bytes, which change with what has been sent (PIAS).
+#[derive(Clone, Debug)]
+struct CodePoints {
+    /// Of the first bytes, as the byte of the header.
+    first: u32,
+    /// From which byte on it is another.
+    then: Vec<(u64, u32)>,
+}
+
+impl CodePoints {
+    fn of(transport: &TransportSpec) -> Self {
+        let tos = |priority: u8| u32::from(code_point(priority)) << 2;
+        let first = transport.data_priorities[0];
+        let later = (first + 1..).zip(&transport.pias_thresholds_bytes);
+        Self { first: tos(first), then: later.map(|(priority, from)| (*from, tos(priority))).collect() }
+    }
+
+    /// The code point of the byte behind `sent`, and how many bytes have it.
+    fn at(&self, sent: u64) -> (u32, u64) {
+        let passed = self.then.partition_point(|(from, _)| *from <= sent);
+        let tos = passed.checked_sub(1).map_or(self.first, |last| self.then[last].1);
+        (tos, self.then.get(passed).map_or(u64::MAX, |(from, _)| from - sent))
+    }
+}
+
+/// What a socket may hold unsent where the code point changes on the way (bytes): packets get that of their departure.
+const MOST_UNSENT: u32 = 1 << 14;
 
 /// Chunk of the applications' writes and reads (bytes).
 const CHUNK: usize = 1 << 16;
@@ -50,19 +80,27 @@ impl Connection {
     ) -> Result<Self, TestbedError> {
         let (listener, port) = listen(dst, transport)?;
         let control = kernel_name(&transport.congestion_control).to_owned();
-        let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
+        let points = CodePoints::of(transport);
+        let (tos, has_several) = (points.first, !points.then.is_empty());
         let (to, name) = (SocketAddr::from((address(dst.0), port)), src.1.to_owned());
-        let stream =
-            crate::lab::in_network(&name, move || connect(to, &control, tos))?.map_err(TestbedError::Io)?;
+        let stream = crate::lab::in_network(&name, move || connect(to, &control, tos, has_several))?
+            .map_err(TestbedError::Io)?;
         let (accepted, peer) = listener.accept().map_err(TestbedError::Io)?;
         let ends = ((address(src.0), peer.port()), (address(dst.0), port));
         let (send, messages) = channel();
         let (announce, announced) = channel();
         let (stop, events) = (Arc::clone(stop), events.clone());
-        let broken = events.clone();
-        std::thread::spawn(move || send_all(stream, &messages, &announce, &stop, &broken));
-        std::thread::spawn(move || receive_all(accepted, &announced, &events));
-        Ok(Self { send, hash: bufferlab_switch::frame::tcp_flow(ends.0, ends.1) })
+        let (broken, received) = (events.clone(), Arc::new(AtomicU64::new(0)));
+        let counted = Arc::clone(&received);
+        let sending = Sending { socket: stream, points };
+        std::thread::spawn(move || send_all(sending, &messages, &announce, &stop, &broken));
+        std::thread::spawn(move || receive_all(accepted, &announced, &events, &counted));
+        Ok(Self { send, hash: bufferlab_switch::frame::tcp_flow(ends.0, ends.1), received })
+    }
+
+    /// Bytes that have arrived, of all flows so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
     }
 
     /// Sends `size` bytes of `flow`; [`FlowSpec::UNLIMITED`]: until the run stops.
@@ -90,17 +128,26 @@ fn listen(dst: (u32, &str), transport: &TransportSpec) -> Result<(TcpListener, u
     Ok((listener, port))
 }
 
-fn connect(to: SocketAddr, control: &str, tos: u32) -> std::io::Result<TcpStream> {
+fn connect(to: SocketAddr, control: &str, tos: u32, has_several: bool) -> std::io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_tcp_congestion(control.as_bytes())?;
     socket.set_tos_v4(tos)?;
     socket.set_tcp_nodelay(true)?;
+    if has_several {
+        socket.set_tcp_notsent_lowat(MOST_UNSENT)?;
+    }
     socket.connect_timeout(&to.into(), std::time::Duration::from_secs(5))?;
-    Ok(socket.into())
+    Ok(socket)
+}
+
+/// The sending end of a connection.
+struct Sending {
+    socket: Socket,
+    points: CodePoints,
 }
 
 fn send_all(
-    mut stream: TcpStream,
+    sending: Sending,
     messages: &Receiver<Message>,
     announce: &Sender<Message>,
     stop: &AtomicBool,
@@ -110,32 +157,42 @@ fn send_all(
     while let Ok(message) = messages.recv() {
         // The receiver knows what comes before it comes.
         let told = announce.send(message).is_ok();
-        if !told || write(&mut stream, &chunk, message.size, stop).is_err() {
+        if !told || sending.write(&chunk, message.size, stop).is_err() {
             let _ = events.send(Event::Broken);
             return;
         }
         if message.size == FlowSpec::UNLIMITED {
             // Its end says how much it was.
-            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = sending.socket.shutdown(std::net::Shutdown::Write);
             return;
         }
     }
 }
 
-fn write(stream: &mut TcpStream, chunk: &[u8], size: u64, stop: &AtomicBool) -> std::io::Result<()> {
-    let mut left = size;
-    while left > 0 {
-        if size == FlowSpec::UNLIMITED && stop.load(Ordering::Relaxed) {
-            return Ok(());
+impl Sending {
+    fn write(&self, chunk: &[u8], size: u64, stop: &AtomicBool) -> std::io::Result<()> {
+        let (mut sent, mut now) = (0, None);
+        while sent < size {
+            if size == FlowSpec::UNLIMITED && stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let (tos, bytes) = self.points.at(sent);
+            if !self.points.then.is_empty() && now.replace(tos) != Some(tos) {
+                self.socket.set_tos_v4(tos)?;
+            }
+            let length = (size - sent).min(bytes).min(chunk.len() as u64) as usize;
+            sent += (&self.socket).write(&chunk[..length])? as u64;
         }
-        let length = left.min(chunk.len() as u64) as usize;
-        let written = stream.write(&chunk[..length])?;
-        left -= written as u64;
+        Ok(())
     }
-    Ok(())
 }
 
-fn receive_all(mut stream: TcpStream, announced: &Receiver<Message>, events: &Sender<Event>) {
+fn receive_all(
+    mut stream: TcpStream,
+    announced: &Receiver<Message>,
+    events: &Sender<Event>,
+    received: &AtomicU64,
+) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(message) = announced.recv() {
         let mut bytes = 0;
@@ -147,11 +204,30 @@ fn receive_all(mut stream: TcpStream, announced: &Receiver<Message>, events: &Se
                     return;
                 }
                 Ok(0) | Err(_) => break,
-                Ok(read) => bytes += read as u64,
+                Ok(read) => {
+                    bytes += read as u64;
+                    received.fetch_add(read as u64, Ordering::Relaxed);
+                }
             }
         }
         if events.send(Event::Arrived { flow: message.flow, at_ns: now_ns(), bytes }).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_changes_its_code_point_where_the_thresholds_lie() {
+        let points = CodePoints { first: 0, then: vec![(1_000, 32), (5_000, 64)] };
+        assert_eq!(points.at(0), (0, 1_000));
+        assert_eq!(points.at(999), (0, 1));
+        assert_eq!(points.at(1_000), (32, 4_000));
+        assert_eq!(points.at(5_000), (64, u64::MAX));
+        let plain = CodePoints { first: 32, then: Vec::new() };
+        assert_eq!(plain.at(1 << 40), (32, u64::MAX));
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::apps::{Connection, Event};
 use crate::clock::{duration, now_ns, since};
-use crate::outcome::{FlowOutcome, Outcome, QueryOutcome};
+use crate::outcome::{FlowOutcome, Outcome, ProgressSample, QueryOutcome};
 use crate::plan::Plan;
 use crate::run::TestbedError;
 use bufferlab_units::Time;
 use bufferlab_workload::{Entry, FlowSource, FlowSpec, LoopTraffic, RunFacts, Traffic, TrafficClass};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -32,6 +32,15 @@ struct Asked {
     flows: Vec<(FlowSpec, u32)>,
 }
 
+/// Where a flow is.
+struct Carried {
+    key: Key,
+    /// Place of its connection among those of the key; `None`: it waits for one.
+    place: Option<usize>,
+    /// Bytes that the connection had delivered before.
+    before: u64,
+}
+
 struct Driver<'a> {
     plan: &'a Plan,
     loops: Vec<LoopTraffic>,
@@ -41,12 +50,14 @@ struct Driver<'a> {
     idle: BTreeMap<Key, Vec<usize>>,
     /// Flows that wait for a connection.
     waiting: BTreeMap<Key, VecDeque<usize>>,
-    keys: Vec<(Key, usize)>,
+    /// By flow: its connection, and what had arrived there before it.
+    keys: Vec<Carried>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     asked: BTreeMap<(usize, u32), Asked>,
     /// By flow: the query's thread that it belongs to.
     thread_of: Vec<Option<(usize, u32)>>,
-    open_flows: usize,
+    /// Flows under way.
+    open_flows: BTreeSet<usize>,
     outcome: Outcome,
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
@@ -81,7 +92,7 @@ pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, Te
         due: BinaryHeap::new(),
         asked: BTreeMap::new(),
         thread_of: Vec::new(),
-        open_flows: 0,
+        open_flows: BTreeSet::new(),
         outcome,
         events,
         stop: Arc::new(AtomicBool::new(false)),
@@ -119,11 +130,18 @@ impl Driver<'_> {
         let scenario = self.plan.scenario();
         let (end, last) = (scenario.duration, scenario.duration + scenario.drain);
         let mut next_flow = source.next_flow();
+        let interval = scenario.output.sample_interval;
+        let samples = scenario.output.sample_flows && interval > Time::ZERO;
+        let mut next_sample = if samples { interval } else { Time::MAX };
         loop {
             if !go_on() {
                 return Err(TestbedError::Interrupted);
             }
             let now = self.now();
+            if now >= next_sample {
+                self.sample(now);
+                next_sample = Time(now.0 - now.0 % interval.0) + interval;
+            }
             if now >= end {
                 self.stop.store(true, Ordering::Relaxed);
             }
@@ -138,16 +156,29 @@ impl Driver<'_> {
             if let Some(failed) = self.failed.take() {
                 return Err(failed);
             }
-            let is_over = now >= end && self.open_flows == 0 && self.due.is_empty();
+            let is_over = now >= end && self.open_flows.is_empty() && self.due.is_empty();
             if is_over || now >= last {
                 return Ok(());
             }
             let at = self.due.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
-            let at = next_flow.as_ref().map_or(at, |flow| at.min(flow.start)).min(now + LONGEST);
+            let at =
+                next_flow.as_ref().map_or(at, |flow| at.min(flow.start)).min(now + LONGEST).min(next_sample);
             match arrivals.recv_timeout(duration(at.saturating_sub(now))) {
                 Ok(event) => self.note(event)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
+        }
+    }
+
+    /// Notes what has arrived of every flow under way.
+    fn sample(&mut self, at: Time) {
+        for &flow in &self.open_flows {
+            let carried = &self.keys[flow];
+            let received = carried.place.map_or(0, |place| {
+                self.connections[&carried.key][place].received().saturating_sub(carried.before)
+            });
+            let bytes = received.min(self.outcome.flows[flow].spec.size);
+            self.outcome.progress.push(ProgressSample { at, flow, bytes });
         }
     }
 
@@ -215,8 +246,8 @@ impl Driver<'_> {
         let flow = self.outcome.flows.len();
         self.outcome.flows.push(FlowOutcome { spec, started: self.now(), completed: None, hash: 0 });
         self.thread_of.push(of_loop.map(|(of, thread, _)| (of, thread)));
-        self.keys.push((key, 0));
-        self.open_flows += 1;
+        self.keys.push(Carried { key, place: None, before: 0 });
+        self.open_flows.insert(flow);
         self.carry(key, flow)
     }
 
@@ -252,8 +283,8 @@ impl Driver<'_> {
             }
             None => self.open(key)?,
         };
-        self.keys[flow].1 = place;
         let connection = &self.connections[&key][place];
+        self.keys[flow] = Carried { key, place: Some(place), before: connection.received() };
         self.outcome.flows[flow].hash = connection.hash;
         if !connection.send(flow, self.outcome.flows[flow].spec.size) {
             self.failed = Some(TestbedError::Broken);
@@ -271,8 +302,8 @@ impl Driver<'_> {
         done.completed = Some(at);
         let is_unlimited = done.spec.size == FlowSpec::UNLIMITED;
         done.spec.size = bytes;
-        self.open_flows -= 1;
-        let (key, place) = self.keys[flow];
+        self.open_flows.remove(&flow);
+        let Carried { key, place: Some(place), .. } = self.keys[flow] else { return Ok(()) };
         let transport = &self.plan.scenario().transports[key.0 as usize];
         if !is_unlimited && (transport.persistent.is_some() || key.3.is_some()) {
             self.idle.entry(key).or_default().push(place);

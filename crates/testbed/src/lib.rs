@@ -30,7 +30,7 @@ pub mod sandbox;
 mod tables;
 
 pub use check::{Finding, check};
-pub use outcome::{FlowOutcome, Outcome, QueryOutcome};
+pub use outcome::{FlowOutcome, Outcome, ProgressSample, QueryOutcome};
 pub use plan::{Plan, PlanError};
 #[cfg(target_os = "linux")]
 pub use run::{RealRun, TestbedError, hold, run_real};

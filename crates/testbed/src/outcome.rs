@@ -35,6 +35,17 @@ pub struct QueryOutcome {
     pub completed: Option<Time>,
 }
 
+/// What had arrived of a flow at a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgressSample {
+    /// When; the same for all flows of a sample.
+    pub at: Time,
+    /// Its place in [`Outcome::flows`].
+    pub flow: usize,
+    /// Payload that the receiving application had.
+    pub bytes: u64,
+}
+
 /// All of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -42,6 +53,8 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// In the order of their starts.
     pub queries: Vec<QueryOutcome>,
+    /// Samples of the flows that were under way, where the scenario asks for them.
+    pub progress: Vec<ProgressSample>,
     /// Names of classes.
     pub classes: Vec<String>,
     /// Beginning of the run by the system's clock (ns since 1970).

@@ -163,10 +163,10 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
             format!("it has: {}; or try `modprobe tcp_{control}`", kernel_controls().join(", ")),
         ));
     }
-    if !transport.pias_thresholds_bytes.is_empty() || transport.data_priorities.len() > 1 {
+    if transport.data_priorities.len() > 1 {
         return Err(unsupported(
-            format!("transport \"{name}\" has flows of several priorities"),
-            "a connection has one code point: give the transport one `data_priority`",
+            format!("transport \"{name}\" draws a priority for every flow"),
+            "give the transport one `data_priority`",
         ));
     }
     if scenario.switches[0].queues_per_port > 8 {

@@ -64,6 +64,8 @@ pub struct RealRun {
     pub lateness_ns: [u64; 4],
     /// Comparison with the simulator; `None` where the policy cannot be compared.
     pub parity: Option<Comparison>,
+    /// Packets on links, as the simulator counts them.
+    pub packet_hops: u64,
     /// What to know of the switch's priority and the like.
     pub notes: Vec<String>,
 }
@@ -113,7 +115,7 @@ fn measure(
         peak_rss_bytes: None,
     };
     let folder = writer.finish(&totals, caveats, Some(&timing))?;
-    Ok(RealRun { folder, lateness_ns, parity, notes })
+    Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes })
 }
 
 /// Builds everything, and keeps the switch running until `work` is done.

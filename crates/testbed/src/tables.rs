@@ -3,8 +3,8 @@
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::plan::Plan;
 use bufferlab_metrics::{
-    DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink,
-    RunTotals, Scope, SeriesRow,
+    DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, ProgressRow, QueryRow, QueueRow,
+    RunSink, RunTotals, Scope, SeriesRow,
 };
 use bufferlab_switch::{Fate, Recorded};
 use bufferlab_units::Time;
@@ -44,6 +44,14 @@ pub(crate) fn write(
     let packets = packets_of_flows(outcome, seen, min_rto.unwrap_or(Time::MAX));
     write_flows(plan, outcome, &packets, sink)?;
     write_queries(plan, outcome, &packets, sink)?;
+    for sample in &outcome.progress {
+        sink.progress(&ProgressRow {
+            time_ns: sample.at.as_ns(),
+            flow_id: sample.flow as u64,
+            class: outcome.flows[sample.flow].spec.class,
+            delivered_bytes: sample.bytes,
+        })?;
+    }
     let began = Time::from_ns(outcome.began_ns.saturating_sub(seen.epoch_ns));
     let end = write_switch(plan, seen.rows, began, outcome, sink)?;
     write_links(plan, seen.rows, began, sink)?;
@@ -377,7 +385,7 @@ fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSi
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::outcome::QueryOutcome;
+    use crate::outcome::{ProgressSample, QueryOutcome};
     use bufferlab_core::{DropReason, Ecn};
     use bufferlab_switch::Incoming;
 
@@ -389,6 +397,7 @@ mod tests {
         drops: Vec<DropRow>,
         links: Vec<LinkRow>,
         bins: Vec<HistogramRow>,
+        progress: Vec<ProgressRow>,
     }
 
     impl RunSink for Rows {
@@ -410,6 +419,10 @@ mod tests {
         }
         fn link(&mut self, row: &LinkRow) -> io::Result<()> {
             self.links.push(row.clone());
+            Ok(())
+        }
+        fn progress(&mut self, row: &ProgressRow) -> io::Result<()> {
+            self.progress.push(row.clone());
             Ok(())
         }
         fn histogram(&mut self, row: &HistogramRow) -> io::Result<()> {
@@ -465,6 +478,7 @@ mod tests {
                 bytes: 4_000,
                 completed: Some(Time::from_ms(520)),
             }],
+            progress: vec![ProgressSample { at: Time::from_ms(105), flow: 0, bytes: 1_448 }],
             classes: vec!["incast".to_owned(), "long".to_owned()],
             began_ns: 1_000_010 * MS,
         };
@@ -499,6 +513,8 @@ mod tests {
             })
             .collect();
         assert_eq!(flows, [(Some(10 * MS), 2, 0, 0, 1, 0), (Some(320 * MS), 4, 2, 2, 0, 1)]);
+        let sample = &sink.progress[0];
+        assert_eq!((sample.time_ns, sample.flow_id, sample.delivered_bytes), (105 * MS, 0, 1_448));
         let query = &sink.queries[0];
         assert_eq!((query.qct_ns, query.dropped_packets, query.timeouts), (Some(425 * MS), 2, 1));
         // 5 ms without waiting, and 4,000 B at 100 Mb/s.

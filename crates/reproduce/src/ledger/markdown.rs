@@ -1,7 +1,8 @@
 //! How is the ledger shown in Markdown?
 
 use super::{Evidence, Ledger, LedgerRow, Record, paper_name};
-use crate::Verdict;
+use crate::real::repetitions;
+use crate::{RealRecord, Verdict};
 use std::fmt::Write;
 
 impl Ledger {
@@ -30,7 +31,7 @@ impl Ledger {
         for paper in self.papers() {
             let _ = writeln!(text, "## {}\n", paper_name(paper));
             text.push_str(
-                "| claim | where | statement | verdict | here | evidence |\n|---|---|---|---|---|---|\n",
+                "| claim | where | statement | verdict | here | evidence | real packets |\n|---|---|---|---|---|---|---|\n",
             );
             for row in self.rows.iter().filter(|row| row.claim.paper == paper) {
                 text.push_str(&line(row));
@@ -67,13 +68,27 @@ fn line(row: &LedgerRow) -> String {
     };
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     format!(
-        "| {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} |\n",
         claim.id,
         cell(&claim.figure_table_section),
         cell(&statement),
         verdicts.iter().map(shown).collect::<Vec<_>>().join("<br>"),
         cell(&here.join("<br>")),
-        evidence.join("<br>")
+        evidence.join("<br>"),
+        cell(&row.real.as_ref().map_or_else(String::new, real))
+    )
+}
+
+/// What real packets have shown, in words.
+fn real(record: &RealRecord) -> String {
+    format!(
+        "{}: {} (`{}`, {}, {}, `{}`)",
+        record.verdict,
+        record.measured,
+        record.experiment,
+        repetitions(record.repetitions),
+        record.date,
+        record.commit
     )
 }
 

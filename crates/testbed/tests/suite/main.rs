@@ -35,10 +35,7 @@ fn a_scenario_becomes_a_switch_with_the_same_buffer_policy_ports_and_delay() {
 fn what_real_hosts_cannot_do_is_refused_with_advice() {
     let cases: [(&[(&str, &str)], &str); 5] = [
         (&[("transport.small.congestion_control", "hpcc")], "this kernel has no congestion control \"hpcc\""),
-        (
-            &[("transport.large.pias_thresholds", "[\"1 MB\"]"), ("transport.large.data_priority", "0")],
-            "several priorities",
-        ),
+        (&[("transport.large.data_priorities", "[0, 1]")], "draws a priority for every flow"),
         (&[("topology.hosts", "80"), ("switch.buffer", "1 MB")], "80 hosts are too many"),
         (&[("switch.hardware", "{ slices = 2 }")], "one memory"),
         (

@@ -1,0 +1,185 @@
+//! `testbed reproduce`: the papers' experiments with real packets.
+//!
+//! Each run is done with real hosts and in the simulator, from the same scenario. The numbers of every run are kept as soon as it is done, so a command that
+//! was stopped goes on where it was.
+
+use super::real::{failed, inside, plan};
+use crate::args::TestbedReproduceArgs;
+use crate::execute::clear_away;
+use crate::progress::{Board, seconds};
+use crate::{error, inform, interrupt, print};
+use bufferlab_lab::{Execution, Finished};
+use bufferlab_reproduce::{
+    Cache, MOST_LATENESS_US, Missing, Numbers, Plan, RealStudy, Registry, Results, ScaleName, gather,
+    missing, real_keys, record_real, run,
+};
+use bufferlab_results::Claim;
+use bufferlab_testbed::{RealRun, run_real};
+use miette::miette;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::num::NonZero;
+use std::path::Path;
+
+/// How often a run is tried whose switch was late.
+const TRIES: u32 = 3;
+/// What hosts, switch and tables of a run take beside its duration (s).
+const AROUND_S: f64 = 2.5;
+
+/// `testbed reproduce`.
+pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
+    let registry = match &args.registry {
+        Some(folder) => Registry::load(folder),
+        None => Registry::unpack_real(&args.out.join("registry")),
+    };
+    let registry = registry.map_err(error::reproduce)?;
+    let seeds = args.seeds.map(NonZero::get);
+    if args.list {
+        return list(&registry, seeds);
+    }
+    let selected = registry.select(&args.names).map_err(error::reproduce)?;
+    let plans = Plan::all(selected, ScaleName::Quick, seeds, None).map_err(error::reproduce)?;
+    let real = args.out.join("real");
+    let mut todo = missing(&plans, &real).map_err(error::reproduce)?;
+    // Mistakes are shown before anything is built.
+    for one in &todo {
+        let _ = plan(one.job.loaded.clone())?;
+    }
+    if !todo.is_empty() {
+        inside()?;
+    }
+    let _claim = Claim::folder(&args.out).map_err(error::results)?;
+    interrupt::listen();
+    // Everything of a seed before the next one: what else the machine does meets all that is compared.
+    todo.sort_by_key(|one| one.job.loaded.scenario.seed);
+    let failures = run_all(&todo, &real)?;
+    let results = gather(plans.clone(), &real, failures).map_err(error::reproduce)?;
+    let how = Execution { jobs: None, threads: Some(NonZero::<usize>::MIN), verify: false };
+    let (simulated, board) =
+        run(plans, &args.out.join("simulated"), &how, Board::new).map_err(error::reproduce)?;
+    board.clear();
+    conclude(args, results, simulated)
+}
+
+/// Does all runs with real hosts, and answers why some have no numbers.
+fn run_all(todo: &[Missing], folder: &Path) -> miette::Result<BTreeMap<String, String>> {
+    let cache = Cache::of(folder).map_err(error::reproduce)?;
+    let (mut failures, mut left) = (BTreeMap::new(), todo.iter().map(duration).sum::<f64>());
+    for (number, one) in todo.iter().enumerate() {
+        let scenario = &one.job.loaded.scenario;
+        inform(&format!(
+            "{} of {}: {}, seed {}, {}; about {} to go",
+            number + 1,
+            todo.len(),
+            scenario.name,
+            scenario.seed,
+            scenario.switches[0].policy,
+            seconds(left)
+        ));
+        left -= duration(one);
+        match run_one(one) {
+            Ok(numbers) => cache.keep(&one.key, numbers).map_err(|why| miette!("{why}"))?,
+            Err(_) if interrupt::requested() => {
+                return Err(interrupt::report(folder, number, todo.len(), true));
+            }
+            Err(why) => {
+                failures.insert(one.key.clone(), why.to_string());
+            }
+        }
+    }
+    Ok(failures)
+}
+
+fn duration(one: &Missing) -> f64 {
+    one.job.loaded.scenario.duration.as_secs_f64() + AROUND_S
+}
+
+/// A run with real hosts. If the switch was late it is done again, and the last try counts.
+fn run_one(one: &Missing) -> miette::Result<Numbers> {
+    let plan = plan(one.job.loaded.clone())?;
+    let mut tries = 0;
+    let done = loop {
+        tries += 1;
+        let done = run_real(&plan, &one.job.dir, &|| !interrupt::requested()).map_err(failed)?;
+        let late = done.lateness_ns[2] as f64 / 1e3;
+        if late <= MOST_LATENESS_US || tries == TRIES {
+            break done;
+        }
+        inform(&format!("the switch was late (p99.9 {late:.0} us): once more"));
+    };
+    let finished = Finished { packet_hops: done.packet_hops, cpu_seconds: 0.0 };
+    let mut numbers = one.wanted.take(&one.job, finished).map_err(|why| miette!("{why}"))?;
+    numbers.metrics.extend(quality(&done));
+    std::fs::remove_dir_all(&one.job.dir)
+        .map_err(|why| miette!("cannot remove {}: {why}", one.job.dir.display()))?;
+    Ok(numbers)
+}
+
+/// How good the run was.
+fn quality(done: &RealRun) -> impl Iterator<Item = (String, f64)> {
+    let us = |ns: u64| ns as f64 / 1e3;
+    let parity = done.parity.as_ref();
+    let values = [
+        (real_keys::LATENESS_P99_US, us(done.lateness_ns[1])),
+        (real_keys::LATENESS_P999_US, us(done.lateness_ns[2])),
+        (real_keys::DIFFERENCES, parity.map_or(0.0, |parity| parity.differences as f64)),
+        (real_keys::PACKETS, (done.packet_hops / 2) as f64),
+    ];
+    values.into_iter().map(|(key, value)| (key.to_owned(), value))
+}
+
+fn conclude(
+    args: &TestbedReproduceArgs,
+    results: Vec<Results>,
+    simulated: Vec<Results>,
+) -> miette::Result<()> {
+    let studies: Vec<_> =
+        results.into_iter().zip(simulated).map(|(real, simulated)| RealStudy { real, simulated }).collect();
+    let date = args.date.as_deref().unwrap_or("not recorded");
+    let mut text = String::new();
+    for study in &studies {
+        study.write(&args.out, date).map_err(error::reproduce)?;
+        text.push_str(&study.markdown(date));
+    }
+    let failures: Vec<String> = studies
+        .iter()
+        .flat_map(|study| study.real.failures().chain(study.simulated.failures()))
+        .map(ToString::to_string)
+        .collect();
+    if let (Some(table), true) = (&args.record, failures.is_empty()) {
+        record_real(table, &studies, date).map_err(error::reproduce)?;
+    }
+    print(&text)?;
+    clear_away(&args.out);
+    inform(&format!("values, charts and verdicts are in {}", args.out.display()));
+    if failures.is_empty() {
+        return Ok(());
+    }
+    let help =
+        "the other runs are complete; mend the cause and repeat the command: only what is missing will run";
+    Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
+}
+
+/// One line per experiment: runs, statements, and how long it takes.
+fn list(registry: &Registry, seeds: Option<u32>) -> miette::Result<()> {
+    let plans = Plan::all(&registry.experiments, ScaleName::Quick, seeds, None).map_err(error::reproduce)?;
+    let width = plans.iter().map(|plan| plan.experiment.id.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for plan in &plans {
+        let mut took = 0.0;
+        for point in &plan.points {
+            let loaded = plan.load(point).map_err(|why| miette!("{why}"))?;
+            took += loaded.scenario.duration.as_secs_f64() + AROUND_S;
+        }
+        let (one, runs, took) = (&plan.experiment, plan.points.len(), seconds(took));
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:<14} {runs:>4} runs  {:>2} claims  {took:>9}  {}",
+            one.id,
+            one.figure,
+            one.claims().len(),
+            one.title
+        );
+    }
+    print(&text)
+}
