@@ -132,6 +132,24 @@ impl Cache {
         serde_json::from_slice(&fs::read(self.place(key)).ok()?).ok()
     }
 
+    /// Forgets the runs whose numbers are `unwanted`: they are to be done again.
+    ///
+    /// # Errors
+    /// If the folder cannot be read, or a file cannot be removed.
+    pub fn forget(&self, unwanted: impl Fn(&Numbers) -> bool) -> Result<(), ReproduceError> {
+        let failed = || ReproduceError::io("read", &self.folder);
+        for entry in fs::read_dir(&self.folder).map_err(failed())? {
+            let path = entry.map_err(failed())?.path();
+            let key = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            if path.extension() == Some("json".as_ref())
+                && self.read(key).is_some_and(|numbers| unwanted(&numbers))
+            {
+                fs::remove_file(&path).map_err(ReproduceError::io("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Keeps the numbers of a run, whole or not at all, beside what is known of it.
     ///
     /// # Errors

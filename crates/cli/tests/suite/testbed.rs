@@ -51,6 +51,72 @@ fn the_demonstration_runs_and_its_packets_are_judged_as_in_the_simulator() {
     assert!(out.join("report.html").is_file());
 }
 
+/// An experiment runs with real hosts and in the simulator, both are judged, and what was done is not done again.
+#[test]
+fn an_experiment_runs_with_real_packets_beside_the_simulator_and_goes_on_where_it_was() {
+    if !allowed("an experiment with real packets") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/demo/demo.toml");
+    let experiment = format!(
+        r#"title = "Items beside long flows"
+figure = "own"
+about = ""
+scenario = "{}"
+[set]
+"output.sample_interval" = "100 ms"
+"output.sample_flows" = true
+[[variant]]
+name = "dt"
+[[variant]]
+name = "es"
+set = {{ "switch.policy" = "es" }}
+[metrics]
+throughput = {{ goodput = ["long"], from_ms = 300.0, until_ms = 1_500.0 }}
+qct = {{ queries = ["incast"], of = "time_ms", take = "mean" }}
+[quick]
+seeds = 1
+[quick.set]
+duration = "1500 ms"
+drain = "500 ms"
+[[claim]]
+id = "OWN-1"
+statement = "the long flows fill the line"
+effect = 'v("throughput", "dt")'
+at_least = 60.0
+at_most = 94.2
+"#,
+        demo.canonicalize().expect("it is there").display()
+    );
+    std::fs::create_dir_all(folder.path().join("registry/own")).expect("a folder");
+    std::fs::write(folder.path().join("registry/own/items.toml"), experiment).expect("a file");
+    let run = || {
+        let output = Command::new(PROGRAM)
+            .args(["testbed", "reproduce", "all", "--registry", "registry", "--out", "out"])
+            .args(["--record", "kept/real.csv", "--date", "2026-01-01"])
+            .current_dir(folder.path())
+            .output()
+            .expect("the program starts");
+        let (text, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{text}\n{told}");
+        (text.into_owned(), told.into_owned())
+    };
+    std::fs::create_dir_all(folder.path().join("kept")).expect("a folder");
+    let (first, told) = run();
+    assert!(told.contains("2 of 2: "), "{told}");
+    assert!(first.contains("; 0 packets judged otherwise by the simulator;"), "{first}");
+    // Goodput of real packets was sampled: the criterion has a value, whatever a busy machine makes of it.
+    let line = first.lines().find(|line| line.starts_with("| OWN-1 |")).expect("a verdict");
+    assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
+    let (second, told) = run();
+    assert!(!told.contains("of 2: "), "nothing is done again: {told}");
+    assert_eq!(first, second);
+    let recorded = std::fs::read_to_string(folder.path().join("kept/real.csv")).expect("a table");
+    assert!(recorded.lines().nth(1).is_some_and(|row| row.starts_with("OWN-1,")), "{recorded}");
+    assert!(folder.path().join("kept/real/own-items.real.csv").is_file());
+}
+
 /// The first process of the namespaces of a testbed that this process started.
 fn first_inside(outside: u32) -> Option<String> {
     let path = format!("/proc/{outside}/task/{outside}/children");

@@ -9,7 +9,7 @@ use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures,
 use bufferlab_reproduce::output::panels;
 use bufferlab_reproduce::{
     AblationRow, Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, ablations_markdown,
-    paper_name, said_of_keys,
+    paper_name, real_markdown, said_of_keys,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -380,6 +380,36 @@ fn the_page_and_the_readme_show_the_ledger() {
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).expect("the README is there");
     assert_fresh(&readme, &with_block(&text, "ledger", &ledger.summary_markdown()));
+}
+
+fn testbeds() -> Registry {
+    Registry::load(&root().join("testbeds")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The page of real packets shows what is recorded of them, with the words of the experiments.
+#[test]
+fn the_page_of_real_packets_shows_what_is_recorded() {
+    let page = root().join("docs/real-packets.md");
+    let text = fs::read_to_string(&page).expect("the page is there");
+    let block = real_markdown(&testbeds(), &root().join("claims")).unwrap_or_else(|error| panic!("{error}"));
+    assert_fresh(&page, &with_block(&text, "real", &block));
+}
+
+/// Every experiment with real packets loads, at every point, as does one of simulations; what it judges are statements of the papers.
+#[test]
+fn the_experiments_with_real_packets_have_scenarios_and_statements() {
+    let (registry, ledger) = (testbeds(), ledger());
+    assert!(registry.experiments.len() >= 9, "{}", registry.experiments.len());
+    for experiment in &registry.experiments {
+        let plan = Plan::new(experiment, ScaleName::Quick, Some(1)).expect("every experiment has this scale");
+        for point in &plan.points {
+            let loaded = plan.load(point).unwrap_or_else(|failure| panic!("{failure}"));
+            assert_eq!(loaded.scenario.topology.switches.len(), 1, "{}", experiment.id);
+        }
+        for claim in experiment.claims() {
+            assert!(ledger.claim(&claim.id).is_some(), "{}: {}", experiment.id, claim.id);
+        }
+    }
 }
 
 /// The page of ablations shows what is recorded, and every key that carries a statement has both sides' words.
