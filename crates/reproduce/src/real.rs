@@ -351,19 +351,19 @@ fn experiment_markdown(
     text
 }
 
-/// A row for every place and variant, two columns for every metric.
+/// A row for every place and variant, two columns for every metric that a panel shows; without panels, for every metric.
 fn values_markdown(real: &Estimates, simulated: &Estimates) -> String {
     let Some(runs) = real.experiment().runs() else { return String::new() };
     let mut text = String::from("|");
     runs.axes.iter().for_each(|axis| text.push_str(&format!(" {} |", axis.title)));
     text.push_str(" |");
-    // A panel's title is the metric in words.
-    for name in runs.metrics.keys() {
-        let panel = runs.panels.iter().find(|panel| panel.metric == *name);
-        let title = panel.map_or(name.as_str(), |panel| panel.title.as_str());
-        text.push_str(&format!(" {title}, real | simulated |"));
+    let mut shown: Vec<_> =
+        runs.panels.iter().map(|panel| (panel.metric.as_str(), panel.title.as_str())).collect();
+    if shown.is_empty() {
+        shown.extend(runs.metrics.keys().map(|name| (name.as_str(), name.as_str())));
     }
-    let columns = runs.axes.len() + 1 + 2 * runs.metrics.len();
+    shown.iter().for_each(|(_, title)| text.push_str(&format!(" {title}, real | simulated |")));
+    let columns = runs.axes.len() + 1 + 2 * shown.len();
     let _ = writeln!(text, "\n|{}", "---|".repeat(columns));
     let cell = |estimate: Option<Estimate>| match estimate {
         None => "–".to_owned(),
@@ -377,7 +377,7 @@ fn values_markdown(real: &Estimates, simulated: &Estimates) -> String {
                 text.push_str(&format!(" {} |", axis.values[place].label));
             }
             text.push_str(&format!(" {} |", of.name));
-            for name in runs.metrics.keys() {
+            for (name, _) in &shown {
                 for values in [real, simulated] {
                     text.push_str(&format!(" {} |", cell(values.get(name, variant, places))));
                 }
