@@ -23,6 +23,8 @@ pub struct CurveAxis {
     pub title: String,
     /// How it is laid out.
     pub scale: CurveScale,
+    /// Names of its places where they are no numbers, such as congestion controls: the ticks of a horizontal axis. Empty: numbers.
+    pub names: Vec<(f64, String)>,
 }
 
 /// A line of a chart.
@@ -292,6 +294,7 @@ fn horizontal(panel: &CurvePanel) -> Axis {
     let (least, most) = ends(points.chain(marks(panel).map(|mark| mark.x)));
     let title = panel.x.title.as_str();
     match panel.x.scale {
+        _ if !panel.x.names.is_empty() => Axis::named(title, &panel.x.names),
         CurveScale::Log => Axis::log(title, least, most, tick),
         CurveScale::Linear if least > (most - least) * 0.4 && most > least => {
             Axis::linear(title, least, most, tick)
@@ -331,7 +334,7 @@ mod tests {
     use super::*;
 
     fn panel(scale: CurveScale) -> CurvePanel {
-        let axis = |title: &str, scale| CurveAxis { title: title.to_owned(), scale };
+        let axis = |title: &str, scale| CurveAxis { title: title.to_owned(), scale, names: Vec::new() };
         let mark = |line: &str, y: f64, note: &str| CurveMark {
             line: line.to_owned(),
             x: 0.8,
@@ -351,6 +354,16 @@ mod tests {
             marks: vec![mark("abm", 6.0, "F6a-3"), mark("abm", 20.0, "F6a-4"), mark("dt", 0.0, "none left")],
             markers: true,
         }
+    }
+
+    /// Where places are no numbers, their names stand at the ticks, and nowhere else is one.
+    #[test]
+    fn places_that_are_no_numbers_have_their_names() {
+        let mut panel = panel(CurveScale::Linear);
+        panel.x.names = vec![(0.2, "Cubic".to_owned()), (0.8, "DCTCP".to_owned())];
+        let svg = curve_svg(&panel);
+        assert!(svg.contains(">Cubic</text>") && svg.contains(">DCTCP</text>"), "{svg}");
+        assert!(!svg.contains(">0.5</text>"), "{svg}");
     }
 
     #[test]

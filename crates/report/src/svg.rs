@@ -215,7 +215,7 @@ impl Chart {
             }
             @for tick in self.x.spaced(&at_x, WIDTH) {
                 line.grid x1=(coordinate(at_x(tick))) x2=(coordinate(at_x(tick))) y1=(coordinate(top)) y2=(coordinate(bottom)) {}
-                text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 15.0)) { ((self.x.text)(tick)) }
+                text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 15.0)) { (self.x.label(tick)) }
             }
             path.frame d=(format!("M{left:.1} {top:.1}V{bottom:.1}H{right:.1}")) {}
             @for (row, line) in layout.y_title.iter().enumerate() {

@@ -32,6 +32,7 @@ fn panel(figure: &Figure) -> CurvePanel {
             Scale::Linear => CurveScale::Linear,
             Scale::Log => CurveScale::Log,
         },
+        names: Vec::new(),
     };
     let line = |series: &bufferlab_theory::figures::Series| {
         CurveLine::plain(series.name.as_str(), series.points.iter().copied())

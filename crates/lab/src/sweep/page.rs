@@ -124,7 +124,11 @@ fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)
                 continue;
             }
             let fixed: Vec<_> = fixed(other, vary).collect();
-            let linear = |title: &str| CurveAxis { title: title.to_owned(), scale: CurveScale::Linear };
+            let linear = |title: &str| CurveAxis {
+                title: title.to_owned(),
+                scale: CurveScale::Linear,
+                names: Vec::new(),
+            };
             panels.push(CurvePanel {
                 title: format!("{}: {}", metric.group, metric.label),
                 note: fixed.join(", "),

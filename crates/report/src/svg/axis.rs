@@ -18,6 +18,8 @@ pub(crate) struct Axis {
     max: f64,
     pub(super) ticks: Vec<f64>,
     pub(super) text: fn(f64) -> String,
+    /// Of places that are no numbers.
+    names: Vec<(f64, String)>,
 }
 
 /// Round steps, as parts of a power of ten.
@@ -36,7 +38,15 @@ impl Axis {
             ticks.pop();
             end = min + span * 1.03;
         }
-        Self { title: title.into(), scale: Scale::Linear, min: ticks[0], max: end, ticks, text }
+        Self {
+            title: title.into(),
+            scale: Scale::Linear,
+            min: ticks[0],
+            max: end,
+            ticks,
+            text,
+            names: Vec::new(),
+        }
     }
 
     /// From `min` to exactly `max`, which means something (a buffer's size) and need not be a tick.
@@ -47,6 +57,23 @@ impl Axis {
             axis.max = max;
         }
         axis
+    }
+
+    /// Of places that are no numbers: a tick at each, with its name, and half a step beyond the outermost.
+    pub(crate) fn named(title: impl Into<String>, names: &[(f64, String)]) -> Self {
+        let mut ticks: Vec<f64> = names.iter().map(|(place, _)| *place).collect();
+        ticks.sort_by(f64::total_cmp);
+        let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        let beyond = if step.is_finite() && step > 0.0 { step / 2.0 } else { 0.5 };
+        let (min, max) = (ticks[0] - beyond, ticks[ticks.len() - 1] + beyond);
+        let (title, names) = (title.into(), names.to_vec());
+        Self { title, scale: Scale::Linear, min, max, ticks, text: |value| value.to_string(), names }
+    }
+
+    /// What stands at a tick.
+    pub(super) fn label(&self, tick: f64) -> String {
+        let named = self.names.iter().find(|(place, _)| *place == tick);
+        named.map_or_else(|| (self.text)(tick), |(_, name)| name.clone())
     }
 
     /// With ticks at whole numbers only: for counts. An axis too short for two of them keeps what it has.
@@ -63,7 +90,7 @@ impl Axis {
         let min = min.max(1e-12);
         let max = max.max(min * 1.5);
         let title = format!("{}, logarithmic", title.into());
-        Self { title, scale: Scale::Log, min, max, ticks: log_ticks(min, max), text }
+        Self { title, scale: Scale::Log, min, max, ticks: log_ticks(min, max), text, names: Vec::new() }
     }
 
     /// Where `value` lies, 0 at the start and 1 at the end; values beyond are put at the ends.
@@ -87,7 +114,7 @@ impl Axis {
         let is_major = |tick: f64| self.scale == Scale::Linear || is_decade(tick);
         for major in [true, false] {
             for &tick in self.ticks.iter().filter(|tick| is_major(**tick) == major) {
-                let half = (self.text)(tick).chars().count() as f64 * CHARACTER / 2.0;
+                let half = self.label(tick).chars().count() as f64 * CHARACTER / 2.0;
                 let (from, to) = (at(tick) - half, at(tick) + half);
                 let free = placed.iter().all(|(_, a, b)| to + 4.0 < *a || from > *b + 4.0);
                 if free && to <= width + 2.0 {

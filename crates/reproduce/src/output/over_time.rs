@@ -17,8 +17,12 @@ pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
             let panel = |note: String, lines: Vec<CurveLine>| CurvePanel {
                 title: course.title.clone(),
                 note,
-                x: CurveAxis { title: course.time(), scale: CurveScale::Linear },
-                y: CurveAxis { title: course.unit().to_owned(), scale: CurveScale::Linear },
+                x: CurveAxis { title: course.time(), scale: CurveScale::Linear, names: Vec::new() },
+                y: CurveAxis {
+                    title: course.unit().to_owned(),
+                    scale: CurveScale::Linear,
+                    names: Vec::new(),
+                },
                 lines,
                 marks: Vec::new(),
                 markers: false,

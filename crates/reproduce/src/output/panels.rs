@@ -1,7 +1,8 @@
 //! How are the values of an experiment drawn over its axes?
 
-use crate::Estimates;
 use crate::mark::{marks, placed};
+use crate::{Axis, Estimates};
+use bufferlab_report::format::leading_number;
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale};
 
 /// Every panel, once for every combination of the axes behind the first.
@@ -48,10 +49,11 @@ pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
             panels.push(CurvePanel {
                 title: panel.title.clone(),
                 note: fixed.join(", "),
-                x: CurveAxis { title: axis.title.clone(), scale: CurveScale::Linear },
+                x: CurveAxis { title: axis.title.clone(), scale: CurveScale::Linear, names: names(axis) },
                 y: CurveAxis {
                     title: runs.metrics[&panel.metric].words(),
                     scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
+                    names: Vec::new(),
                 },
                 marks: marks(&placed, panel, other),
                 lines,
@@ -60,4 +62,12 @@ pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
         }
     }
     panels
+}
+
+/// The places of an axis by their names, if one of them is no number.
+fn names(axis: &Axis) -> Vec<(f64, String)> {
+    if axis.values.iter().all(|value| leading_number(&value.label).is_some()) {
+        return Vec::new();
+    }
+    axis.values.iter().map(|value| (value.x, value.label.clone())).collect()
 }

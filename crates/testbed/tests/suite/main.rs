@@ -33,9 +33,8 @@ fn a_scenario_becomes_a_switch_with_the_same_buffer_policy_ports_and_delay() {
 
 #[test]
 fn what_real_hosts_cannot_do_is_refused_with_advice() {
-    let cases: [(&[(&str, &str)], &str); 5] = [
+    let cases: [(&[(&str, &str)], &str); 4] = [
         (&[("transport.small.congestion_control", "hpcc")], "this kernel has no congestion control \"hpcc\""),
-        (&[("transport.large.data_priorities", "[0, 1]")], "draws a priority for every flow"),
         (&[("topology.hosts", "80"), ("switch.buffer", "1 MB")], "80 hosts are too many"),
         (&[("switch.hardware", "{ slices = 2 }")], "one memory"),
         (
@@ -50,4 +49,8 @@ fn what_real_hosts_cannot_do_is_refused_with_advice() {
         let found = plan(changes).expect_err(message);
         assert!(found.contains(message), "{found}");
     }
+    let drawn = DEMO.replace("data_priority = 1", "data_priorities = [0, 1]").replace("cubic", "newreno");
+    let loaded = load_text(Path::new("demo.toml"), &drawn, &[]).expect("the scenario is right");
+    let found = Plan::new(loaded).expect_err("a connection keeps its priority").to_string();
+    assert!(found.contains("draws a priority for every flow"), "{found}");
 }
