@@ -139,7 +139,7 @@ pub(crate) struct TestbedReproduceArgs {
     /// Show what there is, and how long it takes
     #[arg(long)]
     pub(crate) list: bool,
-    /// A folder of own experiments, <name>/<figure>.toml, in the place of the papers'
+    /// A folder of own experiments, NAME/FIGURE.toml, in the place of the papers'
     #[arg(long, value_name = "FOLDER")]
     pub(crate) registry: Option<PathBuf>,
     /// Repetitions instead of the experiments' own number
