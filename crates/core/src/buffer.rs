@@ -86,15 +86,18 @@ struct IngressAccount {
 pub(crate) const ACCOUNTS: usize = 4;
 
 /// The shared memory of one switch: its content and its ledger.
+///
+/// In the order of how often it is asked, as [`crate::Switch`] is.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Buffer {
+    queues_per_port: u16,
     capacity: u64,
     occupancy: u64,
     /// What policies divide, where that is not the whole memory as it is.
     pool: Option<Box<SharedPool>>,
     /// Bytes by [`Account`].
     used: [u64; ACCOUNTS],
-    queues_per_port: u16,
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,
     ingress: Vec<IngressAccount>,

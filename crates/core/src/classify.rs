@@ -133,7 +133,10 @@ pub const CODE_POINTS: usize = 64;
 /// Maps the priority that a header carries to a queue of the port: one table, as in a switch's `DSCP_TO_TC_MAP`; behind it may stand what looks at flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    queue_of: [u8; CODE_POINTS],
+    /// Every priority up to this queue, the last one, has the queue of its number, and all others have the last one: then nothing need be looked up.
+    identity_up_to: Option<u8>,
+    /// By priority, in any case.
+    queue_of: Box<[u8; CODE_POINTS]>,
     /// Boxed: without it, which is nearly always, it is one null pointer in the switch.
     behind: Option<Box<Behind>>,
 }
@@ -210,7 +213,7 @@ impl Classifier {
     #[must_use]
     pub fn identity(queues_per_port: usize) -> Self {
         let last = queues_per_port.saturating_sub(1);
-        Self { queue_of: std::array::from_fn(|p| p.min(last) as u8), behind: None }
+        Self::of_map(std::array::from_fn(|p| p.min(last) as u8))
     }
 
     /// Code point p joins `map[p]`.
@@ -223,7 +226,13 @@ impl Classifier {
             map.iter().all(|&queue| usize::from(queue) < queues_per_port),
             "a code point maps to no queue"
         );
-        Self { queue_of: map, behind: None }
+        Self::of_map(map)
+    }
+
+    fn of_map(map: [u8; CODE_POINTS]) -> Self {
+        let last = map.iter().copied().max().unwrap_or(0);
+        let is_identity = (0..).zip(map).all(|(priority, queue)| queue == last.min(priority));
+        Self { identity_up_to: is_identity.then_some(last), queue_of: Box::new(map), behind: None }
     }
 
     /// The same with `trap` behind the map.
@@ -277,7 +286,10 @@ impl Classifier {
 
     #[inline]
     fn mapped(&self, priority: u8) -> u8 {
-        self.queue_of[usize::from(priority) % CODE_POINTS]
+        match self.identity_up_to {
+            Some(last) if usize::from(priority) < CODE_POINTS => priority.min(last),
+            _ => self.queue_of[usize::from(priority) % CODE_POINTS],
+        }
     }
 }
 

@@ -91,27 +91,71 @@ struct CompiledGroup {
     turn: Turn,
 }
 
+/// What the choice among queues comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// The lowest queue that may send: there is one, or each is a group of its own in this order.
+    Lowest,
+    /// One round robin over all queues.
+    RoundRobin,
+    /// Anything else: group by group.
+    ByGroup,
+}
+
 /// The schedule of all ports of a switch: strict order of groups, highest first.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
+    choice: Choice,
     groups: Vec<CompiledGroup>,
+    /// By priority: its group.
+    group_of: [u8; MAX_QUEUES_PER_PORT],
     /// Packets or bytes per round, by priority.
-    share: [u32; MAX_QUEUES_PER_PORT],
+    share: Box<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
-/// What the scheduler remembers of one port.
-#[derive(Clone, Debug)]
-pub(crate) struct PortTurns {
-    /// By group: the queue whose turn it is, and what is left of its turn.
-    turns: Vec<GroupTurn>,
-    /// By priority: unused bytes (deficit round robin).
-    deficit: Vec<u32>,
+/// What the scheduler remembers of all ports; nothing where it only ever chooses the lowest queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turns {
+    /// By port and group: the queue whose turn it is, and what is left of its turn.
+    of_groups: Vec<GroupTurn>,
+    /// By port and priority: unused bytes, where some group is of deficit round robin.
+    deficit: Vec<[u32; MAX_QUEUES_PER_PORT]>,
+}
+
+/// A queue that was chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Picked {
+    pub(crate) queue: u8,
+    /// Whose turn it had been: a round robin passed what lies between.
+    from: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct GroupTurn {
     cursor: u8,
     left: u32,
+}
+
+impl GroupTurn {
+    /// The next of `candidates` in a round robin. They are not empty.
+    #[inline(always)] // As the hot one of its callers.
+    fn go_on_to_next(&mut self, candidates: u32) -> Picked {
+        let from = self.cursor;
+        let queue = next_from(from, candidates);
+        self.cursor = after(queue);
+        Picked { queue, from }
+    }
+
+    /// A packet of `queue`, which has so many per round.
+    fn take_weighted(&mut self, queue: u8, share: u32) {
+        if queue != self.cursor || self.left == 0 {
+            (self.cursor, self.left) = (queue, share);
+        }
+        self.left -= 1;
+        if self.left == 0 {
+            self.cursor = after(queue);
+        }
+    }
 }
 
 impl Scheduler {
@@ -153,6 +197,7 @@ impl Scheduler {
             )));
         }
         let (mut seen, mut share, mut compiled) = (0_u32, [1; MAX_QUEUES_PER_PORT], Vec::new());
+        let mut group_of = [0; MAX_QUEUES_PER_PORT];
         for group in groups {
             let mut mask = 0;
             for &queue in &group.queues {
@@ -164,6 +209,7 @@ impl Scheduler {
                 }
                 seen |= 1 << queue;
                 mask |= 1 << queue;
+                group_of[queue as usize] = compiled.len() as u8;
             }
             let (turn, shares) = match &group.discipline {
                 Discipline::Fifo => (Turn::Fifo, None),
@@ -184,19 +230,38 @@ impl Scheduler {
                     share[queue as usize] = value;
                 }
             }
+            // Where there is one queue it is always its turn.
+            let turn = if group.queues.len() == 1 { Turn::Fifo } else { turn };
             compiled.push(CompiledGroup { mask, turn });
         }
+        let lowest =
+            compiled.iter().zip(0..).all(|(group, queue): (&CompiledGroup, u32)| group.mask == 1 << queue);
+        let choice = match compiled[..] {
+            _ if lowest => Choice::Lowest,
+            [CompiledGroup { turn: Turn::RoundRobin, .. }] => Choice::RoundRobin,
+            _ => Choice::ByGroup,
+        };
         match (0..queues).find(|&queue| seen & (1 << queue) == 0) {
             Some(queue) => Err(ScheduleError(format!("queue {queue} is in no group: it would never send"))),
-            None => Ok(Self { groups: compiled, share }),
+            None => Ok(Self { choice, groups: compiled, group_of, share: Box::new(share) }),
         }
     }
 
-    pub(crate) fn new_port(&self) -> PortTurns {
-        PortTurns {
-            turns: vec![GroupTurn::default(); self.groups.len()],
-            deficit: vec![0; MAX_QUEUES_PER_PORT],
+    /// What is remembered of so many ports, before anything is sent.
+    pub(crate) fn new_turns(&self, ports: usize) -> Turns {
+        if !self.takes_turns() {
+            return Turns::default();
         }
+        let deficit_ports = if self.looks_at_packets() { ports } else { 0 };
+        Turns {
+            of_groups: vec![GroupTurn::default(); ports * self.groups.len()],
+            deficit: vec![[0; MAX_QUEUES_PER_PORT]; deficit_ports],
+        }
+    }
+
+    /// Whether it remembers what was sent.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.choice != Choice::Lowest
     }
 
     /// Whether each of `queues` queues per port belongs to a group.
@@ -210,49 +275,92 @@ impl Scheduler {
         self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 
-    /// The queue that sends next among `ready` (bit p: queue p has a packet and may send), and the queues
-    /// that a round robin passed on its way because they were not ready: empty or paused.
+    /// The queue of `port` that sends next among `ready` (bit p: queue p has a packet and may send).
     #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
     pub(crate) fn pick(
         &self,
-        port: &mut PortTurns,
+        turns: &mut Turns,
+        port: u16,
         ready: u32,
         first_queue: u16,
         buffer: &Buffer,
-    ) -> Option<(u8, u32)> {
-        for (group, turn) in self.groups.iter().zip(&mut port.turns) {
+    ) -> Option<Picked> {
+        if ready == 0 {
+            return None;
+        }
+        match self.choice {
+            Choice::Lowest => {
+                let queue = ready.trailing_zeros() as u8;
+                Some(Picked { queue, from: queue })
+            }
+            Choice::RoundRobin => Some(turns.of_groups[usize::from(port)].go_on_to_next(ready)),
+            Choice::ByGroup => self.pick_by_group(turns, port, ready, first_queue, buffer),
+        }
+    }
+
+    /// A packet of `queue` is sent at once, because nothing waits at its `port`: the next turn is that of the queue behind it. Not for deficits.
+    #[inline(always)] // Into the hot path.
+    pub(crate) fn note_passage(&self, turns: &mut Turns, port: u16, queue: u8) {
+        match self.choice {
+            Choice::Lowest => {}
+            Choice::RoundRobin => turns.of_groups[usize::from(port)].cursor = after(queue),
+            Choice::ByGroup => {
+                let index = usize::from(self.group_of[usize::from(queue) % MAX_QUEUES_PER_PORT]);
+                let turn = &mut turns.of_groups[usize::from(port) * self.groups.len() + index];
+                match self.groups[index].turn {
+                    Turn::Fifo => {}
+                    Turn::RoundRobin => turn.cursor = after(queue),
+                    Turn::Weighted => turn.take_weighted(queue, self.share[usize::from(queue)]),
+                    Turn::Deficit => debug_assert!(false, "deficits depend on the packet"),
+                }
+            }
+        }
+    }
+
+    /// The queues that a round robin passed on its way to what was picked among `ready`, because they were not ready: empty or
+    /// paused.
+    pub(crate) fn passed(&self, picked: Picked, ready: u32) -> u32 {
+        let group = &self.groups[usize::from(self.group_of[usize::from(picked.queue)])];
+        let own = if group.turn == Turn::RoundRobin { group.mask } else { 0 };
+        between(picked.from, picked.queue) & own & !ready
+    }
+
+    /// [`Self::pick`] where there are several groups, or one that is not a round robin.
+    #[inline(always)] // As its caller.
+    fn pick_by_group(
+        &self,
+        turns: &mut Turns,
+        port: u16,
+        ready: u32,
+        first_queue: u16,
+        buffer: &Buffer,
+    ) -> Option<Picked> {
+        let first = usize::from(port) * self.groups.len();
+        for (group, turn) in self.groups.iter().zip(&mut turns.of_groups[first..]) {
             let candidates = ready & group.mask;
             if candidates == 0 {
                 continue;
             }
-            return Some(match group.turn {
-                Turn::RoundRobin => {
-                    let queue = next_from(turn.cursor, candidates);
-                    let passed = between(turn.cursor, queue) & group.mask & !candidates;
-                    turn.cursor = (queue + 1) % MAX_QUEUES_PER_PORT as u8;
-                    (queue, passed)
-                }
-                Turn::Fifo => (oldest(candidates, first_queue, buffer), 0),
+            let from = turn.cursor;
+            let queue = match group.turn {
+                Turn::RoundRobin => return Some(turn.go_on_to_next(candidates)),
+                Turn::Fifo => oldest(candidates, first_queue, buffer),
                 Turn::Weighted => {
                     let queue = next_from(turn.cursor, candidates);
-                    if queue != turn.cursor || turn.left == 0 {
-                        (turn.cursor, turn.left) = (queue, self.share[queue as usize]);
-                    }
-                    turn.left -= 1;
-                    if turn.left == 0 {
-                        turn.cursor = (queue + 1) % MAX_QUEUES_PER_PORT as u8;
-                    }
-                    (queue, 0)
+                    turn.take_weighted(queue, self.share[queue as usize]);
+                    queue
                 }
                 Turn::Deficit => {
-                    let own = group.mask;
-                    (self.deficit_turn(turn, &mut port.deficit, own, candidates, first_queue, buffer), 0)
+                    let deficit = &mut turns.deficit[usize::from(port)];
+                    self.deficit_turn(turn, deficit, group.mask, candidates, first_queue, buffer)
                 }
-            });
+            };
+            return Some(Picked { queue, from });
         }
         None
     }
 
+    #[inline(never)]
     fn deficit_turn(
         &self,
         turn: &mut GroupTurn,
@@ -285,13 +393,19 @@ impl Scheduler {
                 if buffer.queue_packets(id) == 1 {
                     // It empties: what is left of its turn is lost.
                     *own = 0;
-                    (turn.cursor, turn.left) = ((queue + 1) % MAX_QUEUES_PER_PORT as u8, 0);
+                    (turn.cursor, turn.left) = (after(queue), 0);
                 }
                 return queue;
             }
-            (turn.cursor, turn.left) = ((queue + 1) % MAX_QUEUES_PER_PORT as u8, 0);
+            (turn.cursor, turn.left) = (after(queue), 0);
         }
     }
+}
+
+/// The queue behind `queue`.
+#[inline]
+fn after(queue: u8) -> u8 {
+    (queue + 1) % MAX_QUEUES_PER_PORT as u8
 }
 
 /// The first set bit of `mask` at or cyclically after `cursor`. `mask` is not zero.

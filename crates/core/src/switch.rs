@@ -2,6 +2,7 @@
 
 mod pass;
 
+use self::pass::Passages;
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
 use crate::failure::{MarkingFailure, PolicyFailure};
@@ -12,7 +13,7 @@ use crate::policy::{
     Tags, Verdict,
 };
 use crate::policy::{find_policy, policies};
-use crate::schedule::{MAX_QUEUES_PER_PORT, PortTurns, Scheduler};
+use crate::schedule::{MAX_QUEUES_PER_PORT, Scheduler, Turns};
 use bufferlab_params::{ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 
@@ -91,10 +92,6 @@ pub struct Counters {
 /// Results come only from here, so the simulator, a real switch and the theory checks record the same
 /// events.
 pub trait Observer {
-    /// Whether it hears of a packet that need not wait once ([`Self::passed`]), not twice.
-    const TAKES_PASSAGES: bool = false;
-    /// `arrival` went through its queue without waiting. `buffer` is as it was before, and as it is after.
-    fn passed(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
     /// `arrival` asks for space; the policy has not been asked yet, and `buffer` does not contain it.
     fn arriving(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
     /// `arrival` is decided without the policy: by what a chip sets aside, by its limits, by a watchdog.
@@ -121,9 +118,7 @@ pub trait Observer {
     fn pause_changed(&mut self, _now: Time, _ingress: IngressId, _paused: bool) {}
 }
 
-impl Observer for () {
-    const TAKES_PASSAGES: bool = true;
-}
+impl Observer for () {}
 
 /// Everything that makes a switch.
 #[derive(Clone, Debug)]
@@ -264,7 +259,7 @@ impl SwitchConfig {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Port {
     /// Bit p: queue p holds a packet.
     occupied: u32,
@@ -272,32 +267,40 @@ struct Port {
     paused: u32,
     /// Bit p: what comes of priority p, to this port or from it, is discarded (PFC watchdog).
     discarding: u32,
-    turns: PortTurns,
 }
 
 /// One switch: packets and ledger in [`Buffer`], judgement in `P`.
+///
+/// In the order of how often it is asked: what a packet that passes touches comes first and lies together. In a large network every packet finds another
+/// switch, and waits for each line of the cache.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Switch<P> {
-    buffer: Buffer,
-    policy: P,
+    /// Packets that find their port idle may pass: see [`Self::pass`].
+    lets_pass: bool,
+    /// Nothing deviates and nothing is discarded: what the hot path asks first.
+    ideal: bool,
+    /// The scheduler remembers what was sent.
+    takes_turns: bool,
     hooks: Hooks,
-    classifier: Classifier,
-    scheduler: Scheduler,
-    marker: Option<Marker>,
     /// Whether the marker has to be asked when a packet arrives, and when one leaves.
     marks_arrivals: bool,
     marks_departures: bool,
+    policy: P,
+    classifier: Classifier,
+    ports: Vec<Port>,
+    /// By queue: packets that did not wait; the other ones are in `counters`.
+    passages: Vec<Passages>,
+    buffer: Buffer,
+    scheduler: Scheduler,
+    turns: Turns,
+    counters: Vec<Counters>,
     /// The marker is DCTCP's step, and these are its thresholds (bytes).
     steps: Option<[u64; MAX_QUEUES_PER_PORT]>,
-    ports: Vec<Port>,
-    counters: Vec<Counters>,
+    marker: Option<Marker>,
     /// By ingress queue: whether its sender is paused.
     pausing: Vec<bool>,
     hardware: Hardware,
-    /// Nothing deviates and nothing is discarded: what the hot path asks first.
-    ideal: bool,
-    /// Packets that find their port idle may pass: see [`Self::pass`].
-    lets_pass: bool,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
     /// The first demand of the policy that could not be met.
@@ -318,7 +321,6 @@ impl<P: Policy> Switch<P> {
             config.queues_per_port
         );
         let ports = config.port_rates.len();
-        let port = Port { occupied: 0, paused: 0, discarding: 0, turns: config.scheduler.new_port() };
         let queues = ports * config.queues_per_port;
         let own = policy.take_classifier();
         let classifier = config.classifier.clone().or(own);
@@ -341,7 +343,10 @@ impl<P: Policy> Switch<P> {
             steps: config.marker.as_ref().and_then(Marker::steps_on_arrival),
             marks_departures: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Dequeue)),
             marker: config.marker.clone(),
-            ports: vec![port; ports],
+            ports: vec![Port::default(); ports],
+            takes_turns: config.scheduler.takes_turns(),
+            turns: config.scheduler.new_turns(ports),
+            passages: vec![Passages::default(); queues],
             counters: vec![Counters::default(); queues],
             pausing: vec![false; ingress_ports * config.queues_per_port],
             ideal: hardware == Hardware::IDEAL,
@@ -382,8 +387,15 @@ impl<P: Policy> Switch<P> {
 
     /// Counters of a queue.
     #[must_use]
-    pub fn counters(&self, queue: QueueId) -> &Counters {
-        &self.counters[usize::from(queue.0)]
+    pub fn counters(&self, queue: QueueId) -> Counters {
+        let index = usize::from(queue.0);
+        self.passages[index].added_to(self.counters[index])
+    }
+
+    /// The largest packet that went through a queue without waiting (bytes): nobody else heard of it ([`Self::pass`]).
+    #[must_use]
+    pub fn largest_passed(&self, queue: QueueId) -> u32 {
+        self.passages[usize::from(queue.0)].largest
     }
 
     /// The marker, if the switch marks.
@@ -635,7 +647,7 @@ impl<P: Policy> Switch<P> {
         port: u16,
         observer: &mut O,
     ) -> Option<Transmission> {
-        let state = &mut self.ports[usize::from(port)];
+        let state = self.ports[usize::from(port)];
         let ready = state.occupied & !state.paused;
         if ready == 0 {
             return None;
@@ -645,14 +657,13 @@ impl<P: Policy> Switch<P> {
         }
         observer.departing(now, &self.buffer);
         let first_queue = self.buffer.queue_of(port, 0).0;
-        let state = &mut self.ports[usize::from(port)];
-        let (priority, passed) = self.scheduler.pick(&mut state.turns, ready, first_queue, &self.buffer)?;
-        // A paused queue is passed too, but it is not empty.
-        let passed_empty = passed & !state.occupied;
+        let picked = self.scheduler.pick(&mut self.turns, port, ready, first_queue, &self.buffer)?;
+        let priority = picked.queue;
+        let occupied = state.occupied;
         let queue = QueueId(first_queue + u16::from(priority));
         let stored = self.buffer.remove(queue, port, End::Head).expect("an occupied queue has a head");
         if self.buffer.queue_packets(queue) == 0 {
-            state.occupied &= !(1 << priority);
+            self.ports[usize::from(port)].occupied &= !(1 << priority);
         }
         let marked = self.marks_departures && stored.tags.contains(Tags::MARKABLE) && {
             let (moment, size, flow) = (Moment::Dequeue, stored.size, stored.flow);
@@ -673,6 +684,8 @@ impl<P: Policy> Switch<P> {
             enqueued_at: stored.enqueued_at,
         };
         if self.hooks.meets(Hooks::EMPTY_VISIT.and(Hooks::DEQUEUE)) {
+            // A paused queue is passed too, but it is not empty.
+            let passed_empty = self.scheduler.passed(picked, ready) & !occupied;
             self.tell_departure(departure, passed_empty, first_queue);
         }
         observer.departed(&departure, &self.buffer);
@@ -737,13 +750,14 @@ impl<P: Policy> Switch<P> {
         }
     }
 
+    #[inline(always)] // For most packets it is a question with the answer that nothing changes.
     fn demand_pause_of<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        let paused = &mut self.pausing[usize::from(ingress.0)];
         let wanted = match self.policy.pause_demand(now, ingress, &self.buffer) {
             PauseDemand::Keep => return,
             PauseDemand::Pause => true,
             PauseDemand::Resume => false,
         };
+        let paused = &mut self.pausing[usize::from(ingress.0)];
         if *paused != wanted {
             *paused = wanted;
             observer.pause_changed(now, ingress, wanted);

@@ -50,9 +50,8 @@ use crate::host::flow;
 use crate::world::packet;
 
 /// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots exist as packets
-/// were alive at once. On a link, its entry in the link's pipe comes on top (16 B); in a switch, the buffer's record
-/// (`bufferlab_core::Stored`).
-pub const BYTES_PER_PACKET: usize = size_of::<packet::Packet>() + size_of::<ids::PacketId>();
+/// were alive at once. In a switch, the buffer's record comes on top (`bufferlab_core::Stored`).
+pub const BYTES_PER_PACKET: usize = size_of::<packet::Slot>() + size_of::<ids::PacketId>();
 
 /// Bytes of a live flow: sender, receiver, what is needed when it ends, and the slot's bookkeeping. What the
 /// transport holds elsewhere (the state of its congestion control, gaps of a receiver) comes on top.

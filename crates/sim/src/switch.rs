@@ -39,30 +39,31 @@ pub(crate) struct Sent {
     pub(crate) queue: QueueId,
 }
 
-/// One switch.
+/// One switch. What every packet touches comes first and lies together, up to the first fields of the first memory.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct SwitchNode {
-    pub(crate) id: SwitchId,
-    /// Its first memory: nearly always the only one. In every memory ports and queues are counted from zero; all
-    /// others count over the switch.
-    pub(crate) first: Slice,
-    /// The other memories.
-    more: Vec<Slice>,
-    /// Bystanders of each slice, where events are to be explained.
-    panels: Vec<Panel>,
-    /// Whether there are bystanders, from the first packet on.
-    is_watched: bool,
-    /// One memory and no bystanders: the record listens directly.
-    plain: bool,
-    /// Ports of each slice; the last one may have fewer.
-    ports_per_slice: u16,
     /// Link of port 0; the ports' links follow each other.
     pub(crate) first_link: LinkId,
     /// Bytes of a frame that are not charged.
     pub(crate) uncharged: u32,
+    /// One memory and no bystanders: the record listens directly.
+    plain: bool,
     /// A timer for the policy's next timeout is set, or there will never be one. If not, an arrival may bring one.
     timer_set: bool,
+    /// Whether there are bystanders, from the first packet on.
+    is_watched: bool,
+    /// Ports of each slice; the last one may have fewer.
+    ports_per_slice: u16,
+    pub(crate) id: SwitchId,
+    /// Its first memory: nearly always the only one. In every memory ports and queues are counted from zero; all
+    /// others count over the switch.
+    pub(crate) first: Slice,
     pub(crate) record: SwitchRecord,
+    /// The other memories.
+    more: Vec<Slice>,
+    /// Bystanders of each slice, where events are to be explained.
+    panels: Vec<Panel>,
 }
 
 impl SwitchNode {
@@ -219,7 +220,7 @@ impl SwitchNode {
         for index in 0..=self.more.len() {
             let (slice, listener) = self.slice_with_listener(index);
             let place = listener.place;
-            listener.record.close(place, end, slice.core.buffer());
+            listener.record.close(place, end, &slice.core);
         }
     }
 
@@ -239,7 +240,7 @@ impl SwitchNode {
         }
         let now = ports.now();
         let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
-        let Some(queue) = self.first.core.pass(now, &packet, &mut self.record) else { return false };
+        let Some(queue) = self.first.core.pass(now, &packet) else { return false };
         if ports.wants_reports() {
             let Packet { id: packet, size, .. } = packet;
             self.report_hop(

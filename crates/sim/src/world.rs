@@ -102,9 +102,9 @@ impl World {
     #[inline]
     pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
         let link = &mut self.links[id];
-        let packet = link.pipe.pop_front().expect("a delivery has its packet");
+        let (packet, next) = link.pipe.pop_front(&mut self.packets).expect("a delivery has its packet");
         let to = link.to;
-        if let Some(next) = link.pipe.next_arrival() {
+        if let Some(next) = next {
             self.calendar.push(next, Kind::Delivery, id);
         }
         if link.head_is_lost {
@@ -161,13 +161,11 @@ impl World {
     /// Puts a packet on link `id`, which is idle or whose device has room. `more`: something waits behind it.
     #[inline(always)] // Into the two places where packets are sent: hosts and switches.
     fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
-        let meta = &self.packets[packet];
-        let marked = meta.flags.has(Flags::MARKED);
         let link = &mut self.links[id];
-        if link.crosses {
+        if link.crosses() {
             return self.transmit_across(id, packet, more);
         }
-        let Started { arrival, alone, next } = link.transmit(self.now, packet, meta.wire, marked);
+        let Started { arrival, alone, next } = link.transmit(self.now, &mut self.packets, packet);
         link.waiting = more;
         self.calendar.ties().note_transmission(id);
         self.packet_hops += 1;
@@ -219,15 +217,17 @@ impl World {
         &self.routes
     }
 
-    /// The last packet on link `id`, which leaves it, unless it is the first one.
-    pub(crate) fn take_back(&mut self, id: LinkId) -> Option<PacketId> {
+    /// Takes all packets off link `id` but the first one, in order, and empties its device.
+    pub(crate) fn take_back(&mut self, id: LinkId) -> Vec<PacketId> {
         let link = &mut self.links[id];
-        if link.pipe.len() < 2 {
-            link.empty_device(self.now);
-            self.calendar.ties().keep_first(id);
-            return None;
-        }
-        link.pipe.pop_back()
+        link.empty_device(self.now);
+        self.calendar.ties().keep_first(id);
+        link.pipe.keep_first(&self.packets)
+    }
+
+    /// How many packets are on links.
+    pub(crate) fn packets_on_links(&self) -> usize {
+        self.links.iter().map(|link| link.pipe.packets(&self.packets).count()).sum()
     }
 
     /// From now on packets take these ways.

@@ -14,7 +14,7 @@ use support::{Lab, flow, star};
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
-const _: () = assert!(BYTES_PER_PACKET <= 40 && BYTES_PER_FLOW <= 448, "the slabs are compact");
+const _: () = assert!(BYTES_PER_PACKET <= 68 && BYTES_PER_FLOW <= 448, "the slabs are compact");
 
 /// Takes rows and forgets them, so that only the simulator's memory is seen; counts lost packets.
 #[derive(Default)]
@@ -107,5 +107,6 @@ fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     println!(
         "measured: one more live flow of one packet takes {measured:.0} bytes at the peak, lists that double included"
     );
-    assert!(measured < 1_200.0, "{measured} bytes per flow");
+    // 64 B of it are its packet's cache line, which lies in a list that doubles.
+    assert!(measured < 1_250.0, "{measured} bytes per flow");
 }

@@ -146,7 +146,7 @@ fn ports(file: &SwitchFile, pipeline: &Pipeline, text: &mut String) {
 }
 
 fn queues(file: &SwitchFile, pipeline: &Pipeline, text: &mut String) {
-    type Count = fn(&bufferlab_core::Counters) -> u64;
+    type Count = fn(bufferlab_core::Counters) -> u64;
     let core = pipeline.driver().core();
     let place = |queue| {
         let (port, priority) = core.buffer().port_and_priority(queue);

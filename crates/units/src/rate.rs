@@ -60,32 +60,33 @@ impl fmt::Debug for BitRate {
 
 /// The serialization time of one link, prepared so that the hot path multiplies and never divides
 /// at the usual rates.
+///
+/// One word, so that a link has room for it beside what else its packets touch: the picoseconds per byte where they are a whole
+/// number, else the rate, with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
-pub struct Serializer {
-    ps_per_byte: u64,
-    /// Zero when `ps_per_byte` is exact.
-    inexact_rate: u64,
-}
+pub struct Serializer(u64);
 
 impl Serializer {
     /// Prepares `rate`.
     ///
     /// # Panics
-    /// If the rate is zero.
+    /// If the rate is zero, or 2^63 b/s or more.
     #[must_use]
     pub const fn new(rate: BitRate) -> Self {
+        assert!(rate.0 > 0 && rate.0 >> 63 == 0, "a rate fits into 63 bits");
         let exact = PS_PER_S_TIMES_8.is_multiple_of(rate.0);
-        Self { ps_per_byte: PS_PER_S_TIMES_8 / rate.0, inexact_rate: if exact { 0 } else { rate.0 } }
+        Self(if exact { PS_PER_S_TIMES_8 / rate.0 << 1 } else { rate.0 << 1 | 1 })
     }
 
     /// Time to put `bytes` on the wire: equal to [`BitRate::serialization`] for frames below 2 MB.
     #[inline]
     #[must_use]
     pub const fn time(self, bytes: u32) -> Time {
-        if self.inexact_rate == 0 {
-            Time(bytes as u64 * self.ps_per_byte)
+        let value = self.0 >> 1;
+        if self.0 & 1 == 0 {
+            Time(bytes as u64 * value)
         } else {
-            Time((bytes as u64 * PS_PER_S_TIMES_8).div_ceil(self.inexact_rate))
+            Time((bytes as u64 * PS_PER_S_TIMES_8).div_ceil(value))
         }
     }
 }

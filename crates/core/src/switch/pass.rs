@@ -3,11 +3,33 @@
 //! In most networks that is most packets. Storing and removing it would lead back to the same ledger at the same instant, so
 //! where nobody would notice, only what remains is done: counts, and the turn of the scheduler.
 
-use super::{Observer, Packet, Switch};
+use super::{Counters, Packet, Switch};
 use crate::buffer::QueueId;
 use crate::mark::Marker;
 use crate::policy::{Hooks, Policy};
 use bufferlab_units::Time;
+
+/// Packets that went through a queue without waiting. Less than [`Counters`] have, so that the queues of four ports share a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passages {
+    packets: u64,
+    bytes: u64,
+    /// The largest packet (bytes).
+    pub(super) largest: u32,
+}
+
+impl Passages {
+    /// What was counted of packets that were stored, and these.
+    pub(super) fn added_to(self, stored: Counters) -> Counters {
+        Counters {
+            arrived: stored.arrived + self.packets,
+            enqueued: stored.enqueued + self.packets,
+            enqueued_bytes: stored.enqueued_bytes + self.bytes,
+            departed: stored.departed + self.packets,
+            ..stored
+        }
+    }
+}
 
 impl<P: Policy> Switch<P> {
     /// [`Self::handle_arrival`] and [`Self::poll_transmit`] in one, for a packet whose egress port is idle: the queue that
@@ -15,12 +37,15 @@ impl<P: Policy> Switch<P> {
     /// way. That is so where something waits at the port, a priority of it is paused, the policy does not let it pass
     /// ([`Policy::lets_pass`]), or somebody looks at packets in between: own marking rules, classifiers that count,
     /// deficit round robin, what deviates from an ideal chip.
+    ///
+    /// No [`super::Observer`] hears of it: the packet is in [`Self::counters`] and [`Self::largest_passed`], and a driver that wants to
+    /// see it takes the long way.
     #[inline(always)] // Into the one place where packets arrive.
-    pub fn pass<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Option<QueueId> {
-        if !O::TAKES_PASSAGES || !self.lets_pass {
+    pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
+        if !self.lets_pass {
             return None;
         }
-        let port = &mut self.ports[usize::from(packet.egress_port)];
+        let port = self.ports[usize::from(packet.egress_port)];
         if port.occupied | port.paused != 0 {
             return None;
         }
@@ -28,14 +53,13 @@ impl<P: Policy> Switch<P> {
         if !self.policy.lets_pass(&arrival, &self.buffer) || !self.buffer.fits(arrival.size) {
             return None;
         }
-        let first_queue = arrival.queue.0 - u16::from(arrival.priority);
-        self.scheduler.pick(&mut port.turns, 1 << arrival.priority, first_queue, &self.buffer);
-        let counters = &mut self.counters[usize::from(arrival.queue.0)];
-        counters.arrived += 1;
-        counters.enqueued += 1;
-        counters.enqueued_bytes += u64::from(arrival.size);
-        counters.departed += 1;
-        observer.passed(&arrival, &self.buffer);
+        if self.takes_turns {
+            self.scheduler.note_passage(&mut self.turns, arrival.port, arrival.priority);
+        }
+        let passages = &mut self.passages[usize::from(arrival.queue.0)];
+        passages.packets += 1;
+        passages.bytes += u64::from(arrival.size);
+        passages.largest = passages.largest.max(arrival.size);
         Some(arrival.queue)
     }
 
@@ -82,7 +106,7 @@ mod tests {
     }
 
     fn counters(switch: &Switch<Dispatched>) -> Vec<Counters> {
-        switch.buffer().queue_ids().map(|queue| *switch.counters(queue)).collect()
+        switch.buffer().queue_ids().map(|queue| switch.counters(queue)).collect()
     }
 
     /// Sends random packets through two switches, one of which lets pass what it can; returns how many passed.
@@ -107,7 +131,7 @@ mod tests {
                 }
                 _ => {
                     let ways = wait(&mut long, now, &packet);
-                    match short.pass(now, &packet, &mut ()) {
+                    match short.pass(now, &packet) {
                         None => assert_eq!(ways, wait(&mut short, now, &packet), "{policy}, step {step}"),
                         Some(queue) => {
                             let (id, size, marked) = (packet.id, packet.size, false);

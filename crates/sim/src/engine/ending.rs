@@ -132,7 +132,7 @@ impl Simulation {
             .flat_map(SwitchNode::queues)
             .map(|place| place.slice.core.buffer().queue_packets(place.local))
             .sum();
-        let flying: usize = self.world.links().iter().map(|link| link.pipe.len()).sum();
+        let flying = self.world.packets_on_links();
         let (alive, found) = (self.world.packets().len(), stored + flying + self.hosts.waiting_packets());
         if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
     }

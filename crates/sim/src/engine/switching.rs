@@ -154,7 +154,7 @@ impl Simulation {
         // The head's delivery is in the calendar and must find its packet: it is lost when it would arrive.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
-        while let Some(packet) = self.world.take_back(id) {
+        for packet in self.world.take_back(id).into_iter().rev() {
             self.lose_on(id, packet);
         }
         let End::Switch(switch, port) = self.world.links()[id].from else { return Ok(()) };

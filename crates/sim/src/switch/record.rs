@@ -3,7 +3,9 @@
 use super::effects::{Effects, Evicted};
 use super::packets::Logged;
 use crate::ids::PacketId;
-use bufferlab_core::{Arrival, Buffer, Departure, DropReason, IngressId, Observer, Panel, QueueId, Stored};
+use bufferlab_core::{
+    Arrival, Buffer, Departure, DropReason, IngressId, Observer, Panel, Policy, QueueId, Stored, Switch,
+};
 use bufferlab_metrics::OccupancyTimes;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
@@ -29,7 +31,7 @@ pub(crate) struct SwitchRecord {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueRecord {
     pub(crate) times: OccupancyTimes,
-    /// The longest that it ever was (bytes).
+    /// The longest that it ever was (bytes). Packets that did not wait count when the run ends.
     pub(crate) max: u64,
     /// Σ size × time in the queue of packets that have left [byte · ps]: the same sum as that of length × time, with one product per packet instead of two.
     byte_time: u128,
@@ -62,8 +64,9 @@ impl SwitchRecord {
         }
     }
 
-    /// The run ends: one of the memories, which is at `place`, holds what `buffer` says.
-    pub(super) fn close(&mut self, place: Place, end: Time, buffer: &Buffer) {
+    /// The run ends: one of the memories, `core`, which is at `place`.
+    pub(super) fn close<P: Policy>(&mut self, place: Place, end: Time, core: &Switch<P>) {
+        let buffer = core.buffer();
         // Once for all memories: what is elsewhere counts.
         self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
         for port in 0..buffer.ports() {
@@ -72,6 +75,8 @@ impl SwitchRecord {
         for queue in buffer.queue_ids() {
             let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
             record.times.hold(end.0, buffer.queue_bytes(queue));
+            // A packet that did not wait was alone.
+            record.max = record.max.max(u64::from(core.largest_passed(queue)));
             for stored in buffer.packets(queue) {
                 record.note_stay(stored.size, end - stored.enqueued_at);
             }
@@ -157,16 +162,6 @@ pub(super) struct Place {
 
 /// Of the only memory of a switch.
 impl Observer for SwitchRecord {
-    const TAKES_PASSAGES: bool = true;
-
-    /// Nothing was stored for any time.
-    #[inline(always)] // As below.
-    fn passed(&mut self, arrival: &Arrival, _: &Buffer) {
-        let queue = &mut self.queues[usize::from(arrival.queue.0)];
-        queue.max = queue.max.max(u64::from(arrival.size));
-        self.last_sojourn = Time::ZERO;
-    }
-
     #[inline(always)] // Called where a packet is stored, which is one place.
     fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
         self.rise(Place::default(), arrival, buffer);

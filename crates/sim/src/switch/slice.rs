@@ -4,6 +4,7 @@ use bufferlab_core::{Dispatched, Packet, ParamValue, QueueId, Switch, SwitchShap
 
 /// One memory of a switch, with the ports that it serves.
 #[derive(Debug)]
+#[repr(C)] // The core's first fields lie behind those of the switch.
 pub(crate) struct Slice {
     pub(crate) core: Switch<Dispatched>,
     /// Number of its first port within the switch.

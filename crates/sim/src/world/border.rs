@@ -34,7 +34,7 @@ impl World {
         let mut to = Table::default();
         for link in self.links.iter_mut() {
             let part = partition.crosses(link).filter(|_| partition.part(link.from) == part_of.part);
-            link.crosses = part.is_some();
+            link.set_crossing(part.is_some());
             to.push(part.map_or(0, |part| part.0));
         }
         let out = (0..partition.parts).map(|_| Out::default()).collect();
@@ -67,7 +67,7 @@ impl World {
         if let Some(reports) = reports {
             self.telemetry.set_row(id, reports);
         }
-        if self.links[link].pipe.push_back(arrival, id) {
+        if self.links[link].pipe.push_back(&mut self.packets, arrival, id) {
             self.calendar.push(arrival, Kind::Delivery, link);
         }
     }

@@ -1,6 +1,7 @@
 //! Links: one direction of a cable, with exact serialization and a pipe of packets on their way.
 
 use super::device::{DeviceQueue, Pending};
+use super::packet::{Flags, Packet, Slab};
 use super::pipe::Pipe;
 use crate::ids::{HostId, PacketId, SwitchId};
 use bufferlab_units::{BitRate, Serializer, Time};
@@ -15,32 +16,37 @@ pub(crate) enum End {
 
 /// One direction of a cable. Only the head of the pipe is in the calendar.
 ///
-/// Two cache lines: what a packet touches on its way. In a large network every packet finds another link, and waits for each line.
+/// The first cache line is what a packet touches on its way, and no packet touches more: in a large network every packet finds another link, and waits for
+/// each line.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
     pub(crate) delay: Time,
-    /// What most links do not have, so that they ask once.
-    special: Option<Box<Special>>,
-    /// Packets on their way, and those that the device at its near end holds, with the times at which they arrive.
+    /// Packets on their way, and those that the device at its near end holds.
     pub(crate) pipe: Pipe,
     pub(crate) to: End,
-    pub(crate) from: End,
+    pub(crate) tx_packets: u64,
+    pub(crate) tx_bytes: u64,
     /// A transmission-complete event is scheduled: packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
-    /// It leads to another part of the network: its packets go there by mail.
-    pub(crate) crosses: bool,
+    /// Something is special about it, or it leads to another part of the network: what most links do not have, so that they ask once.
+    is_special: bool,
     /// The link went down with the head of its pipe on it.
     pub(crate) head_is_lost: bool,
-    pub(crate) tx_packets: u64,
-    pub(crate) tx_bytes: u64,
+    // Here the second line begins.
     pub(crate) marked_packets: u64,
+    pub(crate) from: End,
+    /// It leads to another part of the network: its packets go there by mail.
+    crosses: bool,
+    special: Option<Box<Special>>,
     pub(crate) account: Box<LinkAccount>,
 }
 
+const _: () =
+    assert!(std::mem::offset_of!(Link, head_is_lost) < 64, "what a packet touches is one cache line");
 const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 
 /// What is known of a link beside what every packet touches.
@@ -80,17 +86,18 @@ impl Link {
             busy_until: Time::ZERO,
             serializer: Serializer::new(rate),
             delay,
-            special: None,
             pipe: Pipe::default(),
             to,
-            waiting: false,
-            down: false,
-            crosses: false,
-            head_is_lost: false,
             tx_packets: 0,
             tx_bytes: 0,
+            waiting: false,
+            down: false,
+            is_special: false,
+            head_is_lost: false,
             marked_packets: 0,
             from,
+            crosses: false,
+            special: None,
             account: Box::new(LinkAccount { rate, phase_bytes: 0, phase_offered: None, lost_packets: 0 }),
         }
     }
@@ -99,6 +106,7 @@ impl Link {
     pub(crate) fn set_header_bytes(&mut self, bytes: Option<u32>) {
         if bytes.is_some() {
             self.special.get_or_insert_default().header_bytes = bytes;
+            self.is_special = true;
         }
     }
 
@@ -106,7 +114,20 @@ impl Link {
     pub(crate) fn set_device_queue(&mut self, packets: u32) {
         if packets > 0 {
             self.special.get_or_insert_default().device = Some(DeviceQueue::new(packets));
+            self.is_special = true;
         }
+    }
+
+    /// Whether it leads to another part of the network.
+    pub(crate) fn set_crossing(&mut self, crosses: bool) {
+        self.crosses = crosses;
+        self.is_special = crosses || self.special.is_some();
+    }
+
+    /// Whether it leads to another part of the network.
+    #[inline(always)] // Into the places where packets are sent.
+    pub(crate) fn crosses(&self) -> bool {
+        self.is_special && self.crosses
     }
 
     /// The device at the near end, if it has a queue.
@@ -117,7 +138,7 @@ impl Link {
     /// When a packet may be handed over to the busy link: now where its device has room.
     #[inline]
     pub(crate) fn next_place(&mut self, now: Time) -> Time {
-        if self.special.is_none() { self.busy_until } else { self.next_place_at_device(now) }
+        if self.is_special { self.next_place_at_device(now) } else { self.busy_until }
     }
 
     #[cold]
@@ -139,14 +160,14 @@ impl Link {
         }
     }
 
-    /// [`Self::transmit`] on a link with something special; returns when the packet counts as arrived but for the delay, and
+    /// [`Self::start`] on a link with something special; returns when the packet counts as arrived but for the delay, and
     /// when the next one may be handed over.
     #[cold]
     #[inline(never)]
-    fn transmit_specially(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
+    fn start_specially(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
         let start = now.max(self.busy_until);
         self.busy_until = start + self.serializer.time(u32::from(wire));
-        let special = self.special.as_mut().expect("it was asked for");
+        let Some(special) = &mut self.special else { return (self.busy_until, self.busy_until) };
         let arrived = match special.header_bytes {
             None => self.busy_until,
             Some(header) => start + self.serializer.time(u32::from(wire).min(header)),
@@ -158,17 +179,18 @@ impl Link {
 
     /// Puts a packet of `wire` bytes on the link, which is idle or whose device has room.
     #[inline(always)] // Into the places where packets are sent.
-    pub(crate) fn transmit(&mut self, now: Time, packet: PacketId, wire: u16, marked: bool) -> Started {
-        let (arrival, next) = self.start(now, wire, marked);
-        let alone = self.pipe.push_back(arrival, packet);
+    pub(crate) fn transmit(&mut self, now: Time, packets: &mut Slab, packet: PacketId) -> Started {
+        let Packet { wire, flags, .. } = packets[packet];
+        let (arrival, next) = self.start(now, wire, flags.has(Flags::MARKED));
+        let alone = self.pipe.push_back(packets, arrival, packet);
         Started { arrival, alone, next }
     }
 
     /// The same without the pipe: when the packet arrives, and when the next one may be handed over.
     #[inline(always)] // As above.
     pub(crate) fn start(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
-        let (arrived, next) = if self.special.is_some() {
-            self.transmit_specially(now, wire, marked)
+        let (arrived, next) = if self.is_special {
+            self.start_specially(now, wire, marked)
         } else {
             debug_assert!(now >= self.busy_until, "a link sends one packet at a time");
             self.busy_until = now + self.serializer.time(u32::from(wire));
@@ -177,7 +199,9 @@ impl Link {
         let arrival = arrived + self.delay;
         self.tx_packets += 1;
         self.tx_bytes += u64::from(wire);
-        self.marked_packets += u64::from(marked);
+        if marked {
+            self.marked_packets += 1;
+        }
         (arrival, next)
     }
 }

@@ -1,4 +1,4 @@
-//! Packets in flight: 32 bytes each, in a slab with a free list.
+//! Packets in flight, in a slab with a free list: 32 bytes each, and a place among those of a link.
 
 use crate::ids::{FlowHandle, HostId, PacketId, Table};
 use bufferlab_core::Tags;
@@ -134,12 +134,23 @@ impl Packet {
     }
 }
 
-const _: () = assert!(size_of::<Packet>() == 32, "two packets per cache line");
+/// A packet and its place on a link: one cache line, which is all that a packet brings along on its way.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Slot {
+    pub(super) packet: Packet,
+    /// Where it is on a link, and not the last one there: the packet behind it.
+    pub(super) behind: PacketId,
+    /// And when that arrives. Here, so that nothing of it has to be looked at until then.
+    pub(super) behind_arrives: Time,
+}
+
+const _: () = assert!(size_of::<Slot>() == 64, "a cache line");
 
 /// All live packets.
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
-    packets: Table<PacketId, Packet>,
+    slots: Table<PacketId, Slot>,
     free: Vec<PacketId>,
 }
 
@@ -148,11 +159,22 @@ impl Slab {
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
         match self.free.pop() {
             Some(id) => {
-                self.packets[id] = packet;
+                self.slots[id].packet = packet;
                 id
             }
-            None => self.packets.push(packet),
+            None => self.slots.push(Slot { packet, behind: PacketId(0), behind_arrives: Time::ZERO }),
         }
+    }
+
+    /// The packet behind this one on its link, which is not the last one there.
+    pub(super) fn behind(&self, id: PacketId) -> PacketId {
+        self.slots[id].behind
+    }
+
+    /// A packet with its place on a link.
+    #[inline(always)] // Into the hot path.
+    pub(super) fn slot(&mut self, id: PacketId) -> &mut Slot {
+        &mut self.slots[id]
     }
 
     #[inline]
@@ -162,12 +184,12 @@ impl Slab {
 
     /// Packets alive now.
     pub(crate) fn len(&self) -> usize {
-        self.packets.len() - self.free.len()
+        self.slots.len() - self.free.len()
     }
 
     /// Largest number of packets alive at once: slots are reused before new ones are made.
     pub(crate) fn peak(&self) -> usize {
-        self.packets.len()
+        self.slots.len()
     }
 }
 
@@ -175,13 +197,13 @@ impl std::ops::Index<PacketId> for Slab {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
-        &self.packets[id]
+        &self.slots[id].packet
     }
 }
 
 impl std::ops::IndexMut<PacketId> for Slab {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id]
+        &mut self.slots[id].packet
     }
 }

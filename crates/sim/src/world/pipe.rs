@@ -1,124 +1,133 @@
-//! The packets on a link, first in, first out.
+//! The packets on a link, first in, first out: a list through their slots.
 //!
-//! A ring of which the size is a power of two and both counts are short: every packet-hop passes here twice, and a general queue takes half as many
-//! instructions again.
+//! A ring of its own would be one more line of the cache at both ends of every link, and in a large network every packet finds another link.
 
+use super::packet::Slab;
 use crate::ids::PacketId;
 use bufferlab_units::Time;
 
+/// No packet.
+const NONE: PacketId = PacketId(u32::MAX);
+
 /// Packets with the times at which they arrive.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pipe {
-    /// As many as a power of two, or none.
-    slots: Box<[Slot]>,
-    /// The slot of the first packet is this modulo their number.
-    head: u32,
-    len: u32,
+    /// [`NONE`] where it is empty.
+    first: PacketId,
+    last: PacketId,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    arrival: Time,
-    packet: PacketId,
+impl Default for Pipe {
+    fn default() -> Self {
+        Self { first: NONE, last: NONE }
+    }
 }
 
 impl Pipe {
-    /// How many packets are in it.
-    pub(crate) fn len(&self) -> usize {
-        self.len as usize
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Where the packet with this number from the beginning of the ring lies. Without slots: beyond them.
-    #[inline(always)]
-    fn place(&self, number: u32) -> usize {
-        number as usize & self.slots.len().wrapping_sub(1)
+        self.first == NONE
     }
 
     /// Adds a packet that arrives at `arrival`; true if it is the only one.
     #[inline(always)] // Into the places where packets are sent.
-    pub(crate) fn push_back(&mut self, arrival: Time, packet: PacketId) -> bool {
-        if self.len() == self.slots.len() {
-            self.grow();
+    pub(crate) fn push_back(&mut self, packets: &mut Slab, arrival: Time, packet: PacketId) -> bool {
+        let last = std::mem::replace(&mut self.last, packet);
+        if self.first == NONE {
+            self.first = packet;
+            return true;
         }
-        let place = self.place(self.head.wrapping_add(self.len));
-        self.slots[place] = Slot { arrival, packet };
-        self.len += 1;
-        self.len == 1
+        let slot = packets.slot(last);
+        (slot.behind, slot.behind_arrives) = (packet, arrival);
+        false
     }
 
-    /// Takes the first packet.
+    /// Takes the first packet; tells when the one behind it arrives, if there is one.
     #[inline(always)] // Into the place where packets are delivered.
-    pub(crate) fn pop_front(&mut self) -> Option<PacketId> {
-        if self.len == 0 {
+    pub(crate) fn pop_front(&mut self, packets: &mut Slab) -> Option<(PacketId, Option<Time>)> {
+        let packet = self.first;
+        if packet == NONE {
             return None;
         }
-        let packet = self.slots[self.place(self.head)].packet;
-        self.head = self.head.wrapping_add(1);
-        self.len -= 1;
-        Some(packet)
+        if packet == self.last {
+            self.first = NONE;
+            return Some((packet, None));
+        }
+        let slot = packets.slot(packet);
+        self.first = slot.behind;
+        Some((packet, Some(slot.behind_arrives)))
     }
 
-    /// When the first packet arrives.
-    #[inline(always)] // As above.
-    pub(crate) fn next_arrival(&self) -> Option<Time> {
-        if self.len == 0 { None } else { Some(self.slots[self.place(self.head)].arrival) }
+    /// All packets from the first to the last.
+    pub(crate) fn packets(&self, slab: &Slab) -> impl Iterator<Item = PacketId> {
+        let first = Some(self.first).filter(|&first| first != NONE);
+        std::iter::successors(first, |&packet| (packet != self.last).then(|| slab.behind(packet)))
     }
 
-    /// Takes the last packet.
-    pub(crate) fn pop_back(&mut self) -> Option<PacketId> {
-        self.len = self.len.checked_sub(1)?;
-        let place = self.place(self.head.wrapping_add(self.len));
-        self.slots.get(place).map(|slot| slot.packet)
-    }
-
-    /// Doubles the slots. The packets stand in order from the first slot on then.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) {
-        let (len, first) = (self.slots.len(), self.place(self.head));
-        let filler = Slot { arrival: Time::ZERO, packet: PacketId(0) };
-        let in_order = (0..len).map(|index| self.slots[(first + index) % len]);
-        let more = std::iter::repeat_n(filler, len.max(4));
-        self.slots = in_order.chain(more).collect();
-        self.head = 0;
+    /// Takes all packets but the first, which are in order.
+    pub(crate) fn keep_first(&mut self, slab: &Slab) -> Vec<PacketId> {
+        let others = self.packets(slab).skip(1).collect();
+        self.last = self.first;
+        others
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::packet::{Flags, Packet};
     use super::*;
+    use crate::ids::{FlowHandle, HostId};
     use bufferlab_units::RandomStream;
     use std::collections::VecDeque;
+
+    const PACKET: Packet = Packet {
+        sent: Time::ZERO,
+        flow: FlowHandle(0),
+        seq: 0,
+        sack_first: 0,
+        path: 0,
+        wire: 0,
+        sack_count: 0,
+        dst: HostId(0),
+        flags: Flags(0),
+        priority: 0,
+    };
 
     #[test]
     fn a_pipe_does_what_a_queue_of_the_standard_library_does() {
         let mut stream = RandomStream::new(9, "pipe", 0);
-        let (mut pipe, mut queue) = (Pipe::default(), VecDeque::new());
-        // Close to where the count of taken packets begins anew.
-        pipe.head = u32::MAX - 500;
+        let mut slab = Slab::default();
+        // Two pipes share the slab, so that their slots are mixed.
+        let mut pipes = [(); 2].map(|()| (Pipe::default(), VecDeque::new()));
         let mut longest = 0;
-        for number in 0..20_000_u32 {
-            // Phases in which it fills and empties.
+        for number in 0..20_000_u64 {
+            // Phases in which they fill and empty.
             let fills = (number / 2_000) % 2 == 0;
-            match stream.below(10) {
-                0 => assert_eq!(pipe.pop_back(), queue.pop_back().map(|(_, packet)| packet)),
-                step if (step < 7) == fills => {
-                    let alone = pipe.push_back(Time(u64::from(number)), PacketId(number));
-                    queue.push_back((Time(u64::from(number)), PacketId(number)));
+            let (pipe, queue) = &mut pipes[stream.below(2) as usize];
+            match stream.below(40) {
+                0 if number % 50 == 0 => {
+                    let others = pipe.keep_first(&slab);
+                    assert!(others.iter().eq(queue.iter().skip(1).map(|(_, packet)| packet)));
+                    others.into_iter().for_each(|packet| slab.remove(packet));
+                    queue.truncate(1);
+                }
+                step if (step < 28) == fills => {
+                    let packet = slab.insert(PACKET);
+                    let alone = pipe.push_back(&mut slab, Time(number), packet);
+                    queue.push_back((Time(number), packet));
                     assert_eq!(alone, queue.len() == 1);
                 }
                 _ => {
-                    assert_eq!(pipe.pop_front(), queue.pop_front().map(|(_, packet)| packet));
+                    let expected = queue.pop_front().map(|(_, packet)| packet);
+                    let behind = queue.front().map(|&(arrival, _)| arrival);
+                    let found = pipe.pop_front(&mut slab);
+                    assert_eq!(found, expected.map(|packet| (packet, behind)));
+                    found.into_iter().for_each(|(packet, _)| slab.remove(packet));
                 }
             }
-            assert_eq!(pipe.next_arrival(), queue.front().map(|&(arrival, _)| arrival));
-            assert_eq!((pipe.len(), pipe.is_empty()), (queue.len(), queue.is_empty()));
-            longest = longest.max(pipe.len());
+            assert!(pipe.packets(&slab).eq(queue.iter().map(|&(_, packet)| packet)));
+            assert_eq!(pipe.is_empty(), queue.is_empty());
+            longest = longest.max(queue.len());
         }
-        assert!(longest > 300, "it grew several times: {longest}");
+        assert!(longest > 50, "it was long at times: {longest}");
     }
 }

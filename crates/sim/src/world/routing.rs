@@ -154,9 +154,11 @@ impl Routes {
 
     /// A host, and switches among which packets for it would loop.
     fn find_loop(&self, topology: &Topology) -> Option<(u32, Vec<u32>)> {
-        let peers: Vec<Vec<Node>> = (0..topology.switches.len() as u32)
-            .map(|switch| topology.ports_of(switch).iter().map(|port| port.peer).collect())
-            .collect();
+        if topology.routes.is_empty() {
+            return None;
+        }
+        let peers: Vec<Vec<Node>> =
+            topology.all_ports().iter().map(|ports| ports.iter().map(|port| port.peer).collect()).collect();
         let next = |switch: u32, host: u32| -> Vec<u32> {
             let entry = self.entry(switch as usize, host as usize);
             let ports = match entry {

@@ -298,8 +298,16 @@ impl Pools {
     /// Whether a lossy arrival that finds its queue empty passes: all counts lead back to where they were.
     #[inline]
     pub(crate) fn lets_lossy_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
+        let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.size));
+        let at_ingress = buffer.ingress_bytes(arrival.ingress) + size;
+        // What of the packet reserves and minimums would hold counts for the pools here: where that decides, the packet waits and is judged exactly.
         self.keeps_headroom(buffer)
-            && self.admit_lossy(arrival, limit, buffer) == Verdict::Admit(Account::Shared)
+            && size <= limit
+            && size <= self.lossy_free(slice)
+            && size <= self.ingress_room(slice, buffer)
+            && buffer.fits(arrival.size)
+            && at_ingress
+                <= self.lossy_ingress[usize::from(arrival.ingress.0)].of(self.ingress_free(slice, buffer))
     }
 
     /// The same of a lossless arrival: its sender, which is not paused, may go on as before.

@@ -36,7 +36,9 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits iff q + len ≤ α·(B − Q) and Q + len ≤ B, with Q before the packet.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
-    /// By priority.
+    /// That of all priorities, where it is one: then nothing need be looked up.
+    common: Option<Weight>,
+    /// By priority, in any case.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,
 }
 
@@ -47,21 +49,24 @@ impl DynamicThreshold {
         let alpha = |priority: usize| {
             alphas.get(priority).map_or(Weight::default(), |&alpha| Weight::from_f64(alpha))
         };
-        Self { alphas: Box::new(std::array::from_fn(alpha)) }
+        let common = alphas.first().filter(|&first| alphas.iter().all(|alpha| alpha == first));
+        Self {
+            common: common.map(|&alpha| Weight::from_f64(alpha)),
+            alphas: Box::new(std::array::from_fn(alpha)),
+        }
     }
 }
 
 impl DynamicThreshold {
     #[inline(always)] // As below.
     fn alpha(&self, priority: u8) -> Weight {
-        self.alphas[usize::from(priority) % MAX_QUEUES_PER_PORT]
+        self.common.unwrap_or_else(|| self.alphas[usize::from(priority) % MAX_QUEUES_PER_PORT])
     }
 
-    /// q + len ≤ α·(B − Q).
+    /// q + len ≤ α·(B − Q), where q is `length`.
     #[inline(always)] // Into the hot path.
-    fn is_within(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        let limit = self.alpha(arrival.priority).of(buffer.shared_free());
-        buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) <= limit
+    fn is_within(&self, arrival: &Arrival, length: u64, buffer: &Buffer) -> bool {
+        length + u64::from(arrival.size) <= self.alpha(arrival.priority).of(buffer.shared_free())
     }
 }
 
@@ -71,7 +76,7 @@ impl Policy for DynamicThreshold {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        if !self.is_within(arrival, buffer) {
+        if !self.is_within(arrival, buffer.shared_queue_bytes(arrival.queue), buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -83,7 +88,8 @@ impl Policy for DynamicThreshold {
 
     #[inline(always)] // As above.
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        buffer.fits(arrival.size) && self.is_within(arrival, buffer)
+        // Its queue is empty.
+        buffer.fits(arrival.size) && self.is_within(arrival, 0, buffer)
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
