@@ -75,7 +75,7 @@ impl Serializer {
     pub const fn new(rate: BitRate) -> Self {
         assert!(rate.0 > 0 && rate.0 >> 63 == 0, "a rate fits into 63 bits");
         let exact = PS_PER_S_TIMES_8.is_multiple_of(rate.0);
-        Self(if exact { PS_PER_S_TIMES_8 / rate.0 << 1 } else { rate.0 << 1 | 1 })
+        Self(if exact { (PS_PER_S_TIMES_8 / rate.0) << 1 } else { rate.0 << 1 | 1 })
     }
 
     /// Time to put `bytes` on the wire: equal to [`BitRate::serialization`] for frames below 2 MB.
