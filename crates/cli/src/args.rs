@@ -5,7 +5,7 @@ use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary};
 use bufferlab_params::Choice;
-use bufferlab_scenario::{TieOrder, Variant, between_commas};
+use bufferlab_scenario::{Applications, TieOrder, Variant, between_commas};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -104,8 +104,23 @@ pub(crate) enum TestbedCommand {
     Up(TestbedUpArgs),
     /// Repeat the papers' experiments with real packets, beside the same networks in the simulator
     Reproduce(TestbedReproduceArgs),
+    /// Open a shell at a host of a testbed that stands, or run a command there
+    Shell(TestbedShellArgs),
     /// End every testbed that runs
     Down,
+}
+
+/// A host of a testbed that stands.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TestbedShellArgs {
+    /// The host (h0), or `switch`
+    pub(crate) host: String,
+    /// Which testbed, by its process, where several stand
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) testbed: Option<i32>,
+    /// What runs in the place of a shell
+    #[arg(last = true)]
+    pub(crate) command: Vec<String>,
 }
 
 /// A scenario with real hosts.
@@ -122,6 +137,9 @@ pub(crate) struct TestbedRunArgs {
     /// Change a key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
+    /// Who carries the workloads, in the place of `host.applications`: `own`, or `programs` (iperf3 and memcached)
+    #[arg(long, value_name = "WHO", value_parser = Applications::WORDS.iter().map(|word| word.name).collect::<Vec<_>>())]
+    pub(crate) applications: Option<String>,
     /// Folder of the results; by default results/ and the scenario's name
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,

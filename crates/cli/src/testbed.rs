@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod reproduce;
+#[cfg(target_os = "linux")]
+mod shell;
 
 use crate::args::{TestbedCommand, TestbedRunArgs, TestbedUpArgs};
 use crate::{inform, interrupt, print, say};
@@ -20,6 +22,8 @@ pub(crate) fn testbed(command: &TestbedCommand) -> miette::Result<()> {
         TestbedCommand::Up(args) => real::up(args),
         #[cfg(target_os = "linux")]
         TestbedCommand::Reproduce(args) => reproduce::reproduce(args),
+        #[cfg(target_os = "linux")]
+        TestbedCommand::Shell(args) => shell::shell(args),
         #[cfg(target_os = "linux")]
         TestbedCommand::Down => real::down(),
         #[cfg(not(target_os = "linux"))]
@@ -71,7 +75,9 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
 
 /// Names of folders, and what runs in each.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
-    let own = load(&args.scenario, &args.overrides)?.scenario.switches[0].policy.clone();
+    let applications = args.applications.iter().map(|who| ("host.applications".to_owned(), who.clone()));
+    let asked: Vec<_> = args.overrides.iter().cloned().chain(applications).collect();
+    let own = load(&args.scenario, &asked)?.scenario.switches[0].policy.clone();
     let policies: Vec<(String, Option<String>)> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
         ([], true) => DEMO_POLICIES.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).to_vec(),
         ([], false) => vec![(own, None)],
@@ -88,7 +94,7 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
         for (name, policy) in &policies {
             let policy = policy.iter().map(|value| ("switch.policy".to_owned(), value.clone()));
             let seed = seed.iter().map(|seed| ("seed".to_owned(), seed.to_string()));
-            let overrides: Vec<_> = policy.chain(args.overrides.iter().cloned()).chain(seed).collect();
+            let overrides: Vec<_> = policy.chain(asked.iter().cloned()).chain(seed).collect();
             variants.push((name.clone(), load(&args.scenario, &overrides)?));
         }
     }
@@ -176,9 +182,10 @@ mod real {
         let words = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
         let hosts: Vec<_> = plan.scenario().topology.hosts.clone();
         inform(&format!(
-            "hosts {} stand, 10.77.0.1 and up; `nsenter --net=/run/netns/{} COMMAND` runs something at one; all of it goes with this shell",
-            hosts.join(", "),
-            hosts[0]
+            "hosts {} stand, 10.77.0.1 and up; `bufferlab testbed shell {}` in another terminal opens a shell at one; all of it goes with `{}`",
+            shell::in_words(&hosts),
+            hosts[0],
+            words.join(" ")
         ));
         let status = hold(&plan, || Command::new(&words[0]).args(&words[1..]).status()).map_err(failed)?;
         match status {

@@ -336,6 +336,18 @@ pub struct HostSpec {
     pub nic: NicQueueing,
     /// Packets that a NIC hands over to a queue of its device, whose order is settled; 0: it has none.
     pub device_queue: u32,
+    /// Who carries the workloads where hosts are real. The simulator has no applications.
+    pub applications: Applications,
+}
+
+choices! {
+    /// Who carries the workloads where hosts are real.
+    #[derive(Default)]
+    pub enum Applications {
+        #[default]
+        Own = "own": "senders and receivers of the testbed, which carry every workload",
+        Programs = "programs": "flows without an end by iperf3; queries by memcached, with clients of the testbed that ask all servers at once",
+    }
 }
 
 choices! {

@@ -3,6 +3,7 @@
 use crate::clock::now_ns;
 use crate::lab::address;
 use crate::plan::{code_point, kernel_name};
+use crate::programs::Measured;
 use crate::run::TestbedError;
 use bufferlab_scenario::TransportSpec;
 use bufferlab_workload::FlowSpec;
@@ -15,28 +16,32 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A message to be sent over a connection.
 #[derive(Clone, Copy, Debug)]
-struct Message {
-    flow: usize,
-    size: u64,
+pub(crate) struct Message {
+    pub(crate) flow: usize,
+    pub(crate) size: u64,
 }
 
 /// What a connection tells.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Event {
     /// The last byte of a flow has arrived.
     Arrived { flow: usize, at_ns: u64, bytes: u64 },
+    /// iperf3 has carried a flow.
+    Measured(Measured),
     /// A connection is gone.
     Broken,
+    /// A program has failed.
+    Failed { program: &'static str, why: String },
 }
 
 /// An open connection from one host to another.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    send: Sender<Message>,
+    pub(crate) send: Sender<Message>,
     /// Its number at the switch.
     pub(crate) hash: u32,
     /// Bytes that the receiving application has, of all flows so far.
-    received: Arc<AtomicU64>,
+    pub(crate) received: Arc<AtomicU64>,
 }
 
 /// Code points of a flow's bytes, which change with what has been sent (PIAS).

@@ -40,6 +40,8 @@ pub fn check() -> Vec<Finding> {
             true,
             "a kernel with CONFIG_NET_SCH_TBF: `modprobe sch_tbf`",
         ),
+        optional("iperf3", "apt-get install iperf3"),
+        optional("memcached", "apt-get install memcached"),
         finding(
             "DCTCP",
             has_dctcp() || dctcp::missing().is_none(),
@@ -51,6 +53,11 @@ pub fn check() -> Vec<Finding> {
 
 fn program(name: &'static str, _: &str, advice: &'static str) -> Finding {
     Finding { what: name, is_there: find(name), is_needed: true, advice }
+}
+
+/// A program that only some runs ask for (`host.applications`).
+fn optional(name: &'static str, advice: &'static str) -> Finding {
+    Finding { is_needed: false, ..program(name, "", advice) }
 }
 
 /// Whether a program is in one of the folders of PATH, or where administrators' programs are.

@@ -4,9 +4,11 @@ use crate::apps::{Connection, Event};
 use crate::clock::{duration, now_ns, since};
 use crate::outcome::{FlowOutcome, Outcome, ProgressSample, QueryOutcome};
 use crate::plan::Plan;
+use crate::programs::{Programs, traffic};
 use crate::run::TestbedError;
+use bufferlab_scenario::Applications;
 use bufferlab_units::Time;
-use bufferlab_workload::{Entry, FlowSource, FlowSpec, LoopTraffic, RunFacts, Traffic, TrafficClass};
+use bufferlab_workload::{FlowSource, FlowSpec, LoopTraffic, Traffic, TrafficClass};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -61,22 +63,16 @@ struct Driver<'a> {
     outcome: Outcome,
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
+    /// What carries flows in the place of our own applications.
+    programs: Option<Programs>,
     failed: Option<TestbedError>,
 }
 
 /// Runs the workloads of the plan; `go_on` says when to give up.
 pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, TestbedError> {
-    let scenario = plan.scenario();
-    let racks = scenario.topology.racks();
-    let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();
-    let entries: Vec<_> = scenario
-        .workloads
-        .iter()
-        .map(|spec| Entry { class: &spec.class, transport: spec.transport, workload: &*spec.workload })
-        .collect();
-    let facts =
-        RunFacts { seed: scenario.seed, end: scenario.duration, racks: &racks, transports: &transports };
-    let traffic = Traffic::new(facts, &entries).map_err(|error| TestbedError::Workload(error.to_string()))?;
+    let traffic = traffic(plan.scenario()).map_err(|error| TestbedError::Workload(error.to_string()))?;
+    let has_programs = plan.scenario().host.applications == Applications::Programs;
+    let programs = has_programs.then(|| Programs::start(plan)).transpose()?;
     let Traffic { mut source, closed_loops, classes, .. } = traffic;
     let (events, arrivals) = channel();
     let outcome =
@@ -96,6 +92,7 @@ pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, Te
         outcome,
         events,
         stop: Arc::new(AtomicBool::new(false)),
+        programs,
         failed: None,
     };
     driver.open_loops();
@@ -142,8 +139,8 @@ impl Driver<'_> {
                 self.sample(now);
                 next_sample = Time(now.0 - now.0 % interval.0) + interval;
             }
-            if now >= end {
-                self.stop.store(true, Ordering::Relaxed);
+            if now >= end && !self.stop.swap(true, Ordering::Relaxed) {
+                self.programs.iter_mut().for_each(Programs::stop);
             }
             while let Some(flow) = next_flow.take_if(|flow| flow.start <= now) {
                 self.start(flow, None)?;
@@ -174,9 +171,14 @@ impl Driver<'_> {
     fn sample(&mut self, at: Time) {
         for &flow in &self.open_flows {
             let carried = &self.keys[flow];
-            let received = carried.place.map_or(0, |place| {
-                self.connections[&carried.key][place].received().saturating_sub(carried.before)
-            });
+            // What iperf3 carries is sampled by iperf3.
+            let Some(place) = carried.place else {
+                if self.programs.is_none() {
+                    self.outcome.progress.push(ProgressSample { at, flow, bytes: 0 });
+                }
+                continue;
+            };
+            let received = self.connections[&carried.key][place].received().saturating_sub(carried.before);
             let bytes = received.min(self.outcome.flows[flow].spec.size);
             self.outcome.progress.push(ProgressSample { at, flow, bytes });
         }
@@ -209,6 +211,9 @@ impl Driver<'_> {
                 self.idle.entry(key).or_default().push(place);
             }
         }
+        if let Some(programs) = &mut self.programs {
+            query.answers.iter().try_for_each(|answer| programs.hold(answer.server, answer.size))?;
+        }
         let now = self.now().max(now);
         let spec = |answer: &bufferlab_workload::Answer| FlowSpec {
             start: now + delay,
@@ -222,8 +227,10 @@ impl Driver<'_> {
             ack_path: None,
         };
         let flows: Vec<_> = query.answers.iter().map(|answer| (spec(answer), answer.connection)).collect();
+        // Clients of memcached ask at once, and their requests are on the way as long.
+        let due = if self.programs.is_some() { now } else { now + delay };
         for answer in 0..flows.len() {
-            self.due.push(Reverse((now + delay, Due::Answer { of, thread, answer })));
+            self.due.push(Reverse((due, Due::Answer { of, thread, answer })));
         }
         self.outcome.queries.push(QueryOutcome {
             number: query.number,
@@ -244,11 +251,24 @@ impl Driver<'_> {
         let transport = self.classes[usize::from(spec.class)].carriage.transport;
         let key = (transport, spec.src, spec.dst, of_loop);
         let flow = self.outcome.flows.len();
-        self.outcome.flows.push(FlowOutcome { spec, started: self.now(), completed: None, hash: 0 });
+        let mut started = self.now();
+        if self.programs.is_some() && of_loop.is_some() {
+            // The answer begins when the request has arrived.
+            started += Time(self.plan.base_rtt().0 / 2);
+        }
+        self.outcome.flows.push(FlowOutcome { spec, started, completed: None, hash: 0 });
         self.thread_of.push(of_loop.map(|(of, thread, _)| (of, thread)));
         self.keys.push(Carried { key, place: None, before: 0 });
         self.open_flows.insert(flow);
-        self.carry(key, flow)
+        let left = self.plan.scenario().duration.saturating_sub(self.now());
+        match &mut self.programs {
+            Some(programs) if of_loop.is_none() => {
+                let transport = &self.plan.scenario().transports[transport as usize];
+                self.outcome.flows[flow].hash = programs.begin(flow, left, transport, &self.events)?;
+                Ok(())
+            }
+            _ => self.carry(key, flow),
+        }
     }
 
     /// Opens another connection; its place.
@@ -256,7 +276,11 @@ impl Driver<'_> {
         let (transport, src, dst, _) = key;
         let spec = &self.plan.scenario().transports[transport as usize];
         let name = |host: u32| (host, self.plan.hosts[host as usize].name.as_str());
-        let connection = Connection::open((name(src), name(dst)), spec, &self.events, &self.stop)?;
+        let ends = (name(src), name(dst));
+        let connection = match &mut self.programs {
+            Some(programs) => programs.connect(ends, spec, &self.events)?,
+            None => Connection::open(ends, spec, &self.events, &self.stop)?,
+        };
         let open = self.connections.entry(key).or_default();
         open.push(connection);
         Ok(open.len() - 1)
@@ -295,7 +319,15 @@ impl Driver<'_> {
     fn note(&mut self, event: Event) -> Result<(), TestbedError> {
         let (flow, at_ns, bytes) = match event {
             Event::Arrived { flow, at_ns, bytes } => (flow, at_ns, bytes),
+            Event::Measured(measured) => {
+                self.open_flows.remove(&measured.flow);
+                self.outcome.measured.push(measured);
+                return Ok(());
+            }
             Event::Broken => return Err(TestbedError::Broken),
+            Event::Failed { program, why } => {
+                return Err(TestbedError::Program { program: program.to_owned(), why });
+            }
         };
         let at = Time::from_ns(at_ns.saturating_sub(self.outcome.began_ns));
         let done = &mut self.outcome.flows[flow];

@@ -10,7 +10,7 @@ use std::process::Command;
 /// Namespace of the switch.
 pub(crate) const SWITCH: &str = "switch";
 /// The hosts' interface.
-const CARD: &str = "e0";
+pub(crate) const CARD: &str = "e0";
 
 /// The address of a host.
 pub(crate) fn address(host: u32) -> Ipv4Addr {
@@ -31,7 +31,7 @@ fn run(line: &str) -> Result<(), TestbedError> {
 }
 
 /// Runs a command in the network of a host.
-fn run_in(name: &str, line: &str) -> Result<(), TestbedError> {
+pub(crate) fn run_in(name: &str, line: &str) -> Result<(), TestbedError> {
     run(&format!("nsenter --net=/run/netns/{name} {line}"))
 }
 
@@ -111,7 +111,7 @@ fn know_each_other(plan: &Plan) -> Result<(), TestbedError> {
 }
 
 /// Sets a knob of a host's network.
-fn set(name: &str, knob: &str, value: &str) -> Result<(), TestbedError> {
+pub(crate) fn set(name: &str, knob: &str, value: &str) -> Result<(), TestbedError> {
     let failed = |error: std::io::Error| TestbedError::Command {
         line: format!("{knob} = {value} in {name}"),
         why: error.to_string(),

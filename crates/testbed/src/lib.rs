@@ -24,6 +24,8 @@ mod lab;
 mod outcome;
 mod plan;
 #[cfg(target_os = "linux")]
+mod programs;
+#[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 pub mod sandbox;

@@ -55,6 +55,9 @@ pub struct Outcome {
     pub queries: Vec<QueryOutcome>,
     /// Samples of the flows that were under way, where the scenario asks for them.
     pub progress: Vec<ProgressSample>,
+    /// What iperf3 measured.
+    #[cfg(target_os = "linux")]
+    pub(crate) measured: Vec<crate::programs::Measured>,
     /// Names of classes.
     pub classes: Vec<String>,
     /// Beginning of the run by the system's clock (ns since 1970).

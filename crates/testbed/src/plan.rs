@@ -3,7 +3,7 @@
 use crate::check::{has_dctcp, kernel_controls};
 use crate::dctcp;
 use bufferlab_document::LoadError;
-use bufferlab_scenario::{Loaded, Node, Scenario, TransportSpec, format_rate, format_time};
+use bufferlab_scenario::{Applications, Loaded, Node, Scenario, TransportSpec, format_rate, format_time};
 use bufferlab_switch::SwitchFile;
 use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ pub(crate) fn interface(index: usize) -> String {
     format!("p{index}")
 }
 
-fn unsupported(what: impl Into<String>, advice: impl Into<String>) -> PlanError {
+pub(crate) fn unsupported(what: impl Into<String>, advice: impl Into<String>) -> PlanError {
     PlanError::Unsupported { what: what.into(), advice: advice.into() }
 }
 
@@ -78,6 +78,10 @@ impl Plan {
         let hosts = hosts(scenario)?;
         for transport in &scenario.transports {
             check_transport(scenario, transport)?;
+        }
+        #[cfg(target_os = "linux")]
+        if scenario.host.applications == Applications::Programs {
+            crate::programs::check(scenario)?;
         }
         let delay = scenario.topology.links[0].delay;
         let text = switch_text(&loaded, delay);

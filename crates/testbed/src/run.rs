@@ -2,10 +2,11 @@
 
 use crate::lab::{SWITCH, build, destroy, join_network};
 use crate::plan::Plan;
-use crate::{drive, tables};
+use crate::{drive, programs, tables};
 use bufferlab_lab::run_head;
 use bufferlab_parity::{Comparison, verify};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
+use bufferlab_scenario::Applications;
 use bufferlab_switch::{RecordWriter, RunOptions, Stopping, Summary, read_record, run};
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,14 @@ pub enum TestbedError {
     /// A connection broke.
     #[error("a connection between two hosts broke")]
     Broken,
+    /// A program that carries workloads failed.
+    #[error("{program} failed: {why}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// What it said.
+        why: String,
+    },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -97,14 +106,20 @@ fn measure(
 ) -> Result<RealRun, TestbedError> {
     let record = Path::new("/run").join(RECORD);
     let (outcome, summary) = with_switch(plan, &record, || drive::drive(plan, go_on))?;
-    let outcome = outcome?;
+    let mut outcome = outcome?;
     let Summary { lateness, epoch_ns, notes, missed, late_arrivals, pipeline, .. } = summary;
     pipeline.close().map_err(TestbedError::Io)?;
     let rows = read_record(&record, &plan.switch.names())?;
+    let output = &plan.scenario().output;
+    let samples = output.sample_flows && output.sample_interval > Time::ZERO;
+    programs::place(&mut outcome, &rows, epoch_ns, samples.then_some(output.sample_interval));
     let parity = verify(&plan.switch, &rows).ok();
     let quantiles = [0.5, 0.99, 0.999].map(|q| lateness.quantile(q));
     let lateness_ns = [quantiles[0], quantiles[1], quantiles[2], lateness.largest()];
-    let caveats = caveats(lateness_ns, missed, late_arrivals, parity.as_ref());
+    let mut caveats = caveats(lateness_ns, missed, late_arrivals, parity.as_ref());
+    if plan.scenario().host.applications == Applications::Programs {
+        caveats.push(with_programs());
+    }
     let mut writer = RunWriter::create(folder, run_head(&plan.loaded, &outcome.classes)?)?;
     let seen = tables::Seen { rows: &rows, epoch_ns };
     let totals = tables::write(plan, &outcome, &seen, &mut writer).map_err(TestbedError::Io)?;
@@ -172,6 +187,17 @@ fn with_switch<T>(
         let done = done.ok_or_else(|| TestbedError::Switch("it ended before it began".to_owned()))?;
         Ok((done, summary))
     })
+}
+
+/// What to know of numbers that programs made.
+fn with_programs() -> RunCaveat {
+    RunCaveat {
+        id: "programs".to_owned(),
+        message: "iperf3 and memcached carried the workloads: requests passed the switch, about 40 B of protocol surround every answer, and acknowledgements of iperf3 have \
+                  the code point of their data."
+            .to_owned(),
+        advice: "Compare runs with the same `host.applications` (docs/testbed.md).".to_owned(),
+    }
 }
 
 /// What to check before trusting the numbers.

@@ -65,3 +65,61 @@ pub fn end_all() -> io::Result<usize> {
     }
     Ok(found.len())
 }
+
+/// A testbed whose hosts can be entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its process, as [`running`] tells it.
+    pub id: i32,
+    /// The first process inside.
+    inside: i32,
+    /// Names of its hosts, and that of the switch's network last.
+    pub hosts: Vec<String>,
+}
+
+/// Testbeds of [`running`] that have hosts, as far as this user may enter them.
+///
+/// # Errors
+/// If the list of processes cannot be read.
+pub fn standing() -> io::Result<Vec<Standing>> {
+    Ok(running()?.into_iter().filter_map(stands).collect())
+}
+
+fn stands(id: i32) -> Option<Standing> {
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+    let inside = children.split_whitespace().next()?.parse().ok()?;
+    // The names are seen in the mounts of the process inside alone.
+    let names = fs::read_dir(format!("/proc/{inside}/root/run/netns")).ok()?;
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut hosts: Vec<_> = names.collect();
+    // h2 before h10.
+    hosts.sort_by_key(|name| (name == crate::lab::SWITCH, name.len(), name.clone()));
+    // A testbed makes the network of the switch first.
+    (hosts.len() > 1 && hosts.last().is_some_and(|last| last == crate::lab::SWITCH)).then_some(Standing {
+        id,
+        inside,
+        hosts,
+    })
+}
+
+/// Set for what [`Standing::enter`] starts, so that a prompt can show it.
+const HOST: &str = "BUFFERLAB_HOST";
+
+impl Standing {
+    /// Becomes `command` at `host`, in this folder; returns only if that fails.
+    #[must_use]
+    pub fn enter(&self, host: &str, command: &[String]) -> io::Error {
+        let folder = match env::current_dir() {
+            Ok(folder) => folder,
+            Err(error) => return error,
+        };
+        let mut enter = Command::new("nsenter");
+        enter.arg(format!("--target={}", self.inside)).args(["--mount", "--pid", "--ipc"]);
+        if !crate::plan::is_root() {
+            enter.args(["--user", "--preserve-credentials"]);
+        }
+        // The network's name is known behind the mounts; the folder is lost with them.
+        enter.args(["--", "env"]).arg(format!("--chdir={}", folder.display())).arg(format!("{HOST}={host}"));
+        enter.arg("nsenter").arg(format!("--net=/run/netns/{host}")).arg("--").args(command).exec()
+    }
+}

@@ -479,6 +479,7 @@ mod tests {
                 completed: Some(Time::from_ms(520)),
             }],
             progress: vec![ProgressSample { at: Time::from_ms(105), flow: 0, bytes: 1_448 }],
+            measured: Vec::new(),
             classes: vec!["incast".to_owned(), "long".to_owned()],
             began_ns: 1_000_010 * MS,
         };

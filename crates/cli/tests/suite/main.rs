@@ -7,6 +7,7 @@ mod json;
 mod keeping;
 mod kill;
 mod mistakes;
+mod programs;
 #[path = "../../../operator/tests/suite/server.rs"]
 mod server;
 mod sonic;
@@ -16,6 +17,7 @@ mod support;
 mod sweep;
 mod terminal;
 mod testbed;
+mod testbed_shell;
 mod theory;
 mod tune;
 mod variants;

@@ -4,8 +4,8 @@ use super::catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, MARKER_CAT
 use super::flow_control::{FAULT, PFC};
 use super::{KeySpec, Kind, TableSpec};
 use crate::model::{
-    Completion, MarkReport, Multipath, NicQueueing, Protocol, SliceBy, TelemetryPath, TelemetryScope,
-    TieOrder, WindowLimit,
+    Applications, Completion, MarkReport, Multipath, NicQueueing, Protocol, SliceBy, TelemetryPath,
+    TelemetryScope, TieOrder, WindowLimit,
 };
 use bufferlab_core::schedule::{DisciplineName, MAX_QUEUES_PER_PORT, SchedulerName};
 use bufferlab_core::{QueueMinimums, ResumeBelow};
@@ -742,6 +742,12 @@ pub(crate) static HOST: TableSpec = TableSpec {
             count(0, 65_535),
             "0",
             "As `switch.hardware.device_queue`: packets whose order at the NIC is settled.",
+        ),
+        optional(
+            "applications",
+            Kind::Words(Applications::WORDS),
+            "\"programs\"",
+            "Who carries the workloads with real hosts (`testbed run`); a simulation is the same with each. Without it: `own`.",
         ),
     ],
     variants: &[],

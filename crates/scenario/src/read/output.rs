@@ -3,7 +3,7 @@
 use super::hardware::device_queue_unpaused;
 use super::topology::Networks;
 use crate::context::{Complaint, first_names, suggestion};
-use crate::model::{HostSpec, NicQueueing, OutputSpec, RecordedSwitches};
+use crate::model::{Applications, HostSpec, NicQueueing, OutputSpec, RecordedSwitches};
 use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::quote;
@@ -17,9 +17,10 @@ pub(crate) fn host(root: &mut Reader<'_>, lossless: bool) -> Option<HostSpec> {
         let complaint = device_queue_unpaused().help("remove `device_queue`, or [switch.pfc]");
         reader.error("device_queue", complaint);
     }
+    let applications: Applications = reader.choice("applications").unwrap_or_default();
     let resolved = reader.finish();
     root.put("host", resolved);
-    Some(HostSpec { nic: nic?, device_queue: device_queue? })
+    Some(HostSpec { nic: nic?, device_queue: device_queue?, applications })
 }
 
 /// `open_loop`: some traffic has no congestion control.

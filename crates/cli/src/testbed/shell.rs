@@ -1,0 +1,73 @@
+//! `testbed shell`: at a host of a testbed that stands, from another terminal.
+
+use crate::args::TestbedShellArgs;
+use crate::inform;
+use bufferlab_testbed::sandbox::{Standing, standing};
+use miette::miette;
+
+/// `testbed shell`.
+pub(super) fn shell(args: &TestbedShellArgs) -> miette::Result<()> {
+    let standing = standing().map_err(|error| miette!("cannot look for testbeds: {error}"))?;
+    let testbed = choose(&standing, args.testbed)?;
+    let (switch, hosts) = testbed.hosts.split_last().expect("it has the switch, and hosts");
+    if !testbed.hosts.contains(&args.host) {
+        let help = format!("hosts are {}; `{switch}` is the switch's side of all cables", in_words(hosts));
+        return Err(miette!(help = help, "no host {}", args.host));
+    }
+    let words = if args.command.is_empty() {
+        inform(&format!("{}: leave it with `exit`; it ends with the testbed", args.host));
+        vec![std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned())]
+    } else {
+        args.command.clone()
+    };
+    Err(miette!("cannot start `nsenter`: {}", testbed.enter(&args.host, &words)))
+}
+
+/// The testbed `wanted`, or the only one.
+fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standing> {
+    let list = || {
+        let one = |testbed: &Standing| {
+            let (_, hosts) = testbed.hosts.split_last().expect("it has the switch, and hosts");
+            format!("{} ({})", testbed.id, in_words(hosts))
+        };
+        standing.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    match (standing, wanted) {
+        ([], _) => {
+            let help = "`bufferlab testbed up SCENARIO` builds one, and `-- sleep infinity` leaves it standing; \
+                        a testbed of root is seen by root alone";
+            Err(miette!(help = help, "no testbed stands"))
+        }
+        (all, Some(id)) => all
+            .iter()
+            .find(|testbed| testbed.id == id)
+            .ok_or_else(|| miette!(help = format!("there are: {}", list()), "no testbed {id}")),
+        ([one], None) => Ok(one),
+        (all, None) => {
+            let help = format!("choose one with `--testbed {}`; there are: {}", all[0].id, list());
+            Err(miette!(help = help, "{} testbeds stand", all.len()))
+        }
+    }
+}
+
+/// Names in a row: h0 to h7 where they count up, or each of them.
+pub(super) fn in_words(hosts: &[String]) -> String {
+    let counts_up = hosts.iter().enumerate().all(|(index, name)| *name == format!("h{index}"));
+    match hosts {
+        [first, .., last] if counts_up => format!("{first} to {last}"),
+        _ => hosts.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_count_up_are_told_by_the_first_and_the_last() {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(in_words(&names("h0 h1 h2")), "h0 to h2");
+        assert_eq!(in_words(&names("h0 h2")), "h0, h2");
+        assert_eq!(in_words(&names("client")), "client");
+    }
+}

@@ -1,0 +1,236 @@
+//! Programs that carry the workloads in the place of our own applications: iperf3 flows without an end, memcached queries.
+//!
+//! They are started in the hosts' networks, so they end with the sandbox, however it ends; a run ends them before.
+
+mod iperf3;
+mod memcached;
+
+pub(crate) use iperf3::{Measured, place};
+
+use crate::apps::{Connection, Event};
+use crate::check::find;
+use crate::lab::in_network;
+use crate::plan::{Plan, PlanError, unsupported};
+use crate::run::TestbedError;
+use bufferlab_scenario::{Scenario, TransportSpec};
+use bufferlab_units::Time;
+use bufferlab_workload::{Entry, FlowSource, FlowSpec, RunFacts, Traffic};
+use memcached::Memcached;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+/// What brings flows without an end, and queries.
+pub(crate) const PROGRAMS: [(&str, &str); 2] =
+    [("iperf3", "apt-get install iperf3"), ("memcached", "apt-get install memcached")];
+/// Flows of iperf3 at most: each has a process at both ends.
+const MOST_FLOWS: usize = 64;
+/// The largest answer (bytes): memcached holds it in memory as a whole.
+const MOST_ANSWER: u64 = 64 << 20;
+/// A server that does not listen after this has failed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The traffic of a run.
+pub(crate) fn traffic(scenario: &Scenario) -> Result<Traffic, bufferlab_workload::SourceError> {
+    let racks = scenario.topology.racks();
+    let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();
+    let entries: Vec<_> = scenario
+        .workloads
+        .iter()
+        .map(|spec| Entry { class: &spec.class, transport: spec.transport, workload: &*spec.workload })
+        .collect();
+    let facts =
+        RunFacts { seed: scenario.seed, end: scenario.duration, racks: &racks, transports: &transports };
+    Traffic::new(facts, &entries)
+}
+
+/// Whether programs can carry all of a scenario.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
+    const OWN: &str = "or have our own applications carry it: `host.applications = \"own\"`";
+    for transport in &scenario.transports {
+        if !transport.pias_thresholds_bytes.is_empty() {
+            return Err(unsupported(
+                format!(
+                    "transport \"{}\" lowers the code point of a flow on its way (`pias_thresholds`), which neither iperf3 nor memcached does",
+                    transport.name
+                ),
+                format!("leave `pias_thresholds` out, {OWN}"),
+            ));
+        }
+    }
+    // What the driver says of a workload that cannot start is better than what can be said here.
+    let Ok(traffic) = traffic(scenario) else { return Ok(()) };
+    let Traffic { mut source, closed_loops, classes, .. } = traffic;
+    let mut flows = 0;
+    while let Some(flow) = source.next_flow() {
+        let class = &classes[usize::from(flow.class)].name;
+        if flow.size != FlowSpec::UNLIMITED {
+            return Err(unsupported(
+                format!(
+                    "workload \"{class}\" has flows of a size outside of closed loops, and iperf3 ends such a flow before its last bytes have arrived"
+                ),
+                format!(
+                    "use flows without an end (kind = \"bursts\" without `size`) and queries of kind = \"multi_get\", {OWN}"
+                ),
+            ));
+        }
+        flows += 1;
+        if flows > MOST_FLOWS {
+            return Err(unsupported(
+                format!(
+                    "there are more than {MOST_FLOWS} flows without an end, each with two processes of iperf3"
+                ),
+                format!("use at most {MOST_FLOWS}, {OWN}"),
+            ));
+        }
+    }
+    for one in &closed_loops {
+        let class = &classes[usize::from(one.class)].name;
+        if one.request_delay.is_some() {
+            return Err(unsupported(
+                format!(
+                    "workload \"{class}\" gives a `request_delay`, and memcached is asked over the network"
+                ),
+                format!("leave `request_delay` out, {OWN}"),
+            ));
+        }
+    }
+    if largest_answer(scenario) > MOST_ANSWER {
+        return Err(unsupported(
+            "an answer is larger than memcached should hold (64 MiB)",
+            format!("use smaller items, {OWN}"),
+        ));
+    }
+    let needed = [flows > 0, !closed_loops.is_empty()];
+    for ((program, install), _) in PROGRAMS.iter().zip(needed).filter(|(_, is_needed)| *is_needed) {
+        if !find(program) {
+            return Err(unsupported(
+                format!("`host.applications = \"programs\"` needs {program}, which is not on this machine"),
+                format!("{install}, {OWN}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The largest answer of a query (bytes).
+fn largest_answer(scenario: &Scenario) -> u64 {
+    let sizes = scenario.workloads.iter().filter_map(|spec| spec.workload.largest_flow_bytes());
+    sizes.filter(|size| *size != FlowSpec::UNLIMITED).max().unwrap_or(0)
+}
+
+/// A process that ends with its owner.
+#[derive(Debug)]
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a program in the network of a host; what it writes goes into `out`.
+fn start_in(name: &str, program: &str, args: &[String], out: Option<File>) -> Result<Running, TestbedError> {
+    let failed =
+        |error: std::io::Error| TestbedError::Program { program: program.to_owned(), why: error.to_string() };
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net=/run/netns/{name}")).arg(program).args(args);
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    command.stdout(out.map_or_else(Stdio::null, Stdio::from));
+    command.spawn().map(Running).map_err(failed)
+}
+
+/// Waits until somebody listens at `port` in the network `name`.
+fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
+    let since = Instant::now();
+    let wanted = format!(":{port:04X}");
+    loop {
+        // /proc/thread-self: what the thread sees that has joined the network.
+        let tables = in_network(name, || {
+            ["tcp", "tcp6"].map(|of| std::fs::read_to_string(format!("/proc/thread-self/net/{of}")))
+        })?;
+        const LISTENS: &str = "0A";
+        let listens = tables.iter().flatten().flat_map(|table| table.lines()).any(|line| {
+            let words: Vec<_> = line.split_whitespace().collect();
+            words.get(1).is_some_and(|own| own.ends_with(&wanted)) && words.get(3) == Some(&LISTENS)
+        });
+        if listens {
+            return Ok(());
+        }
+        if since.elapsed() > PATIENCE {
+            let why = format!("it does not listen at port {port} of {name}");
+            return Err(TestbedError::Program { program: program.to_owned(), why });
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The programs of a run.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    /// By host.
+    caches: BTreeMap<u32, Memcached>,
+    flows: Vec<iperf3::Flow>,
+    largest_answer: u64,
+    /// Flows that have begun.
+    begun: usize,
+}
+
+impl Programs {
+    /// Starts what must listen before the run begins.
+    pub(crate) fn start(plan: &Plan) -> Result<Self, TestbedError> {
+        let scenario = plan.scenario();
+        let Traffic { mut source, .. } =
+            traffic(scenario).map_err(|error| TestbedError::Workload(error.to_string()))?;
+        let mut flows = Vec::new();
+        while let Some(spec) = source.next_flow() {
+            flows.push(iperf3::Flow::listen(plan, flows.len(), &spec)?);
+        }
+        for flow in &flows {
+            flow.wait()?;
+        }
+        Ok(Self { caches: BTreeMap::new(), flows, largest_answer: largest_answer(scenario), begun: 0 })
+    }
+
+    /// A connection over which host `dst` asks host `src`, whose answers are of the flows that are sent over it.
+    pub(crate) fn connect(
+        &mut self,
+        (src, dst): ((u32, &str), (u32, &str)),
+        transport: &TransportSpec,
+        events: &Sender<Event>,
+    ) -> Result<Connection, TestbedError> {
+        if !self.caches.contains_key(&src.0) {
+            self.caches.insert(src.0, Memcached::start(src, self.largest_answer)?);
+        }
+        let cache = self.caches.get_mut(&src.0).expect("it has just been started");
+        cache.connect(dst, transport, events)
+    }
+
+    /// Has host `src` hold a value of `size` bytes.
+    pub(crate) fn hold(&mut self, src: u32, size: u64) -> Result<(), TestbedError> {
+        self.caches.get_mut(&src).map_or(Ok(()), |cache| cache.hold(size))
+    }
+
+    /// Begins the next flow without an end, and tells its number at the switch.
+    pub(crate) fn begin(
+        &mut self,
+        flow: usize,
+        left: Time,
+        transport: &TransportSpec,
+        events: &Sender<Event>,
+    ) -> Result<u32, TestbedError> {
+        let next = &mut self.flows[self.begun];
+        self.begun += 1;
+        next.begin(flow, left, transport, events)
+    }
+
+    /// Flows stop: what still runs is interrupted, and reports.
+    pub(crate) fn stop(&mut self) {
+        for flow in &mut self.flows {
+            flow.interrupt();
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Flows without an end as tests of iperf3: a server for one test at the receiver, a client at the sender.
+//!
+//! iperf3 counts what its receiver has read, by interval. When a flow began is told by the switch: with the first frame of its connection that is longer than
+//! the cookie by which iperf3 knows it.
+
+use super::{Running, start_in, wait_for};
+use crate::apps::Event;
+use crate::lab::address;
+use crate::outcome::{Outcome, ProgressSample};
+use crate::plan::{Plan, code_point, kernel_name};
+use crate::run::TestbedError;
+use bufferlab_scenario::TransportSpec;
+use bufferlab_switch::Recorded;
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::Deserialize;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+const PROGRAM: &str = "iperf3";
+/// Port of the server of the first flow.
+const FIRST_PORT: u16 = 5_201;
+/// Port of the client of the first flow; below those that the kernel gives away.
+const FIRST_OWN_PORT: u16 = 20_001;
+/// iperf3 reports at intervals of 0.1 s to 60 s.
+const INTERVALS_S: (f64, f64) = (0.1, 60.0);
+/// A frame of the cookie, which opens a test's connection: 37 B behind headers of 66 B, and 24 B on the wire.
+const COOKIE_FRAME: u32 = 127;
+
+/// What iperf3 measured of a flow, at the receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// Its place in [`Outcome::flows`].
+    pub(crate) flow: usize,
+    /// Ends of intervals (s since it began), and what had arrived then (bytes).
+    pub(crate) arrived: Vec<(f64, u64)>,
+}
+
+impl Measured {
+    /// When the last interval ended (s since the flow began), and what had arrived.
+    pub(crate) fn end(&self) -> (f64, u64) {
+        self.arrived.last().copied().unwrap_or((0.0, 0))
+    }
+
+    /// What had arrived `at` seconds after the flow began, in a straight line between ends of intervals.
+    fn at(&self, at: f64) -> u64 {
+        let next = self.arrived.partition_point(|(end, _)| *end < at);
+        let (from, had) = next.checked_sub(1).map_or((0.0, 0), |last| self.arrived[last]);
+        let Some(&(to, has)) = self.arrived.get(next) else { return had };
+        had + ((has - had) as f64 * (at - from) / (to - from)) as u64
+    }
+}
+
+/// A flow.
+#[derive(Debug)]
+pub(super) struct Flow {
+    src: (u32, String),
+    dst: (u32, String),
+    port: u16,
+    own_port: u16,
+    interval_s: f64,
+    /// What the server writes.
+    report: PathBuf,
+    server: Option<Running>,
+    /// The client, once it has begun.
+    client: Option<Pid>,
+    /// Whether it ends by itself.
+    ends: bool,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Flow {
+    /// Starts the server of flow `number`.
+    pub(super) fn listen(plan: &Plan, number: usize, spec: &FlowSpec) -> Result<Self, TestbedError> {
+        let (port, own_port) = (FIRST_PORT + number as u16, FIRST_OWN_PORT + number as u16);
+        let output = &plan.scenario().output;
+        let interval_s = if output.sample_flows && output.sample_interval > Time::ZERO {
+            output.sample_interval.as_secs_f64().clamp(INTERVALS_S.0, INTERVALS_S.1)
+        } else {
+            1.0
+        };
+        let name = |host: u32| (host, plan.hosts[host as usize].name.clone());
+        let (src, dst) = (name(spec.src), name(spec.dst));
+        let report = Path::new("/run").join(format!("iperf3-{number}.json"));
+        let args = words(&format!("-s -1 -J -p {port} -i {interval_s}"));
+        let out = File::create(&report).map_err(TestbedError::Io)?;
+        let server = Some(start_in(&dst.1, PROGRAM, &args, Some(out))?);
+        let interrupted = Arc::new(AtomicBool::new(false));
+        Ok(Self {
+            src,
+            dst,
+            port,
+            own_port,
+            interval_s,
+            report,
+            server,
+            client: None,
+            ends: false,
+            interrupted,
+        })
+    }
+
+    /// Waits for the server.
+    pub(super) fn wait(&self) -> Result<(), TestbedError> {
+        wait_for(&self.dst.1, PROGRAM, self.port)
+    }
+
+    /// Starts the client, for as long as is `left`; its number at the switch.
+    pub(super) fn begin(
+        &mut self,
+        flow: usize,
+        left: Time,
+        transport: &TransportSpec,
+        events: &Sender<Event>,
+    ) -> Result<u32, TestbedError> {
+        let control = kernel_name(&transport.congestion_control).to_owned();
+        let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
+        // iperf3 takes whole seconds: others are ended by a signal.
+        let seconds = left.as_secs_f64().ceil().max(1.0);
+        self.ends = (seconds - left.as_secs_f64()).abs() < 0.1;
+        let args = words(&format!(
+            "-c {} -p {} --cport {} -C {control} -S {tos} -J -t {seconds} -i {}",
+            address(self.dst.0),
+            self.port,
+            self.own_port,
+            self.interval_s
+        ));
+        let out = self.report.with_extension("client.json");
+        let file = File::create(&out).map_err(TestbedError::Io)?;
+        let mut client = start_in(&self.src.1, PROGRAM, &args, Some(file))?;
+        self.client = Some(Pid::from_raw(client.0.id() as i32));
+        let Some(mut server) = self.server.take() else {
+            return Err(TestbedError::Program {
+                program: PROGRAM.to_owned(),
+                why: "it runs already".to_owned(),
+            });
+        };
+        let (report, events, interrupted) =
+            (self.report.clone(), events.clone(), Arc::clone(&self.interrupted));
+        std::thread::spawn(move || {
+            let _ = client.0.wait();
+            let interrupted = interrupted.load(Ordering::Relaxed);
+            let client = read(&out).and_then(|report| report.check(interrupted, &control));
+            // A server whose client has failed waits for another one.
+            let measured = client.and_then(|()| {
+                let _ = server.0.wait();
+                Ok(Measured { flow, arrived: read(&report)?.arrived() })
+            });
+            let event = match measured {
+                Ok(measured) => Event::Measured(measured),
+                Err(why) => Event::Failed { program: PROGRAM, why },
+            };
+            let _ = events.send(event);
+        });
+        let ends = ((address(self.src.0), self.own_port), (address(self.dst.0), self.port));
+        Ok(bufferlab_switch::frame::tcp_flow(ends.0, ends.1))
+    }
+
+    /// Ends it where it does not end by itself; it reports what was.
+    pub(super) fn interrupt(&mut self) {
+        if let (Some(client), false) = (self.client.take(), self.ends) {
+            self.interrupted.store(true, Ordering::Relaxed);
+            let _ = kill(client, Signal::SIGINT);
+        }
+    }
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
+
+/// The part of iperf3's report that is read here.
+#[derive(Debug, Deserialize)]
+struct Report {
+    error: Option<String>,
+    #[serde(default)]
+    intervals: Vec<Interval>,
+    #[serde(default)]
+    end: End,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct End {
+    /// What the sender's kernel says.
+    sender_tcp_congestion: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Interval {
+    sum: Sum,
+}
+
+#[derive(Debug, Deserialize)]
+struct Sum {
+    end: f64,
+    bytes: u64,
+}
+
+fn read(path: &Path) -> Result<Report, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| format!("its report cannot be read: {error}"))
+}
+
+impl Report {
+    /// Whether the test went as it should. One that was interrupted says so as an error.
+    fn check(&self, interrupted: bool, control: &str) -> Result<(), String> {
+        match (&self.error, &self.end.sender_tcp_congestion) {
+            (Some(why), _) if !interrupted => Err(why.clone()),
+            (_, Some(had)) if had != control => {
+                Err(format!("its connection had the congestion control {had} in the place of {control}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn arrived(&self) -> Vec<(f64, u64)> {
+        let mut bytes = 0;
+        let sums = self.intervals.iter().map(|interval| &interval.sum).filter(|sum| sum.end > 0.0);
+        sums.map(|sum| {
+            bytes += sum.bytes;
+            (sum.end, bytes)
+        })
+        .collect()
+    }
+}
+
+/// Gives flows of iperf3 their beginning, as the switch saw it, and from there their end and samples every `interval`.
+pub(crate) fn place(outcome: &mut Outcome, rows: &[Recorded], epoch_ns: u64, interval: Option<Time>) {
+    for measured in &outcome.measured {
+        let flow = &mut outcome.flows[measured.flow];
+        let is_first = |row: &&Recorded| row.incoming.flow == flow.hash && row.incoming.wire > COOKIE_FRAME;
+        if let Some(first) = rows.iter().find(is_first) {
+            let at_ns = first.incoming.at.as_ns() + epoch_ns;
+            flow.started = Time::from_ns(at_ns.saturating_sub(outcome.began_ns));
+        }
+        let began = flow.started.as_secs_f64();
+        let (end, bytes) = measured.end();
+        flow.spec.size = bytes;
+        flow.completed = Some(Time::from_ns(((began + end) * 1e9) as u64));
+        let Some(interval) = interval else { continue };
+        let mut at = Time(flow.started.0.div_ceil(interval.0) * interval.0);
+        while at.as_secs_f64() <= began + end {
+            let bytes = measured.at(at.as_secs_f64() - began);
+            outcome.progress.push(ProgressSample { at, flow: measured.flow, bytes });
+            at += interval;
+        }
+    }
+    outcome.progress.sort_by_key(|sample| (sample.at, sample.flow));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_arrived_lies_between_the_ends_of_intervals() {
+        let text = r#"{"start": {}, "intervals": [
+            {"sum": {"start": 0, "end": 0.5, "bytes": 1000, "seconds": 0.5}},
+            {"sum": {"start": 0.5, "end": 1.0, "bytes": 3000, "seconds": 0.5}}],
+            "end": {"sender_tcp_congestion": "bbr"}, "error": "interrupt - the client has terminated"}"#;
+        let report: Report = serde_json::from_str(text).expect("a report");
+        let measured = Measured { flow: 0, arrived: report.arrived() };
+        assert_eq!(measured.arrived, [(0.5, 1_000), (1.0, 4_000)]);
+        assert_eq!(
+            [0.0, 0.25, 0.5, 0.75, 1.0, 2.0].map(|at| measured.at(at)),
+            [0, 500, 1_000, 2_500, 4_000, 4_000]
+        );
+        assert_eq!(measured.end(), (1.0, 4_000));
+        assert!(report.check(false, "bbr").is_err(), "nobody has interrupted it");
+        assert!(report.check(true, "cubic").is_err(), "and it had another congestion control");
+        report.check(true, "bbr").expect("all is well");
+    }
+}

@@ -1,0 +1,235 @@
+//! memcached of one host, and clients that ask it over connections which stay open.
+//!
+//! The client sets the code point before it connects and the server's kernel reflects it (`tcp_reflect_tos`), so that an unmodified memcached answers with
+//! the priority of its transport. Behind that the client's own packets, requests and acknowledgements, have the priority of control packets.
+//!
+//! The server's congestion control is that of its route to the client when the connection is accepted: memcached chooses none, and the network's default may only
+//! be one that the whole machine allows to everybody.
+
+use super::{Running, start_in, wait_for};
+use crate::apps::{Connection, Event, Message};
+use crate::clock::now_ns;
+use crate::lab::{CARD, address, in_network, run_in, set};
+use crate::plan::{code_point, kernel_name};
+use crate::run::TestbedError;
+use bufferlab_scenario::TransportSpec;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::BTreeSet;
+use std::io::{Error, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+const PROGRAM: &str = "memcached";
+const PORT: u16 = 11_211;
+/// The smallest limit of a value's size that memcached is told (bytes): its own default.
+const LEAST_LIMIT: u64 = 1 << 20;
+/// Around a value: the item's own header in memcached's memory (bytes), generously.
+const AROUND: u64 = 1 << 10;
+
+/// memcached of a host.
+#[derive(Debug)]
+pub(super) struct Memcached {
+    host: u32,
+    name: String,
+    /// Sizes of the values that it holds.
+    held: BTreeSet<u64>,
+    _process: Running,
+}
+
+fn failed(error: Error) -> TestbedError {
+    TestbedError::Program { program: PROGRAM.to_owned(), why: error.to_string() }
+}
+
+/// Name of the value of `size` bytes.
+fn key(size: u64) -> String {
+    format!("bytes-{size}")
+}
+
+/// What comes before the value of `size` bytes.
+fn head(size: u64) -> String {
+    format!("VALUE {} 0 {size}\r\n", key(size))
+}
+
+/// What comes behind a value.
+const TAIL: &str = "\r\nEND\r\n";
+
+impl Memcached {
+    pub(super) fn start((host, name): (u32, &str), largest_answer: u64) -> Result<Self, TestbedError> {
+        set(name, "net.ipv4.tcp_reflect_tos", "1")?;
+        let limit = (largest_answer + AROUND).max(LEAST_LIMIT);
+        // Room for some values of every size that queries ask for.
+        let megabytes = (16 * limit).div_ceil(1 << 20).max(64);
+        // The user of the sandbox may be its only one.
+        let args =
+            format!("-u root -l {} -p {PORT} -U 0 -t 1 -c 4096 -m {megabytes} -I {limit}", address(host));
+        let args: Vec<_> = args.split(' ').map(str::to_owned).collect();
+        let process = start_in(name, PROGRAM, &args, None)?;
+        wait_for(name, PROGRAM, PORT)?;
+        let name = name.to_owned();
+        Ok(Self { host, name, held: BTreeSet::new(), _process: process })
+    }
+
+    fn socket(&self) -> SocketAddr {
+        SocketAddr::from((address(self.host), PORT))
+    }
+
+    /// Has it hold a value of `size` bytes, told within its host: nothing of it passes the switch.
+    pub(super) fn hold(&mut self, size: u64) -> Result<(), TestbedError> {
+        if !self.held.insert(size) {
+            return Ok(());
+        }
+        let at = self.socket();
+        let store = move || {
+            let mut stream = TcpStream::connect(at)?;
+            let mut text = format!("set {} 0 0 {size}\r\n", key(size)).into_bytes();
+            text.resize(text.len() + size as usize, b'z');
+            text.extend(b"\r\n");
+            stream.write_all(&text)?;
+            expect(&mut stream, "STORED\r\n")
+        };
+        in_network(&self.name, store)?.map_err(failed)
+    }
+
+    /// Opens a connection of host `dst`, which asks. It is accepted when this returns.
+    pub(super) fn connect(
+        &self,
+        (dst, name): (u32, &str),
+        transport: &TransportSpec,
+        events: &Sender<Event>,
+    ) -> Result<Connection, TestbedError> {
+        let control = kernel_name(&transport.congestion_control);
+        let route = format!("{}/32 dev {CARD} src {}", address(dst), address(self.host));
+        run_in(&self.name, &format!("ip route replace {route} congctl {control}"))?;
+        let tos = |priority: u8| u32::from(code_point(priority)) << 2;
+        let (data, own) = (tos(transport.data_priorities[0]), tos(transport.control_priority));
+        let (at, control) = (self.socket(), control.to_owned());
+        let open = move || -> std::io::Result<(TcpStream, u16)> {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+            socket.set_tcp_congestion(control.as_bytes())?;
+            socket.set_tos_v4(data)?;
+            socket.set_tcp_nodelay(true)?;
+            socket.connect_timeout(&at.into(), super::PATIENCE)?;
+            socket.set_tos_v4(own)?;
+            let mut stream = TcpStream::from(socket);
+            // The server has accepted once it answers.
+            stream.write_all(b"version\r\n")?;
+            expect(&mut stream, "VERSION ")?;
+            while read_byte(&mut stream)? != b'\n' {}
+            let port = stream.local_addr()?.port();
+            Ok((stream, port))
+        };
+        let (stream, port) = in_network(name, open)?.map_err(failed)?;
+        // Others who connect to the client, as iperf3, choose for themselves: a route would overrule them.
+        run_in(&self.name, &format!("ip route del {route}"))?;
+        let (send, asked) = channel();
+        let received = Arc::new(AtomicU64::new(0));
+        let (counted, events) = (Arc::clone(&received), events.clone());
+        std::thread::spawn(move || {
+            if let Err(error) = ask_all(stream, &asked, &events, &counted) {
+                let _ = events.send(Event::Failed { program: PROGRAM, why: error.to_string() });
+            }
+        });
+        let hash = bufferlab_switch::frame::tcp_flow((address(self.host), PORT), (address(dst), port));
+        Ok(Connection { send, hash, received })
+    }
+}
+
+fn read_byte(stream: &mut TcpStream) -> std::io::Result<u8> {
+    let mut byte = [0];
+    stream.read_exact(&mut byte)?;
+    Ok(byte[0])
+}
+
+/// Reads `wanted`, or fails with what came in its place.
+fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
+    let mut line = Vec::new();
+    while line.len() < wanted.len() {
+        line.push(read_byte(stream)?);
+        if line.ends_with(b"\n") {
+            break;
+        }
+    }
+    if line == wanted.as_bytes() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&line).trim().to_owned();
+    Err(Error::other(format!("it answered \"{said}\" in the place of \"{}\"", wanted.trim())))
+}
+
+/// Asks for a value of every message's size, one after the other.
+fn ask_all(
+    mut stream: TcpStream,
+    asked: &Receiver<Message>,
+    events: &Sender<Event>,
+    received: &AtomicU64,
+) -> std::io::Result<()> {
+    let mut chunk = vec![0; 1 << 16];
+    while let Ok(Message { flow, size }) = asked.recv() {
+        stream.write_all(format!("get {}\r\n", key(size)).as_bytes())?;
+        expect(&mut stream, &head(size))?;
+        let mut left = size;
+        while left > 0 {
+            let most = left.min(chunk.len() as u64) as usize;
+            let read = stream.read(&mut chunk[..most])? as u64;
+            if read == 0 {
+                return Err(Error::other("it closed a connection within an answer"));
+            }
+            received.fetch_add(read, Ordering::Relaxed);
+            left -= read;
+        }
+        stream.read_exact(&mut chunk[..TAIL.len()])?;
+        if &chunk[..TAIL.len()] != TAIL.as_bytes() {
+            return Err(Error::other("an answer does not end where it should"));
+        }
+        if events.send(Event::Arrived { flow, at_ns: now_ns(), bytes: size }).is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::sync::mpsc::channel;
+
+    /// A server that answers every request with `answer`.
+    fn asked_once(answer: Vec<u8>, size: u64) -> (std::io::Result<()>, Vec<Event>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let at = listener.local_addr().expect("it has one");
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("somebody asks");
+            while read_byte(&mut stream).expect("a line") != b'\n' {}
+            stream.write_all(&answer).expect("somebody listens");
+        });
+        let (ask, asked) = channel();
+        ask.send(Message { flow: 3, size }).expect("it is open");
+        drop(ask);
+        let (events, seen) = channel();
+        let stream = TcpStream::connect(at).expect("it listens");
+        let result = ask_all(stream, &asked, &events, &AtomicU64::new(0));
+        drop(events);
+        server.join().expect("it ends");
+        (result, seen.iter().collect())
+    }
+
+    #[test]
+    fn an_answer_is_complete_with_its_last_line() {
+        let answer = [head(5).as_bytes(), b"zzzzz", TAIL.as_bytes()].concat();
+        let (result, events) = asked_once(answer.clone(), 5);
+        result.expect("it is right");
+        assert!(matches!(events[..], [Event::Arrived { flow: 3, bytes: 5, .. }]), "{events:?}");
+        let (result, events) = asked_once(answer[..answer.len() - 1].to_vec(), 5);
+        assert!(result.is_err() && events.is_empty(), "its last byte is missing: {events:?}");
+    }
+
+    #[test]
+    fn a_value_that_is_not_held_is_told() {
+        let (result, _) = asked_once(b"END\r\n".to_vec(), 5);
+        let said = result.expect_err("there is none").to_string();
+        assert_eq!(said, "it answered \"END\" in the place of \"VALUE bytes-5 0 5\"");
+    }
+}
