@@ -8,7 +8,7 @@ use crate::programs::{Programs, traffic};
 use crate::run::TestbedError;
 use bufferlab_scenario::Applications;
 use bufferlab_units::Time;
-use bufferlab_workload::{FlowSource, FlowSpec, LoopTraffic, Traffic, TrafficClass};
+use bufferlab_workload::{FlowSource, FlowSpec, LoopQuery, LoopTraffic, Traffic, TrafficClass};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -96,6 +96,9 @@ pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, Te
         failed: None,
     };
     driver.open_loops();
+    if has_programs {
+        driver.connect_beforehand()?;
+    }
     driver.outcome.began_ns = now_ns();
     driver.run(&mut source, &arrivals, go_on)?;
     Ok(driver.outcome)
@@ -195,6 +198,35 @@ impl Driver<'_> {
         }
     }
 
+    /// Opens the connections of a query that are missing, and has programs hold what it asks for.
+    fn connect(&mut self, query: &LoopQuery, (of, thread): (usize, u32)) -> Result<(), TestbedError> {
+        let transport = self.classes[usize::from(self.loops[of].class)].carriage.transport;
+        for answer in &query.answers {
+            let key = (transport, answer.server, query.client, Some((of, thread, answer.connection)));
+            if self.connections.get(&key).is_none_or(Vec::is_empty) {
+                let place = self.open(key)?;
+                self.idle.entry(key).or_default().push(place);
+            }
+        }
+        match &mut self.programs {
+            Some(programs) => query.answers.iter().try_for_each(|one| programs.hold(one.server, one.size)),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts memcached and connects its clients for the first query of every thread, as other traffic of the same seed draws it.
+    fn connect_beforehand(&mut self) -> Result<(), TestbedError> {
+        let Ok(Traffic { mut closed_loops, .. }) = traffic(self.plan.scenario()) else { return Ok(()) };
+        for (of, one) in closed_loops.iter_mut().enumerate() {
+            for thread in 0..one.queries.threads() {
+                if let Some(query) = one.queries.first(thread).and_then(|_| one.queries.ask(thread)) {
+                    self.connect(&query, (of, thread))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn ask(&mut self, of: usize, thread: u32, now: Time) -> Result<(), TestbedError> {
         if now >= self.plan.scenario().duration {
             return Ok(());
@@ -203,17 +235,7 @@ impl Driver<'_> {
         let Some(query) = self.loops[of].queries.ask(thread) else { return Ok(()) };
         let delay = delay.unwrap_or(Time(self.plan.base_rtt().0 / 2));
         // The first query of a thread waits for its connections, which exist beforehand in the simulator; they do not count.
-        let transport = self.classes[usize::from(class)].carriage.transport;
-        for answer in &query.answers {
-            let key = (transport, answer.server, query.client, Some((of, thread, answer.connection)));
-            if self.connections.get(&key).is_none_or(Vec::is_empty) {
-                let place = self.open(key)?;
-                self.idle.entry(key).or_default().push(place);
-            }
-        }
-        if let Some(programs) = &mut self.programs {
-            query.answers.iter().try_for_each(|answer| programs.hold(answer.server, answer.size))?;
-        }
+        self.connect(&query, (of, thread))?;
         let now = self.now().max(now);
         let spec = |answer: &bufferlab_workload::Answer| FlowSpec {
             start: now + delay,

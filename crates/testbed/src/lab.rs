@@ -2,6 +2,7 @@
 
 use crate::plan::{Plan, interface};
 use crate::run::TestbedError;
+use crate::sandbox::NAMES;
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -45,7 +46,9 @@ pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
     for (index, host) in plan.hosts.iter().enumerate() {
         build_host(plan, index, host)?;
     }
-    know_each_other(plan)
+    know_each_other(plan)?;
+    let names = plan.hosts.iter().map(|host| host.name.as_str()).chain([SWITCH]);
+    std::fs::write(NAMES, names.collect::<Vec<_>>().join("\n")).map_err(TestbedError::Io)
 }
 
 /// Takes everything down: namespaces go with their names, and links with them.

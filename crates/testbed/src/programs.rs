@@ -14,7 +14,7 @@ use crate::plan::{Plan, PlanError, unsupported};
 use crate::run::TestbedError;
 use bufferlab_scenario::{Scenario, TransportSpec};
 use bufferlab_units::Time;
-use bufferlab_workload::{Entry, FlowSource, FlowSpec, RunFacts, Traffic};
+use bufferlab_workload::{Entry, FlowSource, FlowSpec, LoopTraffic, RunFacts, Traffic};
 use memcached::Memcached;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -62,7 +62,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     }
     // What the driver says of a workload that cannot start is better than what can be said here.
     let Ok(traffic) = traffic(scenario) else { return Ok(()) };
-    let Traffic { mut source, closed_loops, classes, .. } = traffic;
+    let Traffic { mut source, mut closed_loops, classes, .. } = traffic;
     let mut flows = 0;
     while let Some(flow) = source.next_flow() {
         let class = &classes[usize::from(flow.class)].name;
@@ -97,10 +97,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
             ));
         }
     }
-    if largest_answer(scenario) > MOST_ANSWER {
+    if largest_answer(&mut closed_loops) > MOST_ANSWER {
         return Err(unsupported(
-            "an answer is larger than memcached should hold (64 MiB)",
-            format!("use smaller items, {OWN}"),
+            "an answer of a query is larger than memcached should hold (64 MiB)",
+            format!("use a smaller `item`, {OWN}"),
         ));
     }
     let needed = [flows > 0, !closed_loops.is_empty()];
@@ -115,10 +115,20 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The largest answer of a query (bytes).
-fn largest_answer(scenario: &Scenario) -> u64 {
-    let sizes = scenario.workloads.iter().filter_map(|spec| spec.workload.largest_flow_bytes());
-    sizes.filter(|size| *size != FlowSpec::UNLIMITED).max().unwrap_or(0)
+/// The largest answer of the first queries (bytes).
+fn largest_answer(loops: &mut [LoopTraffic]) -> u64 {
+    let mut largest = 0;
+    for one in loops {
+        for thread in 0..one.queries.threads() {
+            let query = one.queries.first(thread).and_then(|_| one.queries.ask(thread));
+            largest = query
+                .iter()
+                .flat_map(|query| &query.answers)
+                .map(|answer| answer.size)
+                .fold(largest, u64::max);
+        }
+    }
+    largest
 }
 
 /// A process that ends with its owner.
@@ -183,7 +193,7 @@ impl Programs {
     /// Starts what must listen before the run begins.
     pub(crate) fn start(plan: &Plan) -> Result<Self, TestbedError> {
         let scenario = plan.scenario();
-        let Traffic { mut source, .. } =
+        let Traffic { mut source, mut closed_loops, .. } =
             traffic(scenario).map_err(|error| TestbedError::Workload(error.to_string()))?;
         let mut flows = Vec::new();
         while let Some(spec) = source.next_flow() {
@@ -192,7 +202,12 @@ impl Programs {
         for flow in &flows {
             flow.wait()?;
         }
-        Ok(Self { caches: BTreeMap::new(), flows, largest_answer: largest_answer(scenario), begun: 0 })
+        Ok(Self {
+            caches: BTreeMap::new(),
+            flows,
+            largest_answer: largest_answer(&mut closed_loops),
+            begun: 0,
+        })
     }
 
     /// A connection over which host `dst` asks host `src`, whose answers are of the flows that are sent over it.

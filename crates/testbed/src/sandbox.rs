@@ -88,19 +88,14 @@ pub fn standing() -> io::Result<Vec<Standing>> {
 fn stands(id: i32) -> Option<Standing> {
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
     let inside = children.split_whitespace().next()?.parse().ok()?;
-    // The names are seen in the mounts of the process inside alone.
-    let names = fs::read_dir(format!("/proc/{inside}/root/run/netns")).ok()?;
-    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut hosts: Vec<_> = names.collect();
-    // h2 before h10.
-    hosts.sort_by_key(|name| (name == crate::lab::SWITCH, name.len(), name.clone()));
-    // A testbed makes the network of the switch first.
-    (hosts.len() > 1 && hosts.last().is_some_and(|last| last == crate::lab::SWITCH)).then_some(Standing {
-        id,
-        inside,
-        hosts,
-    })
+    // They are seen in the mounts of the process inside alone.
+    let names = fs::read_to_string(format!("/proc/{inside}/root{NAMES}")).ok()?;
+    let hosts: Vec<_> = names.lines().map(str::to_owned).collect();
+    (hosts.len() > 1).then_some(Standing { id, inside, hosts })
 }
+
+/// Names of the hosts, one a line, and that of the switch's network last: there once all is built.
+pub(crate) const NAMES: &str = "/run/networks";
 
 /// Set for what [`Standing::enter`] starts, so that a prompt can show it.
 const HOST: &str = "BUFFERLAB_HOST";

@@ -2,6 +2,7 @@
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_scenario::TieOrder;
+use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 
 /// Hosts that start at the same picosecond towards one port. The first arrival goes on the wire at once, the second into the
@@ -159,4 +160,36 @@ fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
     let served: Vec<_> =
         rows.flows.iter().filter(|flow| flow.fct_ns.is_some()).map(|flow| flow.src_host).collect();
     assert_eq!(served, [3, 1].repeat(50));
+}
+
+/// The overload of `scenarios/testbed-burst.toml` under TDT: bytes of each of the four senders, and how many bursts lost packets.
+fn bursts_beside_overload(changes: &[(&str, &str)]) -> ([u64; 4], usize) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/testbed-burst.toml");
+    let tdt = [("switch.policy", "{ name = \"tdt\", dec = 8 }"), ("duration", "6 s")];
+    let changes: Vec<_> =
+        tdt.iter().chain(changes).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let loaded = bufferlab_scenario::load(&path, &changes).unwrap_or_else(|e| panic!("{e}"));
+    let simulation = Simulation::new(&loaded.scenario).unwrap_or_else(|e| panic!("{e}"));
+    let mut rows = Rows::default();
+    rows.totals = simulation.run(&mut rows, &mut |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let of = |host| rows.flows.iter().filter(|flow| flow.src_host == host).map(|flow| flow.size_bytes).sum();
+    let lost = rows.queries.iter().filter(|query| query.dropped_packets > 0).count();
+    ([3, 4, 5, 6].map(of), lost)
+}
+
+/// Why simulated bursts lose nothing under TDT where real ones do (docs/real-packets.md): with links exactly as fast as the port, one of two hosts sends in step
+/// with it and keeps it in evacuation, full and without a drop.
+#[test]
+fn a_host_in_step_with_an_evacuated_port_locks_the_other_one_out_and_faster_links_end_it() {
+    let (bytes, lost) = bursts_beside_overload(&[]);
+    for pair in bytes.chunks(2) {
+        assert!(pair.iter().max() > pair.iter().min().map(|least| 50 * least).as_ref(), "{bytes:?}");
+    }
+    assert_eq!(lost, 0, "bursts find a buffer that the overload has left");
+    let faster = r#"[{ link = "h3-switch", rate_ab = "110 Mb/s" }, { link = "h4-switch", rate_ab = "110 Mb/s" }, { link = "h5-switch", rate_ab = "110 Mb/s" }, { link = "h6-switch", rate_ab = "110 Mb/s" }]"#;
+    let (bytes, lost) = bursts_beside_overload(&[("topology.change", faster)]);
+    for pair in bytes.chunks(2) {
+        assert!(pair.iter().max() < pair.iter().min().map(|least| 5 * least).as_ref(), "{bytes:?}");
+    }
+    assert!(lost > 0, "the overload has its share again");
 }

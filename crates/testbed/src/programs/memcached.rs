@@ -145,11 +145,8 @@ fn read_byte(stream: &mut TcpStream) -> std::io::Result<u8> {
 /// Reads `wanted`, or fails with what came in its place.
 fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     let mut line = Vec::new();
-    while line.len() < wanted.len() {
+    while line != wanted.as_bytes() && !line.ends_with(b"\n") {
         line.push(read_byte(stream)?);
-        if line.ends_with(b"\n") {
-            break;
-        }
     }
     if line == wanted.as_bytes() {
         return Ok(());
