@@ -100,7 +100,7 @@ impl Comparison {
 }
 
 /// The mean of `values − baseline` over the seeds that both have, relative to the baseline's mean over them.
-fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Estimate> {
+pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Estimate> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     let differences: Vec<f64> = pairs.iter().map(|(b, v)| v - b).collect();
     let difference = Estimate::of(&differences)?;

@@ -1,6 +1,7 @@
 //! The page: its order, what was run, caveats, and the scenario. Everything that comes from outside is escaped by
 //! `maud`.
 
+mod beside;
 mod bursts;
 pub(crate) mod charts;
 mod course;
@@ -74,6 +75,8 @@ fn page(report: &Report) -> Result<String, ReportError> {
     let title = title(report);
     let charts = [
         first::glance(report).map(|body| Section::new("glance", "At a glance", body)),
+        beside::section(report)?
+            .map(|body| Section::new("beside", "Real packets beside the simulator", body)),
         bursts::section(report)?.map(|body| Section::new("bursts", "Bursts", body)),
         charts::slowdown_by_size(report).map(|body| Section::new("sizes", "Slowdown by flow size", body)),
         charts::slowdown_distribution(report)

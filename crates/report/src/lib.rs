@@ -18,6 +18,7 @@
 //! # Ok::<(), bufferlab_report::ReportError>(())
 //! ```
 
+mod beside;
 mod buffer_sample;
 mod bursts;
 mod caveat;

@@ -102,7 +102,11 @@ impl Report {
     /// The headline numbers and the caveats as text for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
-        terminal::comparison_text(&self.comparison, &self.caveats)
+        let mut text = String::new();
+        for sentence in crate::beside::sentences(self) {
+            terminal::wrap(&mut text, "", &sentence);
+        }
+        text + &terminal::comparison_text(&self.comparison, &self.caveats)
     }
 
     /// What was run, for a page that is about several reports: names (seeds, profile, duration, network, version) and values.

@@ -316,7 +316,7 @@ fn end_line(out: &mut String) {
 }
 
 /// Writes `text` in lines of at most [`WIDTH_MAX`], the first led by `lead` and the others indented as far.
-fn wrap(out: &mut String, lead: &str, text: &str) {
+pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
     let mut line = lead.to_owned();
     for word in text.split_whitespace() {
         if width(&line) + 1 + width(word) > WIDTH_MAX {

@@ -539,3 +539,57 @@ fn the_chart_says_which_switch_it_shows_and_where_losses_are_that_it_does_not() 
     let section = buffer_over_time(temp.path());
     assert!(section.contains("that queue's threshold (dt)"), "only dt has one: {section}");
 }
+
+/// A run of one queue, whose completion times are `slowdown` times the ideal; with real packets if it says so.
+fn write_beside(dir: &Path, slowdown: f64, is_real: bool) {
+    let head = head(POLICIES[0], 1);
+    let mut totals = totals_of(&head);
+    (totals.flows, totals.flows_finished) = (100, 100);
+    let mut writer = RunWriter::create(dir, head).unwrap();
+    for flow in 0..100 {
+        writer.flow(&background_flow(flow, Some(slowdown))).unwrap();
+    }
+    let queue = QueueRow {
+        switch: 0,
+        port: 3,
+        priority: 1,
+        arrived_packets: 1_000,
+        enqueued_packets: 990,
+        enqueued_bytes: 990_000,
+        dropped_packets: 7,
+        evicted_packets: 3,
+        marked_packets: 41,
+        max_bytes: 9_000,
+        mean_bytes: 4_000.0,
+    };
+    writer.queue(&queue).unwrap();
+    let caveat = |id: &str| RunCaveat { id: id.to_owned(), message: id.to_owned(), advice: String::new() };
+    let caveats = if is_real { vec![caveat("real-packets")] } else { Vec::new() };
+    writer.finish(&totals, caveats, None).unwrap();
+}
+
+#[test]
+fn real_packets_stand_beside_the_simulator_with_a_sentence_on_where_they_differ() {
+    let dir = tempfile::tempdir().unwrap();
+    write_beside(&dir.path().join("dt/seed-1"), 4.0, true);
+    write_beside(&dir.path().join("dt-simulated/seed-1"), 2.0, false);
+    let report = Report::load(dir.path(), &["dt".to_owned(), "dt-simulated".to_owned()]).unwrap();
+    let text = report.text();
+    assert!(text.starts_with("dt, real packets against the simulator: "), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("slowdown mean 4.00 x in the place of 2.00 x (+100 %)"), "{text}");
+    let page = report.html().unwrap();
+    assert!(page.contains("Real packets beside the simulator") && page.contains("port 3, priority 1"));
+    assert!(page.contains("<td class=\"left\">marked</td><td>41</td><td>41</td>"), "marks of both");
+    assert!(page.contains("<td class=\"left\">lost</td><td>10</td><td>10</td>"), "losses of both");
+}
+
+#[test]
+fn two_simulations_are_no_pair_whatever_they_are_called() {
+    let dir = tempfile::tempdir().unwrap();
+    write_beside(&dir.path().join("dt/seed-1"), 4.0, false);
+    write_beside(&dir.path().join("dt-simulated/seed-1"), 2.0, false);
+    let report = Report::load(dir.path(), &[]).unwrap();
+    assert!(!report.text().contains("against the simulator"));
+    assert!(!report.html().unwrap().contains("Real packets beside"));
+}

@@ -45,7 +45,7 @@ pub(super) fn distribution(report: &Report) -> Option<Markup> {
 }
 
 /// The fraction of time above each value, up to where it falls below [`FRACTION_MIN`].
-fn exceedance(bins: &[(f64, u64)]) -> Vec<Point> {
+pub(super) fn exceedance(bins: &[(f64, u64)]) -> Vec<Point> {
     let total: u128 = bins.iter().map(|bin| u128::from(bin.1)).sum();
     let mut points: Vec<Point> = Vec::new();
     let mut left = total;

@@ -1,0 +1,109 @@
+//! Runs with real packets beside the same scenario in the simulator: which belong together, and where do the two differ?
+
+use crate::compare::{MetricComparison, relative_change};
+use crate::format;
+use crate::load::Report;
+use crate::metric::Unit;
+use crate::statistics::Estimate;
+
+/// A run with this caveat forwarded real packets.
+const REAL: &str = "real-packets";
+/// What the label of the simulated runs has behind that of the real ones.
+const SIMULATED: &str = "-simulated";
+/// Differences that a sentence names.
+const NAMED: usize = 4;
+/// A single pair of runs differs where it differs by more than this.
+const ALIKE: f64 = 0.05;
+
+/// Labels of runs that belong together: with real packets, and simulated.
+pub(crate) fn pairs(report: &Report) -> Vec<(&str, String)> {
+    let policies = &report.comparison.policies;
+    let is_real = |policy: &str| {
+        report.runs_of(policy).any(|run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL))
+    };
+    let simulated = |real: &str| Some(format!("{real}{SIMULATED}")).filter(|label| policies.contains(label));
+    let real = policies.iter().map(String::as_str).filter(|policy| is_real(policy));
+    real.filter_map(|real| Some((real, simulated(real)?))).collect()
+}
+
+/// A headline metric of both.
+struct Both<'a> {
+    row: &'a MetricComparison,
+    real: f64,
+    simulated: f64,
+    /// Real against simulated; `None` where the simulator's is zero.
+    change: Option<Estimate>,
+}
+
+impl Both<'_> {
+    fn of<'a>(row: &'a MetricComparison, (real, simulated): (&str, &str)) -> Option<Both<'a>> {
+        let cell = |policy: &str| row.cells.iter().find(|cell| cell.policy == policy);
+        let (real, simulated) = (cell(real)?, cell(simulated)?);
+        let change = relative_change(&simulated.values, &real.values);
+        Some(Both { row, real: real.estimate?.mean, simulated: simulated.estimate?.mean, change })
+    }
+
+    /// Beyond the interval of several seeds, or of one by more than [`ALIKE`].
+    fn differs(&self) -> bool {
+        match self.change {
+            None => self.real.total_cmp(&self.simulated).is_ne(),
+            Some(Estimate { mean, half_width: None, .. }) => mean.abs() > ALIKE,
+            Some(change) => change.excludes_zero(),
+        }
+    }
+
+    /// How much, for the order of the sentence.
+    fn size(&self) -> f64 {
+        self.change.map_or(f64::INFINITY, |change| change.mean.abs())
+    }
+
+    fn name(&self) -> String {
+        format!("{}, {}", self.row.metric.group, self.row.metric.label)
+    }
+
+    fn in_words(&self) -> String {
+        let unit = match self.row.metric.unit {
+            Unit::Count | Unit::Index => String::new(),
+            unit => format!(" {}", unit.symbol()),
+        };
+        let number = |value: f64| match self.row.metric.unit {
+            Unit::Count => format::mean_count(value),
+            _ => format::number(value),
+        };
+        let (real, simulated) = (number(self.real), number(self.simulated));
+        let mut text = format!("{} {real}{unit} in the place of {simulated}{unit}", self.name());
+        if let Some(change) = self.change {
+            let half = change.half_width.map(|half| format!(" ±{}", format::tenth(half * 100.0)));
+            text.push_str(&format!(" ({}{})", format::change(change.mean), half.unwrap_or_default()));
+        }
+        text
+    }
+}
+
+/// One sentence for each of [`pairs`]; none where nothing ran with real packets.
+pub(crate) fn sentences(report: &Report) -> Vec<String> {
+    let sentence = |(real, simulated): (&str, String)| {
+        let metrics = report.comparison.metrics.iter().filter(|row| row.metric.headline);
+        let both = metrics.filter_map(|row| Both::of(row, (real, &simulated)));
+        let (mut differ, alike): (Vec<_>, Vec<_>) = both.partition(Both::differs);
+        differ.sort_by(|a, b| b.size().total_cmp(&a.size()));
+        let more = differ.len().saturating_sub(NAMED);
+        let mut text = format!("{real}, real packets against the simulator: ");
+        if differ.is_empty() {
+            text.push_str("no headline number differs");
+        } else {
+            let named: Vec<_> = differ.iter().take(NAMED).map(Both::in_words).collect();
+            text.push_str(&named.join("; "));
+        }
+        if more > 0 {
+            text.push_str(&format!("; and {more} more"));
+        }
+        if !alike.is_empty() && !differ.is_empty() {
+            let names: Vec<_> = alike.iter().map(Both::name).collect();
+            let how = if report.comparison.seeds.len() > 1 { "within the interval" } else { "to 5 %" };
+            text.push_str(&format!(". Alike {how}: {}", names.join("; ")));
+        }
+        text + "."
+    };
+    pairs(report).into_iter().map(sentence).collect()
+}
