@@ -3,7 +3,7 @@
 use crate::check::{has_dctcp, kernel_controls};
 use crate::dctcp;
 use bufferlab_document::LoadError;
-use bufferlab_scenario::{Applications, Loaded, Node, Scenario, TransportSpec, format_rate, format_time};
+use bufferlab_scenario::{Loaded, Node, Scenario, TransportSpec, format_rate, format_time};
 use bufferlab_switch::SwitchFile;
 use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
@@ -80,7 +80,7 @@ impl Plan {
             check_transport(scenario, transport)?;
         }
         #[cfg(target_os = "linux")]
-        if scenario.host.applications == Applications::Programs {
+        if scenario.host.applications == bufferlab_scenario::Applications::Programs {
             crate::programs::check(scenario)?;
         }
         let delay = scenario.topology.links[0].delay;
