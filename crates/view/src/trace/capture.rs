@@ -9,48 +9,35 @@
 use super::each;
 use crate::ViewError;
 use crate::view::View;
+use bufferlab_capture::{Capture, Frame, Interface, Remark};
 use bufferlab_metrics::{PacketEvent, PacketRow};
-use pcap_file::DataLink;
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::time::Duration;
 
 /// Bytes of a frame that are written: the headers.
 const HEADERS: usize = 14 + 20 + 8;
 
 pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
-    let failed =
-        |error: pcap_file::PcapError| ViewError::io("write the capture")(std::io::Error::other(error));
-    let mut file = PcapNgWriter::new(to).map_err(failed)?;
+    let failed = || ViewError::io("write the capture");
+    let mut file = Capture::new(to).map_err(failed())?;
     for port in 0..view.index.shape.ports {
         let name = format!("{} port {port}", view.switch());
-        let options = vec![
-            InterfaceDescriptionOption::IfName(Cow::Owned(name)),
-            InterfaceDescriptionOption::IfTsResol(9),
-        ];
-        let interface = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 0, options };
-        file.write_pcapng_block(interface).map_err(failed)?;
+        file.interface(&Interface { name: &name, ..Interface::default() }).map_err(failed())?;
     }
     let classes = view.manifest().names.classes.clone();
     let mut marks = Marks::default();
     let mut put = |row: &PacketRow, marked: Option<&'static str>| {
         let Some(port) = row.port else { return Ok(()) };
-        let block = EnhancedPacketBlock {
+        let data = frame(row, marked.is_some());
+        let packet = Frame {
             // Where it came from while it comes, where it goes to when it leaves.
-            interface_id: u32::from(if row.event == PacketEvent::Departed { port } else { row.ingress_port }),
-            timestamp: Duration::from_nanos(row.time_ps / 1_000),
-            original_len: row.size_bytes,
-            data: Cow::Owned(frame(row, marked.is_some())),
-            options: vec![EnhancedPacketOption::Comment(Cow::Owned(comment(row, marked, &classes)))],
+            interface: u32::from(if row.event == PacketEvent::Departed { port } else { row.ingress_port }),
+            at_ns: row.time_ps / 1_000,
+            original_bytes: row.size_bytes,
+            data: &data,
+            ..Frame::default()
         };
-        file.write_pcapng_block(block).map_err(failed)?;
-        Ok(())
+        file.frame(&packet, Some(&comment(row, marked, &classes))).map_err(failed())
     };
     each(view, |row| match row.event {
         PacketEvent::Paused | PacketEvent::Resumed => Ok(()),
@@ -103,30 +90,28 @@ impl Marks {
 /// What became of the packet.
 fn comment(row: &PacketRow, marked: Option<&str>, classes: &[String]) -> String {
     let class = row.class.and_then(|class| classes.get(usize::from(class))).map_or("", String::as_str);
-    let mut text = format!(
-        "{} at queue {}.{}, flow {} ({class}), {} {}; queue {} B, buffer {} B after it",
-        row.event.name(),
-        row.port.unwrap_or_default(),
-        row.priority,
+    let about = format!(
+        "flow {} ({class}), {} {}",
         row.flow_id.unwrap_or_default(),
         row.kind.unwrap_or_default(),
-        row.packet.unwrap_or_default(),
-        row.queue_bytes,
-        row.occupancy_bytes,
+        row.packet.unwrap_or_default()
     );
-    if let Some(limit) = row.threshold_bytes {
-        text += &format!(", limit {limit} B");
+    Remark {
+        event: row.event.name(),
+        queue: &format!("{}.{}", row.port.unwrap_or_default(), row.priority),
+        about: &about,
+        queue_bytes: row.queue_bytes,
+        buffer_bytes: row.occupancy_bytes,
+        limit: row.threshold_bytes,
+        reason: row.reason,
+        marked,
+        bound: row
+            .bound
+            .zip(row.held_bytes)
+            .zip(row.limit_bytes)
+            .map(|((bound, held), limit)| (bound, held, limit)),
     }
-    if let Some(reason) = row.reason {
-        text += &format!("; reason: {reason}");
-    }
-    if let Some(reason) = marked {
-        text += &format!("; marked: {reason}");
-    }
-    if let (Some(bound), Some(held), Some(limit)) = (row.bound, row.held_bytes, row.limit_bytes) {
-        text += &format!(" (the {bound} held {held} B of {limit} B)");
-    }
-    text
+    .to_string()
 }
 
 /// Headers that tell flows, queues and packets apart.
