@@ -177,6 +177,14 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
+    /// Hands everything on that waits in a buffer of the destination.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.file.get_mut().flush()
+    }
+
     /// What was written to.
     pub fn into_inner(self) -> W {
         self.file.into_inner()

@@ -123,6 +123,20 @@ pub(crate) struct TestbedShellArgs {
     pub(crate) command: Vec<String>,
 }
 
+/// What is seen of a switch of real packets while it runs.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct WatchArgs {
+    /// Show queues, limits, rates, losses and lateness in this terminal while it runs
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Write what passes every port into this folder, a file per port for Wireshark (pcapng), losses and marks as comments
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Bytes of a frame that a capture keeps; 0: all
+    #[arg(long, value_name = "BYTES", default_value_t = bufferlab_switch::SNAPSHOT_BYTES, requires = "capture")]
+    pub(crate) snapshot_length: u32,
+}
+
 /// A scenario with real hosts.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedRunArgs {
@@ -146,6 +160,8 @@ pub(crate) struct TestbedRunArgs {
     /// Do not run the same in the simulator
     #[arg(long)]
     pub(crate) only_real: bool,
+    #[command(flatten)]
+    pub(crate) watching: WatchArgs,
 }
 
 /// The papers' experiments with real packets.
@@ -182,6 +198,8 @@ pub(crate) struct TestbedUpArgs {
     /// Change a key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) watching: WatchArgs,
     /// What runs in the place of a shell
     #[arg(last = true)]
     pub(crate) command: Vec<String>,
@@ -189,6 +207,7 @@ pub(crate) struct TestbedUpArgs {
 
 /// A switch of real packets.
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("written").args(["record", "capture"]).multiple(true))]
 pub(crate) struct SwitchArgs {
     /// The switch's file (docs/switch.md)
     #[arg(required_unless_present = "verify")]
@@ -196,9 +215,11 @@ pub(crate) struct SwitchArgs {
     /// Write what the switch is asked and what it answers into this folder
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) record: Option<PathBuf>,
-    /// Replace a record that is there
-    #[arg(long, requires = "record")]
+    /// Replace a record or captures that are there
+    #[arg(long, requires = "written")]
     pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) watching: WatchArgs,
     /// End after so long, such as "10 s"; without it, at Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span, conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) duration: Option<Time>,
@@ -209,10 +230,10 @@ pub(crate) struct SwitchArgs {
     #[arg(long)]
     pub(crate) no_real_time: bool,
     /// Replay a record through the simulator and compare every verdict, mark and departure
-    #[arg(long, value_name = "FOLDER", conflicts_with = "file")]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "live", "capture"])]
     pub(crate) verify: Option<PathBuf>,
     /// Compare the two on so many made-up arrivals; forwards nothing
-    #[arg(long, value_name = "PACKETS", conflicts_with = "verify")]
+    #[arg(long, value_name = "PACKETS", conflicts_with_all = ["verify", "live", "capture"])]
     pub(crate) synthetic: Option<usize>,
 }
 

@@ -40,6 +40,8 @@ mod theory;
 mod theory_args;
 mod verify;
 mod view;
+#[cfg(target_os = "linux")]
+mod watching;
 
 use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};

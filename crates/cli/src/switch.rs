@@ -68,32 +68,56 @@ fn forward(_: &SwitchArgs, _: &SwitchFile) -> miette::Result<()> {
 
 #[cfg(target_os = "linux")]
 fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
-    use bufferlab_switch::{RecordWriter, RunOptions, Stopping, run};
-    let record = args.record.as_deref().map(|folder| {
-        if folder.join(RECORD_FILE).exists() && !args.replace {
-            return Err(miette!(
-                help = "choose another folder, or add --replace",
-                "{} holds a record already",
-                folder.display()
-            ));
+    use crate::watching;
+    use bufferlab_live::Quit;
+    use bufferlab_switch::{RunOptions, Stopping, run};
+    watching::check(&args.watching)?;
+    let record = record(args, file)?;
+    let capture = args.watching.capture.as_deref().map(|folder| {
+        if !args.replace {
+            watching::check_captures(folder, file, REPLACE)?;
         }
-        RecordWriter::create(folder, file.names(), &file.text)
-            .map_err(|error| miette!("cannot write {}: {error}", folder.display()))
+        watching::capture(&args.watching, folder, file)
     });
-    let record = record.transpose()?;
+    let capture = capture.transpose()?;
     interrupt::listen_quietly();
     let stopping =
         Stopping { wanted: interrupt::flag(), after: args.duration.unwrap_or(bufferlab_units::Time::MAX) };
     let names = file.names().join(", ");
     say(&format!("{} forwards between {names}; Ctrl-C ends it", file.scenario.name));
-    let options =
-        RunOptions { record, real_time: !args.no_real_time, metrics: args.metrics, stopping, ready: None };
-    let summary = run(file, options).map_err(|error| Report::msg(error.to_string()))?;
+    let text = format!("{}: {}", file.scenario.name, file.scenario.switches[0].policy);
+    let title = watching::title(&args.watching, file, text, Quit::Switch);
+    let summary = watching::with_view(title, |watch| {
+        let (real_time, metrics) = (!args.no_real_time, args.metrics);
+        let options = RunOptions { record, capture, real_time, metrics, watch, stopping, ready: None };
+        run(file, options)
+    });
+    let summary = summary.map_err(|error| Report::msg(error.to_string()))?;
     for note in &summary.notes {
         say(note);
     }
     print(&in_words(file, &summary))?;
-    summary.pipeline.close().map_err(|error| miette!("cannot write the record: {error}"))
+    let captured = summary.capture.as_ref().map(|report| report.as_ref().map(watching::captured));
+    if let Ok(Some(text)) = &captured {
+        print(text)?;
+    }
+    // Both are told of, whatever became of the other.
+    let closed = summary.pipeline.close().map_err(|error| miette!("cannot write the record: {error}"));
+    captured.map_err(|error| miette!("cannot write the captures: {error}")).and(closed)
+}
+
+/// What helps where something would be replaced.
+#[cfg(target_os = "linux")]
+const REPLACE: &str = "choose another folder, or add --replace";
+
+#[cfg(target_os = "linux")]
+fn record(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<Option<bufferlab_switch::RecordWriter>> {
+    let Some(folder) = &args.record else { return Ok(None) };
+    if folder.join(RECORD_FILE).exists() && !args.replace {
+        return Err(miette!(help = REPLACE, "{} holds a record already", folder.display()));
+    }
+    let record = bufferlab_switch::RecordWriter::create(folder, file.names(), &file.text);
+    record.map(Some).map_err(|error| miette!("cannot write {}: {error}", folder.display()))
 }
 
 #[cfg(target_os = "linux")]

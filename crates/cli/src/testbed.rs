@@ -104,11 +104,16 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
 #[cfg(target_os = "linux")]
 mod real {
     use super::*;
+    use crate::args::WatchArgs;
+    use crate::watching;
     use bufferlab_lab::{Job, execute_one};
+    use bufferlab_live::Quit;
     use bufferlab_report::Report;
-    use bufferlab_testbed::{RealRun, TestbedError, hold, run_real, sandbox};
+    use bufferlab_switch::CaptureWriter;
+    use bufferlab_testbed::{RealRun, TestbedError, Watching, hold, run_real, sandbox};
+    use std::io::Write;
     use std::path::PathBuf;
-    use std::process::Command;
+    use std::process::{Command, Output, Stdio};
 
     pub(super) fn plan(loaded: Loaded) -> miette::Result<Plan> {
         Plan::new(loaded).map_err(|error| miette!("{error}"))
@@ -129,12 +134,17 @@ mod real {
 
     pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
         // Mistakes are shown before anything is built.
+        watching::check(&args.watching)?;
         let variants = variants(args)?;
         let default = || Path::new("results").join(format!("{}-real", variants[0].1.scenario.name));
         let out = args.out.clone().unwrap_or_else(default);
         let mut plans = Vec::new();
         for (name, loaded) in variants {
-            plans.push((name, plan(loaded)?));
+            let plan = plan(loaded)?;
+            if let Some(folder) = captures(&args.watching, &name, &plan) {
+                watching::check_captures(&folder, &plan.switch, "choose another folder for --capture")?;
+            }
+            plans.push((name, plan));
         }
         inside()?;
         interrupt::listen();
@@ -142,7 +152,14 @@ mod real {
             let seed = format!("seed-{}", plan.scenario().seed);
             inform(&format!("{name}, {seed}: {} with real hosts", plan.scenario().duration));
             let folder = out.join(name).join(&seed);
-            let run = run_real(plan, &folder, &|| !interrupt::requested()).map_err(failed)?;
+            let captures = captures(&args.watching, name, plan);
+            let capture = begin(&args.watching, captures.as_deref(), plan)?;
+            let text = format!("{}: {name}, {seed}", plan.scenario().name);
+            let title = watching::title(&args.watching, &plan.switch, text, Quit::View);
+            let run = watching::with_view(title, |watch| {
+                run_real(plan, &folder, Watching { watch, capture }, &|| !interrupt::requested())
+            });
+            let run = run.map_err(failed)?;
             describe(name, &run)?;
             if !args.only_real {
                 let dir = out.join(format!("{name}-simulated")).join(&seed);
@@ -156,6 +173,16 @@ mod real {
         print(&report.text())?;
         let written: Vec<PathBuf> = report.write().map_err(crate::error::report)?;
         print(&format!("\n{}\n", written[0].display()))
+    }
+
+    /// Where the captures of a run go.
+    fn captures(args: &WatchArgs, name: &str, plan: &Plan) -> Option<PathBuf> {
+        let seed = format!("seed-{}", plan.scenario().seed);
+        args.capture.as_ref().map(|folder| folder.join(name).join(seed))
+    }
+
+    fn begin(args: &WatchArgs, folder: Option<&Path>, plan: &Plan) -> miette::Result<Option<CaptureWriter>> {
+        folder.map(|folder| watching::capture(args, folder, &plan.switch)).transpose()
     }
 
     fn describe(name: &str, run: &RealRun) -> miette::Result<()> {
@@ -172,11 +199,20 @@ mod real {
         };
         print(&format!(
             "{name}: lateness p50 {p50:.0} us, p99 {p99:.0} us, p99.9 {p999:.0} us, largest {largest:.0} us; {parity}\n"
-        ))
+        ))?;
+        run.capture.as_ref().map_or(Ok(()), |report| print(&watching::captured(report)))
     }
 
     pub(super) fn up(args: &TestbedUpArgs) -> miette::Result<()> {
+        watching::check(&args.watching)?;
+        if args.watching.live && args.command.is_empty() {
+            let help = "name a command that sends: `bufferlab testbed up demo --live -- sh traffic.sh`; its output follows when it has ended";
+            return Err(miette!(help = help, "--live and a shell cannot share a terminal"));
+        }
         let plan = plan(load(&args.scenario, &args.overrides)?)?;
+        if let Some(folder) = &args.watching.capture {
+            watching::check_captures(folder, &plan.switch, "choose another folder for --capture")?;
+        }
         inside()?;
         let shell = || std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
         let words = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
@@ -187,12 +223,37 @@ mod real {
             hosts[0],
             words.join(" ")
         ));
-        let status = hold(&plan, || Command::new(&words[0]).args(&words[1..]).status()).map_err(failed)?;
-        match status {
+        let capture = begin(&args.watching, args.watching.capture.as_deref(), &plan)?;
+        let text = format!("{}: {}", plan.scenario().name, words.join(" "));
+        let title = watching::title(&args.watching, &plan.switch, text, Quit::View);
+        let held = watching::with_view(title, |watch| {
+            let is_seen = watch.is_none();
+            hold(&plan, Watching { watch, capture }, || command(&words, is_seen))
+        });
+        let (ended, summary) = held.map_err(failed)?;
+        if let Ok(output) = &ended {
+            print(&String::from_utf8_lossy(&output.stdout))?;
+            let _ = std::io::stderr().write_all(&output.stderr);
+        }
+        if let Some(report) = summary.capture.map_err(|error| failed(TestbedError::Capture(error)))? {
+            print(&watching::captured(&report))?;
+        }
+        match ended.map(|output| output.status) {
             Ok(status) if status.success() || args.command.is_empty() => Ok(()),
             Ok(status) => Err(miette!("`{}` ended with {status}", words.join(" "))),
             Err(error) => Err(miette!("cannot start `{}`: {error}", words.join(" "))),
         }
+    }
+
+    /// Runs a command: with this terminal, or apart from it, and then with what it wrote to its standard output and error.
+    fn command(words: &[String], has_terminal: bool) -> std::io::Result<Output> {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        if has_terminal {
+            let status = command.status()?;
+            return Ok(Output { status, stdout: Vec::new(), stderr: Vec::new() });
+        }
+        command.stdin(Stdio::null()).output()
     }
 
     pub(super) fn down() -> miette::Result<()> {

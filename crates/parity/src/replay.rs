@@ -1,12 +1,12 @@
 //! A record as a scenario, and the run of it.
 
 use crate::compare::{Answers, Comparison};
-use bufferlab_core::{BuildError, DropReason, Ecn, find_policy};
+use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, QueueId, find_policy};
 use bufferlab_metrics::{DropRow, FlowRow, RunSink};
 use bufferlab_params::Params;
 use bufferlab_scenario::{Scenario, TieOrder, Workload, WorkloadSpec};
 use bufferlab_sim::{SimError, Simulation};
-use bufferlab_switch::{Departing, Driver, Fate, Incoming, Recorded, SwitchFile, Wire, core_of};
+use bufferlab_switch::{Core, Departing, Driver, Fate, Incoming, Recorded, SwitchFile, Wire, core_of};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{FlowSpec, SourceError, TrafficBuilder};
 use std::io;
@@ -53,23 +53,23 @@ pub fn drive(file: &SwitchFile, arrivals: &[Incoming]) -> Result<Vec<Recorded>, 
 struct Rows(Vec<Recorded>);
 
 impl Wire for Rows {
-    fn stored(&mut self, id: u32, queue: u8, marked: bool) {
+    fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core) {
         let row = &mut self.0[id as usize];
-        row.queue = queue;
+        row.queue = core.buffer().port_and_priority(queue).1;
         row.fate = Fate::Sent { at: Time::ZERO, marked };
     }
 
-    fn dropped(&mut self, id: u32, queue: u8, reason: DropReason) {
+    fn dropped(&mut self, id: u32, queue: QueueId, reason: DropReason, core: &Core) {
         let row = &mut self.0[id as usize];
-        row.queue = queue;
+        row.queue = core.buffer().port_and_priority(queue).1;
         row.fate = Fate::Dropped(reason);
     }
 
-    fn evicted(&mut self, id: u32, at: Time, reason: DropReason) {
+    fn evicted(&mut self, id: u32, _: QueueId, at: Time, reason: DropReason, _: &Buffer) {
         self.0[id as usize].fate = Fate::Evicted { at, reason };
     }
 
-    fn sent(&mut self, departing: Departing) {
+    fn sent(&mut self, departing: Departing, _: &Core) {
         let row = &mut self.0[departing.id as usize];
         let before = matches!(row.fate, Fate::Sent { marked: true, .. });
         row.fate = Fate::Sent { at: departing.starts, marked: departing.marked || before };

@@ -46,24 +46,27 @@ pub struct Departing {
     pub marked: bool,
 }
 
-/// Told what becomes of packets, in the order of time.
+/// The switch of the core.
+pub type Core = Switch<Box<dyn Policy>>;
+
+/// Told what becomes of packets, in the order of time. `core` and `buffer` are as they are right after it.
 pub trait Wire {
-    /// `id` is in `queue` of its port. `marked`: on arrival.
-    fn stored(&mut self, id: u32, queue: u8, marked: bool);
-    /// `id`, which asked for `queue` of its port, is refused.
-    fn dropped(&mut self, id: u32, queue: u8, reason: DropReason);
-    /// `id` was stored, and is removed without being sent.
-    fn evicted(&mut self, id: u32, at: Time, reason: DropReason);
+    /// `id` is in `queue`. `marked`: on arrival.
+    fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
+    /// `id`, which asked for `queue`, is refused.
+    fn dropped(&mut self, id: u32, queue: QueueId, reason: DropReason, core: &Core);
+    /// `id` was stored in `queue`, and is removed without being sent.
+    fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer);
     /// A packet is sent.
-    fn sent(&mut self, departing: Departing);
+    fn sent(&mut self, departing: Departing, core: &Core);
 }
 
 /// Evictions happen inside the core: they come by way of its observer.
 struct Listener<'a, W>(&'a mut W);
 
 impl<W: Wire> Observer for Listener<'_, W> {
-    fn evicted(&mut self, now: Time, _: QueueId, stored: &Stored, reason: DropReason, _: &Buffer) {
-        self.0.evicted(stored.packet, now, reason);
+    fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
+        self.0.evicted(stored.packet, queue, now, reason, buffer);
     }
 }
 
@@ -79,7 +82,7 @@ struct Port {
 /// policy. The simulator has the same order with `tie_order = "insertion"`, so a record of what was asked here gives the
 /// same answers there.
 pub struct Driver {
-    core: Switch<Box<dyn Policy>>,
+    core: Core,
     ports: Vec<Port>,
     /// Ends of transmissions, with the number of the transmission and its port.
     ends: BinaryHeap<Reverse<(Time, u64, u16)>>,
@@ -107,7 +110,7 @@ impl std::fmt::Debug for Driver {
 ///
 /// # Errors
 /// If policy, scheduler, classifier or marking rule do not fit the switch.
-pub fn core_of(scenario: &Scenario) -> Result<Switch<Box<dyn Policy>>, BuildError> {
+pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
     let spec = &scenario.switches[0];
     let queues_per_port = usize::from(spec.queues_per_port);
     let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
@@ -156,7 +159,7 @@ impl Driver {
 
     /// The core.
     #[must_use]
-    pub const fn core(&self) -> &Switch<Box<dyn Policy>> {
+    pub const fn core(&self) -> &Core {
         &self.core
     }
 
@@ -211,11 +214,11 @@ impl Driver {
         if self.timer.is_none() {
             self.timer = self.core.poll_timeout();
         }
-        let (_, queue) = self.core.buffer().port_and_priority(self.core.queue_of(&packet));
+        let queue = self.core.queue_of(&packet);
         match admission {
-            Admission::Dropped(reason) => wire.dropped(id, queue, reason),
+            Admission::Dropped(reason) => wire.dropped(id, queue, reason, &self.core),
             Admission::Stored { marked } => {
-                wire.stored(id, queue, marked);
+                wire.stored(id, queue, marked, &self.core);
                 if !self.ports[usize::from(incoming.egress)].is_busy {
                     self.send(at, incoming.egress, wire);
                 }
@@ -266,6 +269,7 @@ impl Driver {
         state.is_busy = true;
         self.transmissions += 1;
         self.ends.push(Reverse((ends, self.transmissions, port)));
-        wire.sent(Departing { id: sent.packet, port, starts: now, ends, marked: sent.marked });
+        let departing = Departing { id: sent.packet, port, starts: now, ends, marked: sent.marked };
+        wire.sent(departing, &self.core);
     }
 }

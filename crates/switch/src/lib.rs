@@ -17,24 +17,32 @@
 //! decides as if it had come in time.
 
 mod addresses;
+mod capture;
 mod config;
 mod driver;
 mod format;
 pub mod frame;
+mod lateness;
 #[cfg(target_os = "linux")]
 mod metrics;
 mod pipeline;
 mod record;
 #[cfg(target_os = "linux")]
+mod rights;
+#[cfg(target_os = "linux")]
 mod shell;
+mod snapshot;
 mod tallies;
 
 pub use addresses::{AddressTable, Forward, MacAddress};
+pub use capture::{CaptureReport, CaptureWriter, SNAPSHOT_BYTES};
 pub use config::{Forwarding, PortSpec, SwitchFile, load, load_text};
-pub use driver::{Departing, Driver, Incoming, Wire, core_of};
+pub use driver::{Core, Departing, Driver, Incoming, Wire, core_of};
 pub use format::ROOT;
+pub use lateness::Lateness;
 pub use pipeline::{Due, Pipeline};
 pub use record::{Fate, RECORD_FILE, RecordError, RecordWriter, Recorded, SWITCH_FILE, read_record};
 #[cfg(target_os = "linux")]
-pub use shell::{Lateness, RunOptions, ShellError, Stopping, Summary, run};
+pub use shell::{RunOptions, ShellError, Stopping, Summary, run};
+pub use snapshot::{Peaks, PortSnapshot, QueueSnapshot, Snapshot, Watch};
 pub use tallies::{Discard, Tallies};

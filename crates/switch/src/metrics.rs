@@ -1,32 +1,29 @@
 //! Counters for Prometheus, over HTTP on a loopback port.
 
-use crate::config::SwitchFile;
-use crate::pipeline::Pipeline;
-use crate::shell::{Lateness, give_up_rights};
+use crate::rights;
+use crate::snapshot::{QueueSnapshot, Snapshot, Watch};
 use crate::tallies::Discard;
-use bufferlab_core::Tags;
 use bufferlab_params::Choice;
 use std::fmt::{Display, Write};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tiny_http::{Header, Response, Server};
 
-/// Answers with the page that was published last.
+/// Answers with the last snapshot.
 #[derive(Debug)]
 pub(crate) struct MetricsServer {
-    page: Arc<Mutex<String>>,
     /// Where it listens.
     #[cfg(test)]
     address: SocketAddr,
 }
 
 impl MetricsServer {
-    /// Listens on `address`, which must be of this machine alone.
+    /// Listens on `address`, which must be of this machine alone. `names`: of the ports.
     ///
     /// # Errors
     /// If the address is not a loopback address, or taken.
-    pub(crate) fn start(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn start(address: SocketAddr, names: Vec<String>, watch: Arc<Watch>) -> io::Result<Self> {
         if !address.ip().is_loopback() {
             let message =
                 format!("{address} is no loopback address: anybody could read it; use 127.0.0.1 or [::1]");
@@ -35,30 +32,20 @@ impl MetricsServer {
         let server = Server::http(address).map_err(io::Error::other)?;
         #[cfg(test)]
         let address = server.server_addr().to_ip().expect("it listens on an address");
-        let page = Arc::new(Mutex::new(String::new()));
-        let shown = Arc::clone(&page);
         std::thread::spawn(move || {
-            give_up_rights();
+            rights::give_up();
             let kind = Header::from_bytes("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
             let kind = kind.expect("it is a header");
             for request in server.incoming_requests() {
-                let text = shown.lock().map(|page| page.clone()).unwrap_or_default();
+                let text = watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default();
                 // Whoever has gone gets nothing.
                 let _ = request.respond(Response::from_string(text).with_header(kind.clone()));
             }
         });
         Ok(Self {
-            page,
             #[cfg(test)]
             address,
         })
-    }
-
-    /// Shows `text` from now on; not if somebody reads right now, because frames do not wait.
-    pub(crate) fn publish(&self, text: String) {
-        if let Ok(mut page) = self.page.try_lock() {
-            *page = text;
-        }
     }
 }
 
@@ -86,41 +73,38 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Everything that is counted, as a page.
-pub(crate) fn page(file: &SwitchFile, pipeline: &Pipeline, lateness: &Lateness) -> String {
+/// Everything that is counted, as a page. `names`: of the ports.
+pub(crate) fn page(names: &[String], snapshot: &Snapshot) -> String {
     let mut text = String::with_capacity(8_192);
-    ports(file, pipeline, &mut text);
-    queues(file, pipeline, &mut text);
-    let core = pipeline.driver().core();
-    Family::new(&mut text, "bufferlab_buffer_bytes", "gauge", "Bytes stored.")
-        .sample(&[], core.buffer().occupancy());
-    Family::new(&mut text, "bufferlab_buffer_capacity_bytes", "gauge", "Bytes that can be stored.")
-        .sample(&[], core.buffer().capacity());
-    let mut lost = Family::new(
-        &mut text,
-        "bufferlab_lost_packets_total",
-        "counter",
-        "Refused or evicted packets by reason.",
-    );
-    for (reason, packets) in pipeline.losses() {
+    ports(names, snapshot, &mut text);
+    queues(names, snapshot, &mut text);
+    let mut single = |name, kind, help, value: u64| {
+        Family::new(&mut text, name, kind, help).sample(&[], value);
+    };
+    single("bufferlab_buffer_bytes", "gauge", "Bytes stored.", snapshot.occupancy);
+    single("bufferlab_buffer_capacity_bytes", "gauge", "Bytes that can be stored.", snapshot.capacity);
+    let help = "Arrivals for times that had been decided.";
+    single("bufferlab_late_arrivals_total", "counter", help, snapshot.late_arrivals);
+    let help = "Frames that the system dropped before they were read.";
+    single("bufferlab_missed_frames_total", "counter", help, snapshot.missed);
+    if let Some(left_out) = snapshot.left_out {
+        let help = "Frames that are not in the captures, because the disk did not follow.";
+        single("bufferlab_capture_left_out_frames_total", "counter", help, left_out);
+    }
+    let help = "Refused or evicted packets by reason.";
+    let mut lost = Family::new(&mut text, "bufferlab_lost_packets_total", "counter", help);
+    for (reason, packets) in snapshot.losses() {
         lost.sample(&[("reason", &reason)], packets);
     }
-    Family::new(
-        &mut text,
-        "bufferlab_late_arrivals_total",
-        "counter",
-        "Arrivals for times that had been decided.",
-    )
-    .sample(&[], pipeline.driver().late());
     let help = "How late frames were handed over (s), since the start.";
     let mut late = Family::new(&mut text, "bufferlab_lateness_seconds", "gauge", help);
-    for quantile in [0.5, 0.99, 0.999] {
-        late.sample(&[("quantile", &quantile)], lateness.quantile(quantile) as f64 / 1e9);
+    for (quantile, ns) in [0.5, 0.99, 0.999].into_iter().zip(snapshot.lateness_ns) {
+        late.sample(&[("quantile", &quantile)], ns as f64 / 1e9);
     }
     text
 }
 
-fn ports(file: &SwitchFile, pipeline: &Pipeline, text: &mut String) {
+fn ports(names: &[String], snapshot: &Snapshot, text: &mut String) {
     type Count = fn(&crate::tallies::Tallies) -> u64;
     let families: [(&'static str, &str, Count); 6] = [
         ("bufferlab_port_received_frames_total", "Frames received.", |one| one.received),
@@ -132,52 +116,50 @@ fn ports(file: &SwitchFile, pipeline: &Pipeline, text: &mut String) {
     ];
     for (name, help, count) in families {
         let mut family = Family::new(text, name, "counter", help);
-        for (port, tallies) in file.ports.iter().zip(pipeline.tallies()) {
-            family.sample(&[("port", &port.interface)], count(tallies));
+        for (name, port) in names.iter().zip(&snapshot.ports) {
+            family.sample(&[("port", name)], count(&port.tallies));
         }
     }
     let help = "Frames discarded before the policy was asked.";
     let mut family = Family::new(text, "bufferlab_port_discarded_frames_total", "counter", help);
-    for (port, tallies) in file.ports.iter().zip(pipeline.tallies()) {
+    for (name, port) in names.iter().zip(&snapshot.ports) {
         for why in Discard::ALL {
-            family.sample(&[("port", &port.interface), ("reason", &why.word())], tallies.discarded(*why));
+            family.sample(&[("port", name), ("reason", &why.word())], port.tallies.discarded(*why));
         }
     }
 }
 
-fn queues(file: &SwitchFile, pipeline: &Pipeline, text: &mut String) {
-    type Count = fn(bufferlab_core::Counters) -> u64;
-    let core = pipeline.driver().core();
-    let place = |queue| {
-        let (port, priority) = core.buffer().port_and_priority(queue);
-        (file.ports[usize::from(port)].interface.as_str(), priority)
-    };
-    let families: [(&'static str, &str, Count); 5] = [
-        ("bufferlab_queue_arrived_packets_total", "Packets that asked for space.", |one| one.arrived),
-        ("bufferlab_queue_enqueued_packets_total", "Packets stored.", |one| one.enqueued),
-        ("bufferlab_queue_dropped_packets_total", "Packets refused.", |one| one.dropped),
-        ("bufferlab_queue_evicted_packets_total", "Packets removed after having been stored.", |one| {
-            one.evicted
+fn queues(names: &[String], snapshot: &Snapshot, text: &mut String) {
+    type Value = fn(&QueueSnapshot) -> Option<u64>;
+    let families: [(&'static str, &str, &str, Value); 7] = [
+        ("bufferlab_queue_arrived_packets_total", "counter", "Packets that asked for space.", |one| {
+            Some(one.counters.arrived)
         }),
-        ("bufferlab_queue_marked_packets_total", "Packets marked.", |one| one.marked),
+        ("bufferlab_queue_enqueued_packets_total", "counter", "Packets stored.", |one| {
+            Some(one.counters.enqueued)
+        }),
+        ("bufferlab_queue_dropped_packets_total", "counter", "Packets refused.", |one| {
+            Some(one.counters.dropped)
+        }),
+        (
+            "bufferlab_queue_evicted_packets_total",
+            "counter",
+            "Packets removed after having been stored.",
+            |one| Some(one.counters.evicted),
+        ),
+        ("bufferlab_queue_marked_packets_total", "counter", "Packets marked.", |one| {
+            Some(one.counters.marked)
+        }),
+        ("bufferlab_queue_bytes", "gauge", "Bytes stored.", |one| Some(one.bytes)),
+        ("bufferlab_queue_threshold_bytes", "gauge", "The policy's limit.", |one| one.threshold),
     ];
-    for (name, help, count) in families {
-        let mut family = Family::new(text, name, "counter", help);
-        for queue in core.buffer().queue_ids() {
-            let (port, priority) = place(queue);
-            family.sample(&[("port", &port), ("priority", &priority)], count(core.counters(queue)));
-        }
-    }
-    let mut family = Family::new(text, "bufferlab_queue_bytes", "gauge", "Bytes stored.");
-    for queue in core.buffer().queue_ids() {
-        let (port, priority) = place(queue);
-        family.sample(&[("port", &port), ("priority", &priority)], core.buffer().queue_bytes(queue));
-    }
-    let mut family = Family::new(text, "bufferlab_queue_threshold_bytes", "gauge", "The policy's limit.");
-    for queue in core.buffer().queue_ids() {
-        let (port, priority) = place(queue);
-        if let Some(bytes) = core.threshold(queue, Tags::NONE) {
-            family.sample(&[("port", &port), ("priority", &priority)], bytes);
+    for (name, kind, help, value) in families {
+        let mut family = Family::new(text, name, kind, help);
+        for queue in &snapshot.queues {
+            if let Some(value) = value(queue) {
+                let port = &names[usize::from(queue.port)];
+                family.sample(&[("port", port), ("priority", &queue.priority)], value);
+            }
         }
     }
 }
@@ -185,6 +167,9 @@ fn queues(file: &SwitchFile, pipeline: &Pipeline, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::SwitchFile;
+    use crate::lateness::Lateness;
+    use crate::pipeline::Pipeline;
     use bufferlab_units::Time;
     use std::io::{Read, Write};
     use std::net::TcpStream;
@@ -204,7 +189,9 @@ mod tests {
         pipeline.receive(0, Time::from_ms(1), &frame).expect("it is well-formed");
         let _ = pipeline.receive(0, Time::from_ms(1), &frame[..9]);
         pipeline.advance(Time::from_ms(2));
-        let page = page(&file, &pipeline, &Lateness::default());
+        let mut snapshot = Snapshot::default();
+        snapshot.take(&pipeline, &Lateness::default());
+        let page = page(&file.names(), &snapshot);
         for line in [
             "bufferlab_port_received_frames_total{port=\"a\"} 2",
             "bufferlab_port_discarded_frames_total{port=\"a\",reason=\"truncated\"} 1",
@@ -227,16 +214,23 @@ mod tests {
 
     #[test]
     fn the_page_is_served_to_this_machine_alone() {
-        let server = MetricsServer::start("127.0.0.1:0".parse().expect("an address")).expect("a free port");
-        server.publish("bufferlab_test{} 1\n".to_owned());
+        let watch = Arc::new(Watch::default());
+        let start = |address: &str| {
+            MetricsServer::start(address.parse().expect("an address"), Vec::new(), Arc::clone(&watch))
+        };
+        let server = start("127.0.0.1:0").expect("a free port");
+        let mut snapshot = Box::new(Snapshot { capacity: 7, ..Snapshot::default() });
+        assert!(watch.publish(&mut snapshot), "nobody reads");
         let mut stream = TcpStream::connect(server.address).expect("it listens");
         stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
         assert!(answer.starts_with("HTTP/1.0 200") || answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert!(answer.contains("version=0.0.4") && answer.ends_with("bufferlab_test{} 1\n"), "{answer}");
-        let error = MetricsServer::start("0.0.0.0:0".parse().expect("an address"))
-            .expect_err("everybody could read it");
+        assert!(
+            answer.contains("version=0.0.4") && answer.contains("\nbufferlab_buffer_capacity_bytes{} 7\n"),
+            "{answer}"
+        );
+        let error = start("0.0.0.0:0").expect_err("everybody could read it");
         assert!(error.to_string().contains("no loopback address"), "{error}");
     }
 }

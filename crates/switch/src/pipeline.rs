@@ -1,12 +1,14 @@
 //! A switch without its sockets: frames with their times go in, frames with their times come out.
 
 use crate::addresses::{AddressTable, Forward};
+use crate::capture::{CaptureReport, CaptureWriter, Event, Held, Mark};
 use crate::config::SwitchFile;
-use crate::driver::{Departing, Driver, Incoming, Wire};
+use crate::driver::{Core, Departing, Driver, Incoming, Wire};
 use crate::frame::{self, SMALLEST_BYTES};
 use crate::record::{Fate, RecordWriter, Recorded};
+use crate::snapshot::Peaks;
 use crate::tallies::{Discard, Tallies};
-use bufferlab_core::{BuildError, DropReason, Ecn, PolicyFailure};
+use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, PolicyFailure, QueueId, Tags};
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,6 +26,8 @@ pub struct Due {
 struct Frames {
     frames: Vec<Vec<u8>>,
     rows: Vec<Recorded>,
+    /// Marks of the switch, where a capture wants to know.
+    marks: Vec<Option<Mark>>,
     free: Vec<u32>,
 }
 
@@ -32,22 +36,29 @@ impl Frames {
         let id = self.free.pop().unwrap_or_else(|| {
             self.frames.push(Vec::new());
             self.rows.push(row);
+            self.marks.push(None);
             (self.frames.len() - 1) as u32
         });
         let frame = &mut self.frames[id as usize];
         frame.clear();
         frame.extend_from_slice(content);
         self.rows[id as usize] = row;
+        self.marks[id as usize] = None;
         id
     }
 }
+
+/// Lost packets of a port by reason.
+type Losses = BTreeMap<&'static str, u64>;
 
 /// What becomes of frames: those that leave wait for their time, those that are lost make room.
 struct Outcome<'a> {
     frames: &'a mut Frames,
     due: &'a mut [VecDeque<Due>],
     record: &'a mut Option<RecordWriter>,
-    losses: &'a mut BTreeMap<&'static str, u64>,
+    capture: &'a mut Option<CaptureWriter>,
+    losses: &'a mut [Losses],
+    peaks: &'a mut Peaks,
 }
 
 impl Outcome<'_> {
@@ -55,40 +66,80 @@ impl Outcome<'_> {
         let row = &mut self.frames.rows[id as usize];
         row.fate = fate;
         if let Fate::Dropped(reason) | Fate::Evicted { reason, .. } = fate {
-            *self.losses.entry(reason.name()).or_insert(0) += 1;
+            *self.losses[usize::from(row.incoming.egress)].entry(reason.name()).or_insert(0) += 1;
         }
         if let Some(record) = self.record {
             record.write(row);
         }
     }
+
+    /// A frame that its egress port will not see.
+    fn capture(&mut self, id: u32, at: Time, event: Event) {
+        if let Some(capture) = self.capture {
+            let egress = self.frames.rows[id as usize].incoming.egress;
+            capture.put(egress, at, event, &self.frames.frames[id as usize]);
+        }
+    }
+
+    /// The switch marked a frame.
+    fn mark(&mut self, id: u32, queue: QueueId, on_arrival: bool, core: &Core) {
+        frame::mark(&mut self.frames.frames[id as usize]);
+        if self.capture.is_some() {
+            let (_, number) = core.buffer().port_and_priority(queue);
+            self.frames.marks[id as usize] =
+                Some(Mark { queue: number, on_arrival, held: held(queue, core) });
+        }
+    }
+}
+
+/// What the buffer holds, and what `queue` may.
+fn held(queue: QueueId, core: &Core) -> Held {
+    let limit = core.threshold(queue, Tags::NONE);
+    Held { limit, ..bytes_of(queue, core.buffer()) }
+}
+
+fn bytes_of(queue: QueueId, buffer: &Buffer) -> Held {
+    Held { queue_bytes: buffer.queue_bytes(queue), buffer_bytes: buffer.occupancy(), limit: None }
 }
 
 impl Wire for Outcome<'_> {
-    fn stored(&mut self, id: u32, queue: u8, marked: bool) {
-        self.frames.rows[id as usize].queue = queue;
+    fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core) {
+        let buffer = core.buffer();
+        self.peaks.see(usize::from(queue.0), buffer.queue_bytes(queue), buffer.occupancy());
+        let row = &mut self.frames.rows[id as usize];
+        row.queue = buffer.port_and_priority(queue).1;
         if marked {
-            self.frames.rows[id as usize].fate = Fate::Sent { at: Time::ZERO, marked };
-            frame::mark(&mut self.frames.frames[id as usize]);
+            row.fate = Fate::Sent { at: Time::ZERO, marked };
+            self.mark(id, queue, true, core);
         }
     }
 
-    fn dropped(&mut self, id: u32, queue: u8, reason: DropReason) {
-        self.frames.rows[id as usize].queue = queue;
+    fn dropped(&mut self, id: u32, queue: QueueId, reason: DropReason, core: &Core) {
+        let row = &mut self.frames.rows[id as usize];
+        row.queue = core.buffer().port_and_priority(queue).1;
+        let (at, number) = (row.incoming.at, row.queue);
         self.end(id, Fate::Dropped(reason));
-        self.frames.free.push(id);
-    }
-
-    fn evicted(&mut self, id: u32, at: Time, reason: DropReason) {
-        self.end(id, Fate::Evicted { at, reason });
-        self.frames.free.push(id);
-    }
-
-    fn sent(&mut self, departing: Departing) {
-        let Departing { id, port, starts, ends, marked } = departing;
-        if marked {
-            frame::mark(&mut self.frames.frames[id as usize]);
+        if self.capture.is_some() {
+            self.capture(id, at, Event::Dropped { queue: number, reason, held: held(queue, core) });
         }
-        let was_marked = matches!(self.frames.rows[id as usize].fate, Fate::Sent { marked: true, .. });
+        self.frames.free.push(id);
+    }
+
+    fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer) {
+        self.end(id, Fate::Evicted { at, reason });
+        let number = self.frames.rows[id as usize].queue;
+        // The limit is the policy's to know, which is busy evicting.
+        self.capture(id, at, Event::Evicted { queue: number, reason, held: bytes_of(queue, buffer) });
+        self.frames.free.push(id);
+    }
+
+    fn sent(&mut self, departing: Departing, core: &Core) {
+        let Departing { id, port, starts, ends, marked } = departing;
+        let row = &self.frames.rows[id as usize];
+        let was_marked = matches!(row.fate, Fate::Sent { marked: true, .. });
+        if marked {
+            self.mark(id, core.buffer().queue_of(port, row.queue), false, core);
+        }
         self.end(id, Fate::Sent { at: starts, marked: marked || was_marked });
         self.due[usize::from(port)].push_back(Due { at: ends, id });
     }
@@ -108,9 +159,11 @@ pub struct Pipeline {
     frames: Frames,
     due: Vec<VecDeque<Due>>,
     tallies: Vec<Tallies>,
-    /// Lost packets by reason.
-    losses: BTreeMap<&'static str, u64>,
+    /// By port.
+    losses: Vec<Losses>,
+    peaks: Peaks,
     record: Option<RecordWriter>,
+    capture: Option<CaptureWriter>,
 }
 
 impl Pipeline {
@@ -143,9 +196,18 @@ impl Pipeline {
             frames: Frames::default(),
             due: vec![VecDeque::new(); ports],
             tallies: vec![Tallies::default(); ports],
-            losses: BTreeMap::new(),
+            losses: vec![Losses::new(); ports],
+            peaks: Peaks::default(),
             record,
+            capture: None,
         })
+    }
+
+    /// Captures what its ports see from now on.
+    #[must_use]
+    pub fn with_capture(mut self, capture: Option<CaptureWriter>) -> Self {
+        self.capture = capture;
+        self
     }
 
     /// What decides.
@@ -165,9 +227,36 @@ impl Pipeline {
         &mut self.tallies[usize::from(port)]
     }
 
-    /// Packets that the core refused or evicted, by reason.
-    pub fn losses(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.losses.iter().map(|(reason, packets)| (*reason, *packets))
+    /// Packets of the queues of `port` that the core refused or evicted, by reason.
+    pub fn losses_of(&self, port: usize) -> impl Iterator<Item = (&'static str, u64)> {
+        self.losses[port].iter().map(|(reason, packets)| (*reason, *packets))
+    }
+
+    /// The same of all ports.
+    #[must_use]
+    pub fn losses(&self) -> BTreeMap<&'static str, u64> {
+        let mut all = Losses::new();
+        for (reason, packets) in self.losses.iter().flatten() {
+            *all.entry(*reason).or_insert(0) += packets;
+        }
+        all
+    }
+
+    /// The most that was stored since [`Self::forget_peaks`].
+    #[must_use]
+    pub const fn peaks(&self) -> &Peaks {
+        &self.peaks
+    }
+
+    /// Peaks begin anew.
+    pub fn forget_peaks(&mut self) {
+        self.peaks.clear();
+    }
+
+    /// Frames that the capture left out; `None`: there is no capture.
+    #[must_use]
+    pub fn left_out(&self) -> Option<u64> {
+        self.capture.as_ref().map(CaptureWriter::left_out)
     }
 
     /// What is wrong with the policy, once.
@@ -187,6 +276,9 @@ impl Pipeline {
         let taken = self.take(port, at, frame);
         if let Err(why) = taken {
             self.tallies[usize::from(port)].discard(why);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.put(port, at, Event::Received(taken.err()), frame);
         }
         taken
     }
@@ -230,8 +322,11 @@ impl Pipeline {
 
     /// Time has reached `now`: all that is due is decided.
     pub fn advance(&mut self, now: Time) {
-        let Self { driver, pending, frames, due, record, losses, .. } = self;
-        let mut outcome = Outcome { frames, due, record, losses };
+        let Self { driver, pending, frames, due, record, capture, losses, peaks, .. } = self;
+        if let Some(capture) = capture {
+            capture.advance(now);
+        }
+        let mut outcome = Outcome { frames, due, record, capture, losses, peaks };
         while let Some(&(incoming, id)) = pending.front().filter(|(incoming, _)| incoming.at <= now) {
             pending.pop_front();
             // Known before the core is asked, because a refusal writes the row.
@@ -248,8 +343,8 @@ impl Pipeline {
         if let Some(last) = self.pending.back().map(|(incoming, _)| incoming.at) {
             self.advance(last);
         }
-        let Self { driver, frames, due, record, losses, .. } = self;
-        driver.finish(&mut Outcome { frames, due, record, losses });
+        let Self { driver, frames, due, record, capture, losses, peaks, .. } = self;
+        driver.finish(&mut Outcome { frames, due, record, capture, losses, peaks });
     }
 
     /// When something must be decided or sent next.
@@ -260,7 +355,7 @@ impl Pipeline {
         [due, arrival, self.driver.next_end()].into_iter().flatten().min()
     }
 
-    /// The frame of `port` that must be with its neighbour by `now`, if there is one. [`Self::release`] it when it is sent.
+    /// The frame of `port` that must be with its neighbour by `now`, if there is one. Say when it is [`Self::handed_over`].
     #[must_use]
     pub fn next_due(&mut self, port: u16, now: Time) -> Option<Due> {
         let due = &mut self.due[usize::from(port)];
@@ -273,9 +368,35 @@ impl Pipeline {
         &self.frames.frames[due.id as usize]
     }
 
-    /// `due` is gone.
-    pub fn release(&mut self, due: Due) {
+    /// `due` was given to the interface of `port`, which took it, or refused it.
+    pub fn handed_over(&mut self, port: u16, due: Due, taken: bool) {
+        let (frame, tallies) = (&self.frames.frames[due.id as usize], &mut self.tallies[usize::from(port)]);
+        if taken {
+            tallies.sent += 1;
+            tallies.sent_bytes += frame.len() as u64;
+        } else {
+            tallies.refused += 1;
+        }
+        if let Some(capture) = &mut self.capture {
+            let event = if taken { Event::Sent(self.frames.marks[due.id as usize]) } else { Event::Refused };
+            capture.put(port, due.at, event, frame);
+        }
         self.frames.free.push(due.id);
+    }
+
+    /// Ends the capture, if there is one: frames that are due are not sent any more. Waits until it is written.
+    ///
+    /// # Errors
+    /// If it could not be written as a whole.
+    pub fn end_capture(&mut self) -> std::io::Result<Option<CaptureReport>> {
+        let Some(mut capture) = self.capture.take() else { return Ok(None) };
+        for (port, due) in (0..).zip(&mut self.due) {
+            for due in due.drain(..) {
+                capture.put(port, due.at, Event::Unsent, &self.frames.frames[due.id as usize]);
+                self.frames.free.push(due.id);
+            }
+        }
+        capture.finish(&self.tallies).map(Some)
     }
 
     /// Ends the record.

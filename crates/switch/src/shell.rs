@@ -1,9 +1,13 @@
 //! The thin shell around the [`Pipeline`]: sockets, the kernel's time stamps, and waiting.
 
+use crate::capture::{CaptureReport, CaptureWriter};
 use crate::config::SwitchFile;
-use crate::metrics::{self, MetricsServer};
+use crate::lateness::Lateness;
+use crate::metrics::MetricsServer;
 use crate::pipeline::Pipeline;
 use crate::record::RecordWriter;
+use crate::rights;
+use crate::snapshot::{Snapshot, Watch};
 use crate::tallies::Tallies;
 use bufferlab_core::BuildError;
 use bufferlab_units::Time;
@@ -22,6 +26,7 @@ use socket2::{SockFilter, SockRef};
 use std::io::IoSliceMut;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
@@ -83,10 +88,14 @@ pub struct Stopping<'a> {
 pub struct RunOptions<'a> {
     /// Where to write what was asked and answered.
     pub record: Option<RecordWriter>,
+    /// What writes a capture of every port.
+    pub capture: Option<CaptureWriter>,
     /// Whether to ask for real-time priority: without it, other programs delay frames by milliseconds.
     pub real_time: bool,
     /// Where to show counters for Prometheus; a loopback address.
     pub metrics: Option<SocketAddr>,
+    /// Where to leave snapshots for whoever watches.
+    pub watch: Option<Arc<Watch>>,
     /// When to stop.
     pub stopping: Stopping<'a>,
     /// Told once the sockets are open: frames that come earlier are lost.
@@ -108,61 +117,12 @@ pub struct Summary {
     pub lateness: Lateness,
     /// Frames that the kernel dropped because the process did not come: they have left no trace in the record.
     pub missed: u64,
+    /// What the capture holds, or why it could not be written.
+    pub capture: std::io::Result<Option<CaptureReport>>,
     /// What to know before trusting the lateness.
     pub notes: Vec<String>,
     /// The core as it ended.
     pub pipeline: Pipeline,
-}
-
-/// How late frames were handed over: counts in bins of an eighth of an octave.
-#[derive(Clone, Debug)]
-pub struct Lateness {
-    bins: Vec<u64>,
-    count: u64,
-    largest: u64,
-}
-
-impl Default for Lateness {
-    fn default() -> Self {
-        Self { bins: vec![0; 64 * 8], count: 0, largest: 0 }
-    }
-}
-
-impl Lateness {
-    fn add(&mut self, ns: u64) {
-        let octave = ns.max(8).ilog2();
-        let part = (ns.max(8) >> (octave - 3)) & 7;
-        self.bins[(octave as usize) * 8 + part as usize] += 1;
-        self.count += 1;
-        self.largest = self.largest.max(ns);
-    }
-
-    /// Frames.
-    #[must_use]
-    pub const fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The largest (ns).
-    #[must_use]
-    pub const fn largest(&self) -> u64 {
-        self.largest
-    }
-
-    /// The upper end of the bin in which the quantile `q` lies (ns): at most 13 % above it.
-    #[must_use]
-    pub fn quantile(&self, q: f64) -> u64 {
-        let wanted = (self.count as f64 * q).ceil() as u64;
-        let mut seen = 0;
-        for (index, count) in self.bins.iter().enumerate() {
-            seen += count;
-            if seen >= wanted.max(1) {
-                let (octave, part) = (index / 8, index as u64 % 8);
-                return ((8 + part + 1) << (octave - 3)) - 1;
-            }
-        }
-        self.largest
-    }
 }
 
 /// An interface that is a port.
@@ -184,13 +144,23 @@ const RECEIVE_BUFFER: usize = 16 << 20;
 /// # Errors
 /// [`ShellError`].
 pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellError> {
+    let RunOptions { record, mut capture, watch, .. } = options;
+    // Whoever watches wants to see things move, Prometheus asks every few seconds.
+    let between = Time::from_ms(if watch.is_some() { 100 } else { 500 });
+    let watch = watch.or_else(|| options.metrics.map(|_| Arc::default()));
     // Its thread has the usual priority.
-    let metrics = options.metrics.map(MetricsServer::start).transpose().map_err(ShellError::Metrics)?;
+    if let (Some(address), Some(watch)) = (options.metrics, &watch) {
+        MetricsServer::start(address, file.names(), Arc::clone(watch)).map_err(ShellError::Metrics)?;
+    }
     let notes = if options.real_time { ask_for_priority() } else { Vec::new() };
+    let (interfaces, epoch_ns) = (open(file)?, now_ns() - EPOCH_OFFSET_NS);
+    if let Some(capture) = &mut capture {
+        capture.begin(epoch_ns);
+    }
     let mut shell = Shell {
-        interfaces: open(file)?,
-        epoch_ns: now_ns() - EPOCH_OFFSET_NS,
-        pipeline: Pipeline::new(file, options.record)?,
+        interfaces,
+        epoch_ns,
+        pipeline: Pipeline::new(file, record)?.with_capture(capture),
         lateness: Lateness::default(),
         buffer: vec![0; file.forwarding.largest_frame + 1],
         control: cmsg_space!(TimeSpec, u32),
@@ -198,36 +168,23 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
         arrivals: Vec::new(),
         contents: Vec::new(),
     };
-    give_up_rights();
+    rights::give_up();
     if let Some(ready) = options.ready {
         // Whoever does not wait does not listen.
         let _ = ready.send(());
     }
     let start = shell.now();
     let until = Time(start.0.saturating_add(options.stopping.after.0));
-    let mut next_page = Time::ZERO;
+    let (mut snapshot, mut next) = (Box::<Snapshot>::default(), Time::ZERO);
     while !options.stopping.wanted.load(Ordering::Relaxed) && shell.now() < until {
         shell.step(until)?;
-        if let Some(server) = metrics.as_ref().filter(|_| shell.now() >= next_page) {
-            server.publish(metrics::page(file, &shell.pipeline, &shell.lateness));
-            next_page = shell.now() + BETWEEN_PAGES;
+        if let Some(watch) = watch.as_ref().filter(|_| shell.now() >= next) {
+            shell.show(watch, start, &mut snapshot);
+            next = shell.now() + between;
         }
     }
     let ran = shell.now().saturating_sub(start);
-    shell.pipeline.finish();
-    let missed = shell.missed.iter().map(|&count| u64::from(count)).sum();
-    let late_arrivals = shell.pipeline.driver().late();
-    let tallies = shell.pipeline.tallies().to_vec();
-    let Shell { lateness, pipeline, epoch_ns, .. } = shell;
-    Ok(Summary { ran, epoch_ns, tallies, late_arrivals, lateness, missed, notes, pipeline })
-}
-
-/// The sockets are open: whatever a frame makes this thread do, it has no rights for it.
-pub(crate) fn give_up_rights() {
-    for set in [caps::CapSet::Inheritable, caps::CapSet::Effective, caps::CapSet::Permitted] {
-        // Whoever has none cannot lose any.
-        let _ = caps::clear(None, set);
-    }
+    Ok(shell.finish(ran, notes))
 }
 
 /// Real-time priority of this thread, where the system allows it; else what that means.
@@ -252,9 +209,6 @@ fn ask_for_priority() -> Vec<String> {
         }
     }
 }
-
-/// How old the counters for Prometheus may be.
-const BETWEEN_PAGES: Time = Time::from_ms(500);
 
 /// Time zero lies before the first frame: a replay needs room for its way to the switch.
 const EPOCH_OFFSET_NS: u64 = 1_000_000;
@@ -393,19 +347,40 @@ impl Shell {
         for port in 0..self.interfaces.len() as u16 {
             while let Some(due) = self.pipeline.next_due(port, now) {
                 let socket = self.interfaces[usize::from(port)].data.as_raw_fd();
-                let frame = self.pipeline.frame(due);
-                let (length, taken) =
-                    (frame.len() as u64, send(socket, frame, MsgFlags::MSG_DONTWAIT).is_ok());
-                self.pipeline.release(due);
+                let taken = send(socket, self.pipeline.frame(due), MsgFlags::MSG_DONTWAIT).is_ok();
                 self.lateness.add(self.now().saturating_sub(due.at).as_ns());
-                let tallies = self.pipeline.tallies_mut(port);
-                if taken {
-                    tallies.sent += 1;
-                    tallies.sent_bytes += length;
-                } else {
-                    tallies.refused += 1;
-                }
+                self.pipeline.handed_over(port, due, taken);
             }
+        }
+    }
+
+    fn missed(&self) -> u64 {
+        self.missed.iter().map(|&count| u64::from(count)).sum()
+    }
+
+    /// Leaves a snapshot; `snapshot` is memory for the next one.
+    fn show(&mut self, watch: &Watch, start: Time, snapshot: &mut Box<Snapshot>) {
+        snapshot.take(&self.pipeline, &self.lateness);
+        (snapshot.at, snapshot.missed) = (self.now().saturating_sub(start), self.missed());
+        // Peaks that nobody has seen stay.
+        if watch.publish(snapshot) {
+            self.pipeline.forget_peaks();
+        }
+    }
+
+    fn finish(mut self, ran: Time, notes: Vec<String>) -> Summary {
+        self.pipeline.finish();
+        let capture = self.pipeline.end_capture();
+        Summary {
+            ran,
+            epoch_ns: self.epoch_ns,
+            tallies: self.pipeline.tallies().to_vec(),
+            late_arrivals: self.pipeline.driver().late(),
+            missed: self.missed(),
+            lateness: self.lateness,
+            capture,
+            notes,
+            pipeline: self.pipeline,
         }
     }
 }

@@ -35,7 +35,7 @@ pub use check::{Finding, check};
 pub use outcome::{FlowOutcome, Outcome, ProgressSample, QueryOutcome};
 pub use plan::{Plan, PlanError};
 #[cfg(target_os = "linux")]
-pub use run::{RealRun, TestbedError, hold, run_real};
+pub use run::{RealRun, TestbedError, Watching, hold, run_real};
 
 /// The scenario of `bufferlab testbed run demo`.
 pub const DEMO: &str = include_str!("../demo/demo.toml");

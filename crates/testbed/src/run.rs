@@ -7,9 +7,12 @@ use bufferlab_lab::run_head;
 use bufferlab_parity::{Comparison, verify};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Applications;
-use bufferlab_switch::{RecordWriter, RunOptions, Stopping, Summary, read_record, run};
+use bufferlab_switch::{
+    CaptureReport, CaptureWriter, RecordWriter, RunOptions, Stopping, Summary, Watch, read_record, run,
+};
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -50,6 +53,9 @@ pub enum TestbedError {
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
+    /// The captures.
+    #[error("cannot write the captures: {0}")]
+    Capture(std::io::Error),
     /// The switch.
     #[error("the switch: {0}")]
     Switch(String),
@@ -77,6 +83,17 @@ pub struct RealRun {
     pub packet_hops: u64,
     /// What to know of the switch's priority and the like.
     pub notes: Vec<String>,
+    /// What the capture holds.
+    pub capture: Option<CaptureReport>,
+}
+
+/// What is seen of the switch while it runs, beside its record.
+#[derive(Debug, Default)]
+pub struct Watching {
+    /// Where it leaves snapshots.
+    pub watch: Option<Arc<Watch>>,
+    /// What writes a capture of every port.
+    pub capture: Option<CaptureWriter>,
 }
 
 /// Folder of the record inside of a run's folder.
@@ -89,11 +106,12 @@ const RECORD: &str = "record";
 pub fn run_real(
     plan: &Plan,
     folder: &Path,
+    watching: Watching,
     go_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<RealRun, TestbedError> {
     let wall = Instant::now();
     build(plan)?;
-    let result = measure(plan, folder, go_on, wall);
+    let result = measure(plan, folder, watching, go_on, wall);
     destroy();
     result
 }
@@ -101,13 +119,15 @@ pub fn run_real(
 fn measure(
     plan: &Plan,
     folder: &Path,
+    watching: Watching,
     go_on: &(dyn Fn() -> bool + Sync),
     wall: Instant,
 ) -> Result<RealRun, TestbedError> {
     let record = Path::new("/run").join(RECORD);
-    let (outcome, summary) = with_switch(plan, &record, || drive::drive(plan, go_on))?;
+    let (outcome, summary) = with_switch(plan, &record, watching, || drive::drive(plan, go_on))?;
     let mut outcome = outcome?;
-    let Summary { lateness, epoch_ns, notes, missed, late_arrivals, pipeline, .. } = summary;
+    let Summary { lateness, epoch_ns, notes, missed, late_arrivals, pipeline, capture, .. } = summary;
+    let capture = capture.map_err(TestbedError::Capture)?;
     pipeline.close().map_err(TestbedError::Io)?;
     let rows = read_record(&record, &plan.switch.names())?;
     let output = &plan.scenario().output;
@@ -130,17 +150,21 @@ fn measure(
         peak_rss_bytes: None,
     };
     let folder = writer.finish(&totals, caveats, Some(&timing))?;
-    Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes })
+    Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes, capture })
 }
 
 /// Builds everything, and keeps the switch running until `work` is done.
 ///
 /// # Errors
 /// If something cannot be built, or the switch fails.
-pub fn hold<T>(plan: &Plan, work: impl FnOnce() -> T) -> Result<T, TestbedError> {
+pub fn hold<T>(
+    plan: &Plan,
+    watching: Watching,
+    work: impl FnOnce() -> T,
+) -> Result<(T, Summary), TestbedError> {
     build(plan)?;
     let record = Path::new("/run").join(RECORD);
-    with_switch(plan, &record, work).map(|(done, _)| done)
+    with_switch(plan, &record, watching, work)
 }
 
 /// Loads the testbed's DCTCP if a transport needs it.
@@ -159,6 +183,7 @@ fn dctcp(plan: &Plan) -> Result<Option<()>, TestbedError> {
 fn with_switch<T>(
     plan: &Plan,
     record: &Path,
+    watching: Watching,
     work: impl FnOnce() -> T,
 ) -> Result<(T, Summary), TestbedError> {
     let _dctcp = dctcp(plan)?;
@@ -173,6 +198,8 @@ fn with_switch<T>(
             let stopping = Stopping { wanted, after: Time::MAX };
             let options = RunOptions {
                 record: Some(writer),
+                capture: watching.capture,
+                watch: watching.watch,
                 real_time: true,
                 metrics: None,
                 stopping,

@@ -14,7 +14,7 @@ use bufferlab_reproduce::{
     missing, real_keys, record_real, run,
 };
 use bufferlab_results::Claim;
-use bufferlab_testbed::{RealRun, run_real};
+use bufferlab_testbed::{RealRun, Watching, run_real};
 use miette::miette;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -105,7 +105,8 @@ fn run_one(one: &Missing) -> miette::Result<Numbers> {
     let mut tries = 0;
     let done = loop {
         tries += 1;
-        let done = run_real(&plan, &one.job.dir, &|| !interrupt::requested()).map_err(failed)?;
+        let done = run_real(&plan, &one.job.dir, Watching::default(), &|| !interrupt::requested())
+            .map_err(failed)?;
         let late = done.lateness_ns[2] as f64 / 1e3;
         if late <= MOST_LATENESS_US || tries == TRIES {
             break done;

@@ -26,7 +26,7 @@ fn hostile_frames_are_counted_and_nothing_breaks() {
         for port in 0..4 {
             while let Some(due) = pipeline.next_due(port, now) {
                 assert!(pipeline.frame(due).len() <= 1_514);
-                pipeline.release(due);
+                pipeline.handed_over(port, due, true);
             }
         }
     }

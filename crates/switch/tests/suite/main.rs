@@ -1,5 +1,6 @@
 //! The switch without its sockets.
 
+mod captures;
 mod format;
 mod hostile;
 mod pipeline;

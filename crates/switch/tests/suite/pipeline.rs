@@ -9,12 +9,12 @@ const DT: &str = "[switch]\nbuffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"
                   [forwarding]\ndelay = \"1 ms\"\npriorities = [{ code_point = 46, priority = 1 }]\n";
 
 /// Frames sent until `now`: when, through which port, which.
-fn sent(pipeline: &mut Pipeline, ports: u16, now: Time) -> Vec<(Time, u16, Vec<u8>)> {
+pub(crate) fn sent(pipeline: &mut Pipeline, ports: u16, now: Time) -> Vec<(Time, u16, Vec<u8>)> {
     let mut out = Vec::new();
     for port in 0..ports {
         while let Some(due) = pipeline.next_due(port, now) {
             out.push((due.at, port, pipeline.frame(due).to_vec()));
-            pipeline.release(due);
+            pipeline.handed_over(port, due, true);
         }
     }
     out.sort_by_key(|(at, port, _)| (*at, *port));
@@ -36,7 +36,7 @@ fn a_frame_leaves_after_the_delay_line_and_its_transmission() {
 }
 
 /// Overload of port 2 with ECN and two priorities, as frames with their times.
-fn traffic() -> Vec<(u16, Time, Vec<u8>)> {
+pub(crate) fn traffic() -> Vec<(u16, Time, Vec<u8>)> {
     let mut random = RandomStream::new(1, "frames", 0);
     let mut at = Time::from_ms(1);
     (0..4_000)

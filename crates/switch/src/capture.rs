@@ -1,0 +1,313 @@
+//! What went through every port, as captures for Wireshark, written by a thread apart.
+//!
+//! A file per port: what a tap on its cable would see, and the packets that its queues lost. One file for all ports would hold every frame twice, where it comes
+//! and where it leaves, and Wireshark would take each second one for a retransmission; `mergecap` makes one file of several where that is wanted.
+//!
+//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk does not follow, none is free, and frames are left out and counted:
+//! memory is bounded, and forwarding never waits.
+
+mod writer;
+
+use crate::config::SwitchFile;
+use crate::tallies::{Discard, Tallies};
+use bufferlab_core::DropReason;
+use bufferlab_units::Time;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use writer::{Files, write};
+
+/// Frames of a batch.
+const BATCH: usize = 256;
+/// Batches there are: some 16,000 frames, a tenth of a second at the highest rates. Whole frames need 25 MB, the usual 128 B of each 2 MB.
+const BATCHES: usize = 64;
+/// How long a frame waits for its batch to become full.
+const LONGEST: Time = Time::from_ms(20);
+
+/// Bytes of a frame that are kept unless somebody wants more: all headers of TCP over IPv6 with its longest options.
+pub const SNAPSHOT_BYTES: u32 = 128;
+
+/// What the buffer held right after something had happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) queue_bytes: u64,
+    pub(crate) buffer_bytes: u64,
+    /// The policy's limit of the queue.
+    pub(crate) limit: Option<u64>,
+}
+
+/// What became of a frame at a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// It came in, and was perhaps discarded before the policy was asked.
+    Received(Option<Discard>),
+    /// The queue that it should leave through refused it.
+    Dropped { queue: u8, reason: DropReason, held: Held },
+    /// It was removed from that queue.
+    Evicted { queue: u8, reason: DropReason, held: Held },
+    /// It left.
+    Sent(Option<Mark>),
+    /// The interface refused it.
+    Refused,
+    /// It was due when the switch had ended.
+    Unsent,
+}
+
+/// A mark that the switch set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) queue: u8,
+    pub(crate) on_arrival: bool,
+    pub(crate) held: Held,
+}
+
+/// A frame on its way to the thread.
+#[derive(Debug)]
+struct Item {
+    port: u16,
+    at_ns: u64,
+    event: Event,
+    original_bytes: u32,
+    /// Its beginning in the batch's bytes.
+    range: std::ops::Range<usize>,
+    /// Frames of the port that were left out before it.
+    left_out: u64,
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    items: Vec<Item>,
+    bytes: Vec<u8>,
+    /// All that comes later is later than this, but for frames that were read late.
+    until_ns: u64,
+}
+
+/// What is said to the thread.
+#[derive(Debug)]
+enum Message {
+    Batch(Batch),
+    /// That was all: the files get their names. By port: what was counted.
+    End {
+        span_ns: (u64, u64),
+        tallies: Vec<Tallies>,
+        left_out: Vec<u64>,
+    },
+}
+
+/// What a capture holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptureReport {
+    /// Frames in all files.
+    pub frames: u64,
+    /// Frames that are in none, because the disk did not follow.
+    pub left_out: u64,
+    /// The files, by port.
+    pub files: Vec<PathBuf>,
+}
+
+/// Writes a capture of every port.
+#[derive(Debug)]
+pub struct CaptureWriter {
+    to: Sender<Message>,
+    /// Batches that are free.
+    spare: Receiver<Batch>,
+    thread: JoinHandle<io::Result<CaptureReport>>,
+    batch: Option<Batch>,
+    /// Bytes of a frame that are kept.
+    snapshot_bytes: usize,
+    /// By port: frames that were left out since the last one that was not.
+    missing: Vec<u64>,
+    /// By port: all frames that were left out.
+    left_out: Vec<u64>,
+    /// Time zero of the switch (ns since 1970).
+    epoch_ns: u64,
+    /// Everything until then has been put, but for frames that are read late.
+    settled: Time,
+    now: Time,
+    /// When a batch was handed over last.
+    handed: Time,
+}
+
+impl CaptureWriter {
+    /// Captures of the ports of `file` in `folder`, which is made: `eth1.pcapng` and so on, `eth1.pcapng.partial` until they are complete. `snapshot_bytes`: of a
+    /// frame at most; 0: all.
+    ///
+    /// # Errors
+    /// If the folder or a file cannot be written.
+    pub fn create(folder: &Path, file: &SwitchFile, snapshot_bytes: u32) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let files = Files::create(folder, file, snapshot_bytes)?;
+        Ok(Self::start(file.ports.len(), snapshot_bytes, move |from, back| {
+            #[cfg(target_os = "linux")]
+            crate::rights::keep_only_files();
+            write(files, &from, &back)
+        }))
+    }
+
+    fn start(
+        ports: usize,
+        snapshot_bytes: u32,
+        write: impl FnOnce(Receiver<Message>, Sender<Batch>) -> io::Result<CaptureReport> + Send + 'static,
+    ) -> Self {
+        let ((to, from), (back, spare)) = (channel(), channel());
+        for _ in 0..BATCHES {
+            back.send(Batch::default()).expect("the other end is here");
+        }
+        let thread = std::thread::spawn(move || write(from, back));
+        let snapshot_bytes = if snapshot_bytes == 0 { usize::MAX } else { snapshot_bytes as usize };
+        Self {
+            to,
+            spare,
+            thread,
+            batch: None,
+            snapshot_bytes,
+            missing: vec![0; ports],
+            left_out: vec![0; ports],
+            epoch_ns: 0,
+            settled: Time::ZERO,
+            now: Time::ZERO,
+            handed: Time::ZERO,
+        }
+    }
+
+    /// Whether `folder` has a capture of a port of `file`.
+    #[must_use]
+    pub fn is_in(folder: &Path, file: &SwitchFile) -> bool {
+        file.ports.iter().any(|port| folder.join(writer::name(&port.interface)).exists())
+    }
+
+    /// Time zero of the switch (ns since 1970).
+    pub fn begin(&mut self, epoch_ns: u64) {
+        self.epoch_ns = epoch_ns;
+    }
+
+    /// Frames that were left out.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out.iter().sum()
+    }
+
+    /// `event` happened to `frame` at `port`.
+    pub(crate) fn put(&mut self, port: u16, at: Time, event: Event, frame: &[u8]) {
+        let index = usize::from(port);
+        if self.batch.is_none() {
+            self.batch = self.spare.try_recv().ok();
+        }
+        let Some(batch) = &mut self.batch else {
+            self.missing[index] += 1;
+            self.left_out[index] += 1;
+            return;
+        };
+        let start = batch.bytes.len();
+        batch.bytes.extend_from_slice(&frame[..frame.len().min(self.snapshot_bytes)]);
+        batch.items.push(Item {
+            port,
+            at_ns: self.epoch_ns + at.as_ns(),
+            event,
+            original_bytes: frame.len() as u32,
+            range: start..batch.bytes.len(),
+            left_out: std::mem::take(&mut self.missing[index]),
+        });
+        if batch.items.len() == BATCH {
+            self.hand_over();
+        }
+    }
+
+    /// Time has reached `now`: everything until the time before has been put.
+    pub(crate) fn advance(&mut self, now: Time) {
+        (self.settled, self.now) = (self.now, now);
+        if now.saturating_sub(self.handed) >= LONGEST && self.batch.is_some() {
+            self.handed = now;
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(mut batch) = self.batch.take() {
+            batch.until_ns = self.epoch_ns + self.settled.as_ns();
+            // If the thread has ended, its error is told at the end.
+            let _ = self.to.send(Message::Batch(batch));
+        }
+    }
+
+    /// Ends the capture of ports with these counts, and waits until it is written.
+    ///
+    /// # Errors
+    /// If it could not be written as a whole; then no file has its name.
+    pub fn finish(mut self, tallies: &[Tallies]) -> io::Result<CaptureReport> {
+        self.hand_over();
+        let span_ns = (self.epoch_ns, self.epoch_ns + self.now.as_ns());
+        let left_out = std::mem::take(&mut self.left_out);
+        let _ = self.to.send(Message::End { span_ns, tallies: tallies.to_vec(), left_out });
+        self.thread.join().map_err(|_| io::Error::other("the thread that writes it has panicked"))?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+    use std::time::{Duration, Instant};
+
+    /// A disk that writes nothing until it may.
+    #[derive(Clone)]
+    struct Disk {
+        may: Arc<Mutex<()>>,
+        content: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _may = self.may.lock().expect("nobody panics");
+            self.content.lock().expect("nobody panics").write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_that_stands_still_delays_nothing_and_frames_that_are_left_out_are_counted() {
+        let disk = Disk { may: Arc::default(), content: Arc::default() };
+        let (own, mine) = (disk.clone(), disk.may.clone());
+        let still = mine.lock().expect("nobody panics");
+        let mut capture = CaptureWriter::start(1, 64, move |from, back| {
+            let interface = bufferlab_capture::Interface { name: "eth1", ..Default::default() };
+            write(writer::Files::of(vec![(own, interface)])?, &from, &back)
+        });
+        let (frames, began) = (100_000_u64, Instant::now());
+        for index in 0..frames {
+            capture.put(0, Time::from_us(index), Event::Received(None), &[0; 1_514]);
+            capture.advance(Time::from_us(index));
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(capture.left_out() >= frames - ((BATCHES + 1) * BATCH) as u64, "{}", capture.left_out());
+        drop(still);
+        // The disk has woken up: the next frame that is taken says how many are missing.
+        while capture.missing[0] > 0 {
+            capture.put(0, Time::from_us(frames), Event::Received(None), &[0; 1_514]);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let report = capture.finish(&[Tallies::default()]).expect("memory can be written");
+        let bytes = disk.content.lock().expect("nobody panics").clone();
+        let mut reader = pcap_file::pcapng::PcapNgReader::new(&bytes[..]).expect("a capture");
+        let (mut seen, mut missing) = (0, 0);
+        while let Some(block) = reader.next_block() {
+            let Ok(pcap_file::pcapng::Block::EnhancedPacket(packet)) = block else { continue };
+            assert_eq!((packet.data.len(), packet.original_len), (64, 1_514));
+            seen += 1;
+            for option in &packet.options {
+                if let pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption::DropCount(count) =
+                    option
+                {
+                    missing += count;
+                }
+            }
+        }
+        assert_eq!((seen, missing), (report.frames, report.left_out));
+        assert!(seen + missing > frames && missing > 0, "{seen} {missing}");
+    }
+}

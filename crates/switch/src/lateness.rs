@@ -1,0 +1,56 @@
+//! How late frames were handed over.
+
+/// Counts in bins of an eighth of an octave.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    bins: Vec<u64>,
+    count: u64,
+    largest: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self { bins: vec![0; 64 * 8], count: 0, largest: 0 }
+    }
+}
+
+impl Lateness {
+    /// Above this p99.9 (ns) a run says little about queues.
+    pub const INCONCLUSIVE_NS: u64 = 1_000_000;
+
+    /// Counts a frame that was late by `ns`.
+    pub fn add(&mut self, ns: u64) {
+        let octave = ns.max(8).ilog2();
+        let part = (ns.max(8) >> (octave - 3)) & 7;
+        self.bins[(octave as usize) * 8 + part as usize] += 1;
+        self.count += 1;
+        self.largest = self.largest.max(ns);
+    }
+
+    /// Frames.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The largest (ns).
+    #[must_use]
+    pub const fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    /// The upper end of the bin in which the quantile `q` lies (ns): at most 13 % above it.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> u64 {
+        let wanted = (self.count as f64 * q).ceil() as u64;
+        let mut seen = 0;
+        for (index, count) in self.bins.iter().enumerate() {
+            seen += count;
+            if seen >= wanted.max(1) {
+                let (octave, part) = (index / 8, index as u64 % 8);
+                return ((8 + part + 1) << (octave - 3)) - 1;
+            }
+        }
+        self.largest
+    }
+}

@@ -1,0 +1,160 @@
+//! What a switch has counted and holds at one moment: for Prometheus, and for a terminal.
+//!
+//! The thread that forwards fills a snapshot of its own and exchanges it with the one that others read. It never waits: whoever reads keeps the old one for a
+//! moment longer.
+
+use crate::lateness::Lateness;
+use crate::pipeline::Pipeline;
+use crate::tallies::Tallies;
+use bufferlab_core::{Counters, Tags};
+use bufferlab_units::Time;
+use std::sync::Mutex;
+
+/// A port.
+#[derive(Clone, Debug, Default)]
+pub struct PortSnapshot {
+    /// What was counted outside of the core.
+    pub tallies: Tallies,
+    /// Packets that its queues lost, by reason.
+    pub losses: Vec<(&'static str, u64)>,
+}
+
+/// A queue.
+#[derive(Clone, Debug, Default)]
+pub struct QueueSnapshot {
+    /// Its port.
+    pub port: u16,
+    /// Its priority at the port.
+    pub priority: u8,
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// The most that it held since the last snapshot (bytes).
+    pub peak: u64,
+    /// The policy's limit (bytes), if it has one.
+    pub threshold: Option<u64>,
+    /// What the core has counted.
+    pub counters: Counters,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Time since the switch began.
+    pub at: Time,
+    /// By port.
+    pub ports: Vec<PortSnapshot>,
+    /// By port and priority.
+    pub queues: Vec<QueueSnapshot>,
+    /// Bytes stored.
+    pub occupancy: u64,
+    /// The most that was stored since the last snapshot (bytes).
+    pub peak: u64,
+    /// Bytes that can be stored.
+    pub capacity: u64,
+    /// Lateness of frames: p50, p99, p99.9, largest (ns).
+    pub lateness_ns: [u64; 4],
+    /// Frames of that.
+    pub handed_over: u64,
+    /// Arrivals for times that had been decided already.
+    pub late_arrivals: u64,
+    /// Frames that the system dropped before they were read.
+    pub missed: u64,
+    /// Frames that the capture left out; `None`: there is no capture.
+    pub left_out: Option<u64>,
+}
+
+impl Snapshot {
+    /// Takes everything of `pipeline` anew; its memory is used again.
+    pub fn take(&mut self, pipeline: &Pipeline, lateness: &Lateness) {
+        let core = pipeline.driver().core();
+        let buffer = core.buffer();
+        (self.occupancy, self.capacity) = (buffer.occupancy(), buffer.capacity());
+        self.queues.clear();
+        for queue in buffer.queue_ids() {
+            let (port, priority) = buffer.port_and_priority(queue);
+            let (bytes, counters) = (buffer.queue_bytes(queue), core.counters(queue));
+            let peak = pipeline.peaks().queue(usize::from(queue.0)).max(bytes);
+            let threshold = core.threshold(queue, Tags::NONE);
+            self.queues.push(QueueSnapshot { port, priority, bytes, peak, threshold, counters });
+        }
+        self.peak = pipeline.peaks().buffer().max(self.occupancy);
+        self.ports.resize_with(pipeline.tallies().len(), PortSnapshot::default);
+        for ((port, tallies), index) in self.ports.iter_mut().zip(pipeline.tallies()).zip(0..) {
+            port.tallies.clone_from(tallies);
+            port.losses.clear();
+            port.losses.extend(pipeline.losses_of(index));
+        }
+        self.lateness_ns[..3].copy_from_slice(&[0.5, 0.99, 0.999].map(|q| lateness.quantile(q)));
+        (self.lateness_ns[3], self.handed_over) = (lateness.largest(), lateness.count());
+        self.late_arrivals = pipeline.driver().late();
+        self.left_out = pipeline.left_out();
+    }
+
+    /// Packets that the core refused or evicted, by reason.
+    #[must_use]
+    pub fn losses(&self) -> std::collections::BTreeMap<&'static str, u64> {
+        let mut all = std::collections::BTreeMap::new();
+        for (reason, packets) in self.ports.iter().flat_map(|port| &port.losses) {
+            *all.entry(*reason).or_insert(0) += packets;
+        }
+        all
+    }
+}
+
+/// The most that was stored since somebody looked (bytes).
+#[derive(Debug, Default)]
+pub struct Peaks {
+    queues: Vec<u64>,
+    buffer: u64,
+}
+
+impl Peaks {
+    /// Queue `index` holds `bytes`, and the buffer `occupancy`.
+    pub(crate) fn see(&mut self, index: usize, bytes: u64, occupancy: u64) {
+        if index >= self.queues.len() {
+            self.queues.resize(index + 1, 0);
+        }
+        self.queues[index] = self.queues[index].max(bytes);
+        self.buffer = self.buffer.max(occupancy);
+    }
+
+    /// Of a queue.
+    pub(crate) fn queue(&self, index: usize) -> u64 {
+        self.queues.get(index).copied().unwrap_or(0)
+    }
+
+    /// Of the buffer.
+    pub(crate) fn buffer(&self) -> u64 {
+        self.buffer
+    }
+
+    /// Begins anew.
+    pub(crate) fn clear(&mut self) {
+        self.queues.fill(0);
+        self.buffer = 0;
+    }
+}
+
+/// Where the switch leaves its snapshots, and others find the last one.
+#[derive(Debug, Default)]
+pub struct Watch {
+    latest: Mutex<Option<Box<Snapshot>>>,
+}
+
+impl Watch {
+    /// The last snapshot, if there is one.
+    #[must_use]
+    pub fn latest(&self) -> Option<Snapshot> {
+        self.latest.lock().ok()?.as_deref().cloned()
+    }
+
+    /// Leaves `snapshot`, and takes an older one in its place. False: somebody reads right now, and frames do not wait.
+    pub fn publish(&self, snapshot: &mut Box<Snapshot>) -> bool {
+        let Ok(mut latest) = self.latest.try_lock() else { return false };
+        match latest.as_mut() {
+            Some(latest) => std::mem::swap(latest, snapshot),
+            None => *latest = Some(std::mem::take(snapshot)),
+        }
+        true
+    }
+}

@@ -1,0 +1,229 @@
+//! Captures of ports against the record of the same run.
+
+use crate::pipeline::{sent, traffic};
+use crate::{frame, switch};
+use bufferlab_switch::{CaptureWriter, Fate, Pipeline, RecordWriter, Recorded, SwitchFile, read_record};
+use bufferlab_units::Time;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// Push-out: some packets are refused and others are evicted.
+const LQD: &str = "[switch]\nbuffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"lqd\"\n\
+                   ecn = { kind = \"step\", threshold = \"10 KB\" }\n\
+                   [forwarding]\ndelay = \"1 ms\"\npriorities = [{ code_point = 46, priority = 1 }]\n";
+const EPOCH_NS: u64 = 1_767_323_045_000_000_000;
+
+/// A frame of a capture.
+#[derive(Clone, Debug)]
+struct Seen {
+    at_ns: u64,
+    data: Vec<u8>,
+    original: u32,
+    /// 0: neither way; 1: in; 2: out.
+    direction: u32,
+    comment: String,
+}
+
+fn read(path: &Path) -> Vec<Seen> {
+    let bytes = std::fs::read(path).expect("it is there");
+    let (mut reader, mut seen) = (PcapNgReader::new(&bytes[..]).expect("a capture"), Vec::new());
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(packet) = block.expect("a block") else { continue };
+        let (mut direction, mut comment) = (0, String::new());
+        for option in &packet.options {
+            match option {
+                EnhancedPacketOption::Flags(flags) => direction = *flags,
+                EnhancedPacketOption::Comment(text) => comment = text.to_string(),
+                _ => {}
+            }
+        }
+        let (data, original) = (packet.data.to_vec(), packet.original_len);
+        seen.push(Seen { at_ns: packet.timestamp.as_nanos() as u64, data, original, direction, comment });
+    }
+    seen
+}
+
+/// Overload with a record and captures; one more frame is malformed, and one is due when the switch ends. Answers the record and the frames by port.
+fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>, Vec<Vec<Seen>>) {
+    let (record, captures) = (folder.join("record"), folder.join("captures"));
+    let writer = RecordWriter::create(&record, file.names(), &file.text).expect("writable");
+    let mut capture = CaptureWriter::create(&captures, file, snapshot_bytes).expect("writable");
+    capture.begin(EPOCH_NS);
+    let pipeline = Pipeline::new(file, Some(writer)).expect("the policy fits");
+    let mut pipeline = pipeline.with_capture(Some(capture));
+    let (mut now, mut frames) = (Time::ZERO, traffic().into_iter().peekable());
+    while now < Time::from_ms(400) {
+        now += Time::from_ms(1);
+        while let Some((port, at, frame)) = frames.next_if(|(_, at, _)| *at <= now) {
+            pipeline.receive(port, at, &frame).expect("it is well-formed");
+        }
+        pipeline.advance(now);
+        let _ = sent(&mut pipeline, 3, now);
+        // The thread may be slow on a busy machine, and here time has no brake.
+        std::thread::sleep(std::time::Duration::from_micros(100));
+    }
+    let _ = pipeline.receive(0, now, &[0; 9]).expect_err("it is too short");
+    pipeline.receive(0, now, &frame(0, 1, 0, 60)).expect("it is well-formed");
+    pipeline.finish();
+    assert!(!captures.join("p0.pcapng").exists(), "it has its name when it is whole");
+    let report = pipeline.end_capture().expect("writable").expect("there is a capture");
+    assert_eq!((report.left_out, report.files.len()), (0, 3));
+    pipeline.close().expect("writable");
+    let seen: Vec<_> = report.files.iter().map(|path| read(path)).collect();
+    assert_eq!(seen.iter().map(Vec::len).sum::<usize>() as u64, report.frames);
+    assert_eq!(std::fs::read_dir(&captures).expect("a folder").count(), 3, "nothing else is there");
+    (read_record(&record, &file.names()).expect("a record"), seen)
+}
+
+#[test]
+fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = switch(3, LQD);
+    let (rows, seen) = run(&file, folder.path(), 0);
+    for (port, frames) in (0_u16..).zip(&seen) {
+        assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "port {port} is in the order of time");
+        let came = rows.iter().filter(|row| row.incoming.ingress == port);
+        let discarded = frames.iter().filter(|one| one.comment.starts_with("discarded: truncated")).count();
+        assert_eq!(discarded, usize::from(port == 0));
+        let inbound = frames.iter().filter(|one| one.direction == 1).count();
+        assert_eq!(inbound, came.count() + discarded, "port {port}: what came in");
+        let asked: Vec<_> = rows.iter().filter(|row| row.incoming.egress == port).collect();
+        let ends = |row: &Recorded, at: Time| {
+            let took = file.ports[usize::from(port)].rate.serialization(row.incoming.wire.into());
+            EPOCH_NS + (at + took).as_ns()
+        };
+        // What every row says of its frame: when, which way, and the beginning of its comment.
+        let mut expected: Vec<(u64, u32, String)> = asked
+            .iter()
+            .map(|row| match row.fate {
+                Fate::Sent { at, .. } if row.incoming.at >= Time::from_ms(401) => {
+                    (ends(row, at), 0, "not sent".to_owned())
+                }
+                Fate::Sent { at, marked: true } => {
+                    (ends(row, at), 2, format!("marked on arrival at queue p{port}.{};", row.queue))
+                }
+                Fate::Sent { at, .. } => (ends(row, at), 2, String::new()),
+                Fate::Dropped(reason) => (
+                    EPOCH_NS + row.incoming.at.as_ns(),
+                    0,
+                    format!("dropped at queue p{port}.{}; {}", row.queue, reason.name()),
+                ),
+                Fate::Evicted { at, reason } => (
+                    EPOCH_NS + at.as_ns(),
+                    0,
+                    format!("evicted at queue p{port}.{}; {}", row.queue, reason.name()),
+                ),
+            })
+            .collect();
+        let short = |one: &Seen| {
+            let reason = one.comment.split("reason: ").nth(1);
+            let start = one.comment.split("; queue").next().unwrap_or_default();
+            let start = start.split(':').next().unwrap_or_default();
+            match reason {
+                Some(reason) => format!("{start}; {reason}"),
+                None if one.comment.contains("; queue") => format!("{start};"),
+                None => start.to_owned(),
+            }
+        };
+        let mut found: Vec<_> = frames
+            .iter()
+            .filter(|one| one.direction != 1)
+            .map(|one| (one.at_ns, one.direction, short(one)))
+            .collect();
+        expected.sort();
+        found.sort();
+        assert_eq!(found, expected, "port {port}: what left and what was lost");
+        for one in frames {
+            assert_eq!(one.data.len() as u32, one.original);
+            if one.comment.starts_with("marked") {
+                assert_eq!(one.data[15] & 3, 3, "a mark is in the header: {}", one.comment);
+            }
+        }
+    }
+    let count = |start: &str| seen[2].iter().filter(|one| one.comment.starts_with(start)).count();
+    assert!(count("evicted") > 100 && count("marked") > 100, "{} {}", count("evicted"), count("marked"));
+    assert_eq!(seen[1].iter().filter(|one| one.comment.starts_with("not sent")).count(), 1);
+}
+
+#[test]
+fn a_loss_says_what_the_queue_held_and_what_it_may() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = switch(3, &LQD.replace("lqd", "dt"));
+    let (_, seen) = run(&file, folder.path(), 64);
+    let dropped: Vec<_> = seen[2].iter().filter(|one| one.comment.starts_with("dropped")).collect();
+    assert!(dropped.len() > 100, "{}", dropped.len());
+    for one in dropped {
+        assert!(one.data.len() == 64, "headers");
+        let number = |before: &str| -> u64 {
+            let rest = one.comment.split(before).nth(1).unwrap_or_else(|| panic!("{}", one.comment));
+            rest.split(' ')
+                .next()
+                .and_then(|text| text.parse().ok())
+                .unwrap_or_else(|| panic!("{}", one.comment))
+        };
+        let (queue, buffer, limit) = (number("; queue "), number("buffer "), number("limit "));
+        // Dynamic Thresholds with alpha 1/2: the limit is half of what is free.
+        assert_eq!(limit, (60_000 - buffer) / 2, "{}", one.comment);
+        assert!(queue <= buffer && queue + u64::from(one.original) + 24 > limit, "{}", one.comment);
+    }
+}
+
+#[test]
+fn tshark_counts_what_the_record_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = switch(3, LQD);
+    let (rows, _) = run(&file, folder.path(), 128);
+    let fields = |filter: &str| {
+        let mut command = Command::new("tshark");
+        command.arg("-r").arg(folder.path().join("captures/p2.pcapng")).args(["-Y", filter]);
+        command.args(["-T", "fields", "-e", "frame.comment", "-e", "ip.dsfield.ecn"]).output()
+    };
+    let Ok(first) = fields("frame") else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED captures read by tshark: it is not installed");
+        return;
+    };
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.incoming.egress == 2) {
+        *counted
+            .entry(match row.fate {
+                Fate::Sent { marked: true, .. } => "marked",
+                Fate::Sent { .. } => "sent",
+                Fate::Dropped(_) => "dropped",
+                Fate::Evicted { .. } => "evicted",
+            })
+            .or_default() += 1;
+    }
+    assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), counted.values().sum::<usize>());
+    for (word, count) in counted.into_iter().filter(|(word, _)| *word != "sent") {
+        let output = fields(&format!("frame.comment contains \"{word}\"")).expect("it has run before");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text.lines().count(), count, "{word}");
+        if word == "marked" {
+            assert!(text.lines().all(|line| line.ends_with("\t3")), "CE: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_switch_that_fails_leaves_no_capture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = switch(3, LQD);
+    let capture = CaptureWriter::create(folder.path(), &file, 0).expect("writable");
+    assert!(folder.path().join("p0.pcapng.partial").exists());
+    let mut pipeline = Pipeline::new(&file, None).expect("the policy fits").with_capture(Some(capture));
+    pipeline.receive(0, Time::from_ms(1), &frame(0, 1, 0, 60)).expect("it is well-formed");
+    drop(pipeline);
+    // The thread hears of it by and by.
+    for _ in 0..1_000 {
+        if std::fs::read_dir(folder.path()).expect("a folder").count() == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("a partial file is left");
+}
