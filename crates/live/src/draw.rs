@@ -249,7 +249,8 @@ fn row_line(board: &Board, row: Row, columns: &Columns) -> Line<'static> {
         limit => bytes(limit),
     });
     parts.push(Span::raw(format!(" {limit:>8}")));
-    let rates: [(fn(&Counters) -> u64, usize, Color); 3] = [
+    type Count = fn(&Counters) -> u64;
+    let rates: [(Count, usize, Color); 3] = [
         (|one| one.dropped, 6, Color::Red),
         (|one| one.marked, 6, Color::Cyan),
         (|one| one.evicted, 7, Color::Magenta),
@@ -366,7 +367,7 @@ fn history(board: &Board, latest: &Snapshot, frame: &mut Frame<'_>, area: Rect) 
 }
 
 fn help_line(board: &Board) -> Line<'static> {
-    let quit = if board.title.quit == Quit::Switch { "q end" } else { "q leave (the run goes on)" };
+    let quit = if board.title.quit == Quit::Switch { "q end" } else { "q leave view" };
     let pause = if board.is_paused { "p go on" } else { "p pause" };
     let sort = if board.by_bytes { "s by port" } else { "s fullest first" };
     let follow = if board.follows_chosen { "f any port" } else { "f follow port" };

@@ -1,7 +1,9 @@
 //! What went through every port, as captures for Wireshark, written by a thread apart.
 //!
-//! A file per port: what a tap on its cable would see, and the packets that its queues lost. One file for all ports would hold every frame twice, where it comes
-//! and where it leaves, and Wireshark would take each second one for a retransmission; `mergecap` makes one file of several where that is wanted.
+//! A file per port: what a tap on its cable would see. A frame that is lost has its comment where it came in, a mark where it leaves. One file for all ports would
+//! hold every frame twice, and Wireshark would take each second one for a retransmission; `mergecap` makes one file of several where that is wanted.
+//!
+//! What becomes of a frame is known later than it came, so the file of its port waits for it: until it left, or was lost, or too many others are behind it.
 //!
 //! Frames are handed to the thread in batches, of which there is a fixed number. If the disk does not follow, none is free, and frames are left out and counted:
 //! memory is bounded, and forwarding never waits.
@@ -12,6 +14,7 @@ use crate::config::SwitchFile;
 use crate::tallies::{Discard, Tallies};
 use bufferlab_core::DropReason;
 use bufferlab_units::Time;
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,6 +25,8 @@ use writer::{Files, write};
 const BATCH: usize = 256;
 /// Batches there are: some 16,000 frames, a tenth of a second at the highest rates. Whole frames need 25 MB, the usual 128 B of each 2 MB.
 const BATCHES: usize = 64;
+/// Frames that came in and whose fate the files wait for, at most: half a second at the highest rates. A queue that its scheduler starves may hold one for ever.
+const OPEN: usize = 32_768;
 /// How long a frame waits for its batch to become full.
 const LONGEST: Time = Time::from_ms(20);
 
@@ -37,21 +42,24 @@ pub(crate) struct Held {
     pub(crate) limit: Option<u64>,
 }
 
-/// What became of a frame at a port.
+/// How a frame was lost.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    /// It came in, and was perhaps discarded before the policy was asked.
-    Received(Option<Discard>),
+pub(crate) enum Loss {
     /// The queue that it should leave through refused it.
-    Dropped { queue: u8, reason: DropReason, held: Held },
+    Dropped { port: u16, queue: u8, reason: DropReason, held: Held },
     /// It was removed from that queue.
-    Evicted { queue: u8, reason: DropReason, held: Held },
-    /// It left.
+    Evicted { port: u16, queue: u8, reason: DropReason, held: Held },
+    /// It was due at a port when the switch had ended.
+    Unsent { port: u16 },
+}
+
+/// How a frame left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Departure {
+    /// As it should.
     Sent(Option<Mark>),
     /// The interface refused it.
     Refused,
-    /// It was due when the switch had ended.
-    Unsent,
 }
 
 /// A mark that the switch set.
@@ -60,6 +68,26 @@ pub(crate) struct Mark {
     pub(crate) queue: u8,
     pub(crate) on_arrival: bool,
     pub(crate) held: Held,
+}
+
+/// A frame as it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    port: u16,
+    at_ns: u64,
+    number: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// It came in, and was perhaps discarded before the policy was asked.
+    Received { origin: Origin, discarded: Option<Discard> },
+    /// What came in before was lost.
+    Lost { origin: Origin, loss: Loss },
+    /// The same of one that the file did not wait for.
+    LostLate { loss: Loss },
+    /// It left.
+    Left(Departure),
 }
 
 /// A frame on its way to the thread.
@@ -75,12 +103,22 @@ struct Item {
     left_out: u64,
 }
 
+/// A frame that came in.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Copies of it that are still here.
+    copies: u32,
+    is_left_out: bool,
+}
+
 #[derive(Debug, Default)]
 struct Batch {
     items: Vec<Item>,
     bytes: Vec<u8>,
     /// All that comes later is later than this, but for frames that were read late.
     until_ns: u64,
+    /// The fate of every frame that came in before this number is known.
+    settled: u64,
 }
 
 /// What is said to the thread.
@@ -116,6 +154,9 @@ pub struct CaptureWriter {
     batch: Option<Batch>,
     /// Bytes of a frame that are kept.
     snapshot_bytes: usize,
+    /// Frames that came in, from the number `first` on.
+    open: VecDeque<Open>,
+    first: u64,
     /// By port: frames that were left out since the last one that was not.
     missing: Vec<u64>,
     /// By port: all frames that were left out.
@@ -162,6 +203,8 @@ impl CaptureWriter {
             thread,
             batch: None,
             snapshot_bytes,
+            open: VecDeque::new(),
+            first: 0,
             missing: vec![0; ports],
             left_out: vec![0; ports],
             epoch_ns: 0,
@@ -188,8 +231,70 @@ impl CaptureWriter {
         self.left_out.iter().sum()
     }
 
-    /// `event` happened to `frame` at `port`.
-    pub(crate) fn put(&mut self, port: u16, at: Time, event: Event, frame: &[u8]) {
+    /// A frame comes in through `port`. What becomes of it is told with what this answers.
+    pub(crate) fn origin(&self, port: u16, at: Time) -> Origin {
+        Origin { port, at_ns: self.epoch_ns + at.as_ns(), number: self.first + self.open.len() as u64 }
+    }
+
+    /// The frame of the last [`Self::origin`], of which there are so many copies from now on.
+    pub(crate) fn received(
+        &mut self,
+        origin: Origin,
+        discarded: Option<Discard>,
+        copies: usize,
+        frame: &[u8],
+    ) {
+        let event = Event::Received { origin, discarded };
+        let is_left_out = !self.put(origin.port, origin.at_ns, event, frame);
+        self.open.push_back(Open { copies: copies as u32, is_left_out });
+        if self.open.len() > OPEN {
+            self.open.pop_front();
+            self.first += 1;
+        }
+        self.forget_settled();
+    }
+
+    /// A copy of what came in was lost.
+    pub(crate) fn lost(&mut self, origin: Origin, at: Time, loss: Loss, frame: &[u8]) {
+        match self.opened(origin) {
+            Some(open) if open.is_left_out => {}
+            Some(_) => {
+                self.put(origin.port, origin.at_ns, Event::Lost { origin, loss }, &[]);
+            }
+            None => {
+                self.put(origin.port, self.epoch_ns + at.as_ns(), Event::LostLate { loss }, frame);
+            }
+        }
+        self.settle(origin);
+    }
+
+    /// A copy of what came in left through `port`.
+    pub(crate) fn left(&mut self, origin: Origin, port: u16, at: Time, departure: Departure, frame: &[u8]) {
+        self.put(port, self.epoch_ns + at.as_ns(), Event::Left(departure), frame);
+        self.settle(origin);
+    }
+
+    fn opened(&mut self, origin: Origin) -> Option<&mut Open> {
+        let index = origin.number.checked_sub(self.first)?;
+        self.open.get_mut(index as usize)
+    }
+
+    fn settle(&mut self, origin: Origin) {
+        if let Some(open) = self.opened(origin) {
+            open.copies = open.copies.saturating_sub(1);
+        }
+        self.forget_settled();
+    }
+
+    fn forget_settled(&mut self) {
+        while self.open.front().is_some_and(|open| open.copies == 0) {
+            self.open.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// False: there was no room.
+    fn put(&mut self, port: u16, at_ns: u64, event: Event, frame: &[u8]) -> bool {
         let index = usize::from(port);
         if self.batch.is_none() {
             self.batch = self.spare.try_recv().ok();
@@ -197,13 +302,13 @@ impl CaptureWriter {
         let Some(batch) = &mut self.batch else {
             self.missing[index] += 1;
             self.left_out[index] += 1;
-            return;
+            return false;
         };
         let start = batch.bytes.len();
         batch.bytes.extend_from_slice(&frame[..frame.len().min(self.snapshot_bytes)]);
         batch.items.push(Item {
             port,
-            at_ns: self.epoch_ns + at.as_ns(),
+            at_ns,
             event,
             original_bytes: frame.len() as u32,
             range: start..batch.bytes.len(),
@@ -212,6 +317,7 @@ impl CaptureWriter {
         if batch.items.len() == BATCH {
             self.hand_over();
         }
+        true
     }
 
     /// Time has reached `now`: everything until the time before has been put.
@@ -226,6 +332,7 @@ impl CaptureWriter {
     fn hand_over(&mut self) {
         if let Some(mut batch) = self.batch.take() {
             batch.until_ns = self.epoch_ns + self.settled.as_ns();
+            batch.settled = self.first;
             // If the thread has ended, its error is told at the end.
             let _ = self.to.send(Message::Batch(batch));
         }
@@ -280,7 +387,8 @@ mod tests {
         });
         let (frames, began) = (100_000_u64, Instant::now());
         for index in 0..frames {
-            capture.put(0, Time::from_us(index), Event::Received(None), &[0; 1_514]);
+            let origin = capture.origin(0, Time::from_us(index));
+            capture.received(origin, None, 0, &[0; 1_514]);
             capture.advance(Time::from_us(index));
         }
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
@@ -288,7 +396,8 @@ mod tests {
         drop(still);
         // The disk has woken up: the next frame that is taken says how many are missing.
         while capture.missing[0] > 0 {
-            capture.put(0, Time::from_us(frames), Event::Received(None), &[0; 1_514]);
+            let origin = capture.origin(0, Time::from_us(frames));
+            capture.received(origin, None, 0, &[0; 1_514]);
             std::thread::sleep(Duration::from_millis(1));
         }
         let report = capture.finish(&[Tallies::default()]).expect("memory can be written");

@@ -1,7 +1,7 @@
 //! A switch without its sockets: frames with their times go in, frames with their times come out.
 
 use crate::addresses::{AddressTable, Forward};
-use crate::capture::{CaptureReport, CaptureWriter, Event, Held, Mark};
+use crate::capture::{CaptureReport, CaptureWriter, Departure, Held, Loss, Mark, Origin};
 use crate::config::SwitchFile;
 use crate::driver::{Core, Departing, Driver, Incoming, Wire};
 use crate::frame::{self, SMALLEST_BYTES};
@@ -26,16 +26,18 @@ pub struct Due {
 struct Frames {
     frames: Vec<Vec<u8>>,
     rows: Vec<Recorded>,
-    /// Marks of the switch, where a capture wants to know.
+    /// Where there is a capture: how they came, and marks of the switch.
+    origins: Vec<Option<Origin>>,
     marks: Vec<Option<Mark>>,
     free: Vec<u32>,
 }
 
 impl Frames {
-    fn insert(&mut self, content: &[u8], row: Recorded) -> u32 {
+    fn insert(&mut self, content: &[u8], row: Recorded, origin: Option<Origin>) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {
             self.frames.push(Vec::new());
             self.rows.push(row);
+            self.origins.push(None);
             self.marks.push(None);
             (self.frames.len() - 1) as u32
         });
@@ -43,7 +45,7 @@ impl Frames {
         frame.clear();
         frame.extend_from_slice(content);
         self.rows[id as usize] = row;
-        self.marks[id as usize] = None;
+        (self.origins[id as usize], self.marks[id as usize]) = (origin, None);
         id
     }
 }
@@ -74,10 +76,9 @@ impl Outcome<'_> {
     }
 
     /// A frame that its egress port will not see.
-    fn capture(&mut self, id: u32, at: Time, event: Event) {
-        if let Some(capture) = self.capture {
-            let egress = self.frames.rows[id as usize].incoming.egress;
-            capture.put(egress, at, event, &self.frames.frames[id as usize]);
+    fn capture(&mut self, id: u32, at: Time, loss: Loss) {
+        if let (Some(capture), Some(origin)) = (self.capture.as_mut(), self.frames.origins[id as usize]) {
+            capture.lost(origin, at, loss, &self.frames.frames[id as usize]);
         }
     }
 
@@ -117,19 +118,19 @@ impl Wire for Outcome<'_> {
     fn dropped(&mut self, id: u32, queue: QueueId, reason: DropReason, core: &Core) {
         let row = &mut self.frames.rows[id as usize];
         row.queue = core.buffer().port_and_priority(queue).1;
-        let (at, number) = (row.incoming.at, row.queue);
+        let (at, port, number) = (row.incoming.at, row.incoming.egress, row.queue);
         self.end(id, Fate::Dropped(reason));
         if self.capture.is_some() {
-            self.capture(id, at, Event::Dropped { queue: number, reason, held: held(queue, core) });
+            self.capture(id, at, Loss::Dropped { port, queue: number, reason, held: held(queue, core) });
         }
         self.frames.free.push(id);
     }
 
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer) {
         self.end(id, Fate::Evicted { at, reason });
-        let number = self.frames.rows[id as usize].queue;
+        let (port, number) = buffer.port_and_priority(queue);
         // The limit is the policy's to know, which is busy evicting.
-        self.capture(id, at, Event::Evicted { queue: number, reason, held: bytes_of(queue, buffer) });
+        self.capture(id, at, Loss::Evicted { port, queue: number, reason, held: bytes_of(queue, buffer) });
         self.frames.free.push(id);
     }
 
@@ -273,17 +274,19 @@ impl Pipeline {
         let tallies = &mut self.tallies[usize::from(port)];
         tallies.received += 1;
         tallies.received_bytes += frame.len() as u64;
-        let taken = self.take(port, at, frame);
+        let origin = self.capture.as_ref().map(|capture| capture.origin(port, at));
+        let before = self.pending.len();
+        let taken = self.take(port, at, frame, origin);
         if let Err(why) = taken {
             self.tallies[usize::from(port)].discard(why);
         }
-        if let Some(capture) = &mut self.capture {
-            capture.put(port, at, Event::Received(taken.err()), frame);
+        if let (Some(capture), Some(origin)) = (&mut self.capture, origin) {
+            capture.received(origin, taken.err(), self.pending.len() - before, frame);
         }
         taken
     }
 
-    fn take(&mut self, port: u16, at: Time, frame: &[u8]) -> Result<(), Discard> {
+    fn take(&mut self, port: u16, at: Time, frame: &[u8], origin: Option<Origin>) -> Result<(), Discard> {
         if frame.len() > self.largest {
             return Err(Discard::Jumbo);
         }
@@ -298,25 +301,25 @@ impl Pipeline {
             ecn: headers.ecn,
         };
         match self.table.forward(at, port, headers.from, headers.to)? {
-            Forward::To(egress) => self.delay(Incoming { egress, ..incoming }, frame),
+            Forward::To(egress) => self.delay(Incoming { egress, ..incoming }, frame, origin),
             Forward::Flood => {
                 self.tallies[usize::from(port)].flooded += 1;
                 for egress in (0..self.tallies.len() as u16).filter(|&egress| egress != port) {
-                    self.delay(Incoming { egress, ..incoming }, frame);
+                    self.delay(Incoming { egress, ..incoming }, frame, origin);
                 }
             }
         }
         Ok(())
     }
 
-    fn delay(&mut self, incoming: Incoming, frame: &[u8]) {
+    fn delay(&mut self, incoming: Incoming, frame: &[u8], origin: Option<Origin>) {
         let row = Recorded {
             incoming,
             queue: 0,
             // Until it is known otherwise: not marked yet.
             fate: Fate::Sent { at: Time::ZERO, marked: false },
         };
-        let id = self.frames.insert(frame, row);
+        let id = self.frames.insert(frame, row, origin);
         self.pending.push_back((incoming, id));
     }
 
@@ -377,9 +380,10 @@ impl Pipeline {
         } else {
             tallies.refused += 1;
         }
-        if let Some(capture) = &mut self.capture {
-            let event = if taken { Event::Sent(self.frames.marks[due.id as usize]) } else { Event::Refused };
-            capture.put(port, due.at, event, frame);
+        if let (Some(capture), Some(origin)) = (&mut self.capture, self.frames.origins[due.id as usize]) {
+            let mark = self.frames.marks[due.id as usize];
+            let departure = if taken { Departure::Sent(mark) } else { Departure::Refused };
+            capture.left(origin, port, due.at, departure, frame);
         }
         self.frames.free.push(due.id);
     }
@@ -392,7 +396,9 @@ impl Pipeline {
         let Some(mut capture) = self.capture.take() else { return Ok(None) };
         for (port, due) in (0..).zip(&mut self.due) {
             for due in due.drain(..) {
-                capture.put(port, due.at, Event::Unsent, &self.frames.frames[due.id as usize]);
+                if let Some(origin) = self.frames.origins[due.id as usize] {
+                    capture.lost(origin, due.at, Loss::Unsent { port }, &self.frames.frames[due.id as usize]);
+                }
                 self.frames.free.push(due.id);
             }
         }

@@ -1,6 +1,6 @@
 //! The thread that writes captures: frames by time, and files that have their names only when they are whole.
 
-use super::{Batch, CaptureReport, Event, Held, Item, Mark, Message};
+use super::{Batch, CaptureReport, Departure, Event, Held, Item, Loss, Mark, Message};
 use crate::config::SwitchFile;
 use crate::tallies::{Discard, Tallies};
 use bufferlab_capture::{Capture, Direction, Frame, Interface, Remark, Totals};
@@ -11,8 +11,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-/// Frames that wait for their turn at most. Those of a port come nearly in order, so it is a guard and no limit that is met.
-const WAITING: usize = 65_536;
+/// Frames of a port that wait for their turn at most: more than there are whose fate is not known.
+const WAITING: usize = 2 * super::OPEN;
 
 /// The name of a port's file.
 pub(super) fn name(interface: &str) -> String {
@@ -21,18 +21,27 @@ pub(super) fn name(interface: &str) -> String {
 
 /// A frame that waits for its turn.
 struct Waiting {
-    event: Event,
+    direction: Option<Direction>,
+    comment: Option<String>,
     original_bytes: u32,
     left_out: u64,
     data: Vec<u8>,
+}
+
+/// The order in a file: by time; of one instant, what leaves before what comes in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    at_ns: u64,
+    came_in: bool,
+    /// Of what came in as the switch counts, else as the thread does.
+    number: u64,
 }
 
 /// The file of a port.
 struct Port<W: Write> {
     name: String,
     capture: Capture<W>,
-    /// By time and number.
-    waiting: BTreeMap<(u64, u64), Waiting>,
+    waiting: BTreeMap<Place, Waiting>,
     frames: u64,
 }
 
@@ -77,16 +86,17 @@ impl<W: Write> Port<W> {
         Ok(Self { name: interface.name.to_owned(), capture, waiting: BTreeMap::new(), frames: 0 })
     }
 
-    /// Writes all frames until `until_ns`.
-    fn write(&mut self, until_ns: u64) -> io::Result<()> {
+    /// Writes all frames until `until_ns` up to the first that came in with the number `settled` or above.
+    fn write(&mut self, until_ns: u64, settled: u64) -> io::Result<()> {
         while let Some(first) = self.waiting.first_entry() {
-            if first.key().0 > until_ns && self.waiting.len() <= WAITING {
+            let Place { at_ns, came_in, number } = *first.key();
+            let is_open = at_ns > until_ns || (came_in && number >= settled);
+            if is_open && self.waiting.len() <= WAITING {
                 break;
             }
-            let Some(((at_ns, _), frame)) = self.waiting.pop_first() else { break };
-            let Waiting { event, original_bytes, left_out, data } = &frame;
-            let (original_bytes, left_out) = (*original_bytes, *left_out);
-            let (direction, comment) = (direction(*event), comment(&self.name, *event));
+            let Some((_, frame)) = self.waiting.pop_first() else { break };
+            let Waiting { direction, comment, original_bytes, left_out, data } = &frame;
+            let (original_bytes, left_out, direction) = (*original_bytes, *left_out, *direction);
             let frame = Frame { interface: 0, at_ns, original_bytes, data, direction, left_out };
             self.capture.frame(&frame, comment.as_deref())?;
             self.frames += 1;
@@ -109,17 +119,58 @@ impl<W: Write> Files<W> {
     }
 
     fn take(&mut self, batch: &Batch) -> io::Result<()> {
-        for Item { port, at_ns, event, original_bytes, range, left_out } in &batch.items {
-            self.numbers += 1;
-            let waiting = Waiting {
-                event: *event,
-                original_bytes: *original_bytes,
-                left_out: *left_out,
-                data: batch.bytes[range.clone()].to_vec(),
-            };
-            self.ports[usize::from(*port)].waiting.insert((*at_ns, self.numbers), waiting);
+        for item in &batch.items {
+            self.add(item, &batch.bytes[item.range.clone()]);
         }
-        self.ports.iter_mut().try_for_each(|port| port.write(batch.until_ns))
+        self.ports.iter_mut().try_for_each(|port| port.write(batch.until_ns, batch.settled))
+    }
+
+    fn add(&mut self, item: &Item, data: &[u8]) {
+        let Item { port, at_ns, event, original_bytes, left_out, .. } = *item;
+        self.numbers += 1;
+        let mut place = Place { at_ns, came_in: false, number: self.numbers };
+        let (direction, comment) = match event {
+            Event::Received { origin, discarded } => {
+                (place.came_in, place.number) = (true, origin.number);
+                (Some(Direction::Inbound), discarded.map(discard))
+            }
+            Event::Lost { origin, loss } => {
+                (place.came_in, place.number) = (true, origin.number);
+                let comment = self.lost(loss);
+                // It waits, but where so many did that it could not.
+                if let Some(frame) = self.ports[usize::from(port)].waiting.get_mut(&place) {
+                    frame.left_out += left_out;
+                    // Copies of a frame to all ports have fates of their own.
+                    frame.comment = Some(match frame.comment.take() {
+                        Some(others) => format!("{others}\n{comment}"),
+                        None => comment,
+                    });
+                }
+                return;
+            }
+            Event::LostLate { loss } => (None, Some(self.lost(loss))),
+            Event::Left(departure) => {
+                (Some(Direction::Outbound), left(&self.ports[usize::from(port)].name, departure))
+            }
+        };
+        let waiting = Waiting { direction, comment, original_bytes, left_out, data: data.to_vec() };
+        self.ports[usize::from(port)].waiting.insert(place, waiting);
+    }
+
+    /// What is said of a lost frame.
+    fn lost(&self, loss: Loss) -> String {
+        let name = |port: u16| &self.ports[usize::from(port)].name;
+        match loss {
+            Loss::Dropped { port, queue, reason, held } => {
+                remark("dropped", name(port), queue, Some(reason.name()), held)
+            }
+            Loss::Evicted { port, queue, reason, held } => {
+                remark("evicted", name(port), queue, Some(reason.name()), held)
+            }
+            Loss::Unsent { port } => {
+                format!("not sent: it was due at {} when the switch had ended", name(port))
+            }
+        }
     }
 
     fn finish(
@@ -130,7 +181,7 @@ impl<W: Write> Files<W> {
     ) -> io::Result<CaptureReport> {
         let mut report = CaptureReport { left_out: left_out.iter().sum(), ..CaptureReport::default() };
         for ((mut port, tallies), &left_out) in self.ports.drain(..).zip(tallies).zip(left_out) {
-            port.write(u64::MAX)?;
+            port.write(u64::MAX, u64::MAX)?;
             let totals = Totals { span_ns, received: tallies.received, left_out };
             port.capture.totals(0, &totals)?;
             port.capture.into_inner().flush()?;
@@ -189,36 +240,25 @@ pub(super) fn write<W: Write>(
     }
 }
 
-/// A lost frame went neither way: it came through another port, and never left.
-fn direction(event: Event) -> Option<Direction> {
-    match event {
-        Event::Received(_) => Some(Direction::Inbound),
-        Event::Sent(_) | Event::Refused => Some(Direction::Outbound),
-        Event::Dropped { .. } | Event::Evicted { .. } | Event::Unsent => None,
+fn discard(why: Discard) -> String {
+    let word = &Discard::WORDS[why as usize];
+    format!("discarded: {} ({})", word.name, word.meaning)
+}
+
+/// What is said of a frame that left through `port`, if anything is.
+fn left(port: &str, departure: Departure) -> Option<String> {
+    match departure {
+        Departure::Sent(None) => None,
+        Departure::Sent(Some(Mark { queue, on_arrival, held })) => {
+            let event = if on_arrival { "marked on arrival" } else { "marked on departure" };
+            Some(remark(event, port, queue, None, held))
+        }
+        Departure::Refused => Some("refused by the interface".to_owned()),
     }
 }
 
-/// What is to be said of a frame, if anything is.
-fn comment(port: &str, event: Event) -> Option<String> {
-    let remark = |event: &str, queue: u8, reason: Option<&str>, held: Held| {
-        let queue = format!("{port}.{queue}");
-        let Held { queue_bytes, buffer_bytes, limit } = held;
-        Remark { event, queue: &queue, queue_bytes, buffer_bytes, limit, reason, ..Remark::default() }
-            .to_string()
-    };
-    match event {
-        Event::Received(None) | Event::Sent(None) => None,
-        Event::Received(Some(why)) => {
-            let word = &Discard::WORDS[why as usize];
-            Some(format!("discarded: {} ({})", word.name, word.meaning))
-        }
-        Event::Dropped { queue, reason, held } => Some(remark("dropped", queue, Some(reason.name()), held)),
-        Event::Evicted { queue, reason, held } => Some(remark("evicted", queue, Some(reason.name()), held)),
-        Event::Sent(Some(Mark { queue, on_arrival, held })) => {
-            let event = if on_arrival { "marked on arrival" } else { "marked on departure" };
-            Some(remark(event, queue, None, held))
-        }
-        Event::Refused => Some("refused by the interface".to_owned()),
-        Event::Unsent => Some("not sent: it was due when the switch had ended".to_owned()),
-    }
+fn remark(event: &str, port: &str, queue: u8, reason: Option<&str>, held: Held) -> String {
+    let queue = format!("{port}.{queue}");
+    let Held { queue_bytes, buffer_bytes, limit } = held;
+    Remark { event, queue: &queue, queue_bytes, buffer_bytes, limit, reason, ..Remark::default() }.to_string()
 }

@@ -6,7 +6,6 @@ use bufferlab_switch::{CaptureWriter, Fate, Pipeline, RecordWriter, Recorded, Sw
 use bufferlab_units::Time;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -86,39 +85,37 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
     let (rows, seen) = run(&file, folder.path(), 0);
     for (port, frames) in (0_u16..).zip(&seen) {
         assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "port {port} is in the order of time");
-        let came = rows.iter().filter(|row| row.incoming.ingress == port);
-        let discarded = frames.iter().filter(|one| one.comment.starts_with("discarded: truncated")).count();
-        assert_eq!(discarded, usize::from(port == 0));
-        let inbound = frames.iter().filter(|one| one.direction == 1).count();
-        assert_eq!(inbound, came.count() + discarded, "port {port}: what came in");
-        let asked: Vec<_> = rows.iter().filter(|row| row.incoming.egress == port).collect();
-        let ends = |row: &Recorded, at: Time| {
-            let took = file.ports[usize::from(port)].rate.serialization(row.incoming.wire.into());
-            EPOCH_NS + (at + took).as_ns()
-        };
-        // What every row says of its frame: when, which way, and the beginning of its comment.
-        let mut expected: Vec<(u64, u32, String)> = asked
-            .iter()
-            .map(|row| match row.fate {
-                Fate::Sent { at, .. } if row.incoming.at >= Time::from_ms(401) => {
-                    (ends(row, at), 0, "not sent".to_owned())
-                }
-                Fate::Sent { at, marked: true } => {
-                    (ends(row, at), 2, format!("marked on arrival at queue p{port}.{};", row.queue))
-                }
-                Fate::Sent { at, .. } => (ends(row, at), 2, String::new()),
-                Fate::Dropped(reason) => (
-                    EPOCH_NS + row.incoming.at.as_ns(),
-                    0,
-                    format!("dropped at queue p{port}.{}; {}", row.queue, reason.name()),
-                ),
-                Fate::Evicted { at, reason } => (
-                    EPOCH_NS + at.as_ns(),
-                    0,
-                    format!("evicted at queue p{port}.{}; {}", row.queue, reason.name()),
-                ),
-            })
-            .collect();
+        let rate = file.ports[usize::from(port)].rate;
+        let is_unsent = |row: &Recorded| row.incoming.at >= Time::from_ms(401);
+        // What every row says of its frame: when, which way, and the beginning of its comment. Losses stand where the frame came in, marks where it left.
+        let mut expected: Vec<(u64, u32, String)> = Vec::new();
+        for row in &rows {
+            let (egress, queue) = (row.incoming.egress, row.queue);
+            if row.incoming.ingress == port {
+                let comment = match row.fate {
+                    Fate::Sent { .. } if is_unsent(row) => "not sent".to_owned(),
+                    Fate::Sent { .. } => String::new(),
+                    Fate::Dropped(reason) => format!("dropped at queue p{egress}.{queue}; {}", reason.name()),
+                    Fate::Evicted { reason, .. } => {
+                        format!("evicted at queue p{egress}.{queue}; {}", reason.name())
+                    }
+                };
+                let at = row.incoming.at.saturating_sub(Time::from_ms(1));
+                expected.push((EPOCH_NS + at.as_ns(), 1, comment));
+            }
+            if let (Fate::Sent { at, marked }, true, false) = (row.fate, egress == port, is_unsent(row)) {
+                let ends = EPOCH_NS + (at + rate.serialization(row.incoming.wire.into())).as_ns();
+                let comment = if marked {
+                    format!("marked on arrival at queue p{port}.{queue};")
+                } else {
+                    String::new()
+                };
+                expected.push((ends, 2, comment));
+            }
+        }
+        if port == 0 {
+            expected.push((EPOCH_NS + 400_000_000, 1, "discarded".to_owned()));
+        }
         let short = |one: &Seen| {
             let reason = one.comment.split("reason: ").nth(1);
             let start = one.comment.split("; queue").next().unwrap_or_default();
@@ -129,14 +126,10 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
                 None => start.to_owned(),
             }
         };
-        let mut found: Vec<_> = frames
-            .iter()
-            .filter(|one| one.direction != 1)
-            .map(|one| (one.at_ns, one.direction, short(one)))
-            .collect();
+        let mut found: Vec<_> = frames.iter().map(|one| (one.at_ns, one.direction, short(one))).collect();
         expected.sort();
         found.sort();
-        assert_eq!(found, expected, "port {port}: what left and what was lost");
+        assert_eq!(found, expected, "port {port}");
         for one in frames {
             assert_eq!(one.data.len() as u32, one.original);
             if one.comment.starts_with("marked") {
@@ -144,9 +137,57 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
             }
         }
     }
-    let count = |start: &str| seen[2].iter().filter(|one| one.comment.starts_with(start)).count();
-    assert!(count("evicted") > 100 && count("marked") > 100, "{} {}", count("evicted"), count("marked"));
-    assert_eq!(seen[1].iter().filter(|one| one.comment.starts_with("not sent")).count(), 1);
+    let count =
+        |port: usize, start: &str| seen[port].iter().filter(|one| one.comment.starts_with(start)).count();
+    assert!(
+        count(0, "evicted") > 100 && count(2, "marked") > 100,
+        "{} {}",
+        count(0, "evicted"),
+        count(2, "marked")
+    );
+}
+
+/// What is behind it in the file waits for the fate of a frame, but not for ever.
+#[test]
+fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file =
+        switch(3, &LQD.replace("buffer = \"60 KB\"", "buffer = \"10 KB\"\nscheduler = \"strict_priority\""));
+    let mut capture = CaptureWriter::create(folder.path(), &file, 64).expect("writable");
+    capture.begin(EPOCH_NS);
+    let mut pipeline = Pipeline::new(&file, None).expect("the policy fits").with_capture(Some(capture));
+    // Port 2 is busy with priority 0 from now on: a frame of priority 1 waits until the end.
+    let mut at = Time::from_ms(1);
+    let mut send = |pipeline: &mut Pipeline, from: u8, to: u8, class: u8, bytes: usize| {
+        at += Time::from_us(7);
+        pipeline.receive(from.into(), at, &frame(from, to, class, bytes)).expect("it is well-formed");
+        pipeline.advance(at);
+        let _ = sent(pipeline, 3, at);
+    };
+    for _ in 0..3 {
+        send(&mut pipeline, 0, 2, 0, 1_300);
+    }
+    send(&mut pipeline, 0, 2, 46 << 2, 1_400);
+    for index in 0..40_000 {
+        send(&mut pipeline, 0, 2, 0, 64);
+        if index % 64 == 0 {
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+    }
+    pipeline.finish();
+    let report = pipeline.end_capture().expect("writable").expect("there is a capture");
+    assert_eq!(report.left_out, 0);
+    let seen = read(&report.files[0]);
+    // The file had gone on without it: its fate has a frame of its own, which went neither way.
+    let apart: Vec<_> = seen.iter().filter(|one| one.direction == 0).collect();
+    assert!(apart.len() == 1 && apart[0].original == 1_400, "{apart:?}");
+    assert!(apart[0].comment.starts_with("not sent: it was due at p2"), "{}", apart[0].comment);
+    let waited = seen.iter().filter(|one| one.direction == 1 && one.original == 1_400).count();
+    assert_eq!(waited, 1, "it is where it came in, too");
+    let lost: u64 = pipeline.losses().values().sum();
+    let told =
+        seen.iter().filter(|one| one.comment.starts_with("evicted") || one.comment.starts_with("dropped"));
+    assert!(lost > 10 && told.count() as u64 == lost, "{lost} lost");
 }
 
 #[test]
@@ -154,7 +195,8 @@ fn a_loss_says_what_the_queue_held_and_what_it_may() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = switch(3, &LQD.replace("lqd", "dt"));
     let (_, seen) = run(&file, folder.path(), 64);
-    let dropped: Vec<_> = seen[2].iter().filter(|one| one.comment.starts_with("dropped")).collect();
+    let dropped: Vec<_> =
+        seen[..2].iter().flatten().filter(|one| one.comment.starts_with("dropped")).collect();
     assert!(dropped.len() > 100, "{}", dropped.len());
     for one in dropped {
         assert!(one.data.len() == 64, "headers");
@@ -177,36 +219,35 @@ fn tshark_counts_what_the_record_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = switch(3, LQD);
     let (rows, _) = run(&file, folder.path(), 128);
-    let fields = |filter: &str| {
+    let fields = |port: u16, filter: &str| {
         let mut command = Command::new("tshark");
-        command.arg("-r").arg(folder.path().join("captures/p2.pcapng")).args(["-Y", filter]);
+        command.arg("-r").arg(folder.path().join(format!("captures/p{port}.pcapng"))).args(["-Y", filter]);
         command.args(["-T", "fields", "-e", "frame.comment", "-e", "ip.dsfield.ecn"]).output()
     };
-    let Ok(first) = fields("frame") else {
+    let Ok(first) = fields(0, "frame.packet_flags_direction == 1") else {
         let _ = writeln!(std::io::stderr(), "SKIPPED captures read by tshark: it is not installed");
         return;
     };
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
-    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.incoming.egress == 2) {
-        *counted
-            .entry(match row.fate {
-                Fate::Sent { marked: true, .. } => "marked",
-                Fate::Sent { .. } => "sent",
-                Fate::Dropped(_) => "dropped",
-                Fate::Evicted { .. } => "evicted",
-            })
-            .or_default() += 1;
+    let count = |is_it: &dyn Fn(&Recorded) -> bool| rows.iter().filter(|row| is_it(row)).count();
+    // One more was discarded.
+    let came = count(&|row| row.incoming.ingress == 0) + 1;
+    assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), came);
+    let lines = |port: u16, word: &str| -> Vec<String> {
+        let output = fields(port, &format!("frame.comment contains \"{word}\"")).expect("it has run before");
+        String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+    };
+    for port in [0, 1] {
+        let of = |row: &Recorded| row.incoming.ingress == port;
+        let dropped = count(&|row| of(row) && matches!(row.fate, Fate::Dropped(_)));
+        let evicted = count(&|row| of(row) && matches!(row.fate, Fate::Evicted { .. }));
+        assert_eq!((lines(port, "dropped").len(), lines(port, "evicted").len()), (dropped, evicted));
     }
-    assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), counted.values().sum::<usize>());
-    for (word, count) in counted.into_iter().filter(|(word, _)| *word != "sent") {
-        let output = fields(&format!("frame.comment contains \"{word}\"")).expect("it has run before");
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(text.lines().count(), count, "{word}");
-        if word == "marked" {
-            assert!(text.lines().all(|line| line.ends_with("\t3")), "CE: {text}");
-        }
-    }
+    let marked = lines(2, "marked");
+    let expected =
+        count(&|row| row.incoming.egress == 2 && matches!(row.fate, Fate::Sent { marked: true, .. }));
+    assert_eq!(marked.len(), expected);
+    assert!(marked.iter().all(|line| line.ends_with("\t3")), "CE: {marked:?}");
 }
 
 #[test]
