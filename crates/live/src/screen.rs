@@ -63,8 +63,9 @@ pub fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) 
     let signalled = Signals::listen()?;
     let quit = title.quit;
     let mut board = Board::new(title);
-    let mut terminal = ratatui::try_init()?;
+    // Before it is taken over, which may fail half way.
     let _restore = Restore;
+    let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;
     while !ended.load(Ordering::Relaxed) {
         if signalled.any() {

@@ -147,10 +147,11 @@ pub struct CaptureReport {
 /// Writes a capture of every port.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    to: Sender<Message>,
+    /// Until it ends.
+    to: Option<Sender<Message>>,
     /// Batches that are free.
     spare: Receiver<Batch>,
-    thread: JoinHandle<io::Result<CaptureReport>>,
+    thread: Option<JoinHandle<io::Result<CaptureReport>>>,
     batch: Option<Batch>,
     /// Bytes of a frame that are kept.
     snapshot_bytes: usize,
@@ -195,10 +196,10 @@ impl CaptureWriter {
         for _ in 0..BATCHES {
             back.send(Batch::default()).expect("the other end is here");
         }
-        let thread = std::thread::spawn(move || write(from, back));
+        let thread = Some(std::thread::spawn(move || write(from, back)));
         let snapshot_bytes = if snapshot_bytes == 0 { usize::MAX } else { snapshot_bytes as usize };
         Self {
-            to,
+            to: Some(to),
             spare,
             thread,
             batch: None,
@@ -333,8 +334,7 @@ impl CaptureWriter {
         if let Some(mut batch) = self.batch.take() {
             batch.until_ns = self.epoch_ns + self.settled.as_ns();
             batch.settled = self.first;
-            // If the thread has ended, its error is told at the end.
-            let _ = self.to.send(Message::Batch(batch));
+            self.say(Message::Batch(batch));
         }
     }
 
@@ -346,8 +346,28 @@ impl CaptureWriter {
         self.hand_over();
         let span_ns = (self.epoch_ns, self.epoch_ns + self.now.as_ns());
         let left_out = std::mem::take(&mut self.left_out);
-        let _ = self.to.send(Message::End { span_ns, tallies: tallies.to_vec(), left_out });
-        self.thread.join().map_err(|_| io::Error::other("the thread that writes it has panicked"))?
+        self.say(Message::End { span_ns, tallies: tallies.to_vec(), left_out });
+        self.join()
+    }
+
+    fn say(&self, message: Message) {
+        // If the thread has ended, its error is told at the end.
+        let _ = self.to.as_ref().map(|to| to.send(message));
+    }
+
+    fn join(&mut self) -> io::Result<CaptureReport> {
+        self.to = None;
+        let thread = self.thread.take().expect("it ends once");
+        thread.join().map_err(|_| io::Error::other("the thread that writes it has panicked"))?
+    }
+}
+
+impl Drop for CaptureWriter {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            // The switch has failed: its error is told, and the thread removes what it has begun.
+            let _ = self.join();
+        }
     }
 }
 

@@ -30,6 +30,8 @@ fn the_demonstration_runs_and_its_packets_are_judged_as_in_the_simulator() {
     let output = Command::new(PROGRAM)
         .args(["testbed", "run", "demo", "--set", "duration=2 s", "--out"])
         .arg(&out)
+        .arg("--capture")
+        .arg(folder.path().join("captures"))
         .output()
         .expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -49,6 +51,102 @@ fn the_demonstration_runs_and_its_packets_are_judged_as_in_the_simulator() {
         assert!(out.join(name).join("seed-1/queries.parquet").is_file(), "{name}");
     }
     assert!(out.join("report.html").is_file());
+    captures_hold_what_was_lost(&folder.path().join("captures"), &text);
+}
+
+/// A file for every port of both runs, whole, with a comment for what was lost under Dynamic Thresholds.
+fn captures_hold_what_was_lost(folder: &Path, text: &str) {
+    for policy in ["dt", "losspass"] {
+        let entries = std::fs::read_dir(folder.join(policy).join("seed-1")).expect("a folder");
+        let mut names: Vec<_> =
+            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        assert_eq!(names, (0..8).map(|port| format!("p{port}.pcapng")).collect::<Vec<_>>());
+    }
+    let captured = text.lines().filter(|line| line.starts_with("captured ") && line.contains("at 8 ports"));
+    assert_eq!(captured.count(), 2, "{text}");
+    // The two long flows start at once into an empty buffer.
+    let bytes = std::fs::read(folder.join("dt/seed-1/p1.pcapng")).expect("a capture");
+    let comment = b"dropped at queue p0.1; queue ";
+    assert!(bytes.windows(comment.len()).any(|part| part == comment), "nothing was lost: {text}");
+}
+
+#[test]
+fn a_live_view_is_drawn_on_a_terminal_and_gives_it_back() {
+    if !allowed("the live view") {
+        return;
+    }
+    let line = format!(
+        "stty rows 24 cols 80; {PROGRAM} testbed up demo --live -- sh -c 'sleep 2; echo that was all'"
+    );
+    let Ok(output) = Command::new("script").args(["-qec", &line, "/dev/null"]).stdin(Stdio::null()).output()
+    else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED the live view: `script` is not installed");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    // The alternate screen, and what is on it.
+    let (begin, end) = (text.find("\u{1b}[?1049h"), text.find("\u{1b}[?1049l"));
+    let (begin, end) = begin.zip(end).unwrap_or_else(|| panic!("{text}"));
+    let shown = &text[begin..end];
+    for part in ["testbed-demo: sh -c", "held in buffer", "p0", "p99.9", "pause"] {
+        assert!(shown.contains(part), "{part} is missing: {shown}");
+    }
+    assert!(text[end..].contains("that was all"), "output follows when the terminal is free again: {text}");
+}
+
+/// A switch between interfaces that do not exist.
+fn switch_of_nothing() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("switch.toml");
+    let port = |name: &str| format!("[[port]]\ninterface = \"{name}\"\nrate = \"1 Gb/s\"\n");
+    let text = format!("{}{}[switch]\nbuffer = \"10 KB\"\npolicy = \"dt\"\n", port("no0"), port("no1"));
+    std::fs::write(&file, text).expect("writable");
+    (folder, file)
+}
+
+#[test]
+fn a_live_view_without_a_terminal_is_refused_with_what_to_do() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let (folder, file) = switch_of_nothing();
+    for words in [vec!["switch", file.to_str().expect("text")], vec!["testbed", "run", "demo"]] {
+        let output = Command::new(PROGRAM).args(words).arg("--live").output().expect("the program starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{told}");
+        assert!(told.contains("--live needs a terminal: standard output is no terminal"), "{told}");
+        assert!(told.contains("--metrics 127.0.0.1:9420"), "{told}");
+    }
+}
+
+#[test]
+fn captures_that_are_there_are_not_replaced_unasked() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let (folder, file) = switch_of_nothing();
+    std::fs::write(folder.path().join("no1.pcapng"), "kept").expect("writable");
+    let run = |more: &[&str]| {
+        let output = Command::new(PROGRAM)
+            .arg("switch")
+            .arg(&file)
+            .arg("--capture")
+            .arg(folder.path())
+            .args(more)
+            .output();
+        let output = output.expect("the program starts");
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let told = run(&[]);
+    assert!(told.contains("holds captures already") && told.contains("add --replace"), "{told}");
+    // With it, the run fails for want of interfaces, and what was there stays: nothing whole has taken its place.
+    let told = run(&["--replace"]);
+    assert!(told.contains("there is no interface \"no0\""), "{told}");
+    assert_eq!(std::fs::read(folder.path().join("no1.pcapng")).expect("it is there"), b"kept");
+    assert!(!folder.path().join("no1.pcapng.partial").exists(), "no part is left");
 }
 
 /// An experiment runs with real hosts and in the simulator, both are judged, and what was done is not done again.
