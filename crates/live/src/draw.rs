@@ -371,7 +371,7 @@ fn help_line(board: &Board) -> Line<'static> {
     let pause = if board.is_paused { "p go on" } else { "p pause" };
     let sort = if board.by_bytes { "s by port" } else { "s fullest first" };
     let follow = if board.follows_chosen { "f any port" } else { "f follow port" };
-    let text = format!(" {quit}  {pause}  up/down port  a all queues  {sort}  {follow}");
+    let text = format!(" {quit}  {pause}  up/down port  a queues  {sort}  {follow}");
     Line::styled(text, Paint(board.title.colour).quiet())
 }
 

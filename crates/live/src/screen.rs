@@ -5,8 +5,8 @@ use crate::draw::draw;
 use bufferlab_switch::Watch;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a key or a new snapshot may wait.
@@ -60,7 +60,7 @@ impl Drop for Restore {
 /// # Errors
 /// If the terminal cannot be written or read.
 pub fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
-    let signalled = Signals::listen()?;
+    let signals = Listening(Signals::listen()?);
     let quit = title.quit;
     let mut board = Board::new(title);
     // Before it is taken over, which may fail half way.
@@ -68,7 +68,7 @@ pub fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) 
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;
     while !ended.load(Ordering::Relaxed) {
-        if signalled.any() {
+        if signals.0.any() {
             stop.store(true, Ordering::Relaxed);
             break;
         }
@@ -130,20 +130,29 @@ fn meaning(key: KeyEvent) -> Option<Meaning> {
 }
 
 /// Signals that would end the program at once and leave the terminal as it is. Once this is dropped, they do so again.
+#[derive(Clone)]
 struct Signals {
     seen: Arc<AtomicBool>,
     is_over: Arc<AtomicBool>,
 }
 
+/// Handlers cannot be taken back: those of the first view serve all that follow.
+static SIGNALS: Mutex<Option<Signals>> = Mutex::new(None);
+
 impl Signals {
     fn listen() -> io::Result<Self> {
+        let mut known = SIGNALS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(signals) = &*known {
+            signals.is_over.store(false, Ordering::Relaxed);
+            return Ok(signals.clone());
+        }
         let signals = Self { seen: Arc::default(), is_over: Arc::default() };
         #[cfg(unix)]
         for signal in [signal_hook::consts::SIGHUP, signal_hook::consts::SIGTERM] {
-            // Handlers cannot be taken back; the first one asks whether it still counts.
             signal_hook::flag::register_conditional_default(signal, Arc::clone(&signals.is_over))?;
             signal_hook::flag::register(signal, Arc::clone(&signals.seen))?;
         }
+        *known = Some(signals.clone());
         Ok(signals)
     }
 
@@ -152,9 +161,12 @@ impl Signals {
     }
 }
 
-impl Drop for Signals {
+/// While it exists, signals are seen.
+struct Listening(Signals);
+
+impl Drop for Listening {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.0.is_over.store(true, Ordering::Relaxed);
     }
 }
 

@@ -104,7 +104,11 @@ fn a_window_of_80_by_24_shows_queues_limits_rates_losses_and_lateness() {
     assert!(line(&shown, "over-threshold").contains("4,920 1.23k"), "{}", shown.join("\n"));
     assert!(line(&shown, "discarded: jumbo").contains("2     0"), "{}", shown.join("\n"));
     assert!(shown.iter().any(|line| line.contains("fullest: p1 q0")), "{}", shown.join("\n"));
-    assert!(shown[23].contains("q end") && shown[23].contains("p pause"), "{}", shown[23]);
+    let help = shown[23].trim_end();
+    assert!(help.contains("q end") && help.contains("p pause") && help.ends_with("f follow port"), "{help}");
+    let mut narrow = Board::new(Title { quit: Quit::View, ..title(4) });
+    narrow.update(snapshot(4, 2, 1));
+    assert!(lines(&narrow, 80, 24)[23].trim_end().ends_with("f follow port"), "it fits in both forms");
 }
 
 #[test]
