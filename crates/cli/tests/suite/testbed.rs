@@ -116,7 +116,7 @@ fn a_live_view_without_a_terminal_is_refused_with_what_to_do() {
     if !cfg!(target_os = "linux") {
         return;
     }
-    let (folder, file) = switch_of_nothing();
+    let (_folder, file) = switch_of_nothing();
     for words in [vec!["switch", file.to_str().expect("text")], vec!["testbed", "run", "demo"]] {
         let output = Command::new(PROGRAM).args(words).arg("--live").output().expect("the program starts");
         let told = String::from_utf8_lossy(&output.stderr);

@@ -132,7 +132,7 @@ fn the_bar_ends_where_the_bytes_do_and_has_a_stroke_at_the_limit() {
 fn all_ports_of_64_are_reached_and_the_chosen_one_is_always_seen() {
     for queues in [1, 8] {
         let mut board = board(64, queues);
-        for (width, height) in [(80, 24), (200, 60), (64, 14)] {
+        for (width, height) in [(80, 24), (64, 14)] {
             for port in 0..64 {
                 let shown = lines(&board, width, height);
                 let _ = line(&shown, &format!("> p{port} "));
@@ -143,6 +143,7 @@ fn all_ports_of_64_are_reached_and_the_chosen_one_is_always_seen() {
         }
         board.press(Key::Last);
         let _ = line(&lines(&board, 80, 24), "> p63 ");
+        let _ = line(&lines(&board, 200, 60), "> p63 ");
         board.press(Key::Page(-10));
         let _ = line(&lines(&board, 80, 24), "> p53 ");
     }
