@@ -3,9 +3,9 @@
 use crate::sonic_args::SonicCommand;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
-use bufferlab_lab::{PolicyChoice, Vary};
+use bufferlab_lab::{PolicyChoice, Vary, listed_values};
 use bufferlab_params::Choice;
-use bufferlab_scenario::{Applications, TieOrder, Variant, between_commas};
+use bufferlab_scenario::{Applications, TieOrder, Variant};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -618,6 +618,8 @@ pub(crate) enum SchemaOf {
     Theory,
     /// What `reproduce NAMES --json` prints
     Reproduce,
+    /// What `bench --json` prints
+    Bench,
 }
 
 /// `report`.
@@ -669,6 +671,9 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value = "1", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: NonZero<usize>,
+    /// Print what was measured as JSON (`bufferlab schema bench`)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Values around which there may be blanks: "dt, abm".
@@ -743,19 +748,7 @@ fn count<T: FromStr>(text: &str) -> Result<T, Mistyped> {
 
 fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
     let (key, values) = parse_override(text).map_err(|_| Mistyped::Vary)?;
-    let list = match toml::from_str::<toml::Table>(&format!("values = {values}")) {
-        Ok(table) => match table.get("values") {
-            Some(toml::Value::Array(list)) => Some(list.iter().map(ToString::to_string).collect::<Vec<_>>()),
-            _ => None,
-        },
-        Err(_) => None,
-    };
-    // A comma in brackets separates parameters: switch.policy=dt(alpha=0.5),abm. Where brackets do not match, none counts.
-    let split = || match between_commas(&values) {
-        Ok(parts) => parts.iter().map(|part| part.text.to_owned()).collect::<Vec<_>>(),
-        Err(_) => values.split(',').map(|value| value.trim().to_owned()).collect(),
-    };
-    let values = list.unwrap_or_else(split);
+    let values = listed_values(&values);
     if values.iter().any(String::is_empty) {
         return Err(Mistyped::EmptyValue);
     }

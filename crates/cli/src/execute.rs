@@ -28,8 +28,10 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
-    let plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
-    carry_out(args.scenario.file(), &out, &plan, None, &args.execution)
+    let mut plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
+    // Whoever repeats a single run wants to see it run.
+    let finished = if single { 0 } else { go_on(&mut plan, &args.execution) };
+    carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
 }
 
 /// `compare`.
@@ -48,12 +50,18 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }
+    let finished = go_on(&mut plan, &args.execution);
+    carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
+}
+
+/// Takes out the runs that are there already, and says how many.
+pub(crate) fn go_on(plan: &mut Plan, how: &ExecutionArgs) -> usize {
     // Only a run checks its invariants.
-    let finished = if args.execution.verify { 0 } else { plan.go_on() };
+    let finished = if how.verify { 0 } else { plan.go_on() };
     if finished > 0 {
         inform(&format!("{} there already", counted(finished)));
     }
-    carry_out(args.scenario.file(), &out, &plan, Some(finished), &args.execution)
+    finished
 }
 
 /// `compare --until-interval`: more and more seeds, until the intervals are narrow.
@@ -75,7 +83,7 @@ fn compare_until(
             warn_of_variants(first, &plan);
         }
         let finished = if args.execution.verify && number == 0 { 0 } else { plan.go_on() };
-        do_all(args.scenario.file(), out, &plan, Some(finished), &args.execution)?;
+        do_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
         let report = Report::load(out, &plan.policies).map_err(error::report)?;
         let look = stopping.look(&report.comparison).map_err(|why| miette!("--until-interval: {why}"))?;
         inform(&in_words(&look));
@@ -123,12 +131,12 @@ pub(crate) fn counted(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Does what is planned beside what is `finished`, and reports it; `None`: the command does not go on where an earlier one was ended.
+/// Does what is planned beside what is `finished`, and reports it.
 fn carry_out(
     scenario: &Path,
     out: &Path,
     plan: &Plan,
-    finished: Option<usize>,
+    finished: usize,
     how: &ExecutionArgs,
 ) -> miette::Result<()> {
     do_all(scenario, out, plan, finished, how)?;
@@ -140,7 +148,7 @@ fn do_all(
     scenario: &Path,
     out: &Path,
     plan: &Plan,
-    finished: Option<usize>,
+    finished: usize,
     how: &ExecutionArgs,
 ) -> miette::Result<()> {
     if !plan.kept.is_empty() {
@@ -158,10 +166,7 @@ fn do_all(
     if interrupt::requested() && complete < plan.jobs.len() {
         return Err(match plan.jobs.as_slice() {
             [one] if one.dir == out => interrupt::report_single(out, earlier),
-            jobs => {
-                let there = finished.unwrap_or(0);
-                interrupt::report(out, there + complete, there + jobs.len(), finished.is_some())
-            }
+            jobs => interrupt::report(out, finished + complete, finished + jobs.len()),
         });
     }
     results.into_iter().collect()

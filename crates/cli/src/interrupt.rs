@@ -43,19 +43,16 @@ pub(crate) fn requested() -> bool {
 }
 
 /// What is kept of `runs` of which `complete` are, and how to go on.
-pub(crate) fn report(out: &Path, complete: usize, runs: usize, resumes: bool) -> miette::Report {
+pub(crate) fn report(out: &Path, complete: usize, runs: usize) -> miette::Report {
     let out = out.display();
     let kept = match complete {
         0 => format!("no run was complete, and what they had begun in {out} is cleared away"),
         1 => format!("1 of {runs} runs is complete and stays in {out}"),
         _ => format!("{complete} of {runs} runs are complete and stay in {out}"),
     };
-    let help = match (complete, resumes) {
-        (0, _) => "repeat the command to run again".to_owned(),
-        (_, true) => "repeat the command to go on: what is complete is not run again".to_owned(),
-        (_, false) => format!(
-            "`bufferlab report {out}` shows what is complete; repeat the command for all of them, which runs each again"
-        ),
+    let help = match complete {
+        0 => "repeat the command to run again",
+        _ => "repeat the command to go on: what is complete is not run again",
     };
     miette::miette!(help = help, "interrupted: {kept}")
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::Path;
 
 /// Prints it with a line end.
-fn json<T: Serialize>(file: &T) -> miette::Result<()> {
+pub(crate) fn json<T: Serialize>(file: &T) -> miette::Result<()> {
     let text = serde_json::to_string_pretty(file).into_diagnostic()?;
     print(&format!("{text}\n"))
 }

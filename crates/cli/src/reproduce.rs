@@ -59,7 +59,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let failed = results.iter().flat_map(Results::failures).count();
     if interrupt::requested() && failed > 0 {
         let runs = results.iter().map(|result| result.runs.len()).sum();
-        return Err(interrupt::report(&args.out, runs - failed, runs, true));
+        return Err(interrupt::report(&args.out, runs - failed, runs));
     }
     let keep =
         args.record.as_deref().map(|table| Keep { table, date: args.date.as_deref().unwrap_or_default() });

@@ -1,7 +1,7 @@
 //! `schema`: in which form the program reads scenarios, and prints results with `--json`.
 
 use crate::args::SchemaOf;
-use crate::{policy, records};
+use crate::{policy, records, speed};
 
 /// The schema as text, with a line end.
 pub(crate) fn text(what: SchemaOf) -> String {
@@ -15,6 +15,7 @@ pub(crate) fn text(what: SchemaOf) -> String {
         SchemaOf::Verify => records::verify_schema().to_value(),
         SchemaOf::Theory => records::derivation_schema().to_value(),
         SchemaOf::Reproduce => records::verdicts_schema().to_value(),
+        SchemaOf::Bench => speed::schema().to_value(),
     };
     format!("{schema:#}\n")
 }

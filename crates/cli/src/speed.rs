@@ -2,11 +2,14 @@
 
 use crate::args::BenchArgs;
 use crate::execute::load;
+use crate::records::json;
 use crate::{error, inform, print};
 use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
@@ -27,49 +30,116 @@ fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miett
     Ok(())
 }
 
+/// What `bench` measures.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab bench")]
+struct BenchFile {
+    /// `bufferlab-bench`.
+    format: &'static str,
+    /// 1.
+    format_version: u32,
+    /// The scenario's name.
+    name: String,
+    hosts: usize,
+    flows: u64,
+    /// How long the network was simulated (ns).
+    simulated_ns: u64,
+    packet_hops: u64,
+    events: u64,
+    /// Packets that were alive at the same time, at most.
+    peak_packets: u64,
+    /// Flows that were alive at the same time, at most.
+    peak_flows: u64,
+    /// Threads that were asked for.
+    threads: usize,
+    /// `cpu`: time of the one thread; `wall`: the clock, with several threads.
+    clock: &'static str,
+    /// Of every repetition, the fastest first (s).
+    seconds: Vec<f64>,
+    /// The median repetition (1/s).
+    packet_hops_per_second: f64,
+    /// To build the network, the median (s).
+    built_seconds: f64,
+    /// The most memory that the process has had (MB); null where the system does not say.
+    peak_resident_mb: Option<u64>,
+}
+
+/// The schema of `bench --json`.
+pub(crate) fn schema() -> Schema {
+    schema_for!(BenchFile)
+}
+
 /// `bench`.
 pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     let loaded = load(&args.scenario)?;
+    say_if_undivided(args, &loaded.scenario, args.scenario.file())?;
+    let measured = measure(args, &loaded.scenario)?;
+    if args.json { json(&measured) } else { print(&in_words(&measured)) }
+}
+
+fn measure(args: &BenchArgs, scenario: &Scenario) -> miette::Result<BenchFile> {
     let path = args.scenario.file();
-    say_if_undivided(args, &loaded.scenario, path)?;
+    let is_one = args.threads.get() == 1;
     let (mut seconds, mut built) = (Vec::new(), Vec::new());
     let mut totals = RunTotals::default();
     for _ in 0..args.runs.get() {
         let begun = Instant::now();
-        let simulation = Simulation::new(&loaded.scenario).map_err(|e| error::simulation(path, e))?;
+        let simulation = Simulation::new(scenario).map_err(|e| error::simulation(path, e))?;
         built.push(begun.elapsed().as_secs_f64());
         let (start, wall) = (ThreadTime::now(), Instant::now());
-        let ran = simulation.run_on(args.threads, &loaded.scenario, &mut Forget, &mut |_| true);
+        let ran = simulation.run_on(args.threads, scenario, &mut Forget, &mut |_| true);
         totals = ran.map_err(|e| error::simulation(path, e))?;
         // The time of one thread says nothing of several.
-        let elapsed = if args.threads.get() == 1 { start.elapsed() } else { wall.elapsed() };
+        let elapsed = if is_one { start.elapsed() } else { wall.elapsed() };
         seconds.push(elapsed.as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);
     built.sort_by(f64::total_cmp);
-    let rate = |s: f64| totals.packet_hops as f64 / s / 1e6;
-    print(&format!(
+    Ok(BenchFile {
+        format: "bufferlab-bench",
+        format_version: 1,
+        name: scenario.name.clone(),
+        hosts: scenario.topology.hosts.len(),
+        flows: totals.flows,
+        simulated_ns: totals.end_ns,
+        packet_hops: totals.packet_hops,
+        events: totals.events,
+        peak_packets: totals.peak_packets,
+        peak_flows: totals.peak_flows,
+        threads: args.threads.get(),
+        clock: if is_one { "cpu" } else { "wall" },
+        packet_hops_per_second: totals.packet_hops as f64 / seconds[seconds.len() / 2],
+        built_seconds: built[built.len() / 2],
+        seconds,
+        peak_resident_mb: peak_resident_mb(),
+    })
+}
+
+fn in_words(measured: &BenchFile) -> String {
+    let rate = |s: f64| measured.packet_hops as f64 / s / 1e6;
+    let (seconds, is_cpu) = (&measured.seconds, measured.clock == "cpu");
+    format!(
         "scenario {}: {} hosts, {} ms simulated, {} flows\n\
          {} packet-hops, {:.2} events per packet-hop; at most {} packets and {} flows alive\n\
          {:.2} M packet-hops per {} second (median of {}; fastest {:.2}), {:.3} s{}\n\
          built in {:.4} s{}\n",
-        loaded.scenario.name,
-        loaded.scenario.topology.hosts.len(),
-        totals.end_ns as f64 / 1e6,
-        totals.flows,
-        totals.packet_hops,
-        totals.events as f64 / totals.packet_hops as f64,
-        totals.peak_packets,
-        totals.peak_flows,
+        measured.name,
+        measured.hosts,
+        measured.simulated_ns as f64 / 1e6,
+        measured.flows,
+        measured.packet_hops,
+        measured.events as f64 / measured.packet_hops as f64,
+        measured.peak_packets,
+        measured.peak_flows,
         rate(seconds[seconds.len() / 2]),
-        if args.threads.get() == 1 { "CPU" } else { "wall clock" },
+        if is_cpu { "CPU" } else { "wall clock" },
         seconds.len(),
         rate(seconds[0]),
         seconds[seconds.len() / 2],
-        if args.threads.get() == 1 { " of CPU" } else { "" },
-        built[built.len() / 2],
-        peak_resident_mb().map_or_else(String::new, |mb| format!("; {mb} MB resident at most")),
-    ))
+        if is_cpu { " of CPU" } else { "" },
+        measured.built_seconds,
+        measured.peak_resident_mb.map_or_else(String::new, |mb| format!("; {mb} MB resident at most")),
+    )
 }
 
 /// The most memory that this process has had (MB), where the system says so.

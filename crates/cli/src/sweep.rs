@@ -29,7 +29,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     let results = execute_each(args.scenario.file(), &plan.jobs, &args.execution)?;
     let complete = results.iter().filter(|result| result.is_ok()).count();
     if interrupt::requested() && complete < plan.jobs.len() {
-        return Err(interrupt::report(plan.out(), complete + plan.kept, plan.jobs.len() + plan.kept, true));
+        return Err(interrupt::report(plan.out(), complete + plan.kept, plan.jobs.len() + plan.kept));
     }
     for (job, result) in plan.jobs.iter().zip(results) {
         if let Err(why) = result {

@@ -5,25 +5,25 @@ use crate::execute::has_stored;
 use bufferlab_results::{MANIFEST_FILE, Manifest, RunResult};
 use std::fs;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// Caveats that a plan gives to a run, by what else is compared.
 pub(crate) const OF_A_PLAN: [&str; 2] = ["policy-overridden", "other-traffic"];
 
-static OWN_CODE: OnceLock<SystemTime> = OnceLock::new();
+static OWN_CODE: Mutex<Option<SystemTime>> = Mutex::new(None);
 
-/// Says that this program brings along schemes of its own, and when it was built. A scenario does not tell one version of
-/// them from the next, so runs from before are not taken for runs of this program. Only the first call counts.
+/// Says that this program brings along schemes of its own, and when they were written or built. A scenario does not tell one version of
+/// them from the next, so runs from before are not taken for runs of this program. The latest time counts.
 pub fn set_own_code(built: SystemTime) {
-    // A second call would be of the same program.
-    let _ = OWN_CODE.set(built);
+    let mut latest = OWN_CODE.lock().unwrap_or_else(PoisonError::into_inner);
+    *latest = (*latest).max(Some(built));
 }
 
-/// When the schemes of its own that this program brings along were built; `None` if it has said nothing.
+/// When the schemes of its own that this program brings along were written or built, the latest; `None` if it has said nothing.
 #[must_use]
 pub fn own_code() -> Option<SystemTime> {
-    OWN_CODE.get().copied()
+    *OWN_CODE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether what `job` would write is there: a finished and undamaged run of the same scenario, by the same version of the

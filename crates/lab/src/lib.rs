@@ -20,9 +20,11 @@
 mod choice;
 mod error;
 mod execute;
+mod explanation;
 mod group;
 mod head;
 mod kept;
+mod listed;
 mod plan;
 mod sweep;
 
@@ -33,8 +35,10 @@ pub use execute::{
     AUTOMATIC_HOSTS, Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then,
     has_stored,
 };
+pub use explanation::explanation_text;
 pub use head::head as run_head;
 pub use kept::{is_kept, own_code, set_own_code};
+pub use listed::listed_values;
 pub use plan::{Destination, Load, Plan, plan_compare, plan_run};
 pub use sweep::{
     SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary, sweep_schema,

@@ -2,7 +2,7 @@
 
 use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;
-use crate::execute::{clear_away, execute_each};
+use crate::execute::{clear_away, execute_each, go_on};
 use crate::sonic_args::WhatIfArgs;
 use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{Destination, PolicyChoice, plan_compare};
@@ -107,7 +107,7 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette::Res
     let choices: Vec<_> =
         plan.choices.iter().map(|choice| PolicyChoice::One(choice.variant.clone())).collect();
     let to = Destination { out, replace: args.replace };
-    let planned = plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)?;
+    let mut planned = plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)?;
     let how = ExecutionArgs {
         seeds: args.seeds,
         out: None,
@@ -116,10 +116,11 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette::Res
         verify: false,
         json: false,
     };
+    let finished = go_on(&mut planned, &how);
     let results = execute_each(path, &planned.jobs, &how)?;
     let complete = results.iter().filter(|result| result.is_ok()).count();
     if interrupt::requested() && complete < planned.jobs.len() {
-        return Err(interrupt::report(out, complete, planned.jobs.len(), false));
+        return Err(interrupt::report(out, finished + complete, finished + planned.jobs.len()));
     }
     results.into_iter().collect::<miette::Result<()>>()?;
     let report = Report::load(out, &planned.policies).map_err(error::report)?;

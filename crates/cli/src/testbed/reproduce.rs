@@ -85,7 +85,7 @@ fn run_all(todo: &[Missing], folder: &Path) -> miette::Result<BTreeMap<String, S
         match run_one(one) {
             Ok(numbers) => cache.keep(&one.key, numbers).map_err(|why| miette!("{why}"))?,
             Err(_) if interrupt::requested() => {
-                return Err(interrupt::report(folder, number, todo.len(), true));
+                return Err(interrupt::report(folder, number, todo.len()));
             }
             Err(why) => {
                 failures.insert(one.key.clone(), why.to_string());

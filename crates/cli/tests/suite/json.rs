@@ -89,6 +89,18 @@ fn checks_verifications_derivations_and_verdicts_keep_to_their_schemas() {
 }
 
 #[test]
+fn a_measurement_of_speed_keeps_to_its_schema() {
+    let desk = Desk::with_tiny();
+    let measured = printed(&desk, &["bench", "tiny.toml", "--runs", "3", "--json"], "bench");
+    let seconds: Vec<f64> =
+        measured["seconds"].as_array().expect("a list").iter().filter_map(Value::as_f64).collect();
+    assert!(seconds.len() == 3 && seconds.is_sorted(), "{measured:#}");
+    let rate = measured["packet_hops"].as_f64().expect("a number") / seconds[1];
+    assert!((measured["packet_hops_per_second"].as_f64().expect("a number") / rate - 1.0).abs() < 1e-9);
+    assert_eq!((measured["hosts"].as_u64(), &measured["clock"]), (Some(4), &serde_json::json!("cpu")));
+}
+
+#[test]
 fn a_study_of_ones_own_prints_its_verdicts_by_the_schema() {
     let desk = Desk::with_tiny();
     desk.write(

@@ -87,6 +87,25 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
 }
 
 #[test]
+fn a_run_with_several_seeds_runs_only_those_that_are_missing() {
+    let desk = Desk::with_tiny();
+    let run = |more: &[&str]| {
+        let output = desk.output(&[&["run", "tiny.toml", "--out", "all"], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    assert!(!run(&["--seeds", "2"]).contains("already"));
+    let before = desk.files("all/seed-1");
+    assert!(run(&["--seeds", "3"]).contains("2 runs are there already"));
+    assert_eq!(desk.files("all/seed-1"), before, "not even the time that it took is another one");
+    fs::write(desk.path("all/seed-2/flows.parquet"), "other bytes").expect("writable");
+    assert!(run(&["--seeds", "3"]).contains("2 runs are there already"), "what is damaged runs again");
+    desk.succeed(&["verify", "all"]);
+    // Invariants are checked by a run alone.
+    assert!(!run(&["--seeds", "3", "--verify"]).contains("already"));
+}
+
+#[test]
 fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
     let desk = Desk::with_tiny();
     let until = |percent: &str| {

@@ -240,6 +240,15 @@ fn an_interrupted_comparison_keeps_what_is_complete_and_goes_on() {
 }
 
 #[test]
+fn a_run_of_several_seeds_that_is_killed_ten_times_ends_with_the_bytes_of_an_undisturbed_one() {
+    let desk = Desk::with_tiny();
+    let command = ["run", "tiny.toml", "--seeds", "12", "--jobs", "1", "--out"];
+    desk.succeed(&[&command[..], &["whole"]].concat());
+    kill_again_and_again(&desk, &[&command[..], &["killed"]].concat(), 10);
+    assert_same(&timeless(&desk, "whole"), &timeless(&desk, "killed"));
+}
+
+#[test]
 fn a_later_command_clears_away_what_killed_ones_left_and_nothing_else() {
     let desk = Desk::with_tiny();
     let both = ["compare", "tiny.toml", "--policies", "dt", "--jobs", "1", "--out", "all"];

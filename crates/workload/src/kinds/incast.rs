@@ -203,8 +203,11 @@ pub(super) fn refused(error: &SourceError, rate: &'static str) -> Fault {
                 }
             };
             let message = format!("a query asks {fan_in} servers, and {only}");
-            let help =
-                format!("with pattern = \"{pattern}\" the servers of a query are different hosts {servers}");
+            let wider =
+                if *pattern == Pattern::AllToAll { "" } else { "; \"all_to_all\" asks hosts of any rack" };
+            let help = format!(
+                "with pattern = \"{pattern}\" the servers of a query are different hosts {servers}{wider}"
+            );
             Fault::new("fan_in", message, format!("expected at most {available}")).help(help)
         }
         SourceError::TooFewHosts { .. } | SourceError::TooFewRacks { .. } => {
