@@ -3,6 +3,7 @@
 use crate::caveat::CaveatRecord;
 use crate::error::ReportError;
 use crate::explorer::Explorer;
+use crate::finding::Sentence;
 use crate::format;
 use crate::svg::{self, Axis, Chart, HeatMap, Mark, Point, Series};
 use maud::{Markup, html};
@@ -107,7 +108,11 @@ pub struct PageTable {
 pub struct CurvesPage {
     /// Heading.
     pub title: String,
-    /// What is seen, below the heading; a paragraph each.
+    /// What was found, the first thing below the heading.
+    pub finding: Vec<Sentence>,
+    /// What a sentence of the finding is worth, for readers who want to know.
+    pub judgement: Option<&'static str>,
+    /// What is seen, below it; a paragraph each.
     pub about: Vec<String>,
     /// What was run, below it: a name and what it is.
     pub facts: Vec<(String, String)>,
@@ -133,9 +138,16 @@ impl CurvesPage {
     pub fn html(&self) -> String {
         let body = html! {
             h1 { (self.title) }
-            @for paragraph in &self.about { p { (paragraph) } }
-            @if !self.caveats.is_empty() { (crate::page::caveats(&self.caveats)) }
-            @if !self.facts.is_empty() { dl.facts { @for (name, what) in &self.facts { dt { (name) } dd { (what) } } } }
+            div.first.beside[!self.facts.is_empty()] {
+                div {
+                    (crate::html::first::sentences(&self.finding, self.judgement))
+                    @for paragraph in &self.about { p { (paragraph) } }
+                    @if !self.caveats.is_empty() { (crate::page::caveats(&self.caveats)) }
+                }
+                @if !self.facts.is_empty() {
+                    dl.facts.what { @for (name, what) in &self.facts { dt { (name) } dd { (what) } } }
+                }
+            }
             @if !self.links.is_empty() {
                 ul { @for (path, name) in &self.links { li { a href=(path) { (name) } } } }
             }
@@ -293,14 +305,15 @@ fn horizontal(panel: &CurvePanel) -> Axis {
     let points = panel.lines.iter().flat_map(|line| &line.points).map(|point| point.x);
     let (least, most) = ends(points.chain(marks(panel).map(|mark| mark.x)));
     let title = panel.x.title.as_str();
-    match panel.x.scale {
-        _ if !panel.x.names.is_empty() => Axis::named(title, &panel.x.names),
+    let axis = match panel.x.scale {
+        _ if !panel.x.names.is_empty() => return Axis::named(title, &panel.x.names),
         CurveScale::Log => Axis::log(title, least, most, tick),
         CurveScale::Linear if least > (most - least) * 0.4 && most > least => {
             Axis::linear(title, least, most, tick)
         }
         CurveScale::Linear => Axis::linear(title, least.min(0.0), most, tick),
-    }
+    };
+    if panel.markers || panel.marks.iter().len() > 0 { axis.with_room() } else { axis }
 }
 
 /// With whole intervals. A linear axis begins at zero or below; below only if a value does: an interval that would lead
@@ -332,6 +345,7 @@ fn vertical(panel: &CurvePanel) -> Axis {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::SentenceKind;
 
     fn panel(scale: CurveScale) -> CurvePanel {
         let axis = |title: &str, scale| CurveAxis { title: title.to_owned(), scale, names: Vec::new() };
@@ -431,7 +445,23 @@ mod tests {
         for line in &mut panel.lines {
             line.points[0].x = 0.5;
         }
+        // Markers are not drawn over the labels of the other axis.
+        let place = horizontal(&panel).place(0.5);
+        assert!(place > 0.02 && place < 0.05, "{place}");
+        panel.markers = false;
         assert_eq!(horizontal(&panel).place(0.5), 0.0);
+    }
+
+    #[test]
+    fn the_finding_is_the_first_thing_below_the_heading() {
+        let finding = vec![Sentence { kind: SentenceKind::Difference, text: "abm ends sooner.".to_owned() }];
+        let about = vec!["What is seen.".to_owned()];
+        let html = CurvesPage { title: "t".to_owned(), finding, about, ..CurvesPage::default() }.html();
+        let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+        assert!(
+            place("</h1>") < place("abm ends sooner.") && place("abm ends sooner.") < place("What is seen.")
+        );
+        assert!(!html.contains("How this is judged"), "nobody said how");
     }
 
     #[test]

@@ -26,7 +26,9 @@ impl Report {
             let entries = drawn.iter().map(|one| (one.class.clone(), mark, one.policy.to_owned()));
             // One line alone needs no legend.
             let legend: Vec<_> = if drawn.len() > 1 { entries.collect() } else { Vec::new() };
-            let svg = chart.file_in(style, &legend, "");
+            let has_weak = chart.series.iter().flat_map(|series| &series.points).any(|point| point.weak);
+            let note = if has_weak { "Hollow: fewer samples than the percentile needs." } else { "" };
+            let svg = chart.file_in(style, &legend, note);
             let png = match style {
                 FigureStyle::Screen => picture::png(&svg, &chart.title)?,
                 FigureStyle::Paper => picture::png_scaled(&svg, &chart.title, PRINT)?,

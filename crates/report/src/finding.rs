@@ -6,9 +6,14 @@
 //! must be small, not the share of wrong ones; and the metrics of one run depend on each other in ways nobody knows,
 //! which Holm's method bears. Its price is power: what only shows without the correction is said to be open.
 
+mod grid;
+mod single;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub use grid::grid_finding;
+pub(crate) use single::facts_of_one;
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::metric::{Better, Metric};

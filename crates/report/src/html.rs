@@ -6,7 +6,7 @@ mod bursts;
 pub(crate) mod charts;
 mod course;
 mod explanations;
-mod first;
+pub(crate) mod first;
 mod occupancy;
 pub(crate) mod parts;
 mod pauses;
@@ -19,6 +19,7 @@ use crate::load::Report;
 use crate::page::document;
 use bufferlab_metrics::Table;
 use maud::{Markup, PreEscaped, html};
+use std::collections::VecDeque;
 
 impl Report {
     /// The page, as one HTML file without references.
@@ -71,6 +72,29 @@ fn flow(sections: &[Section], wide: bool) -> Markup {
     }
 }
 
+/// Parts of a line that a section of this width takes.
+const LINE: usize = 3;
+
+/// In an order in which no line stays half empty: a later section moves up into the room that one of a whole line would leave.
+fn packed(sections: Vec<Section>) -> Vec<Section> {
+    let takes = |section: &Section| match section.width() {
+        "whole" => LINE,
+        "two" => 2,
+        _ => 1,
+    };
+    let mut left = VecDeque::from(sections);
+    let (mut ordered, mut room) = (Vec::with_capacity(left.len()), LINE);
+    while !left.is_empty() {
+        let fits = left.iter().position(|section| takes(section) <= room).unwrap_or(0);
+        if let Some(next) = left.remove(fits) {
+            room = if takes(&next) <= room { room - takes(&next) } else { LINE - takes(&next) };
+            room = if room == 0 { LINE } else { room };
+            ordered.push(next);
+        }
+    }
+    ordered
+}
+
 fn page(report: &Report) -> Result<String, ReportError> {
     let title = title(report);
     let charts = [
@@ -85,8 +109,8 @@ fn page(report: &Report) -> Result<String, ReportError> {
         course::over_time(report)?.map(|body| Section::new("buffer-time", "Buffer over time", body)),
         occupancy::distribution(report).map(|body| Section::new("buffer", "Buffer occupancy", body)),
     ];
-    let charts: Vec<_> = charts.into_iter().flatten().collect();
-    let tables = [
+    let mut charts: Vec<_> = charts.into_iter().flatten().collect();
+    let tables = vec![
         Section::new("comparison", "Numbers", tables::comparison(report)),
         Section::new("losses", "Losses", tables::losses(report)),
     ];
@@ -95,27 +119,28 @@ fn page(report: &Report) -> Result<String, ReportError> {
         .clone()
         .map(|part| Section::new(WINDOW, "The buffer, packet by packet", PreEscaped(part)));
     let rest = [
-        window,
         explanations::section(report)?.map(|body| Section::new("explanations", "Explained losses", body)),
         pauses::section(report)?.map(|body| Section::new("pauses", "Pauses", body)),
         Some(Section::new("links", "Links", tables::links(report))),
         Some(Section::new("runs", "Runs", runs(report)?)),
     ];
-    let rest: Vec<_> = rest.into_iter().flatten().collect();
+    let rest = rest.into_iter().flatten();
     // What is compared is told above; of a single policy the numbers are what there is to tell.
-    let parts: [&[Section]; 3] = if report.comparison.policies.len() > 1 {
-        [&charts, &tables, &rest]
+    let parts = if report.comparison.policies.len() > 1 {
+        vec![charts, tables, rest.collect()]
     } else {
-        [&tables, &charts, &rest]
+        charts.extend(rest);
+        vec![tables, window.into_iter().collect(), charts]
     };
+    let parts: Vec<_> = parts.into_iter().map(packed).collect();
     let wide = report.comparison.policies.len() > WIDE;
     let body = html! {
         h1 { (title) }
         (first::screen(report, &caveats(report), &what(report)))
         nav aria-label="Sections" {
-            @for section in parts.into_iter().flatten() { a href=(format!("#{}", section.id)) { (section.heading) } }
+            @for section in parts.iter().flatten() { a href=(format!("#{}", section.id)) { (section.heading) } }
         }
-        @for part in parts { (flow(part, wide && part.iter().any(|section| section.id == "comparison"))) }
+        @for part in &parts { (flow(part, wide && part.iter().any(|section| section.id == "comparison"))) }
         footer {
             "bufferlab " (report.runs[0].summary.bufferlab_version)
             ". Percentiles are by nearest rank: the smallest sample that at least that fraction of the samples does not exceed. "
@@ -277,4 +302,25 @@ fn runs(report: &Report) -> Result<Markup, ReportError> {
             pre { (scenario) }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(id: &'static str, charts: usize) -> Section {
+        Section::new(id, id, PreEscaped("<figure class=\"chart\"></figure>".repeat(charts)))
+    }
+
+    #[test]
+    fn a_section_moves_up_into_a_line_that_a_whole_one_would_leave_half_empty() {
+        let order = |list: Vec<Section>| packed(list).iter().map(|section| section.id).collect::<Vec<_>>();
+        // Queries would stand alone before the course over time, and occupancy behind it.
+        let list = [("glance", 2), ("distribution", 1), ("queries", 2), ("time", 4), ("occupancy", 1)];
+        let list = list.map(|(id, charts)| section(id, charts)).into();
+        assert_eq!(order(list), ["glance", "distribution", "queries", "occupancy", "time"]);
+        let whole = ["a", "b"].map(|id| section(id, 3)).into();
+        assert_eq!(order(whole), ["a", "b"], "nothing fits into a line that is full");
+        assert!(packed(Vec::new()).is_empty());
+    }
 }

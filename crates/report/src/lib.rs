@@ -55,7 +55,7 @@ pub use curves::{
 pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use export::comparison_schema;
-pub use finding::{Judgement, Sentence, SentenceKind, finding, judgements};
+pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, judgements};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };

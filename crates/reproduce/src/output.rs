@@ -1,6 +1,7 @@
 //! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
 
 mod checked;
+mod found;
 mod over_time;
 mod panels;
 
@@ -8,6 +9,7 @@ use crate::conclusion::origin;
 use crate::explorer::explorer;
 pub use checked::checked;
 use checked::{checked_by_tests, in_words};
+use found::found;
 use over_time::{courses, courses_csv};
 pub use panels::panels;
 
@@ -45,7 +47,9 @@ pub fn write_experiment(
             }
             let estimates = Estimates::of(results);
             let panels = panels(&estimates).into_iter().chain(courses(results)).collect();
-            (estimates.csv(), runs_page(results, &estimates, panels, judged(verdicts, statement)))
+            let finding = found(verdicts, &statement);
+            let page = runs_page(results, &estimates, panels, judged(verdicts, statement));
+            (estimates.csv(), CurvesPage { finding, ..page })
         }
     };
     write_whole(&folder.join("values.csv"), values)?;

@@ -1,9 +1,9 @@
 //! What a sweep leaves: a comparison per point, means as CSV, headline metrics as text.
 
-use super::{Point, Vary, short};
+use super::{Point, Vary, page, short};
 use crate::PlanError;
 use bufferlab_report::format::{estimate, number};
-use bufferlab_report::{Caveat, CaveatRecord, Comparison, Report, ReportError};
+use bufferlab_report::{Caveat, CaveatRecord, Comparison, Report, ReportError, Sentence, grid_finding};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -96,6 +96,8 @@ struct SweepFile<'a> {
     name: &'a str,
     /// The keys of the grid, the last one fastest.
     vary: &'a [Vary],
+    /// What was found, in sentences; differences are corrected for the looks at all points together.
+    finding: Vec<Sentence>,
     /// What to check before trusting the numbers.
     caveats: Vec<SweepCaveat<'a>>,
     /// Those that have results.
@@ -144,7 +146,9 @@ pub(super) fn json(
         })
         .collect();
     let caveats = notes.caveats.iter().map(|(caveat, place)| SweepCaveat { caveat, place }).collect();
-    let file = SweepFile { format: "bufferlab-sweep", format_version: 1, name, vary, caveats, points };
+    let finding = grid_finding(&page::named(vary, compared));
+    let file =
+        SweepFile { format: "bufferlab-sweep", format_version: 1, name, vary, finding, caveats, points };
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 

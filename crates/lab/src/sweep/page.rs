@@ -5,9 +5,22 @@ use super::output::Notes;
 use super::{Point, Vary, spoken};
 use bufferlab_report::{
     Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Explorer, ExplorerAxis,
-    ExplorerCell, ExplorerMetric, HeatMap, Metric, positions,
+    ExplorerCell, ExplorerMetric, HeatMap, Metric, grid_finding, positions,
 };
 use std::collections::BTreeSet;
+
+/// For readers who want to know what a sentence of the finding is worth.
+const JUDGEMENT: &str = "A difference is told only where Student's paired test over the seeds of a point says so after Holm's correction for \
+    everything that was looked at, at all points together. What is said of the baseline is what its means were, without a claim beyond these runs.";
+
+/// The points with their names in words.
+pub(super) fn named<'a>(
+    vary: &[Vary],
+    compared: &'a [(&Point, Comparison)],
+) -> Vec<(String, &'a Comparison)> {
+    let name = |point: &Point| fixed(&point.overrides, vary).collect::<Vec<_>>().join(", ");
+    compared.iter().map(|(point, comparison)| (name(point), comparison)).collect()
+}
 
 /// The page as one HTML file.
 pub(super) fn page(
@@ -21,6 +34,8 @@ pub(super) fn page(
     let facts = [("Scenario".to_owned(), file.to_owned())].into_iter().chain(varied(vary));
     CurvesPage {
         title: format!("{name}: sweep of {}", names.join(", ")),
+        finding: grid_finding(&named(vary, compared)),
+        judgement: Some(JUDGEMENT),
         facts: facts.chain(notes.facts.iter().cloned()).collect(),
         caveats: notes.caveats.clone(),
         panels: panels(&axes, vary, compared),

@@ -1,4 +1,4 @@
-use super::{SentenceKind, finding};
+use super::{SentenceKind, facts_of_one, finding, grid_finding};
 use crate::compare::{Cell, Comparison, MetricComparison};
 use crate::metric::{Better, Metric, Unit};
 use crate::ranking::{Ranking, Standing};
@@ -228,4 +228,94 @@ fn where_more_is_better_the_largest_is_first() {
     assert_eq!(Ranking::of(&found).unwrap().order, [1, 0]);
     let told = texts(&found, SentenceKind::Difference);
     assert_eq!(told, ["p1 raises Jain's index by 78 % ± 4.9 against p0."]);
+}
+
+#[test]
+fn one_scheme_is_told_of_by_what_it_did() {
+    let used = row(
+        "switches.buffer_p99_percent",
+        "switches",
+        "buffer in use, p99, fullest",
+        Unit::Percent,
+        &[&[32.8]],
+    );
+    let tail = row("class.web.qct_p99_ms", "web queries", "QCT p99", Unit::Milliseconds, &[&[12.0]]);
+    let paused = row("pauses.paused_ms", "pauses", "time paused", Unit::Milliseconds, &[&[0.0]]);
+    let one = comparison(vec![queries(&[&[10.3]]), tail, losses(&[&[12.1]]), used, paused]);
+    let told: Vec<String> = facts_of_one(&one).into_iter().map(|sentence| sentence.text).collect();
+    assert_eq!(
+        told,
+        [
+            "Mean QCT of web queries is 10.3 ms; its p99 is 12.0 ms.",
+            "12.1 % of the packets that arrive at switches are lost; for 99 % of the time, at most 32.8 % of any buffer is in use.",
+            "Nothing was paused.",
+        ]
+    );
+    let three = comparison(vec![queries(&[&[10.0, 11.0, 12.0]]), losses(&[ZEROS])]);
+    let told: Vec<String> = facts_of_one(&three).into_iter().map(|sentence| sentence.text).collect();
+    // s = 1, half 4.3027 / sqrt(3).
+    assert_eq!(told, ["Mean QCT of web queries is 11.0 ms ± 2.48.", "No packet is lost."]);
+    // What is compared has a finding of its own.
+    assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
+}
+
+/// Differences of -10 on 20 in four of five points, none in the fifth.
+fn grid(seeds: usize) -> Vec<(String, Comparison)> {
+    let around = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * seed as f64).collect::<Vec<f64>>();
+    let noise = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * (seed % 2) as f64).collect::<Vec<f64>>();
+    let point = |number: usize, other: &[f64]| {
+        (format!("buffer = {number} KB"), comparison(vec![queries(&[&around(20.0 + number as f64), other])]))
+    };
+    let mut points: Vec<_> = (1..5).map(|number| point(number, &noise(10.0))).collect();
+    points.push(point(5, &around(25.0)));
+    points
+}
+
+fn of_grid(points: &[(String, Comparison)], kind: SentenceKind) -> Vec<String> {
+    let points: Vec<_> = points.iter().map(|(name, one)| (name.clone(), one)).collect();
+    grid_finding(&points).into_iter().filter(|one| one.kind == kind).map(|one| one.text).collect()
+}
+
+#[test]
+fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
+    let points = grid(5);
+    assert_eq!(
+        of_grid(&points, SentenceKind::Difference),
+        ["p1 ends web queries 52–58 % sooner than p0 at 4 of 5 points."]
+    );
+    let open = of_grid(&points, SentenceKind::Open);
+    assert_eq!(
+        open,
+        [
+            "Nothing else differs beyond noise. 5 comparisons at 5 points were looked at, and corrected for together (Holm)."
+        ]
+    );
+    assert_eq!(
+        of_grid(&points, SentenceKind::Fact),
+        ["Under p0, mean QCT of web queries goes from 21.0 ms (buffer = 1 KB) to 25.0 ms (buffer = 5 KB)."]
+    );
+    assert_eq!(
+        of_grid(&points[3..], SentenceKind::Difference),
+        ["p1 ends web queries 58 % sooner than p0 at 1 of 2 points (buffer = 4 KB)."]
+    );
+    // One seed tells nothing of others.
+    let once = grid(1);
+    assert!(of_grid(&once, SentenceKind::Difference).is_empty());
+    assert!(of_grid(&once, SentenceKind::Open)[0].starts_with("One seed"));
+    assert!(of_grid(&[], SentenceKind::Open).is_empty());
+}
+
+#[test]
+fn a_grid_corrects_for_the_looks_at_all_of_its_points() {
+    // t = 6 with two degrees: 0.0267 alone, 0.053 of two points.
+    let s = 10.0 * 3.0_f64.sqrt() / 6.0;
+    let point = |name: &str| {
+        let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
+        (name.to_owned(), comparison(vec![queries(&[&[100.0; 3], &values])]))
+    };
+    assert_eq!(of_grid(&[point("a")], SentenceKind::Difference).len(), 1);
+    let two = [point("a"), point("b")];
+    assert!(of_grid(&two, SentenceKind::Difference).is_empty());
+    let open = of_grid(&two, SentenceKind::Open);
+    assert!(open[0].contains("2 more, of p1, would be clear of noise alone"), "{open:?}");
 }

@@ -102,7 +102,7 @@ fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], 
 }
 
 /// The sentence of a metric with places for names.
-fn phrase(metric: &Metric, lower: bool, several: bool, amount: &str) -> String {
+pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &str) -> String {
     let (prefix, name) = metric.id.rsplit_once('.').unwrap_or(("", &metric.id));
     // "short flows (< 100 KB, no query)": the limit is in the table.
     let group = metric.group.split(" (").next().unwrap_or(&metric.group);
@@ -141,7 +141,7 @@ fn words_of(label: &str) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
-fn named(names: &[&str]) -> String {
+pub(super) fn named(names: &[&str]) -> String {
     let (shown, left) = names.split_at(names.len().min(NAMES));
     let mut words: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
     if !left.is_empty() {
@@ -155,14 +155,14 @@ fn named(names: &[&str]) -> String {
 }
 
 /// `20–48`, or `20` if both ends read the same.
-fn range(values: &[f64], text: fn(f64) -> String) -> String {
+pub(super) fn range(values: &[f64], text: fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     if least == most { least } else { format!("{least}–{most}") }
 }
 
 /// Whole from ten on.
-fn percent(value: f64) -> String {
+pub(super) fn percent(value: f64) -> String {
     if value >= 9.95 { format::count(value.round() as u64) } else { format!("{value:.1}") }
 }
 
@@ -198,7 +198,7 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
 }
 
 /// `QCT mean of incast queries`.
-fn short_name(metric: &Metric) -> String {
+pub(super) fn short_name(metric: &Metric) -> String {
     let group = metric.group.split(" (").next().unwrap_or(&metric.group);
     if matches!(group, "switches" | "all flows" | "ports" | "pauses") {
         metric.label.replace(", of arrivals", "")
@@ -266,17 +266,17 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
     list.into_iter().map(|text| Sentence { kind: SentenceKind::Fact, text: text + "." }).collect()
 }
 
+/// `11.9 %`, `35`.
+pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
+    match metric.unit {
+        Unit::Count => format::mean_count(mean),
+        unit => format!("{} {}", format::number(mean), unit.symbol()),
+    }
+}
+
 /// `dt 11.9 %, abm none`; `None` if all are zero. Many schemes: the ends and the baseline.
 fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
-    let unit = match row.metric.unit {
-        Unit::Count => String::new(),
-        unit => format!(" {}", unit.symbol()),
-    };
-    let text = |mean: f64| match row.metric.unit {
-        _ if mean == 0.0 => "none".to_owned(),
-        Unit::Count => format::mean_count(mean),
-        _ => format!("{}{unit}", format::number(mean)),
-    };
+    let text = |mean: f64| if mean == 0.0 { "none".to_owned() } else { with_unit(&row.metric, mean) };
     let known: Vec<(&str, f64)> =
         row.cells.iter().filter_map(|cell| Some((cell.policy.as_str(), cell.estimate?.mean))).collect();
     if known.iter().all(|(_, mean)| *mean == 0.0) {

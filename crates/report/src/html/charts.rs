@@ -103,7 +103,8 @@ fn percentile_by_size(
     Chart {
         title: format!("{} of FCT slowdown", percentile.name()),
         x: Axis::log("flow size", first * 0.7, last * 1.4, format::bytes),
-        y: Axis::log("slowdown [x ideal]", low, high, axis_number),
+        // A figure in a paper has no caption of ours: the axis says of what it is.
+        y: Axis::log(format!("{} slowdown [x ideal]", percentile.name()), low, high, axis_number),
         series,
     }
 }

@@ -367,7 +367,7 @@
   const legend = make("ul", { class: "legend" });
   const remark = make("p", { class: "soft" });
   const numbers = make("div", {});
-  root.append(make("h2", {}, "Explore"), form, caption, drawing, legend, remark, numbers,
+  root.append(make("h2", {}, "Explore"), form, caption, make("div", { class: "drawn" }, make("div", {}, drawing, legend, remark), numbers),
     make("p", { class: "soft" }, "Bars and ± are 95 % intervals of the mean over the seeds. The address of this page holds what is shown."));
 
   function draw() {
@@ -375,7 +375,9 @@
     const at = where();
     const group = metrics[state.metric].group;
     caption.replaceChildren(make("strong", {}, `${group === "" ? "" : group + ": "}${metrics[state.metric].title}${state.change ? ", change against " + schemes[0] : ""}`), ` over ${axes[state.x].title}${at === "" ? "" : ", " + at}`);
-    const { svg, missing, empty } = chart(Math.round(Math.min(900, Math.max(320, root.clientWidth))));
+    // It stands beside the chart where there is room, which decides on the chart's width.
+    numbers.replaceChildren(table());
+    const { svg, missing, empty } = chart(Math.round(Math.min(900, Math.max(320, drawing.parentNode.clientWidth))));
     drawing.dataset.title = caption.textContent;
     drawing.replaceChildren(svg, make("template", { class: "data" }));
     drawing.lastChild.content.append(csv());
@@ -386,7 +388,6 @@
     const crowd = visible().length > STYLES ? `More than ${STYLES} schemes: styles repeat.` : "";
     remark.textContent = empty ? "No scheme that is shown has a value here." : [missing, crowd].filter((text) => text !== "").join(" ");
     remark.hidden = remark.textContent === "";
-    numbers.replaceChildren(table());
     // Whoever adds buttons to charts adds them again.
     drawing.dispatchEvent(new Event("drawn", { bubbles: true }));
   }

@@ -2,7 +2,7 @@
 
 use super::parts::{axis_number, drawn, row_class};
 use crate::compare::MetricComparison;
-use crate::finding::{Sentence, SentenceKind, finding};
+use crate::finding::{Sentence, SentenceKind, facts_of_one, finding};
 use crate::load::Report;
 use crate::metric::{Metric, Unit};
 use crate::ranking::{Ranking, Standing};
@@ -68,7 +68,15 @@ fn unit(metric: &Metric) -> String {
 
 /// The finding in sentences; empty where nothing is compared.
 fn finding_part(report: &Report) -> Markup {
-    let sentences = finding(&report.comparison);
+    let alone = facts_of_one(&report.comparison);
+    if !alone.is_empty() {
+        return sentences(&alone, None);
+    }
+    sentences(&finding(&report.comparison), Some(JUDGEMENT))
+}
+
+/// Sentences as the first thing that a reader sees, and how they are judged.
+pub(crate) fn sentences(sentences: &[Sentence], judgement: Option<&str>) -> Markup {
     let (facts, claims): (Vec<_>, Vec<_>) =
         sentences.iter().partition(|sentence| sentence.kind == SentenceKind::Fact);
     html! {
@@ -76,9 +84,11 @@ fn finding_part(report: &Report) -> Markup {
             section.finding aria-label="Finding" {
                 @for sentence in &claims { (paragraph(sentence)) }
                 p { @for fact in &facts { (crate::page::prose(&fact.text)) " " } }
-                details {
-                    summary { "How this is judged" }
-                    p.soft { (JUDGEMENT) }
+                @if let Some(judgement) = judgement {
+                    details {
+                        summary { "How this is judged" }
+                        p.soft { (judgement) }
+                    }
                 }
             }
         }

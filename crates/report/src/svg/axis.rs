@@ -49,6 +49,23 @@ impl Axis {
         }
     }
 
+    /// A little longer at both ends, so that a marker at an end covers neither the frame nor the labels behind it. A linear axis that begins at zero stays there.
+    pub(crate) fn with_room(mut self) -> Self {
+        const ROOM: f64 = 0.03;
+        match self.scale {
+            Scale::Linear => {
+                let span = self.max - self.min;
+                self.min -= if self.min == 0.0 { 0.0 } else { ROOM * span };
+                self.max += ROOM * span;
+            }
+            Scale::Log => {
+                let room = (self.max / self.min).powf(ROOM);
+                (self.min, self.max) = (self.min / room, self.max * room);
+            }
+        }
+        self
+    }
+
     /// From `min` to exactly `max`, which means something (a buffer's size) and need not be a tick.
     pub(crate) fn linear_to(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let mut axis = Self::linear(title, min, max, text);

@@ -1,0 +1,41 @@
+//! What do the verdicts of an experiment say, in sentences?
+
+use crate::{Judged, Verdict};
+use bufferlab_report::{Sentence, SentenceKind};
+
+/// Statements that are quoted; more are counted.
+const QUOTED: usize = 3;
+
+/// How many statements hold in these runs, which do not, and which are undecided; empty where none was judged.
+pub(super) fn found(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<String>) -> Vec<Sentence> {
+    let of = |wanted: &[Verdict]| -> Vec<&Judged> {
+        verdicts.iter().filter(|judged| wanted.contains(&judged.verdict)).collect()
+    };
+    let borne_out = of(&[Verdict::Strong, Verdict::Pass, Verdict::Corrected]);
+    let against = of(&[Verdict::Fail, Verdict::Null, Verdict::Partial]);
+    let undecided = of(&[Verdict::Inconclusive]);
+    let judged = borne_out.len() + against.len() + undecided.len();
+    if judged == 0 {
+        return Vec::new();
+    }
+    let claim = |text| Sentence { kind: SentenceKind::Difference, text };
+    let open = |text| Sentence { kind: SentenceKind::Open, text };
+    let mut list = vec![claim(match (borne_out.len(), judged) {
+        (1, 1) => "The statement holds in these runs.".to_owned(),
+        (0, 1) => "The statement does not hold in these runs, or is undecided.".to_owned(),
+        (all, judged) if all == judged => format!("All {judged} statements hold in these runs."),
+        (some, _) => format!("{some} of {judged} statements hold in these runs."),
+    })];
+    for one in against.iter().take(QUOTED) {
+        let quoted = statement(&one.id).map_or_else(String::new, |text| format!(" \"{text}\""));
+        list.push(claim(format!("{}: {}{quoted}: here {}.", one.verdict, one.id, one.measured())));
+    }
+    if against.len() > QUOTED {
+        list.push(open(format!("{} more do not hold; the table has them.", against.len() - QUOTED)));
+    }
+    if !undecided.is_empty() {
+        let names: Vec<&str> = undecided.iter().map(|one| one.id.as_str()).collect();
+        list.push(open(format!("Undecided with these seeds: {}.", names.join(", "))));
+    }
+    list
+}
