@@ -132,7 +132,10 @@ impl View {
         let stretches = self.stretches(&chosen);
         let shown_queues = self.losing_queues(detail.queues);
         let mut windows = BTreeMap::new();
-        for (name, by) in [("port", By::Port), ("queue", By::Queue), ("class", By::Class)] {
+        let divisions = [("port", By::Port), ("queue", By::Queue), ("class", By::Class)];
+        // A port of one queue is that queue.
+        let is_told = |by: By| by != By::Queue || self.index.shape.queues_per_port > 1;
+        for (name, by) in divisions.into_iter().filter(|(_, by)| is_told(*by)) {
             windows.insert(name.to_owned(), self.windows(detail, &stretches, (by, None))?);
         }
         for &(port, priority) in &shown_queues {

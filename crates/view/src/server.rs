@@ -15,14 +15,50 @@ use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{get, post};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpListener;
 
 /// What a page is about.
 #[derive(Debug)]
 enum Subject {
-    View { view: RwLock<Arc<View>> },
+    View(Views),
     Play(Play),
+}
+
+/// Switches of one run that pages look at, each tab at its own. A tab names its switch with everything that it asks.
+#[derive(Debug)]
+struct Views {
+    /// The switch of those who name none.
+    first: Arc<View>,
+    /// Others, the last one asked for at the end.
+    others: Mutex<Vec<Arc<View>>>,
+}
+
+/// Switches whose indices are kept beside the first one's; more are read again.
+const OTHERS_KEPT: usize = 3;
+
+impl Views {
+    /// The view of a switch, which is opened if need be.
+    fn of(&self, switch: Option<&str>) -> Result<Arc<View>, ViewError> {
+        let Some(name) = switch.filter(|name| *name != self.first.switch()) else {
+            return Ok(self.first.clone());
+        };
+        let others = || self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = others();
+        if let Some(at) = open.iter().position(|view| view.switch() == name) {
+            let view = open.remove(at);
+            open.push(view.clone());
+            return Ok(view);
+        }
+        // Reading a long run takes a second or two: nobody else waits for it.
+        drop(open);
+        let view = Arc::new(View::open(self.first.run().dir(), Some(name))?);
+        let mut open = others();
+        open.push(view.clone());
+        let surplus = open.len().saturating_sub(OTHERS_KEPT);
+        open.drain(..surplus);
+        Ok(view)
+    }
 }
 
 /// A page that is ready to be served.
@@ -42,7 +78,7 @@ impl Page {
     /// # Errors
     /// If the port is taken, or the system has no randomness for a token.
     pub fn of_view(view: View, port: u16) -> Result<Self, ViewError> {
-        Self::of(Subject::View { view: RwLock::new(Arc::new(view)) }, port)
+        Self::of(Subject::View(Views { first: Arc::new(view), others: Mutex::default() }), port)
     }
 
     /// The playground, likewise.
@@ -79,7 +115,7 @@ impl Page {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(serve())?;
         let base = format!("/{}/", self.token);
         let routes = match *self.subject {
-            Subject::View { .. } => view_routes(&base),
+            Subject::View(_) => view_routes(&base),
             Subject::Play(_) => play_routes(&base),
         };
         let app = routes.layer(from_fn_with_state(self.address, refuse_strangers)).with_state(self.subject);
@@ -101,7 +137,6 @@ fn view_routes(base: &str) -> Router<Arc<Subject>> {
         .route(&at("api/query"), get(query))
         .route(&at("api/values"), get(values))
         .route(&at("api/explain"), get(explain))
-        .route(&at("api/switch"), get(switch))
 }
 
 fn play_routes(base: &str) -> Router<Arc<Subject>> {
@@ -159,28 +194,34 @@ async fn answer<T: Serialize + Send + 'static>(
     }
 }
 
-/// The view that is open, if the page has one.
-fn current(subject: &Subject) -> Option<Arc<View>> {
-    let Subject::View { view } = subject else { return None };
-    Some(view.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone())
+/// At which switch a tab looks; nothing: at the first one.
+#[derive(Deserialize)]
+struct At {
+    switch: Option<String>,
 }
 
+/// An answer about the switch that a tab looks at.
 async fn of_view<T: Serialize + Send + 'static>(
-    subject: &Subject,
+    subject: Arc<Subject>,
+    at: At,
     work: impl FnOnce(&View) -> Result<T, ViewError> + Send + 'static,
 ) -> Response {
-    match current(subject) {
-        Some(view) => answer(move || work(&view)).await,
-        None => StatusCode::NOT_FOUND.into_response(),
+    if matches!(*subject, Subject::Play(_)) {
+        return StatusCode::NOT_FOUND.into_response();
     }
+    answer(move || match &*subject {
+        Subject::View(views) => work(&*views.of(at.switch.as_deref())?),
+        Subject::Play(_) => Err(ViewError::Choice("this page shows no run".to_owned())),
+    })
+    .await
 }
 
-async fn about(State(subject): Shared) -> Response {
-    of_view(&subject, View::about).await
+async fn about(State(subject): Shared, Query(at): Query<At>) -> Response {
+    of_view(subject, at, View::about).await
 }
 
-async fn window(State(subject): Shared, Query(wish): Query<Wish>) -> Response {
-    of_view(&subject, move |view| view.window(&wish)).await
+async fn window(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<Wish>) -> Response {
+    of_view(subject, at, move |view| view.window(&wish)).await
 }
 
 #[derive(Deserialize)]
@@ -191,14 +232,14 @@ struct RowsWish {
     priority: Option<u8>,
 }
 
-async fn rows(State(subject): Shared, Query(wish): Query<RowsWish>) -> Response {
+async fn rows(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<RowsWish>) -> Response {
     let RowsWish { from, until, port, priority } = wish;
-    of_view(&subject, move |view| page::rows(view, (from, until), (port, priority), ROWS_SHOWN)).await
+    of_view(subject, at, move |view| page::rows(view, (from, until), (port, priority), ROWS_SHOWN)).await
 }
 
 /// The next loss, or the one before; null where there is none.
-async fn loss(State(subject): Shared, Query(wish): Query<LossWish>) -> Response {
-    of_view(&subject, move |view| Ok(next_loss(&view.index, &wish))).await
+async fn loss(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<LossWish>) -> Response {
+    of_view(subject, at, move |view| Ok(next_loss(&view.index, &wish))).await
 }
 
 #[derive(Deserialize)]
@@ -207,8 +248,8 @@ struct QueryWish {
 }
 
 /// The first packet that a query lost at this switch; null where it lost none here.
-async fn query(State(subject): Shared, Query(wish): Query<QueryWish>) -> Response {
-    of_view(&subject, move |view| view.loss_of_query(wish.query)).await
+async fn query(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<QueryWish>) -> Response {
+    of_view(subject, at, move |view| view.loss_of_query(wish.query)).await
 }
 
 #[derive(Deserialize)]
@@ -219,8 +260,8 @@ struct ValuesWish {
     until: u64,
 }
 
-async fn values(State(subject): Shared, Query(wish): Query<ValuesWish>) -> Response {
-    of_view(&subject, move |view| Ok(view.values(&wish.name, &wish.queue, (wish.from, wish.until)))).await
+async fn values(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<ValuesWish>) -> Response {
+    of_view(subject, at, move |view| Ok(view.values(&wish.name, &wish.queue, (wish.from, wish.until)))).await
 }
 
 #[derive(Deserialize)]
@@ -230,29 +271,10 @@ struct ExplainWish {
     port: Option<u16>,
 }
 
-async fn explain(State(subject): Shared, Query(wish): Query<ExplainWish>) -> Response {
-    of_view(&subject, move |view| match wish.row {
+async fn explain(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<ExplainWish>) -> Response {
+    of_view(subject, at, move |view| match wish.row {
         Some(row) => view.explain_row(row),
         None => view.explain_from(wish.from, wish.port),
-    })
-    .await
-}
-
-#[derive(Deserialize)]
-struct SwitchWish {
-    name: String,
-}
-
-/// Another switch of the same run.
-async fn switch(State(subject): Shared, Query(wish): Query<SwitchWish>) -> Response {
-    let Some(open) = current(&subject) else { return StatusCode::NOT_FOUND.into_response() };
-    answer(move || {
-        let other = View::open(open.run().dir(), Some(&wish.name))?;
-        let about = other.about()?;
-        if let Subject::View { view } = &*subject {
-            *view.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(other);
-        }
-        Ok(about)
     })
     .await
 }
@@ -269,7 +291,7 @@ fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ViewError> {
 async fn run(State(subject): Shared, body: Bytes) -> Response {
     answer(move || match &*subject {
         Subject::Play(play) => play.run(&read(&body)?),
-        Subject::View { .. } => Err(ViewError::Choice("this page has no playground".to_owned())),
+        Subject::View(_) => Err(ViewError::Choice("this page has no playground".to_owned())),
     })
     .await
 }

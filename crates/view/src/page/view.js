@@ -11,8 +11,10 @@
 
   // --- where data come from ---
 
+  // Every tab looks at a switch of its own: its address names it, and so does whatever it asks.
+  const at = stored ? null : new URLSearchParams(location.hash.slice(1)).get("switch");
   async function get(path, query) {
-    const response = await fetch("api/" + path + "?" + new URLSearchParams(query));
+    const response = await fetch("api/" + path + "?" + new URLSearchParams({ ...query, ...(at === null ? {} : { switch: at }) }));
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.error);
     return answer;
@@ -369,7 +371,7 @@
       draw();
       describe();
       await Promise.all([listRows(), drawValues()]);
-      const to = new URLSearchParams({ from: state.from, until: state.until, by: state.by, port: state.port, priority: state.priority });
+      const to = new URLSearchParams({ from: state.from, until: state.until, by: state.by, port: state.port, priority: state.priority, ...(at === null ? {} : { switch: at }) });
       if (!isPart) history.replaceState(null, "", "#" + to);
     } catch (error) { sentence.textContent = "No answer: " + error.message + ". Is `bufferlab view` still running?"; }
     finally { if (mine === asked) document.body.removeAttribute("aria-busy"); }
@@ -382,7 +384,7 @@
     byId("queue").value = state.priority;
     const classes = byId("by").querySelector("[value=class]");
     if (classes) classes.disabled = port !== "";
-    if (port !== "" && state.by === "class") { state.by = "queue"; byId("by").value = "queue"; }
+    if (port !== "" && state.by === "class") { state.by = about.queues_per_port === 1 ? "port" : "queue"; byId("by").value = state.by; }
   }
 
   // Queries that lost packets, each with a way to the answer why.
@@ -424,6 +426,8 @@
     byId("queue").append(option("", "all its queues"), ...Array.from({ length: about.queues_per_port }, (_, at) => option(String(at), `queue ${at}`)));
     byId("queue").closest("label").hidden = stored !== null || about.queues_per_port === 1;
     if (!about.is_recorded) byId("by").querySelector("[value=class]").remove();
+    // A port of one queue is that queue.
+    if (about.queues_per_port === 1) byId("by").querySelector("[value=queue]").remove();
     const values = Object.entries(about.values).flatMap(([name, queues]) => queues.map((queue) => name + " " + queue));
     byId("value").append(option("", values.length ? "none" : "none were sampled"), ...values.map((name) => option(name, name.replace(" ", " of queue "))));
     byId("value").disabled = values.length === 0;
@@ -462,7 +466,7 @@
       choice.append(...about.switches.map((name) => option(name, name)));
       choice.value = about.switch;
       choice.closest("label").hidden = false;
-      choice.addEventListener("change", async () => { about = await get("switch", { name: choice.value }); location.hash = ""; location.reload(); });
+      choice.addEventListener("change", () => { history.replaceState(null, "", "#" + new URLSearchParams({ switch: choice.value })); location.reload(); });
     }
   }
 
@@ -472,7 +476,8 @@
     const numbers = [Number(hash.get("from")), Number(hash.get("until"))];
     state = { from: about.begin, until: about.end, by: "port", port: "", priority: "", value: "", limit: true, most: true, loss: null };
     if (!isPart && hash.has("until") && numbers.every(Number.isFinite)) [state.from, state.until] = clamp(...numbers);
-    if (["port", "queue", "class"].includes(hash.get("by"))) state.by = hash.get("by");
+    const divisions = [...byId("by").options].map((one) => one.value).filter((by) => (by !== "queue" || about.queues_per_port > 1) && (by !== "class" || about.is_recorded));
+    if (divisions.includes(hash.get("by"))) state.by = hash.get("by");
     const queues = about.queues_per_port === 1 ? "" : ` of ${about.queues_per_port} queues`;
     byId("subject").textContent = `${about.name}, ${about.label}, seed ${about.seed}: switch ${about.switch}, ${about.ports} ports${queues} share ${bytes(about.buffer_bytes)}.`;
     if (!about.is_recorded) {
