@@ -48,11 +48,13 @@ __all__ = [
     "sonic_read",
     "store",
     "schema",
+    "set_own_code",
     "summary",
     "take",
     "theory_figure",
     "theory_figures",
     "unpack_scenarios",
+    "vary_values",
     "version",
 ]
 
@@ -63,7 +65,7 @@ _Cell = tuple[str, list[float | None], _Interval | None, _Interval | None]
 _Report = tuple[list[str], list[int], list[tuple[_Metric, list[_Cell]]], list[tuple[str, str, str]], str]
 _Source = tuple[Path, str | None, list[tuple[str, str]]]
 _Job = tuple[Loaded, Path, list[tuple[str, str, str]]]
-_Plan = tuple[list[_Job], list[str], list[Path], list[tuple[str, str]]]
+_Plan = tuple[list[_Job], list[str], int, list[tuple[str, str]]]
 _Derivation = tuple[
     str,
     list[tuple[str, str, str, str, str]],
@@ -345,7 +347,10 @@ class PolicyInfo:
     def parameters(self) -> list[tuple[str, str, str, str]]: ...
 
 def version() -> tuple[str, str | None]: ...
-def load(path: str | PathLike[str], text: str | None, overrides: list[tuple[str, str]]) -> Loaded: ...
+def load(
+    path: str | PathLike[str], text: str | None, overrides: list[tuple[str, str]], as_variant: str | None = None
+) -> Loaded: ...
+def set_own_code(seconds: float) -> None: ...
 def policies() -> list[PolicyInfo]: ...
 def register_policy(
     class_: type,
@@ -399,7 +404,7 @@ def summary(dir: str | PathLike[str]) -> tuple[list[tuple[_Metric, float | None]
 def report(dir: str | PathLike[str], order: list[str], write: bool) -> _Report: ...
 def store(dir: str | PathLike[str], files: list[tuple[str, bytes]]) -> None: ...
 def schema() -> str: ...
-def explain(loaded: Loaded, wanted: dict[str, Any]) -> str: ...
+def explain(loaded: Loaded, wanted: dict[str, Any]) -> tuple[str, str]: ...
 def experiments(folder: str | PathLike[str]) -> list[tuple[str, str, str, list[str]]]: ...
 def reproduce(
     wanted: dict[str, Any], progress: Callable[[float, int, int, int], Any] | None
@@ -417,8 +422,16 @@ class ReproductionPlan:
 def take(loaded: Loaded, wanted: str, folder: str | PathLike[str]) -> bytes: ...
 def unpack_scenarios(folder: str | PathLike[str]) -> list[Path]: ...
 def plan(
-    source: _Source, policies: list[str], variants: list[str], seeds: int, out: str | PathLike[str], replace: bool
+    source: _Source,
+    policies: list[str],
+    variants: list[str],
+    seeds: int,
+    out: str | PathLike[str],
+    replace: bool,
+    go_on: bool,
+    run_as: str | None,
 ) -> _Plan: ...
+def vary_values(text: str) -> list[str]: ...
 @final
 class Claim:
     def __new__(cls, out: str | PathLike[str]) -> Claim: ...

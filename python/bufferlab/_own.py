@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 import pickle
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from . import _bufferlab
 
 if TYPE_CHECKING:
     from ._bufferlab import Loaded
@@ -116,8 +120,25 @@ def register(own: OwnClass) -> OwnClass:
     summary = own.summary or document or f"{title}, an own {own._kind}."
     hooks = [hook for hook in own._hooks if getattr(own, hook) is not getattr(own._base, hook)]
     own._enter(title, summary, _parameters(own), hooks)
+    _bufferlab.set_own_code(_written(own))
     _registered[own._kind, name] = own
     return own
+
+
+def _written(own: type[Own]) -> float:
+    """When the files of the class and of its own base classes were last changed (seconds since 1970); now, where there is no file.
+
+    Neither a scenario nor a manifest tells one version of a class from the next: what ran before is not taken for a run of this one.
+    """
+    times = []
+    for owner in own.__mro__:
+        if not issubclass(owner, own._base) or owner is own._base:
+            continue
+        try:
+            times.append(os.stat(sys.modules[owner.__module__].__file__ or "").st_mtime)
+        except (AttributeError, KeyError, OSError):
+            return time.time()
+    return max(times, default=time.time())
 
 
 def _refuse_misspelt_methods(own: type[Own]) -> None:

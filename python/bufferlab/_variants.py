@@ -7,14 +7,15 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, TypeGuard, Union
 
+from ._own import Own, register
 from .policy import Policy, policy_name
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["VariantLike", "texts"]
+__all__ = ["VariantLike", "register_file", "texts"]
 
 VariantLike = Union[str, "type[Policy]"]
 """``"dt(alpha=0.5)"``, ``"label: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or the class of an own policy."""
@@ -45,19 +46,32 @@ def _text(variant: VariantLike) -> str:
     return f"{found['label']}{policy_name(policy)}{found['rest']}"
 
 
-def _class_of(path: Path, name: str) -> type[Policy]:
+def register_file(path: Path) -> list[type[Own]]:
+    """Registers every own class that a file defines, of whatever kind, and answers them."""
+    _demand(path)
+    found = [value for value in vars(_module(path)).values() if _is_own(value, path) and isinstance(value.__dict__.get("name"), str)]
+    if not found:
+        raise ValueError(f"{path} defines nothing of its own: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
+    return [register(own) for own in found]
+
+
+def _demand(path: Path) -> None:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; the path is relative to the current folder")
+
+
+def _class_of(path: Path, name: str) -> type[Policy]:
+    _demand(path)
     own = getattr(_module(path), name, None)
     if isinstance(own, type) and issubclass(own, Policy):
         return own
-    known = [key for key, value in vars(_module(path)).items() if _is_own(value, path)]
+    known = [key for key, value in vars(_module(path)).items() if _is_own(value, path) and issubclass(value, Policy)]
     hint = f"it has {', '.join(known)}" if known else "it has no subclass of bufferlab.Policy"
     raise ValueError(f"{path} has no policy {name}: {hint}")
 
 
-def _is_own(value: object, path: Path) -> bool:
-    return isinstance(value, type) and issubclass(value, Policy) and value.__module__ == path.stem
+def _is_own(value: object, path: Path) -> TypeGuard[type[Own]]:
+    return isinstance(value, type) and issubclass(value, Own) and value.__module__ == path.stem
 
 
 def _module(path: Path) -> ModuleType:

@@ -107,6 +107,8 @@ class Comparison:
         """The headline numbers and the caveats, as the command line prints them."""
         self.left_out: Mapping[str, str] = {}
         """Policies that cannot run in this scenario, with the reason; where all were asked for."""
+        self.kept = 0
+        """How many of the runs that :func:`compare` was asked for were there already."""
         self._cells = {plain[0]: {cell[0]: _cell(cell) for cell in cells} for plain, cells in report[2]}
 
     def metric(self, id: str) -> Metric:
@@ -197,8 +199,9 @@ def compare(
     seeds
         Number of seeds: the scenario's and the ones that follow it.
     out
-        Folder of the results, the same as the command line writes: ``<policy>/seed-<n>`` and the report. Earlier runs of the same scenario in
-        it stay and are shown, too. Without it, results live in a temporary folder as long as the answer.
+        Folder of the results, the same as the command line writes: ``<policy>/seed-<n>`` and the report. What is there already is not run
+        again, and earlier runs of the same scenario in it are shown, too. Runs from before the file of an own class was last changed do not
+        count. Without it, results live in a temporary folder as long as the answer.
     replace
         Replace runs of another scenario that lie where the new ones go.
     executor
@@ -275,8 +278,9 @@ def _compare(
     folder = Path(out) if out is not None else keep.path / "runs" if keep else Path()
     # The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
     with _bufferlab.Claim(folder) if policies or variants or seeds > 1 else nullcontext():
-        planned, order, _, left_out = _bufferlab.plan(
-            scenario._source(), policies, variants, seeds, folder, replace
+        # Only a run checks its identities.
+        planned, order, kept, left_out = _bufferlab.plan(
+            scenario._source(), policies, variants, seeds, folder, replace, not verify, None
         )
         errors = carry_out(
             planned,
@@ -292,4 +296,5 @@ def _compare(
                 raise error
         comparison = Comparison(folder, policies=order, keep=keep, _write=True)
     comparison.left_out = dict(left_out)
+    comparison.kept = kept
     return comparison

@@ -6,6 +6,7 @@ import json
 from typing import Any, Literal
 
 from . import _bufferlab
+from ._variants import VariantLike, texts
 from .exceptions import BufferlabError
 from .runs import Run
 from .scenario import ScenarioLike, as_scenario
@@ -16,6 +17,7 @@ __all__ = ["explain"]
 def explain(
     scenario: ScenarioLike | Run,
     *,
+    variant: VariantLike | None = None,
     event: Literal["drop", "mark", "eviction", "loss", "pause"] = "loss",
     switch: str | None = None,
     port: int | None = None,
@@ -29,6 +31,8 @@ def explain(
     ----------
     scenario
         A scenario, or a run, whose scenario is taken.
+    variant
+        A policy with parameters and other changes to the scenario, as :func:`compare` takes it: ``"mine.py:FairShare(part=0.5)"``.
     event
         What is to be explained; ``"loss"`` is a drop or an eviction.
     switch, port
@@ -58,7 +62,24 @@ def explain(
     >>> {opinion["policy"]: opinion["verdict"] for opinion in loss["opinions"]}["cs"]
     'admit'
     """
+    document, _ = explained(scenario, variant, event, switch, port, after, nth, count)
+    found: list[dict[str, Any]] = json.loads(document)["explanations"]
+    return found
+
+
+def explained(
+    scenario: ScenarioLike | Run,
+    variant: VariantLike | None,
+    event: str,
+    switch: str | None,
+    port: int | None,
+    after: str | float,
+    nth: int,
+    count: int,
+) -> tuple[str, str]:
+    """The same as a JSON document (``bufferlab schema explanations``) and as the text of the command line."""
     source = scenario.scenario if isinstance(scenario, Run) else as_scenario(scenario)
+    run_as = None if variant is None else texts([variant])[0]
     seconds = _bufferlab.quantity(after, "time") if isinstance(after, str) else float(after)
     wanted = {
         "event": event,
@@ -68,9 +89,9 @@ def explain(
         "nth": nth,
         "count": count,
     }
-    found: list[dict[str, Any]] = json.loads(_bufferlab.explain(source._load(), wanted))
-    if not found:
+    document, text = _bufferlab.explain(source._load_as(run_as), wanted)
+    if not text:
         raise BufferlabError(
             f"the run has no such {event}", "choose another event, switch, port or time, or a smaller `nth`"
         )
-    return found
+    return document, text

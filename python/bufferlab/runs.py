@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _bufferlab
 from ._folders import TemporaryFolder
+from ._variants import VariantLike, texts
 from .exceptions import BufferlabWarning, ResultsError
 from .progress import ProgressOption, relay
 from .scenario import Scenario, ScenarioLike, as_scenario
@@ -206,6 +207,7 @@ def run(
     scenario: ScenarioLike,
     *,
     seed: int | None = None,
+    variant: VariantLike | None = None,
     out: str | os.PathLike[str] | None = None,
     replace: bool = False,
     verify: bool = False,
@@ -221,6 +223,9 @@ def run(
         A :class:`Scenario`, the path of a file, or a dictionary.
     seed
         Another seed than the scenario's.
+    variant
+        A policy with parameters and other changes to the scenario, as :func:`compare` takes it: ``"dt(alpha=0.5)"``,
+        ``"mine.py:FairShare(part=0.5)"``, or the class of an own policy.
     out
         Folder of the results, the same as the command line writes, with ``report.html``; an earlier run of the same scenario in it is
         replaced. Without it, results live in a temporary folder as long as the answer.
@@ -257,7 +262,8 @@ def run(
         folder = keep.path / "run"
     else:
         folder = Path(out)
-    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace)
+    run_as = None if variant is None else texts([variant])[0]
+    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace, False, run_as)
     [error] = _bufferlab.execute(planned, 1, verify, relay(progress))
     if error is not None:
         raise error

@@ -140,6 +140,10 @@ class Scenario:
             self._loaded = _bufferlab.load(self._path, self._text, list(self._overrides))
         return self._loaded
 
+    def _load_as(self, variant: str | None) -> _bufferlab.Loaded:
+        """The same as a variant."""
+        return self._load() if variant is None else _bufferlab.load(*self._source(), variant)
+
     def _source(self) -> _bufferlab._Source:
         return (self._path, self._text, list(self._overrides))
 

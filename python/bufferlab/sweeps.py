@@ -20,7 +20,7 @@ from .executors import ExecutorOption, carry_out, told
 from .policy import policy_name
 from .progress import ProgressOption
 from .runs import warn
-from .scenario import ScenarioLike, as_scenario
+from .scenario import Scenario, ScenarioLike, as_scenario
 from .table import Table
 
 __all__ = ["Sweep", "sweep"]
@@ -37,13 +37,15 @@ class Sweep:
         If the folder holds no finished sweep.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, text: str = "", keep: TemporaryFolder | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, text: str = "", kept: int = 0, keep: TemporaryFolder | None = None) -> None:
         self.folder = Path(folder)
         """Where the runs are, with ``sweep.csv`` and ``sweep.html``."""
         self.keys = _varied_keys(self.folder)
         """The varied keys."""
         self.text = text
         """The headline metrics, as the command line prints them; empty where the sweep was opened from its folder."""
+        self.kept = kept
+        """How many runs were there already."""
         self._keep = keep
 
     def table(self) -> Table:
@@ -107,7 +109,7 @@ def sweep(
         Number of seeds of every point: the scenario's and the ones that follow it.
     out
         Folder of the results, the same as the command line writes. A sweep over the same keys in it is continued, and may be extended by values,
-        policies and seeds.
+        policies and seeds. Runs from before the file of an own class was last changed are made again.
     executor
         Where runs are done: ``"threads"`` of this process, ``"processes"`` of this machine, or any object with ``submit``, such as a
         ``dask.distributed.Client``. Results are stored as they come.
@@ -142,15 +144,45 @@ def sweep(
         with dask.distributed.Client("scheduler:8786") as client:
             sweep("scenario.toml", {"workload.0.load": loads}, seeds=10, out="results/loads", executor=client)
     """
-    scenario = as_scenario(scenario)
+    grid = [(key, [_toml.value(value) for value in values]) for key, values in vary.items()]
+    names = [policy_name(policy) for policy in policies]
+    return sweep_grid(
+        as_scenario(scenario),
+        grid,
+        names,
+        texts(variants),
+        seeds=seeds,
+        out=out,
+        executor=executor,
+        jobs=jobs,
+        retries=retries,
+        shared=shared,
+        verify=verify,
+        progress=progress,
+    )
+
+
+def sweep_grid(
+    scenario: Scenario,
+    grid: list[tuple[str, list[str]]],
+    policies: list[str],
+    variants: list[str],
+    *,
+    seeds: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    executor: ExecutorOption = "threads",
+    jobs: int | None = None,
+    retries: int = 2,
+    shared: bool = False,
+    verify: bool = False,
+    progress: ProgressOption = None,
+) -> Sweep:
+    """The same with values, policies and variants as text, as the command line has them."""
     warn(scenario)
     keep = TemporaryFolder() if out is None else None
     folder = Path(out) if out is not None else keep.path / "sweep" if keep else Path()
-    grid = [(key, [_toml.value(value) for value in values]) for key, values in vary.items()]
-    names = [policy_name(policy) for policy in policies]
-    others = texts(variants)
     with _bufferlab.Claim(folder):
-        plan = _bufferlab.SweepPlan(scenario._source(), grid, names, others, seeds, folder)
+        plan = _bufferlab.SweepPlan(scenario._source(), grid, policies, variants, seeds, folder)
         planned = plan.jobs
         failed = list(plan.failed)
         errors = carry_out(
@@ -165,7 +197,7 @@ def sweep(
         for place, error in zip(plan.places, errors):
             if error is not None:
                 failed.append(f"{place}: {told(error)}")
-        result = Sweep(folder, text=plan.finish(), keep=keep)
+        result = Sweep(folder, text=plan.finish(), kept=plan.kept, keep=keep)
     if failed:
         raise SweepError(failed, result)
     return result

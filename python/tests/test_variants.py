@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,3 +107,91 @@ def test_the_module_is_started_by_python(own: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bufferlab", "compare", "scenarios/star-incast.toml", "--set", "duration=1 ms"]
     command += ["--variants", f"{own}:FairShare", "--out", str(tmp_path / "out")]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.startswith("One run.")
+
+
+SHORT = ["scenarios/star-incast.toml", "--set", "duration=1 ms"]
+
+
+def test_the_module_sweeps_explains_and_runs_own_policies(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "grid"
+    grid = ["sweep", *SHORT, "--vary", 'switch.buffer=["100 KB", "400 KB"]', "--out", str(out), "--json"]
+    assert main([*grid, "--variants", "dt", f"mine: {own}:FairShare(part=0.25)"]) == 0
+    swept = json.loads(capsys.readouterr().out)
+    assert [point["at"] for point in swept["points"]] == [{"switch.buffer": "100 KB"}, {"switch.buffer": "400 KB"}]
+    assert swept["points"][0]["comparison"]["policies"] == ["dt", "mine"]
+
+    assert main(["explain", *SHORT, "--variant", f"{own}:FairShare(part=0.1)"]) == 0
+    told = capsys.readouterr().out
+    assert "part = 0.1" in told and "with another policy" in told
+    assert main(["explain", *SHORT, "--variant", f"{own}:FairShare(part=0.1)", "--json"]) == 0
+    [loss] = json.loads(capsys.readouterr().out)["explanations"]
+    assert loss["event"] == "drop" and loss["policy"].startswith("fair-")
+
+    assert main(["run", *SHORT, "--variant", f"{own}:FairShare", "--packets", "--out", str(tmp_path / "one")]) == 0
+    assert "packet by packet" in (tmp_path / "one" / "report.html").read_text()
+    assert main(["explain", str(tmp_path / "one"), "--nth", "2"]) == 0
+    assert main(["sweep", *SHORT, "--vary", "switch.buffer=1 MB,", "--variants", "dt"]) == 2
+    assert "one of the values is empty" in capsys.readouterr().err
+
+
+def test_the_module_judges_a_study_of_ones_own_that_names_an_own_policy(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"fair-{abs(hash(str(tmp_path))) % 10**8}"
+    study = tmp_path / "own" / "study"
+    study.mkdir(parents=True)
+    scenario = Path("scenarios/star-incast.toml").resolve()
+    (tmp_path / "short.toml").write_text(f'extends = "{scenario}"\nduration = "1 ms"\n')
+    (study / "buffers.toml").write_text(
+        f"""
+title = "Queries and buffers"
+figure = "own"
+scenario = "../../short.toml"
+policies = ["dt", "{name}"]
+[[axis]]
+name = "buffer"
+key = "switch.buffer"
+values = ["100 KB", "400 KB"]
+[metrics]
+qct = "class.incast.qct_mean_ms"
+[quick]
+seeds = 1
+[paper]
+seeds = 1
+[[panel]]
+title = "mean QCT (ms)"
+metric = "qct"
+"""
+    )
+    command = ["reproduce", "study/buffers", "--registry", str(tmp_path / "own"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--own", str(own)]) == 0
+    assert "Queries and buffers" in capsys.readouterr().out
+    assert (tmp_path / "out" / "study" / "buffers" / "figure.html").is_file()
+
+
+def test_a_file_without_anything_of_its_own_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty_file.py"
+    empty.write_text("from bufferlab import Policy\n")
+    assert main(["compare", *SHORT, "--variants", "dt", "--own", str(empty)]) == 2
+    assert "defines nothing of its own" in capsys.readouterr().err
+
+
+def test_what_is_there_is_not_run_again_until_the_class_changes(own: Path, tmp_path: Path) -> None:
+    """In processes of their own: a module is imported once."""
+    out = tmp_path / "out"
+
+    def compare() -> str:
+        command = [sys.executable, "-m", "bufferlab", "compare", *SHORT, "--out", str(out)]
+        command += ["--variants", "dt", f"mine: {own}:FairShare"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stderr
+
+    assert "already" not in compare()
+    assert "2 runs are there already" in compare()
+    first = (out / "mine" / "seed-1" / "drops.parquet").read_bytes()
+    own.write_text(own.read_text().replace("self.part * buffer.free", "0.01 * buffer.free"))
+    later = (out / "dt" / "seed-1" / "manifest.json").stat().st_mtime + 1
+    os.utime(own, (later, later))
+    assert "already" not in compare()
+    assert (out / "mine" / "seed-1" / "drops.parquet").read_bytes() != first, "the new class has run"

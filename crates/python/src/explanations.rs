@@ -3,9 +3,9 @@
 use crate::errors;
 use crate::runs::{Relay, attend};
 use crate::scenario::Loaded;
-use bufferlab_lab::{RunError, Watcher};
+use bufferlab_lab::{RunError, Watcher, explanation_text};
 use bufferlab_metrics::{Explanation, RunSink};
-use bufferlab_results::ExplanationRecord;
+use bufferlab_results::{ExplanationRecord, explanations_json};
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, SimError, Simulation};
 use bufferlab_units::Time;
@@ -36,16 +36,21 @@ impl RunSink for Explanations {
     }
 }
 
-/// The explanations as JSON, a list of objects; empty if there is no such event.
+/// The explanations as JSON, in the form that is published, and as text; the list is empty if there is no such event.
 #[pyfunction]
-pub(crate) fn explain(py: Python<'_>, loaded: PyRef<'_, Loaded>, wanted: Wanted) -> PyResult<String> {
+pub(crate) fn explain(
+    py: Python<'_>,
+    loaded: PyRef<'_, Loaded>,
+    wanted: Wanted,
+) -> PyResult<(String, String)> {
     let scenario = loaded.inner.scenario.clone();
     let request = request(&wanted, &scenario.topology.switches)?;
     let relay = Relay::empty();
     relay.expect(1);
     let done = attend(py, &relay, None, || explained(&scenario, request, &relay))?;
     let records = done.map_err(|error| errors::run(py, &RunError::Simulation(error)))?;
-    Ok(serde_json::to_string(&records).expect("explanations are plain data"))
+    let text = records.iter().map(explanation_text).collect::<Vec<_>>().join("\n");
+    Ok((explanations_json(&records).expect("explanations are plain data"), text))
 }
 
 fn explained(

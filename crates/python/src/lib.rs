@@ -20,6 +20,7 @@ mod theory;
 mod workload;
 
 use pyo3::prelude::*;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// What `import bufferlab._bufferlab` finds. The stub is `python/bufferlab/_bufferlab.pyi`.
 #[pymodule]
@@ -31,7 +32,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::marking::{Markable, register_marking_rule};
     #[pymodule_export]
-    use super::plans::{Claim, SweepPlan, plan};
+    use super::plans::{Claim, SweepPlan, plan, vary_values};
     #[pymodule_export]
     use super::policy::{
         Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,
@@ -51,9 +52,17 @@ mod _bufferlab {
     #[pymodule_export]
     use super::theory::{calculate, quantity, replay, theory_figure, theory_figures};
     #[pymodule_export]
-    use super::version;
-    #[pymodule_export]
     use super::workload::{Flow, register_workload};
+    #[pymodule_export]
+    use super::{set_own_code, version};
+}
+
+/// Says when own code that was registered has been written (seconds since 1970): runs from before it are not taken for its runs.
+#[pyfunction]
+fn set_own_code(seconds: f64) {
+    if let Ok(since) = Duration::try_from_secs_f64(seconds) {
+        bufferlab_lab::set_own_code(UNIX_EPOCH + since);
+    }
 }
 
 /// Version of the program and, where the build knew it, its source revision.

@@ -1,7 +1,7 @@
 //! Comparisons and sweeps: which runs they are made of is decided where the command line decides it, too.
 
 use crate::errors;
-use crate::scenario::Loaded;
+use crate::scenario::{Loaded, variant};
 use bufferlab_lab::{Destination, Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
 use bufferlab_scenario::{Changes, LoadError, Variant, load_changed};
 use pyo3::exceptions::PyValueError;
@@ -14,8 +14,8 @@ use std::sync::{Mutex, PoisonError};
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
 /// A run that is to be done: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
-/// Runs, policies in order, earlier runs that are shown, too, and policies that are left out with the reason.
-type PlainPlan = (Vec<PlainJob>, Vec<String>, Vec<PathBuf>, Vec<(String, String)>);
+/// Runs, policies in order, how many runs are there already, and policies that are left out with the reason.
+type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>);
 
 fn loader(
     (path, text, overrides): Source,
@@ -36,19 +36,18 @@ fn choices(names: &[String], variants: &[String]) -> PyResult<Vec<PolicyChoice>>
         PolicyChoice::of(name)
             .ok_or_else(|| PyValueError::new_err(format!("no policy is called \"{name}\": see policies()")))
     };
-    let variant = |text: &String| {
-        let parsed = Variant::parse(text).map(PolicyChoice::One);
-        parsed.map_err(|mistake| PyValueError::new_err(mistake.to_string()))
-    };
-    names.iter().map(policy).chain(variants.iter().map(variant)).collect()
+    let others = variants.iter().map(|text| variant(text).map(PolicyChoice::One));
+    names.iter().map(policy).chain(others).collect()
 }
 
 fn at_least_one(seeds: u32) -> PyResult<NonZero<u32>> {
     NonZero::new(seeds).ok_or_else(|| PyValueError::new_err("seeds is 0, expected 1 or more"))
 }
 
-/// Plans a comparison of `policies` and `variants` (of the scenario's own policy alone if there is none) with `seeds` seeds in `out`.
+/// Plans a comparison of `policies` and `variants` (of the scenario's own policy alone if there is none, or as `run_as` says) with `seeds` seeds in `out`.
+/// With `go_on`, runs that are there already are left out, but for a single one.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
     py: Python<'_>,
     source: Source,
@@ -57,16 +56,34 @@ pub(crate) fn plan(
     seeds: u32,
     out: PathBuf,
     replace: bool,
+    go_on: bool,
+    run_as: Option<&str>,
 ) -> PyResult<PlainPlan> {
     let to = Destination { out: &out, replace };
     let (choices, seeds, load) = (choices(&policies, &variants)?, at_least_one(seeds)?, loader(source));
+    let own = run_as.map(variant).transpose()?;
     let plan = if choices.is_empty() {
+        let load = |_: Option<&Variant>, then: &[(String, String)]| load(own.as_ref(), then);
         plan_run(&load, seeds, to)
     } else {
         plan_compare(&load, &choices, seeds, to)
     };
-    let plan = plan.map_err(|error| errors::plan(py, &error))?;
-    Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, plan.kept, plan.left_out))
+    let mut plan = plan.map_err(|error| errors::plan(py, &error))?;
+    let is_single = choices.is_empty() && seeds.get() == 1;
+    let finished = if go_on && !is_single { plan.go_on() } else { 0 };
+    Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out))
+}
+
+/// The values of a key as the command line has them: `0.2,0.4`, `["1 MB", "2 MB"]`.
+#[pyfunction]
+pub(crate) fn vary_values(text: &str) -> PyResult<Vec<String>> {
+    let values = bufferlab_lab::listed_values(text);
+    let is_empty = values.iter().any(String::is_empty);
+    if is_empty {
+        Err(PyValueError::new_err(format!("{text}: one of the values is empty")))
+    } else {
+        Ok(values)
+    }
 }
 
 /// The right to write into a folder of several runs, from entering it as a context to leaving it.

@@ -1,8 +1,9 @@
 //! Scenarios: loaded, checked, described.
 
 use crate::errors::{self, Plain};
-use bufferlab_scenario::{VariantName, load as load_file, load_text};
+use bufferlab_scenario::{Changes, Variant, VariantName, load_changed};
 use bufferlab_sim::Simulation;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -121,19 +122,24 @@ fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value.
+/// What a text says as a variant.
+pub(crate) fn variant(text: &str) -> PyResult<Variant> {
+    Variant::parse(text).map_err(|mistake| PyValueError::new_err(mistake.to_string()))
+}
+
+/// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value; then as a variant.
 #[pyfunction]
-#[pyo3(signature = (path, text, overrides))]
+#[pyo3(signature = (path, text, overrides, as_variant=None))]
 pub(crate) fn load(
     py: Python<'_>,
     path: PathBuf,
     text: Option<&str>,
     overrides: Vec<(String, String)>,
+    as_variant: Option<&str>,
 ) -> PyResult<Loaded> {
-    let loaded = py.detach(|| match text {
-        Some(text) => load_text(&path, text, &overrides),
-        None => load_file(&path, &overrides),
-    });
+    let chosen = as_variant.map(variant).transpose()?;
+    let changes = Changes { overrides: &overrides, variant: chosen.as_ref(), then: &[] };
+    let loaded = py.detach(|| load_changed(&path, text, &changes));
     match loaded {
         Ok(inner) => Ok(Loaded { inner }),
         Err(error) => Err(errors::scenario(py, &error)),
