@@ -39,3 +39,38 @@ pub(super) fn found(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<Str
     }
     list
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentences_count_what_holds_and_quote_what_does_not() {
+        let judged = |id: &str, verdict| Judged {
+            id: id.to_owned(),
+            verdict,
+            conditions: Vec::new(),
+            beside: vec!["1.02 ± 0.11".to_owned()],
+            note: None,
+        };
+        let all = [
+            judged("A-1", Verdict::Pass),
+            judged("A-2", Verdict::Strong),
+            judged("A-3", Verdict::Null),
+            judged("A-4", Verdict::Inconclusive),
+            judged("A-5", Verdict::NotRun),
+        ];
+        let statement = |id: &str| (id == "A-3").then(|| "up to 1.66x".to_owned());
+        let told: Vec<String> = found(&all, &statement).into_iter().map(|one| one.text).collect();
+        assert_eq!(
+            told,
+            [
+                "2 of 4 statements hold in these runs.",
+                "NULL: A-3 \"up to 1.66x\": here 1.02 ± 0.11.",
+                "Undecided with these seeds: A-4.",
+            ]
+        );
+        assert_eq!(found(&all[..2], &statement)[0].text, "All 2 statements hold in these runs.");
+        assert!(found(&all[4..], &statement).is_empty(), "nothing was judged");
+    }
+}
