@@ -15,10 +15,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from . import _bufferlab
 from ._variants import register_file, texts
-from .comparisons import compare
+from .comparisons import Comparison, compare
 from .exceptions import BufferlabError, BufferlabWarning, SweepError
 from .explanations import explained
 from .reproduction import reproduce
@@ -138,7 +139,8 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _policies(args: argparse.Namespace) -> list[str]:
+def _policies(args: argparse.Namespace) -> list[Any]:
+    """Names that were typed: which of them are policies is found out where they are used."""
     return [name.strip() for name in args.policies.split(",") if name.strip()]
 
 
@@ -153,8 +155,8 @@ def _run(args: argparse.Namespace) -> None:
         scenario = scenario._set_text("output.packets", args.packets)
     variant = None if args.variant is None else texts([args.variant])[0]
     folder = args.out or Path("results") / (scenario.name if variant is None else f"{scenario.name}-{_as_folder(variant)}")
-    done = run(scenario, seed=args.seed, variant=variant, out=folder, replace=args.replace, verify=args.verify)
-    print((folder / "comparison.json").read_text() if args.json else done.report().text, end="")
+    run(scenario, seed=args.seed, variant=variant, out=folder, replace=args.replace, verify=args.verify)
+    print((folder / "comparison.json").read_text() if args.json else Comparison(folder).text, end="")
     print(f"results in {folder}, report in {folder / 'report.html'}", file=sys.stderr)
 
 
@@ -197,6 +199,8 @@ def _sweep(args: argparse.Namespace) -> None:
             verify=args.verify,
         )
     except SweepError as error:
+        if error.sweep is None:
+            raise
         done, failed = error.sweep, error
     _there(done.kept)
     print((done.folder / "sweep.json").read_text() if args.json else done.text, end="")
