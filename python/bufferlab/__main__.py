@@ -250,6 +250,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _COMMANDS[args.command](args)
     except BufferlabError as error:
         print(f"error: {error}", file=sys.stderr)
+        if "unknown policy" in str(error) and not args.own:
+            print("a policy of your own is known if its file is named: --own mine.py", file=sys.stderr)
         return 1
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -132,6 +132,11 @@ def test_the_module_sweeps_explains_and_runs_own_policies(
     assert main(["run", *SHORT, "--variant", f"{own}:FairShare", "--packets", "--out", str(tmp_path / "one")]) == 0
     assert "packet by packet" in (tmp_path / "one" / "report.html").read_text()
     assert main(["explain", str(tmp_path / "one"), "--nth", "2"]) == 0
+    # Another process knows the policy of a run only if it is told where it is.
+    command = [sys.executable, "-m", "bufferlab", "explain", str(tmp_path / "one")]
+    stranger = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert stranger.returncode == 1 and "--own mine.py" in stranger.stderr
+    subprocess.run([*command, "--own", str(own)], check=True, capture_output=True)
     assert main(["sweep", *SHORT, "--vary", "switch.buffer=1 MB,", "--variants", "dt"]) == 2
     assert "one of the values is empty" in capsys.readouterr().err
 
