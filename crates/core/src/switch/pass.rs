@@ -9,7 +9,7 @@ use crate::mark::Marker;
 use crate::policy::{Hooks, Policy};
 use bufferlab_units::Time;
 
-/// Packets that went through a queue without waiting. Less than [`Counters`] have, so that the queues of four ports share a cache line.
+/// Packets that went through a queue without waiting: 24 bytes, where [`Counters`] have 64, so that fewer cache lines are touched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passages {
     packets: u64,
