@@ -22,7 +22,7 @@ from ._variants import register_file, texts
 from .comparisons import Comparison, compare
 from .exceptions import BufferlabError, BufferlabWarning, SweepError
 from .explanations import explained
-from .reproduction import reproduce
+from .reproduction import Reproduction, reproduced
 from .runs import run
 from .scenario import Scenario
 from .sweeps import sweep_grid
@@ -41,7 +41,7 @@ def _arguments() -> argparse.ArgumentParser:
     _add_sweep(commands.add_parser("sweep", help="run a grid over keys of a scenario, for several policies and seeds"))
     _add_explain(commands.add_parser("explain", help="say why a packet was dropped, marked or evicted"))
     _add_reproduce(commands.add_parser("reproduce", help="run experiments of a file and judge their statements"))
-    for name, command in commands.choices.items():
+    for command in commands.choices.values():
         command.add_argument(
             "--own",
             action="append",
@@ -50,8 +50,7 @@ def _arguments() -> argparse.ArgumentParser:
             metavar="FILE.py",
             help="register every own class of a file, so that scenarios and experiments can name it",
         )
-        if name != "reproduce":
-            command.add_argument("--json", action="store_true", help="print the results as JSON, in the form of the program's --json")
+        command.add_argument("--json", action="store_true", help="print the results as JSON, in the form of the program's --json")
     return parser
 
 
@@ -218,17 +217,21 @@ def _explain(args: argparse.Namespace) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> None:
-    done = reproduce(
-        *args.names, out=args.out, scale=args.scale, seeds=args.seeds, registry=args.registry, jobs=args.jobs
-    )
+    done, document = reproduced(args.names, args.out, args.scale, None, args.seeds, args.registry, 0, jobs=args.jobs)
+    print(document if args.json else "".join(map(_judged, done)), end="")
     for one in done:
-        print(f"{one.name}: {one.title}")
-        for verdict in one.verdicts:
-            note = f" ({verdict.note})" if verdict.note else ""
-            print(f"  {verdict.verdict:<13} {verdict.claim}: {verdict.measured}{note}")
         for failure in one.failures:
-            print(f"  failed: {failure}", file=sys.stderr)
+            print(f"failed: {failure}", file=sys.stderr)
         print(f"figure in {one.folder / 'figure.html'}", file=sys.stderr)
+
+
+def _judged(one: Reproduction) -> str:
+    """An experiment's verdicts in lines."""
+    lines = [f"{one.name}: {one.title}"]
+    for verdict in one.verdicts:
+        note = f" ({verdict.note})" if verdict.note else ""
+        lines.append(f"  {verdict.verdict:<13} {verdict.claim}: {verdict.measured}{note}")
+    return "\n".join(lines) + "\n"
 
 
 def _show(message: Warning | str, *_: object, **__: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -121,6 +122,26 @@ def reproduce(
         with dask.distributed.Client("scheduler:8786") as client:
             reproduce("abm/fig6", scale="paper", executor=client)
     """
+    return reproduced(
+        names, out, scale, profile, seeds, registry, first_seed, executor=executor, jobs=jobs, retries=retries, progress=progress
+    )[0]
+
+
+def reproduced(
+    names: Sequence[str],
+    out: str | os.PathLike[str],
+    scale: Literal["quick", "paper"],
+    profile: Literal["paper", "artifact"] | None,
+    seeds: int | None,
+    registry: str | os.PathLike[str] | None,
+    first_seed: int,
+    *,
+    executor: ExecutorOption = "threads",
+    jobs: int | None = None,
+    retries: int = 2,
+    progress: ProgressOption = None,
+) -> tuple[list[Reproduction], str]:
+    """What :func:`reproduce` answers, and the same as JSON, as ``bufferlab reproduce --json`` prints it."""
     if not names:
         raise TypeError('reproduce() takes the names of experiments or papers, or "all"')
     wanted = {
@@ -135,14 +156,15 @@ def reproduce(
     }
     with _bufferlab.Claim(Path(out)):
         if executor == "threads":
-            done = _bufferlab.reproduce(wanted, relay(progress))
+            done, document = _bufferlab.reproduce(wanted, relay(progress))
         else:
             plan = _bufferlab.ReproductionPlan(wanted)
             errors = take_elsewhere(
                 plan.jobs, plan.keep, executor=executor, at_a_time=jobs, retries=retries, progress=progress
             )
-            done = plan.finish([(index, told(error)) for index, error in enumerate(errors) if error is not None])
-    return [
+            done, document = plan.finish([(index, told(error)) for index, error in enumerate(errors) if error is not None])
+    found = [
         Reproduction(name, figure, title, folder, tuple(JudgedClaim(*verdict) for verdict in verdicts), tuple(failures))
         for name, figure, title, folder, verdicts, failures in done
     ]
+    return found, document

@@ -174,6 +174,9 @@ metric = "qct"
     assert main([*command, "--own", str(own)]) == 0
     assert "Queries and buffers" in capsys.readouterr().out
     assert (tmp_path / "out" / "study" / "buffers" / "figure.html").is_file()
+    assert main([*command, "--own", str(own), "--json"]) == 0
+    judged = json.loads(capsys.readouterr().out)
+    assert (judged["format"], judged["experiments"][0]["id"]) == ("bufferlab-verdicts", "study/buffers")
 
 
 def test_a_file_without_anything_of_its_own_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

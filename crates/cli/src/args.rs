@@ -96,7 +96,11 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestbedCommand {
     /// Say what this machine lacks, and how to install it
-    Check,
+    Check {
+        /// Print the findings as JSON (`bufferlab schema testbed-check`)
+        #[arg(long)]
+        json: bool,
+    },
     /// Run a scenario with real hosts and in the simulator, and write the results of both into one report; `demo` is an incast over DT
     /// and over LossPass
     Run(TestbedRunArgs),
@@ -160,6 +164,9 @@ pub(crate) struct TestbedRunArgs {
     /// Do not run the same in the simulator
     #[arg(long)]
     pub(crate) only_real: bool,
+    /// Print the results as JSON (`bufferlab schema comparison`)
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
 }
@@ -188,6 +195,9 @@ pub(crate) struct TestbedReproduceArgs {
     /// Date of the record
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) date: Option<String>,
+    /// Print the verdicts as JSON (`bufferlab schema testbed-reproduce`)
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) json: bool,
 }
 
 /// A scenario whose hosts stand.
@@ -200,6 +210,9 @@ pub(crate) struct TestbedUpArgs {
     pub(crate) overrides: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
+    /// Let no core sleep meanwhile, as `testbed run` does (one thread of class SCHED_IDLE for each)
+    #[arg(long)]
+    pub(crate) keep_awake: bool,
     /// What runs in the place of a shell
     #[arg(last = true)]
     pub(crate) command: Vec<String>,
@@ -229,12 +242,18 @@ pub(crate) struct SwitchArgs {
     /// Do not ask for real-time priority (SCHED_FIFO)
     #[arg(long)]
     pub(crate) no_real_time: bool,
+    /// Let no core sleep meanwhile (one thread of class SCHED_IDLE for each): cores that sleep wake late
+    #[arg(long, conflicts_with_all = ["verify", "synthetic"])]
+    pub(crate) keep_awake: bool,
     /// Replay a record through the simulator and compare every verdict, mark and departure
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "live", "capture"])]
     pub(crate) verify: Option<PathBuf>,
     /// Compare the two on so many made-up arrivals; forwards nothing
     #[arg(long, value_name = "PACKETS", conflicts_with_all = ["verify", "live", "capture"])]
     pub(crate) synthetic: Option<usize>,
+    /// Print the summary as JSON (`bufferlab schema switch`; with --verify or --synthetic `bufferlab schema parity`)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A time with its unit.
@@ -602,7 +621,7 @@ pub(crate) struct ReproduceArgs {
 pub(crate) enum SchemaOf {
     /// A scenario file
     Scenario,
-    /// What `run`, `compare` and `report` print with `--json`; `comparison.json`
+    /// What `run`, `compare`, `report` and `testbed run` print with `--json`; `comparison.json`
     Comparison,
     /// What `sweep --json` prints; `sweep.json`
     Sweep,
@@ -620,6 +639,14 @@ pub(crate) enum SchemaOf {
     Reproduce,
     /// What `bench --json` prints
     Bench,
+    /// What `switch --json` prints when it has forwarded
+    Switch,
+    /// What `switch --verify --json` and `switch --synthetic --json` print
+    Parity,
+    /// What `testbed check --json` prints
+    TestbedCheck,
+    /// What `testbed reproduce --json` prints
+    TestbedReproduce,
 }
 
 /// `report`.

@@ -3,7 +3,6 @@
 //! Every file says its `format` and `format_version`, which grows when a field changes its meaning or goes; new fields may come without.
 
 use crate::print;
-use bufferlab_reproduce::{Conclusion, Results};
 use bufferlab_results::Inspection;
 use bufferlab_scenario::Loaded;
 use bufferlab_theory::calculators::Derivation;
@@ -206,95 +205,167 @@ pub(crate) fn derivation(derivation: &Derivation) -> miette::Result<()> {
     })
 }
 
-/// What `reproduce` judges.
+/// What a switch of real packets and the simulator say of the same arrivals.
 #[derive(Serialize, JsonSchema)]
-#[schemars(title = "bufferlab reproduce")]
-struct VerdictsFile {
-    /// `bufferlab-verdicts`.
+#[schemars(title = "bufferlab switch --verify")]
+struct ParityFile {
+    /// `bufferlab-parity`.
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// In the order in which they ran.
-    experiments: Vec<ExperimentRecord>,
+    /// Packets that were compared.
+    packets: usize,
+    sent: usize,
+    /// Sent with a mark of the switch.
+    marked: usize,
+    dropped: usize,
+    evicted: usize,
+    /// Answers in which the two differ.
+    differences: usize,
+    /// The first of them.
+    first: Vec<DifferenceRecord>,
 }
 
-/// An experiment.
+/// An answer in which the two differ.
 #[derive(Serialize, JsonSchema)]
-struct ExperimentRecord {
-    /// `abm/fig6`.
-    id: String,
-    /// The paper's figure or table.
-    figure: String,
-    title: String,
-    /// Runs that it took, those included that were there.
-    runs: usize,
-    statements: Vec<StatementRecord>,
+struct DifferenceRecord {
+    /// The packet's number in the record, from 0; null: it is about no single packet.
+    packet: Option<usize>,
+    /// `queue`, `verdict`, `mark`, `departure` or `losses`.
+    what: String,
+    switch: String,
+    simulator: String,
 }
 
-/// A statement of a paper, judged.
-#[derive(Serialize, JsonSchema)]
-struct StatementRecord {
-    /// `ABM-F6c-1`.
-    id: String,
-    /// `PASS`, `STRONG`, `FAIL` …
-    verdict: String,
-    /// What the paper says.
-    statement: Option<String>,
-    /// In words: value, interval, band, the paper's value.
-    measured: String,
-    /// Every condition of the criterion: the effect over the seeds.
-    effects: Vec<EffectRecord>,
-    /// Why it cannot be decided, or what to know.
-    note: Option<String>,
-}
-
-/// An effect.
-#[derive(Serialize, JsonSchema)]
-struct EffectRecord {
-    verdict: String,
-    /// Null: it was not measured.
-    mean: Option<f64>,
-    /// Half of the 95 % interval; null with one seed.
-    half_width: Option<f64>,
-    seeds: Option<u64>,
-}
-
-/// `reproduce NAMES --json`.
-pub(crate) fn verdicts(results: &[Results], found: &Conclusion) -> miette::Result<()> {
-    let experiments = results.iter().zip(&found.judged).map(|(result, judged)| {
-        let experiment = result.experiment();
-        let statement = |judged: &bufferlab_reproduce::Judged| StatementRecord {
-            id: judged.id.clone(),
-            verdict: judged.verdict.to_string(),
-            statement: found.ledger.claim(&judged.id).map(|claim| claim.statement().to_string()),
-            measured: judged.measured(),
-            effects: judged
-                .conditions
-                .iter()
-                .map(|condition| {
-                    let estimate = condition.estimate.as_ref().ok();
-                    EffectRecord {
-                        verdict: condition.verdict.to_string(),
-                        mean: estimate.map(|estimate| estimate.mean),
-                        half_width: estimate.and_then(|estimate| estimate.half_width),
-                        seeds: estimate.map(|estimate| estimate.seeds),
-                    }
-                })
-                .collect(),
-            note: judged.note.clone(),
-        };
-        ExperimentRecord {
-            id: experiment.id.clone(),
-            figure: experiment.figure.clone(),
-            title: experiment.title.clone(),
-            runs: result.runs.len(),
-            statements: judged.iter().map(statement).collect(),
-        }
-    });
-    json(&VerdictsFile {
-        format: "bufferlab-verdicts",
+/// `switch --verify --json`, `switch --synthetic --json`.
+pub(crate) fn parity(comparison: &bufferlab_parity::Comparison) -> miette::Result<()> {
+    let difference = |one: &bufferlab_parity::Difference| DifferenceRecord {
+        packet: one.packet,
+        what: one.what.to_owned(),
+        switch: one.switch.clone(),
+        simulator: one.simulator.clone(),
+    };
+    json(&ParityFile {
+        format: "bufferlab-parity",
         format_version: 1,
-        experiments: experiments.collect(),
+        packets: comparison.packets,
+        sent: comparison.sent,
+        marked: comparison.marked,
+        dropped: comparison.dropped,
+        evicted: comparison.evicted,
+        differences: comparison.differences,
+        first: comparison.first.iter().map(difference).collect(),
+    })
+}
+
+/// What a switch of real packets did.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab switch")]
+pub(crate) struct SwitchRunFile {
+    /// `bufferlab-switch-run`.
+    pub(crate) format: &'static str,
+    /// 1.
+    pub(crate) format_version: u32,
+    /// The switch's name.
+    pub(crate) name: String,
+    pub(crate) policy: String,
+    /// How long it ran (ns).
+    pub(crate) ran_ns: u64,
+    /// How late frames were handed over.
+    pub(crate) lateness: LatenessRecord,
+    /// Arrivals for times that had been decided already.
+    pub(crate) late_arrivals: u64,
+    /// Frames that the system dropped before they were read.
+    pub(crate) missed: u64,
+    /// CPU time that a hypervisor gave to others meanwhile, of all cores (ns); null: the kernel does not say.
+    pub(crate) stolen_ns: Option<u64>,
+    pub(crate) ports: Vec<SwitchPortRecord>,
+    pub(crate) queues: Vec<SwitchQueueRecord>,
+    /// Packets that the core lost, by reason.
+    pub(crate) losses: std::collections::BTreeMap<String, u64>,
+    /// What to know before trusting the lateness.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Quantiles are the upper ends of bins of an eighth of an octave.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LatenessRecord {
+    pub(crate) frames: u64,
+    pub(crate) p50_ns: u64,
+    pub(crate) p99_ns: u64,
+    pub(crate) p999_ns: u64,
+    pub(crate) largest_ns: u64,
+    /// Whether p99.9 is above a millisecond, so that the run says little about queues.
+    pub(crate) is_inconclusive: bool,
+}
+
+/// Frames of an interface.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SwitchPortRecord {
+    pub(crate) interface: String,
+    /// Discarded ones included.
+    pub(crate) received: u64,
+    /// Without check sequence.
+    pub(crate) received_bytes: u64,
+    pub(crate) sent: u64,
+    pub(crate) sent_bytes: u64,
+    /// Copied to all other ports.
+    pub(crate) flooded: u64,
+    /// Refused by the interface.
+    pub(crate) refused: u64,
+    /// Discarded before the core was asked, by reason; reasons without frames are left out.
+    pub(crate) discarded: std::collections::BTreeMap<String, u64>,
+}
+
+/// Packets of a queue.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SwitchQueueRecord {
+    pub(crate) interface: String,
+    pub(crate) priority: u8,
+    pub(crate) arrived: u64,
+    pub(crate) enqueued: u64,
+    pub(crate) dropped: u64,
+    pub(crate) evicted: u64,
+    pub(crate) marked: u64,
+}
+
+/// What this machine has for the testbed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab testbed check")]
+struct TestbedCheckFile {
+    /// `bufferlab-testbed-check`.
+    format: &'static str,
+    /// 1.
+    format_version: u32,
+    /// Whether everything is there that is needed.
+    can_run: bool,
+    findings: Vec<TestbedFinding>,
+}
+
+/// Something that the testbed needs or can use.
+#[derive(Serialize, JsonSchema)]
+struct TestbedFinding {
+    what: String,
+    is_there: bool,
+    /// Nothing runs without it.
+    is_needed: bool,
+    /// What to do if it is not there.
+    advice: String,
+}
+
+/// `testbed check --json`.
+pub(crate) fn testbed_check(findings: &[bufferlab_testbed::Finding]) -> miette::Result<()> {
+    let finding = |one: &bufferlab_testbed::Finding| TestbedFinding {
+        what: one.what.to_owned(),
+        is_there: one.is_there,
+        is_needed: one.is_needed,
+        advice: one.advice.to_owned(),
+    };
+    json(&TestbedCheckFile {
+        format: "bufferlab-testbed-check",
+        format_version: 1,
+        can_run: findings.iter().all(|one| one.is_there || !one.is_needed),
+        findings: findings.iter().map(finding).collect(),
     })
 }
 
@@ -311,6 +382,14 @@ pub(crate) fn derivation_schema() -> Schema {
     schema_for!(DerivationFile)
 }
 
-pub(crate) fn verdicts_schema() -> Schema {
-    schema_for!(VerdictsFile)
+pub(crate) fn parity_schema() -> Schema {
+    schema_for!(ParityFile)
+}
+
+pub(crate) fn switch_schema() -> Schema {
+    schema_for!(SwitchRunFile)
+}
+
+pub(crate) fn testbed_check_schema() -> Schema {
+    schema_for!(TestbedCheckFile)
 }

@@ -5,14 +5,15 @@ use crate::error;
 use crate::execute::clear_away;
 use crate::progress::{Board, seconds};
 use crate::speed::Forget;
-use crate::{inform, interrupt, print, records};
+use crate::{inform, interrupt, print};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{checked, panels, write_panels, write_whole};
 use bufferlab_reproduce::{
-    ClaimCheck, Conclusion, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName, Verdict,
-    conclude, disputed, paper_name, record_ablations, recorded_costs, run, said_of_keys, why,
+    ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
+    Verdict, conclude, disputed, estimated_costs, paper_name, record_ablations, recorded_costs, run,
+    said_of_keys, verdicts_json, why,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;
@@ -67,7 +68,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let text = told(&results, &found);
     let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
     if args.json {
-        records::verdicts(&results, &found)?;
+        print(&verdicts_json(&results, &found))?;
     } else {
         print(&text)?;
         print(&counted(&found, &results))?;
@@ -200,16 +201,23 @@ fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
 fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let cores = if jobs == 0 { cores } else { jobs.min(cores) };
-    let known = recorded_costs().map_err(error::reproduce)?;
+    let (known, estimates) = (recorded_costs(), estimated_costs());
+    let (known, estimates) = (known.map_err(error::reproduce)?, estimates.map_err(error::reproduce)?);
     let width = plans.iter().map(|plan| plan.experiment.id.len()).max().unwrap_or(0);
     let mut text = String::new();
     for plan in plans {
         let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
-        let cost = known.iter().find(|cost| cost.key() == (&one.id, plan.scale.name(), profile));
-        let time = match cost {
-            Some(cost) => seconds(cost.packet_hops as f64 / rate / cores as f64),
-            None if one.analytical().is_some() => "at once".to_owned(),
-            None => "never run".to_owned(),
+        let of = |costs: &[Cost]| {
+            let cost = costs.iter().find(|cost| cost.key() == (&one.id, plan.scale.name(), profile))?;
+            // What was run may have had more seeds or fewer.
+            let packet_hops = cost.packet_hops as f64 / cost.runs.max(1) as f64 * runs as f64;
+            Some(seconds(packet_hops / rate / cores as f64))
+        };
+        let time = match (of(&known), of(&estimates)) {
+            (Some(time), _) => time,
+            (None, Some(time)) => format!("~{time}"),
+            (None, None) if one.analytical().is_some() => "at once".to_owned(),
+            (None, None) => "never run".to_owned(),
         };
         let _ = writeln!(
             text,

@@ -14,7 +14,11 @@ pub(crate) fn text(what: SchemaOf) -> String {
         SchemaOf::Check => records::check_schema().to_value(),
         SchemaOf::Verify => records::verify_schema().to_value(),
         SchemaOf::Theory => records::derivation_schema().to_value(),
-        SchemaOf::Reproduce => records::verdicts_schema().to_value(),
+        SchemaOf::Reproduce => bufferlab_reproduce::verdicts_schema().to_value(),
+        SchemaOf::Switch => records::switch_schema().to_value(),
+        SchemaOf::Parity => records::parity_schema().to_value(),
+        SchemaOf::TestbedCheck => records::testbed_check_schema().to_value(),
+        SchemaOf::TestbedReproduce => bufferlab_reproduce::real_verdicts_schema().to_value(),
         SchemaOf::Bench => speed::schema().to_value(),
     };
     format!("{schema:#}\n")

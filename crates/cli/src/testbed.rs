@@ -6,7 +6,7 @@ mod reproduce;
 mod shell;
 
 use crate::args::{TestbedCommand, TestbedRunArgs, TestbedUpArgs};
-use crate::{inform, interrupt, print, say};
+use crate::{inform, interrupt, print, records, say};
 use bufferlab_scenario::{LoadError, Loaded};
 use bufferlab_testbed::{DEMO, Plan, check};
 use miette::miette;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// `testbed`.
 pub(crate) fn testbed(command: &TestbedCommand) -> miette::Result<()> {
     match command {
-        TestbedCommand::Check => show_check(),
+        TestbedCommand::Check { json } => show_check(*json),
         #[cfg(target_os = "linux")]
         TestbedCommand::Run(args) => real::run(args),
         #[cfg(target_os = "linux")]
@@ -31,7 +31,11 @@ pub(crate) fn testbed(command: &TestbedCommand) -> miette::Result<()> {
     }
 }
 
-fn show_check() -> miette::Result<()> {
+fn show_check(as_json: bool) -> miette::Result<()> {
+    if as_json {
+        records::testbed_check(&check())?;
+        return demand();
+    }
     for finding in check() {
         let state = match (finding.is_there, finding.is_needed) {
             (true, _) => "ok",
@@ -160,7 +164,7 @@ mod real {
                 run_real(plan, &folder, Watching { watch, capture }, &|| !interrupt::requested())
             });
             let run = run.map_err(failed)?;
-            describe(name, &run)?;
+            describe(name, &run, args.json)?;
             if !args.only_real {
                 let dir = out.join(format!("{name}-simulated")).join(&seed);
                 let job = Job { loaded: plan.loaded.clone(), dir, caveats: Vec::new() };
@@ -170,8 +174,13 @@ mod real {
         }
         let order: Vec<_> = plans.into_iter().map(|(name, _)| name).collect();
         let report = Report::load(&out, &order).map_err(crate::error::report)?;
-        print(&report.text())?;
         let written: Vec<PathBuf> = report.write().map_err(crate::error::report)?;
+        if args.json {
+            print(&report.json().map_err(crate::error::report)?)?;
+            inform(&format!("report in {}", written[0].display()));
+            return Ok(());
+        }
+        print(&report.text())?;
         print(&format!("\n{}\n", written[0].display()))
     }
 
@@ -185,7 +194,8 @@ mod real {
         folder.map(|folder| watching::capture(args, folder, &plan.switch)).transpose()
     }
 
-    fn describe(name: &str, run: &RealRun) -> miette::Result<()> {
+    /// How good a run was; on stderr where stdout is for programs.
+    fn describe(name: &str, run: &RealRun, as_json: bool) -> miette::Result<()> {
         for note in &run.notes {
             say(note);
         }
@@ -197,10 +207,17 @@ mod real {
             ),
             None => "the policy follows flows, so the simulator cannot judge its packets".to_owned(),
         };
-        print(&format!(
+        let mut text = format!(
             "{name}: lateness p50 {p50:.0} us, p99 {p99:.0} us, p99.9 {p999:.0} us, largest {largest:.0} us; {parity}\n"
-        ))?;
-        run.capture.as_ref().map_or(Ok(()), |report| print(&watching::captured(report)))
+        );
+        if let Some(report) = &run.capture {
+            text.push_str(&watching::captured(report));
+        }
+        if as_json {
+            inform(text.trim_end());
+            return Ok(());
+        }
+        print(&text)
     }
 
     pub(super) fn up(args: &TestbedUpArgs) -> miette::Result<()> {
@@ -228,7 +245,7 @@ mod real {
         let title = watching::title(&args.watching, &plan.switch, text, Quit::View);
         let held = watching::with_view(title, |watch| {
             let is_seen = watch.is_none();
-            hold(&plan, Watching { watch, capture }, || command(&words, is_seen))
+            hold(&plan, Watching { watch, capture }, args.keep_awake, || command(&words, is_seen))
         });
         let (ended, summary) = held.map_err(failed)?;
         if let Ok(output) = &ended {

@@ -7,7 +7,7 @@ use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Job, execute_one};
 use bufferlab_reproduce::{
     Cache, Experiment, FailureCause, Judged, Missing, Plan, Registry, ReproduceError, Results, ScaleName,
-    conclude, gather, missing, run,
+    conclude, gather, missing, run, verdicts_json,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 type PlainVerdict = (String, String, String, Option<String>);
 /// Experiment, figure, title, folder, verdicts, failed runs.
 type PlainExperiment = (String, String, String, PathBuf, Vec<PlainVerdict>, Vec<String>);
+
+/// The experiments, and what `bufferlab reproduce --json` prints of them.
+type PlainReproduction = (Vec<PlainExperiment>, String);
 
 /// Name, figure, title, numbers of the statements that it judges.
 type PlainEntry = (String, String, String, Vec<String>);
@@ -51,14 +54,14 @@ pub(crate) fn unpack_scenarios(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<
     py.detach(|| bufferlab_reproduce::unpack_scenarios(&folder)).map_err(|error| failed(py, &error))
 }
 
-/// Repeats experiments: the folders of the command line, and the verdicts.
+/// Repeats experiments: the folders of the command line, the verdicts, and these as JSON.
 #[pyfunction]
 #[pyo3(signature = (wanted, progress))]
 pub(crate) fn reproduce(
     py: Python<'_>,
     wanted: Wanted,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Vec<PlainExperiment>> {
+) -> PyResult<PlainReproduction> {
     let relay = Relay::empty();
     let done = attend(py, &relay, progress.as_ref(), || carry_out(&wanted, &relay))?;
     done.map_err(|error| failed(py, &error))
@@ -114,7 +117,7 @@ impl ReproductionPlan {
     }
 
     /// Judges what is there and writes all outputs; `failures` says why runs (by their index) have not come.
-    fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<Vec<PlainExperiment>> {
+    fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<PlainReproduction> {
         let of_key = |(index, why): (usize, String)| Some((self.missing.get(index)?.key.clone(), why));
         let failures = failures.into_iter().filter_map(of_key).collect();
         let finish = || {
@@ -171,7 +174,7 @@ impl Wanted {
     }
 }
 
-fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<Vec<PlainExperiment>, ReproduceError> {
+fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<PlainReproduction, ReproduceError> {
     let (registry, plans) = wanted.plans()?;
     let how =
         Execution { jobs: NonZero::new(wanted.threads), threads: Some(NonZero::<usize>::MIN), verify: false };
@@ -187,7 +190,7 @@ fn conclusion(
     registry: &Registry,
     results: &[Results],
     out: &Path,
-) -> Result<Vec<PlainExperiment>, ReproduceError> {
+) -> Result<PlainReproduction, ReproduceError> {
     let found = conclude(registry, results, out, None)?;
     let one = |(result, verdicts): (&Results, &Vec<Judged>)| {
         let experiment = result.experiment();
@@ -198,5 +201,5 @@ fn conclusion(
         let (id, figure, title) = (&experiment.id, &experiment.figure, &experiment.title);
         (id.clone(), figure.clone(), title.clone(), out.join(result.plan.folder()), plain.collect(), failures)
     };
-    Ok(results.iter().zip(&found.judged).map(one).collect())
+    Ok((results.iter().zip(&found.judged).map(one).collect(), verdicts_json(results, &found)))
 }

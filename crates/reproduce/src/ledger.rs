@@ -10,7 +10,7 @@
 mod markdown;
 mod tables;
 
-pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, recorded_costs};
+pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, estimated_costs, recorded_costs};
 
 use crate::real;
 use crate::table::{lines, rows, to_csv};

@@ -8,6 +8,7 @@ mod ablations;
 mod cache;
 mod conclusion;
 mod course;
+mod document;
 mod error;
 mod estimates;
 mod experiment;
@@ -34,6 +35,7 @@ pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use cache::{Cache, Numbers, Wanted};
 pub use conclusion::{Conclusion, Keep, conclude};
 pub use course::{Course, CourseLine};
+pub use document::{real_verdicts_json, real_verdicts_schema, verdicts_json, verdicts_schema};
 pub use error::{FailureCause, ReproduceError, RunFailure};
 pub use estimates::Estimates;
 pub use experiment::{
@@ -42,7 +44,8 @@ pub use experiment::{
 };
 pub use judge::{Judged, Measured, judge};
 pub use ledger::{
-    Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, paper_name, recorded_costs,
+    Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, estimated_costs, paper_name,
+    recorded_costs,
 };
 pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};

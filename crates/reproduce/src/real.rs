@@ -10,6 +10,7 @@ use crate::{
     Estimates, Experiment, Judged, Ledger, Registry, ReproduceError, Results, TableError, Verdict, judge,
 };
 use bufferlab_report::{Estimate, format};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -32,7 +33,7 @@ pub mod keys {
 pub const MOST_LATENESS_US: f64 = 1_000.0;
 
 /// A verdict by real packets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RealRecord {
     /// The statement.
     pub id: String,
@@ -87,7 +88,7 @@ impl Row for RealRecord {
 }
 
 /// How good the runs of an experiment were.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RealRuns {
     /// The experiment.
     pub experiment: String,
@@ -159,7 +160,7 @@ pub struct RealStudy {
 }
 
 impl RealStudy {
-    fn experiment(&self) -> &Experiment {
+    pub(crate) fn experiment(&self) -> &Experiment {
         self.real.experiment()
     }
 
@@ -203,7 +204,7 @@ impl RealStudy {
     }
 
     /// The verdicts for [`record_real`].
-    fn records(&self, date: &str) -> Vec<RealRecord> {
+    pub(crate) fn records(&self, date: &str) -> Vec<RealRecord> {
         let record = |(real, simulated): (Judged, Judged)| RealRecord {
             id: real.id.clone(),
             verdict: real.verdict,

@@ -17,6 +17,8 @@
 //! decides as if it had come in time.
 
 mod addresses;
+#[cfg(target_os = "linux")]
+mod awake;
 mod capture;
 mod config;
 mod driver;

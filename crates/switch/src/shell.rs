@@ -1,5 +1,6 @@
 //! The thin shell around the [`Pipeline`]: sockets, the kernel's time stamps, and waiting.
 
+use crate::awake::Awake;
 use crate::capture::{CaptureReport, CaptureWriter};
 use crate::config::SwitchFile;
 use crate::lateness::Lateness;
@@ -92,6 +93,9 @@ pub struct RunOptions<'a> {
     pub capture: Option<CaptureWriter>,
     /// Whether to ask for real-time priority: without it, other programs delay frames by milliseconds.
     pub real_time: bool,
+    /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake: a core that sleeps wakes late, on virtual
+    /// machines by hundreds of microseconds.
+    pub keep_awake: bool,
     /// Where to show counters for Prometheus; a loopback address.
     pub metrics: Option<SocketAddr>,
     /// Where to leave snapshots for whoever watches.
@@ -115,6 +119,9 @@ pub struct Summary {
     pub late_arrivals: u64,
     /// How late frames were handed over.
     pub lateness: Lateness,
+    /// CPU time that a hypervisor gave to others meanwhile, of all cores of this machine: frames are late by it. `None`:
+    /// the kernel does not say.
+    pub stolen: Option<Time>,
     /// Frames that the kernel dropped because the process did not come: they have left no trace in the record.
     pub missed: u64,
     /// What the capture holds, or why it could not be written.
@@ -152,7 +159,12 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
     if let (Some(address), Some(watch)) = (options.metrics, &watch) {
         MetricsServer::start(address, file.names(), Arc::clone(watch)).map_err(ShellError::Metrics)?;
     }
-    let notes = if options.real_time { ask_for_priority() } else { Vec::new() };
+    // Their threads inherit priority and rights, so they start before the one is asked for.
+    let awake = options.keep_awake.then(Awake::start);
+    let mut notes = if options.real_time { ask_for_priority() } else { Vec::new() };
+    if let Some(Err(error)) = &awake {
+        notes.push(format!("cores may fall asleep and wake late: {error}"));
+    }
     let (interfaces, epoch_ns) = (open(file)?, now_ns() - EPOCH_OFFSET_NS);
     if let Some(capture) = &mut capture {
         capture.begin(epoch_ns);
@@ -173,6 +185,7 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
         // Whoever does not wait does not listen.
         let _ = ready.send(());
     }
+    let stolen = stolen();
     let start = shell.now();
     let until = Time(start.0.saturating_add(options.stopping.after.0));
     let (mut snapshot, mut next) = (Box::<Snapshot>::default(), Time::ZERO);
@@ -184,7 +197,7 @@ pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellE
         }
     }
     let ran = shell.now().saturating_sub(start);
-    Ok(shell.finish(ran, notes))
+    Ok(shell.finish(ran, stolen, notes))
 }
 
 /// Real-time priority of this thread, where the system allows it; else what that means.
@@ -208,6 +221,15 @@ fn ask_for_priority() -> Vec<String> {
             ]
         }
     }
+}
+
+/// CPU time that a hypervisor gave to others since this machine was started: proc(5), `stat`.
+fn stolen() -> Option<Time> {
+    // The kernel counts in hundredths of a second, whatever its own clock.
+    const MS_PER_TICK: u64 = 10;
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let ticks: u64 = stat.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
+    Some(Time::from_ms(ticks * MS_PER_TICK))
 }
 
 /// Time zero lies before the first frame: a replay needs room for its way to the switch.
@@ -368,7 +390,9 @@ impl Shell {
         }
     }
 
-    fn finish(mut self, ran: Time, notes: Vec<String>) -> Summary {
+    /// `before`: CPU time that had been stolen when it began.
+    fn finish(mut self, ran: Time, before: Option<Time>, notes: Vec<String>) -> Summary {
+        let stolen = stolen().zip(before).map(|(now, before)| now.saturating_sub(before));
         self.pipeline.finish();
         let capture = self.pipeline.end_capture();
         Summary {
@@ -378,6 +402,7 @@ impl Shell {
             late_arrivals: self.pipeline.driver().late(),
             missed: self.missed(),
             lateness: self.lateness,
+            stolen,
             capture,
             notes,
             pipeline: self.pipeline,

@@ -124,9 +124,9 @@ fn measure(
     wall: Instant,
 ) -> Result<RealRun, TestbedError> {
     let record = Path::new("/run").join(RECORD);
-    let (outcome, summary) = with_switch(plan, &record, watching, || drive::drive(plan, go_on))?;
+    let (outcome, summary) = with_switch(plan, &record, watching, true, || drive::drive(plan, go_on))?;
     let mut outcome = outcome?;
-    let Summary { lateness, epoch_ns, notes, missed, late_arrivals, pipeline, capture, .. } = summary;
+    let Summary { lateness, epoch_ns, notes, missed, stolen, late_arrivals, pipeline, capture, .. } = summary;
     let capture = capture.map_err(TestbedError::Capture)?;
     pipeline.close().map_err(TestbedError::Io)?;
     let rows = read_record(&record, &plan.switch.names())?;
@@ -136,7 +136,7 @@ fn measure(
     let parity = verify(&plan.switch, &rows).ok();
     let quantiles = [0.5, 0.99, 0.999].map(|q| lateness.quantile(q));
     let lateness_ns = [quantiles[0], quantiles[1], quantiles[2], lateness.largest()];
-    let mut caveats = caveats(lateness_ns, missed, late_arrivals, parity.as_ref());
+    let mut caveats = caveats(lateness_ns, stolen, missed, late_arrivals, parity.as_ref());
     if plan.scenario().host.applications == Applications::Programs {
         caveats.push(with_programs());
     }
@@ -153,18 +153,20 @@ fn measure(
     Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes, capture })
 }
 
-/// Builds everything, and keeps the switch running until `work` is done.
+/// Builds everything, and keeps the switch running until `work` is done; with `keep_awake`, no core sleeps meanwhile
+/// (`bufferlab_switch::RunOptions`).
 ///
 /// # Errors
 /// If something cannot be built, or the switch fails.
 pub fn hold<T>(
     plan: &Plan,
     watching: Watching,
+    keep_awake: bool,
     work: impl FnOnce() -> T,
 ) -> Result<(T, Summary), TestbedError> {
     build(plan)?;
     let record = Path::new("/run").join(RECORD);
-    with_switch(plan, &record, watching, work)
+    with_switch(plan, &record, watching, keep_awake, work)
 }
 
 /// Loads the testbed's DCTCP if a transport needs it.
@@ -184,6 +186,7 @@ fn with_switch<T>(
     plan: &Plan,
     record: &Path,
     watching: Watching,
+    keep_awake: bool,
     work: impl FnOnce() -> T,
 ) -> Result<(T, Summary), TestbedError> {
     let _dctcp = dctcp(plan)?;
@@ -201,6 +204,7 @@ fn with_switch<T>(
                 capture: watching.capture,
                 watch: watching.watch,
                 real_time: true,
+                keep_awake,
                 metrics: None,
                 stopping,
                 ready: Some(ready),
@@ -230,6 +234,7 @@ fn with_programs() -> RunCaveat {
 /// What to check before trusting the numbers.
 fn caveats(
     lateness_ns: [u64; 4],
+    stolen: Option<Time>,
     missed: u64,
     late_arrivals: u64,
     parity: Option<&Comparison>,
@@ -242,11 +247,14 @@ fn caveats(
     let [p50, p99, p999, largest] = lateness_ns.map(|ns| ns as f64 / 1e3);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split_whitespace().next().unwrap_or("?").to_owned();
+    let stolen = stolen.filter(|span| *span > Time::ZERO);
+    let stolen =
+        stolen.map_or_else(String::new, |span| format!("; the hypervisor took {span} of CPU time"));
     let mut list = vec![caveat(
         "real-packets",
         format!(
             "real packets: the switch handed frames over late by p50 {p50:.0} us, p99 {p99:.0} us, p99.9 {p999:.0} us, at most {largest:.0} us; \
-             load of the machine {load}; {late_arrivals} arrivals were decided late."
+             load of the machine {load}{stolen}; {late_arrivals} arrivals were decided late."
         ),
         "Packets, retransmissions and timeouts of flows are counted at the switch (docs/testbed.md).",
     )];

@@ -11,7 +11,7 @@ use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{Execution, Finished};
 use bufferlab_reproduce::{
     Cache, MOST_LATENESS_US, Missing, Numbers, Plan, RealStudy, Registry, Results, ScaleName, gather,
-    missing, real_keys, record_real, run,
+    missing, real_keys, real_verdicts_json, record_real, run,
 };
 use bufferlab_results::Claim;
 use bufferlab_testbed::{RealRun, Watching, run_real};
@@ -155,7 +155,11 @@ fn conclude(
     if let (Some(table), true) = (&args.record, failures.is_empty()) {
         record_real(table, &studies, date).map_err(error::reproduce)?;
     }
-    print(&text)?;
+    if args.json {
+        print(&real_verdicts_json(&studies, date))?;
+    } else {
+        print(&text)?;
+    }
     clear_away(&args.out);
     inform(&format!("values, charts and verdicts are in {}", args.out.display()));
     if failures.is_empty() {

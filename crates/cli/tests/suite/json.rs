@@ -8,14 +8,19 @@ use std::fs;
 fn printed(desk: &Desk, command: &[&str], schema: &str) -> Value {
     let output = desk.output(command);
     assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
-    let value: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    by_schema(desk, &output.stdout, schema)
+}
+
+/// What has been printed, checked against a published schema.
+pub(crate) fn by_schema(desk: &Desk, printed: &[u8], schema: &str) -> Value {
+    let value: Value = serde_json::from_slice(printed)
+        .unwrap_or_else(|error| panic!("{schema}: {error}: {}", text(printed)));
     let schema = desk.output(&["schema", schema]);
     let schema: Value = serde_json::from_slice(&schema.stdout).expect("a schema is JSON");
     let validator = jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{error}"));
     let wrong: Vec<String> =
         validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(wrong.is_empty(), "{command:?}: {wrong:#?}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(value["format_version"], 1);
     // A schema that takes anything would be none.
     assert!(!validator.is_valid(&Value::Array(Vec::new())));
@@ -98,6 +103,34 @@ fn a_measurement_of_speed_keeps_to_its_schema() {
     let rate = measured["packet_hops"].as_f64().expect("a number") / seconds[1];
     assert!((measured["packet_hops_per_second"].as_f64().expect("a number") / rate - 1.0).abs() < 1e-9);
     assert_eq!((measured["hosts"].as_u64(), &measured["clock"]), (Some(4), &serde_json::json!("cpu")));
+}
+
+#[test]
+fn what_is_said_of_real_packets_keeps_to_its_schemas() {
+    let desk = Desk::with_tiny();
+    desk.write(
+        "switch.toml",
+        r#"
+[switch]
+buffer = "20 KB"
+policy = "dt"
+[[port]]
+interface = "a"
+rate = "1 Gb/s"
+[[port]]
+interface = "b"
+rate = "1 Gb/s"
+"#,
+    );
+    let compared = printed(&desk, &["switch", "switch.toml", "--synthetic", "3000", "--json"], "parity");
+    assert_eq!((compared["packets"].as_u64(), compared["differences"].as_u64()), (Some(3000), Some(0)));
+    let lost = ["dropped", "evicted", "sent"].map(|what| compared[what].as_u64().expect("a number"));
+    assert!(lost[0] > 0 && lost.iter().sum::<u64>() == 3000, "{compared:#}");
+    // Whether or not the testbed can run here.
+    let checked = desk.output(&["testbed", "check", "--json"]);
+    let found = by_schema(&desk, &checked.stdout, "testbed-check");
+    assert_eq!(found["can_run"], checked.status.success(), "{found:#}");
+    assert!(found["findings"].as_array().is_some_and(|all| all.len() > 5), "{found:#}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Real packets: the testbed's demonstration and its end, where this machine allows namespaces.
 
+use crate::json::by_schema;
+use crate::support::Desk;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -194,10 +196,11 @@ at_most = 94.2
     );
     std::fs::create_dir_all(folder.path().join("registry/own")).expect("a folder");
     std::fs::write(folder.path().join("registry/own/items.toml"), experiment).expect("a file");
-    let run = || {
+    let run = |more: &[&str]| {
         let output = Command::new(PROGRAM)
             .args(["testbed", "reproduce", "all", "--registry", "registry", "--out", "out"])
             .args(["--record", "kept/real.csv", "--date", "2026-01-01"])
+            .args(more)
             .current_dir(folder.path())
             .output()
             .expect("the program starts");
@@ -206,18 +209,60 @@ at_most = 94.2
         (text.into_owned(), told.into_owned())
     };
     std::fs::create_dir_all(folder.path().join("kept")).expect("a folder");
-    let (first, told) = run();
+    let (first, told) = run(&[]);
     assert!(told.contains("2 of 2: "), "{told}");
     assert!(first.contains("; 0 packets judged otherwise by the simulator;"), "{first}");
     // Goodput of real packets was sampled: the criterion has a value, whatever a busy machine makes of it.
     let line = first.lines().find(|line| line.starts_with("| OWN-1 |")).expect("a verdict");
     assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
-    let (second, told) = run();
+    let (second, told) = run(&[]);
     assert!(!told.contains("of 2: "), "nothing is done again: {told}");
     assert_eq!(first, second);
+    let (document, _) = run(&["--json"]);
+    let document = by_schema(&Desk::new(), document.as_bytes(), "testbed-reproduce");
+    let one = &document["experiments"][0];
+    assert_eq!((&one["id"], one["runs"]["runs"].as_u64()), (&"own/items".into(), Some(2)), "{document:#}");
+    assert_eq!(one["statements"][0]["id"], "OWN-1", "{document:#}");
     let recorded = std::fs::read_to_string(folder.path().join("kept/real.csv")).expect("a table");
     assert!(recorded.lines().nth(1).is_some_and(|row| row.starts_with("OWN-1,")), "{recorded}");
     assert!(folder.path().join("kept/real/own-items.real.csv").is_file());
+}
+
+#[test]
+fn a_run_and_a_switch_print_their_results_as_json() {
+    if !allowed("results of real packets as JSON") {
+        return;
+    }
+    let desk = Desk::new();
+    let run = [
+        "testbed",
+        "run",
+        "demo",
+        "--policies",
+        "dt",
+        "--set",
+        "duration=1500 ms",
+        "--set",
+        "drain=500 ms",
+        "--only-real",
+    ];
+    let output = desk.command(&run).args(["--out", "demo", "--json"]).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let compared = by_schema(&desk, &output.stdout, "comparison");
+    assert_eq!(compared["policies"], serde_json::json!(["dt"]), "{compared:#}");
+    let (_folder, file) = switch_of_nothing();
+    let line = format!(
+        "ip link add no0 type veth peer name no1 && ip link set no0 up && ip link set no1 up && \
+         exec {PROGRAM} switch {} --for '300 ms' --keep-awake --json",
+        file.display()
+    );
+    let output =
+        Command::new("unshare").args(["--user", "--map-root-user", "--net", "sh", "-c", &line]).output();
+    let output = output.expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary = by_schema(&desk, &output.stdout, "switch");
+    assert_eq!((&summary["policy"], summary["ports"].as_array().map(Vec::len)), (&"dt".into(), Some(2)));
+    assert!(summary["ran_ns"].as_u64().is_some_and(|ns| ns >= 300_000_000), "{summary:#}");
 }
 
 /// The first process of the namespaces of a testbed that this process started.

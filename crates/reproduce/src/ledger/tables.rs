@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::path::Path;
 
 const COSTS: &str = include_str!("../../../../claims/costs.csv");
+const ESTIMATES: &str = include_str!("../../../../claims/cost-estimates.csv");
 
 /// What an experiment took when it was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +35,14 @@ pub struct Cost {
 /// If the table is damaged.
 pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
     Ok(rows("claims/costs.csv", COSTS)?)
+}
+
+/// What experiments would take that nobody has run as a whole, from a part of the duration of each run.
+///
+/// # Errors
+/// If the table is damaged.
+pub fn estimated_costs() -> Result<Vec<Cost>, ReproduceError> {
+    Ok(rows("claims/cost-estimates.csv", ESTIMATES)?)
 }
 
 /// Costs as `costs.csv`.

@@ -1,0 +1,117 @@
+//! Cores that do not fall asleep.
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id, thread_schedule_policy,
+};
+
+/// One thread for each core that this process may use, of the class `SCHED_IDLE`: it spins while nothing else wants its
+/// core, so that the core neither saves energy nor is given back to a hypervisor. Either takes tens to hundreds of
+/// microseconds to come back from. The threads end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Awake {
+    ended: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Awake {
+    /// Starts the threads. To be called before the calling thread gets real-time priority: they would inherit it until
+    /// they have given it up.
+    ///
+    /// # Errors
+    /// The cores cannot be listed, no thread can be started, or a control group limits the time on them: to spin would use
+    /// it up.
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let cores = cores()?;
+        if std::thread::available_parallelism()?.get() < cores.len() {
+            return Err(std::io::Error::other("a control group limits the CPU time"));
+        }
+        let mut awake = Self { ended: Arc::default(), threads: Vec::new() };
+        for core in cores {
+            let ended = Arc::clone(&awake.ended);
+            let thread = std::thread::Builder::new().name(format!("awake-{core}"));
+            awake.threads.push(thread.spawn(move || stay(core, &ended))?);
+        }
+        Ok(awake)
+    }
+}
+
+/// Cores that this process may use.
+fn cores() -> std::io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(Pid::from_raw(0))?;
+    Ok((0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect())
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A thread that only spins does not panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Keeps a core awake. Without the class it ends: with any other one it would take time from what is measured.
+fn stay(core: usize, ended: &AtomicBool) {
+    crate::rights::give_up();
+    let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+    // An error may be about the nice value alone, which means nothing in this class: what counts is asked for below.
+    let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
+    let mut only = CpuSet::new();
+    let is_alone = only.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only)).is_ok();
+    if !is_alone || thread_schedule_policy() != Ok(idle) {
+        return;
+    }
+    while !ended.load(Ordering::Relaxed) {
+        std::hint::spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// The state of each thread of this process with that name, and its scheduling class, as the kernel has them
+    /// (proc(5), fields 3 and 41 of `stat`).
+    fn threads() -> Vec<(String, u32)> {
+        let tasks = std::fs::read_dir("/proc/self/task").expect("this process has threads").flatten();
+        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+        let ours = stats.filter(|stat| stat.contains("(awake-"));
+        ours.map(|stat| {
+            let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+            (fields[0].to_owned(), fields[38].parse().expect("a class is a number"))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn every_core_has_an_idle_thread_until_it_is_dropped() {
+        const SCHED_IDLE: u32 = 5;
+        let cores = cores().expect("cores can be listed").len();
+        let awake = match Awake::start() {
+            Ok(awake) => awake,
+            Err(error) => {
+                eprintln!("skipped: {error}");
+                return;
+            }
+        };
+        let since = Instant::now();
+        let spins = || {
+            let all = threads();
+            all.len() == cores && all.iter().all(|one| *one == ("R".to_owned(), SCHED_IDLE))
+        };
+        while !spins() {
+            assert!(since.elapsed() < Duration::from_secs(20), "{:?}", threads());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(awake);
+        assert_eq!(threads(), []);
+    }
+}
