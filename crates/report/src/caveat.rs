@@ -7,6 +7,7 @@ use bufferlab_results::RunCaveat;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Queries of a run below which their mean is hardly worth reading.
 pub const QUERIES_WANTED: u64 = 100;
@@ -226,14 +227,49 @@ pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     caveats.extend(deadlock(runs));
     caveats.extend(unfinished(runs));
     caveats.extend(seeds(runs));
-    let mut noted: Vec<&RunCaveat> = Vec::new();
-    for caveat in runs.iter().flat_map(|(_, run)| &run.run_caveats) {
-        if !noted.contains(&caveat) {
-            noted.push(caveat);
+    caveats.extend(of_runs(runs));
+    caveats.extend(samples(runs));
+    caveats
+}
+
+/// Caveats of one kind that are shown one by one.
+const SHOWN_OF_A_KIND: usize = 3;
+
+/// What the runs say themselves. Where not all of them say the same, each sentence names its runs, and of many that differ in their numbers the first few stand for
+/// the rest.
+fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
+    let mut noted: Vec<(&RunCaveat, Vec<String>)> = Vec::new();
+    for (label, run) in runs {
+        for caveat in &run.run_caveats {
+            let name = format!("{label}, seed {}", run.seed);
+            match noted.iter_mut().find(|(known, _)| *known == caveat) {
+                Some((_, names)) => names.push(name),
+                None => noted.push((caveat, vec![name])),
+            }
         }
     }
-    caveats.extend(noted.into_iter().cloned().map(Caveat::Run));
-    caveats.extend(samples(runs));
+    let mut caveats = Vec::new();
+    for (at, (caveat, names)) in noted.iter().enumerate() {
+        let of_kind = |(known, _): &&(&RunCaveat, Vec<String>)| known.id == caveat.id;
+        let before = noted[..at].iter().filter(of_kind).count();
+        let after = noted[at + 1..].iter().filter(of_kind).count();
+        if before >= SHOWN_OF_A_KIND {
+            continue;
+        }
+        let mut shown = (*caveat).clone();
+        if names.len() < runs.len() {
+            shown.message = format!("{}: {}", names.join("; "), caveat.message);
+        }
+        if before + 1 == SHOWN_OF_A_KIND && after > 0 {
+            let others = if after == 1 {
+                "One more of this kind is".to_owned()
+            } else {
+                format!("{after} more of this kind are")
+            };
+            let _ = write!(shown.message, " {others} in the manifests of the other runs.");
+        }
+        caveats.push(Caveat::Run(shown));
+    }
     caveats
 }
 

@@ -157,10 +157,13 @@ impl CurvesPage {
             }
             div.charts {
                 @for (panel, piece) in self.panels.iter().flat_map(|panel| pieces(panel).into_iter().map(move |piece| (panel, piece))) {
+                    // Where charts have the same caption, what tells them apart stands above it.
+                    @let above = self.panels.iter().filter(|other| other.title == panel.title).count() > 1;
                     div {
+                        @if above && !piece.note.is_empty() { p.soft.above { (piece.note) } }
                         (chart_within(&piece, panel).markup())
                         (legend(&piece))
-                        @if !piece.note.is_empty() { p.soft { (piece.note) } }
+                        @if !above && !piece.note.is_empty() { p.soft { (piece.note) } }
                     }
                 }
             }

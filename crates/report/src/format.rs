@@ -10,13 +10,13 @@ pub fn number(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     if size == 0.0 {
         "0".into()
-    } else if size < 1e-4 {
+    } else if size < 1e-5 {
         format!("{value:.1e}")
     } else if size >= 99.95 {
         format!("{sign}{}", count(size.round() as u64))
     } else {
         // 0.0999 has its first digit in the second place after the point: 4 places.
-        let decimals = (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize;
+        let decimals = (2.0 - size.log10().floor()).clamp(0.0, 7.0) as usize;
         let text = format!("{value:.decimals$}");
         // Rounding may have added a digit: 9.999 is 10.00 with two places.
         if text.len() > decimals + 2 + sign.len() && (1.0..10.0).contains(&size) {
@@ -120,10 +120,24 @@ mod tests {
 
     #[test]
     fn numbers_have_three_significant_digits() {
-        let texts = [0.0, 0.01234, 0.5, 1.0, 9.999, 12.34, 99.99, 123.4, 12_345.6, -3.21, 2.1e-7].map(number);
+        let texts =
+            [0.0, 0.01234, 0.5, 1.0, 9.999, 12.34, 99.99, 123.4, 12_345.6, -3.21, 8.9e-5, 2.1e-7].map(number);
         assert_eq!(
             texts,
-            ["0", "0.0123", "0.500", "1.00", "10.0", "12.3", "100", "123", "12,346", "-3.21", "2.1e-7"]
+            [
+                "0",
+                "0.0123",
+                "0.500",
+                "1.00",
+                "10.0",
+                "12.3",
+                "100",
+                "123",
+                "12,346",
+                "-3.21",
+                "0.0000890",
+                "2.1e-7"
+            ]
         );
         assert_eq!(number(f64::NAN), "–");
     }

@@ -580,3 +580,36 @@ fn two_simulations_are_no_pair_whatever_they_are_called() {
     assert!(!report.text().contains("against the simulator"));
     assert!(!report.html().unwrap().contains("Real packets beside"));
 }
+
+#[test]
+fn what_some_runs_say_names_them_and_many_of_a_kind_stand_together() {
+    let temp = tempfile::tempdir().unwrap();
+    for (policy, seed) in POLICIES[..2].iter().flat_map(|policy| [(policy, 1), (policy, 2)]) {
+        let head = head(*policy, seed);
+        let totals = totals_of(&head);
+        let dir = temp.path().join(format!("{}/seed-{seed}", policy.name));
+        let writer = RunWriter::create(&dir, head).unwrap();
+        let caveat = |id: &str, message: String| RunCaveat { id: id.into(), message, advice: "a".into() };
+        let late = caveat("late", format!("late by {seed} us under {}.", policy.name));
+        let mut caveats = vec![caveat("clock", "The clock was set.".into()), late];
+        if seed == 2 {
+            caveats.push(caveat("load", "The machine was busy.".into()));
+        }
+        writer.finish(&totals, caveats, None).unwrap();
+    }
+    let report = Report::load(temp.path(), &["dt".to_owned()]).unwrap();
+    let said = |id: &str| -> Vec<String> {
+        let of_kind = report.caveats.iter().filter(|caveat| caveat.id() == id);
+        of_kind.map(|caveat| caveat.record().message).collect()
+    };
+    assert_eq!(said("clock"), ["The clock was set."], "all of them say so");
+    assert_eq!(said("load"), ["dt, seed 2; abm, seed 2: The machine was busy."]);
+    assert_eq!(
+        said("late"),
+        [
+            "dt, seed 1: late by 1 us under dt.",
+            "dt, seed 2: late by 2 us under dt.",
+            "abm, seed 1: late by 1 us under abm. One more of this kind is in the manifests of the other runs."
+        ]
+    );
+}

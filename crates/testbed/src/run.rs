@@ -248,8 +248,7 @@ fn caveats(
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split_whitespace().next().unwrap_or("?").to_owned();
     let stolen = stolen.filter(|span| *span > Time::ZERO);
-    let stolen =
-        stolen.map_or_else(String::new, |span| format!("; the hypervisor took {span} of CPU time"));
+    let stolen = stolen.map_or_else(String::new, |span| format!("; the hypervisor took {span} of CPU time"));
     let mut list = vec![caveat(
         "real-packets",
         format!(

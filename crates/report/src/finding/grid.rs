@@ -2,7 +2,7 @@
 //!
 //! The looks of all points are corrected for together (Holm): a grid looks more often than a comparison, so it tells less.
 
-use super::words::{named, percent, phrase, range, short_name, with_unit};
+use super::words::{Amount, named, phrase, short_name, with_unit};
 use super::{Look, Sentence, SentenceKind, judged, looks};
 use crate::compare::Comparison;
 use crate::metric::{Better, Metric};
@@ -85,18 +85,13 @@ fn differences(
             if held.is_empty() {
                 continue;
             }
-            let changes: Vec<f64> = held
-                .iter()
-                .filter_map(|one| one.look.relative())
-                .map(|change| change.abs() * 100.0)
-                .collect();
+            let changes: Vec<f64> = held.iter().filter_map(|one| one.look.relative()).collect();
             let lower = side < 0.0;
             let text = if changes.is_empty() {
                 let verb = if lower { "lowers" } else { "raises" };
                 format!("{policy} {verb} {} against {baseline}, where it is 0,", short_name(metric))
             } else {
-                let amount = format!("{} %", range(&changes, percent));
-                phrase(metric, lower, false, &amount)
+                phrase(metric, lower, false, &Amount::of_several(&changes))
                     .replace("{names}", policy)
                     .replace("{baseline}", baseline)
                     .trim_end_matches('.')

@@ -135,6 +135,19 @@ fn more_than_three_schemes_are_grouped() {
 }
 
 #[test]
+fn what_has_more_than_doubled_is_told_in_times() {
+    // Differences 90 + 9 noise; s = 0.769, half 3.1824 s / 2 = 1.22 on 20.025: 0.06.
+    let noise = [0.0, 0.1, -0.1, 0.05];
+    let of = |mean: f64| noise.map(|noise| mean + noise * mean / 10.0);
+    let values = [of(20.0), of(110.0)];
+    let values: Vec<&[f64]> = values.iter().map(<[f64; 4]>::as_slice).collect();
+    let told = texts(&comparison(vec![queries(&values)]), SentenceKind::Difference);
+    assert_eq!(told, ["p1 takes 5.50 ± 0.06 times as long as p0 to end web queries."]);
+    let told = texts(&comparison(vec![losses(&values)]), SentenceKind::Difference);
+    assert_eq!(told, ["p1 loses 5.50 ± 0.06 times as many packets as p0."]);
+}
+
+#[test]
 fn pauses_and_lossless_losses_are_always_told() {
     let lost = row(
         "pauses.lost_lossless_packets",

@@ -87,22 +87,53 @@ fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], 
         };
         return format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", short_name(&row.metric));
     }
-    let changes: Vec<f64> =
-        group.iter().filter_map(|look| look.relative()).map(|c| c.abs() * 100.0).collect();
+    let changes: Vec<f64> = group.iter().filter_map(|look| look.relative()).collect();
     let amount = match group {
         // Of nothing at all there is no more or less.
-        [one] if one.gone => "100 %".to_owned(),
-        [one] => {
-            let half = one.difference.half_width.unwrap_or(0.0) / one.base.abs() * 100.0;
-            format!("{} % ± {}", percent(changes[0]), percent(half))
-        }
-        _ => format!("{} %", range(&changes, percent)),
+        [one] if one.gone => Amount::Part("100 %".to_owned()),
+        [one] => Amount::of_one(changes[0], one.difference.half_width.unwrap_or(0.0) / one.base.abs()),
+        _ => Amount::of_several(&changes),
     };
     phrase(&row.metric, lower, several, &amount).replace("{names}", &names).replace("{baseline}", baseline)
 }
 
+/// How much more or less.
+pub(super) enum Amount {
+    /// "48 % ± 44".
+    Part(String),
+    /// "6.5 ± 0.4 times": what has more than doubled is not told in percent.
+    Times(String),
+}
+
+impl Amount {
+    /// From a change and half of its interval, both as parts of what the baseline has.
+    fn of_one(change: f64, half: f64) -> Self {
+        if change >= 1.0 {
+            return Self::Times(format!(
+                "{} times",
+                format::estimate(1.0 + change, half).replace(" ±", " ± ")
+            ));
+        }
+        Self::Part(format!("{} % ± {}", percent(change.abs() * 100.0), percent(half * 100.0)))
+    }
+
+    /// From several changes of one direction.
+    pub(super) fn of_several(changes: &[f64]) -> Self {
+        if changes.iter().all(|change| *change >= 1.0) {
+            let factors: Vec<f64> = changes.iter().map(|change| 1.0 + change).collect();
+            return Self::Times(format!("{} times", range(&factors, format::number)));
+        }
+        let parts: Vec<f64> = changes.iter().map(|change| change.abs() * 100.0).collect();
+        Self::Part(format!("{} %", range(&parts, percent)))
+    }
+}
+
 /// The sentence of a metric with places for names.
-pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &str) -> String {
+pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amount) -> String {
+    let amount = match amount {
+        Amount::Part(amount) => amount,
+        Amount::Times(amount) => return times(metric, several, amount),
+    };
     let (prefix, name) = metric.id.rsplit_once('.').unwrap_or(("", &metric.id));
     // "short flows (< 100 KB, no query)": the limit is in the table.
     let group = metric.group.split(" (").next().unwrap_or(&metric.group);
@@ -132,6 +163,33 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &str) 
     }
 }
 
+/// The sentence of a metric that has more than doubled.
+fn times(metric: &Metric, several: bool, amount: &str) -> String {
+    let (prefix, name) = metric.id.rsplit_once('.').unwrap_or(("", &metric.id));
+    let group = metric.group.split(" (").next().unwrap_or(&metric.group);
+    let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
+    let (verb, what) = match name {
+        "qct_mean_ms" => {
+            let verb = verb("take");
+            return format!("{{names}} {verb} {amount} as long as {{baseline}} to end {group}.");
+        }
+        "lost_percent" => (verb("lose"), "as many packets".to_owned()),
+        "lost_lossless_packets" => (verb("lose"), "as many lossless packets".to_owned()),
+        "unfinished_flows" => (verb("leave"), "as many flows unfinished".to_owned()),
+        "paused_ms" => (verb("spend"), "as much time paused".to_owned()),
+        "lossless_percent" => {
+            let class = prefix.strip_prefix("class.").unwrap_or(prefix);
+            (verb("let"), format!("as many bursts of {class} through without loss"))
+        }
+        _ => {
+            let label = words_of(&metric.label);
+            let what = if prefix == "ports" { label } else { format!("{label} of {group}") };
+            return format!("{{names}} {} the {what} to {amount} that of {{baseline}}.", verb("raise"));
+        }
+    };
+    format!("{{names}} {verb} {amount} {what} as {{baseline}}.")
+}
+
 /// `FCT slowdown p99` as `p99 FCT slowdown`: as one would say it.
 fn words_of(label: &str) -> String {
     match label.rsplit_once(' ') {
@@ -155,14 +213,14 @@ pub(super) fn named(names: &[&str]) -> String {
 }
 
 /// `20–48`, or `20` if both ends read the same.
-pub(super) fn range(values: &[f64], text: fn(f64) -> String) -> String {
+fn range(values: &[f64], text: fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     if least == most { least } else { format!("{least}–{most}") }
 }
 
 /// Whole from ten on.
-pub(super) fn percent(value: f64) -> String {
+fn percent(value: f64) -> String {
     if value >= 9.95 { format::count(value.round() as u64) } else { format!("{value:.1}") }
 }
 

@@ -72,9 +72,9 @@
     if (!Number.isFinite(value)) return "–";
     const size = Math.abs(value);
     if (size === 0) return "0";
-    if (size < 1e-4) return value.toExponential(1);
+    if (size < 1e-5) return value.toExponential(1);
     if (size >= 99.95) return Math.round(value).toLocaleString("en-US");
-    return value.toFixed(Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size)))));
+    return value.toFixed(Math.min(7, Math.max(0, 2 - Math.floor(Math.log10(size)))));
   }
   const tick = (value) => {
     const text = number(value);

@@ -25,6 +25,11 @@
     return Number((time / size).toPrecision(5)) + " " + unit;
   }
 
+  // A sheet of A4 between its margins: a chart that is wider would make all of the page smaller.
+  const PAPER = 680;
+  let printing = false;
+  const width = (place) => Math.max(280, Math.min(place.clientWidth, printing ? PAPER : Infinity));
+
   function draw() {
     if (chart) { chart.destroy(); chart = null; }
     const { groups, times, most, limit } = shown.window;
@@ -34,7 +39,7 @@
     const layers = groups.map((group, at) => ({ group, values: stacked[at] })).reverse();
     const series = [{}, ...layers.map(({ group }) => ({ stroke: colour("--c" + group.colour), fill: colour("--c" + group.colour), width: 0.5, paths: stepped, points: { show: false } }))];
     series.push({ stroke: text, width: 1, paths: stepped, points: { show: false } }, { stroke: colour("--c1"), width: 1.6, dash: [6, 4], paths: stepped, points: { show: false } });
-    const place = byId("chart"), wide = Math.max(280, place.clientWidth);
+    const place = byId("chart"), wide = width(place);
     const grid = { stroke: colour("--line"), width: 0.5 }, font = "12px system-ui, sans-serif";
     chart = new uPlot({
       width: wide, height: wide < 600 ? 240 : 320, series, legend: { show: false },
@@ -157,7 +162,8 @@
     byId("save").addEventListener("click", save);
     let waiting = null;
     window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(() => shown && draw(), 150); });
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown && draw());
+    for (const [event, does] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(event, () => { printing = does; if (shown) draw(); });
+    for (const medium of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(medium).addEventListener("change", () => shown && draw());
     await run();
   }
   start().catch((error) => { sentence.textContent = "The page cannot start: " + error.message; });

@@ -128,7 +128,10 @@
   // --- charts ---
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const width = () => Math.max(280, byId("chart").clientWidth);
+  // A sheet of A4 between its margins: a chart that is wider would make all of the page smaller.
+  const PAPER = 680;
+  let printing = false;
+  const width = () => Math.max(280, Math.min(byId("chart").clientWidth, printing ? PAPER : Infinity));
   function ticks(axis) {
     return (_, values) => {
       const step = values.length > 1 ? values[1] - values[0] : 1;
@@ -460,6 +463,7 @@
     let waiting = null;
     window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 150); });
     // On paper it is light, whatever the screen is; a page that is being printed does not wait for answers.
+    for (const [event, does] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(event, () => { printing = does; if (shown) draw(); drawValues(); });
     for (const medium of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(medium).addEventListener("change", () => { if (shown) draw(); drawValues(); });
     if (!stored && about.switches.length > 1) {
       const choice = byId("switch");

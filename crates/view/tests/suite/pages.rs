@@ -330,6 +330,27 @@ fn nothing_is_wider_than_a_phone() {
     assert_clean(&browser);
 }
 
+/// A chart that is wider than the sheet would make all of the page smaller.
+#[test]
+fn a_chart_on_paper_fits_the_sheet_and_gets_its_width_back() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = folder();
+    let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
+    let view = serve(Page::of_view(View::open(&dir, None).expect("it opens"), 0).expect("a port"));
+    let play = serve(Page::of_play(Play, 0).expect("a port"));
+    let wide = "document.querySelector('#chart canvas').getBoundingClientRect().width";
+    for url in [view, play] {
+        browser.open(&url, 1_400);
+        browser.eval(&format!("addEventListener('beforeprint', () => {{ window.printed = {wide}; }})"));
+        browser.call("Page.printToPDF", &serde_json::json!({}));
+        let printed = browser.eval("window.printed").as_f64().expect("it was printed");
+        assert!(printed <= 680.0, "{printed} at {url}");
+        let after = browser.eval(wide).as_f64().expect("a width");
+        assert!(after > 1_000.0, "{after} at {url}");
+    }
+    assert_clean(&browser);
+}
+
 /// The answer to a request that names `host` and asks for `path`.
 fn status(address: &str, host: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
