@@ -657,6 +657,9 @@ pub(crate) struct ReportArgs {
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's place
     #[arg(long)]
     pub(crate) json: bool,
+    /// Leave out the beginning of the runs, where flows find an empty network: print where it ends (MSER-5) and the results without it, and write nothing
+    #[arg(long, conflicts_with = "figures")]
+    pub(crate) steady: bool,
     /// Write the charts of completion times into a folder, too, each as SVG, PNG and CSV
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,

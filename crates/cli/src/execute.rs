@@ -4,7 +4,7 @@ use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs,
 use crate::progress::Board;
 use crate::{error, inform, interrupt, print, say};
 use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
-use bufferlab_report::{FigureStyle, Look, Report, Stopping};
+use bufferlab_report::{FigureStyle, Look, Report, Stopping, steady_from, steady_text};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
@@ -175,6 +175,9 @@ fn do_all(
 /// `report`.
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     let mut report = Report::load(&args.dir, &[]).map_err(error::report)?;
+    if args.steady {
+        return without_beginning(&report, args.json);
+    }
     bufferlab_view::embed(&mut report);
     let written = report.write().map_err(error::report)?;
     if let Some(folder) = &args.figures {
@@ -192,6 +195,22 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
         return print(&report.json().map_err(error::report)?);
     }
     print(&format!("{}\n", written[0].display()))
+}
+
+/// `report --steady`.
+fn without_beginning(report: &Report, as_json: bool) -> miette::Result<()> {
+    let states = report.steady_states().map_err(error::report)?;
+    let duration = report.runs.iter().map(|run| run.summary.duration_ns).max().unwrap_or(0);
+    let from = steady_from(&states).unwrap_or(0);
+    let steady = Report::load_from(&report.dir, &[], from).map_err(error::report)?;
+    let text = steady_text(&states, duration);
+    if as_json {
+        inform(text.trim_end());
+        return print(&steady.json().map_err(error::report)?);
+    }
+    print(&text)?;
+    print("\n")?;
+    print(&steady.text())
 }
 
 /// The folder of the results: what the user says, or `results/`, the scenario's name and `ending`.

@@ -1,7 +1,7 @@
 //! `switch`: forwards real packets, or compares what such a switch did with the simulator.
 
 use crate::args::SwitchArgs;
-use crate::{inform, interrupt, print, records, say};
+use crate::{interrupt, print, records, say};
 use bufferlab_parity::{Comparison, drive, synthetic, verify};
 use bufferlab_switch::{RECORD_FILE, SWITCH_FILE, SwitchFile, load, read_record};
 use miette::{Report, miette};
@@ -72,7 +72,7 @@ fn forward(_: &SwitchArgs, _: &SwitchFile) -> miette::Result<()> {
 
 #[cfg(target_os = "linux")]
 fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
-    use crate::watching;
+    use crate::{inform, watching};
     use bufferlab_live::Quit;
     use bufferlab_switch::{RunOptions, Stopping, run};
     watching::check(&args.watching)?;

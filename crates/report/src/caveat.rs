@@ -64,6 +64,11 @@ pub enum Caveat {
         /// How many were planned.
         planned: usize,
     },
+    /// Flows and queries of the beginning are left out; everything else is of the whole run.
+    WarmUp {
+        /// The first ones that count started then (ns).
+        from_ns: u64,
+    },
     /// Runs that are compared differ in more than policy and seed.
     MixedRuns {
         /// In what: `version`, `profile`, `scenario`, …
@@ -100,6 +105,7 @@ impl Caveat {
             Self::SingleSeed => "single-seed",
             Self::UnevenSeeds { .. } => "uneven-seeds",
             Self::MissingRuns { .. } => "missing-runs",
+            Self::WarmUp { .. } => "warm-up",
             Self::MixedRuns { .. } => "mixed-runs",
             Self::TooFewSamples { .. } => "too-few-samples",
             Self::FewQueries { .. } => "few-queries",
@@ -148,6 +154,10 @@ impl Caveat {
             Self::MissingRuns { missing, planned } => {
                 format!("{} of {planned} runs have no result: {}.", missing.len(), missing.join(", "))
             }
+            Self::WarmUp { from_ns } => format!(
+                "Flows and queries that started before {} do not count; buffers, links, losses and pauses are of the whole run.",
+                format::span_ns(*from_ns)
+            ),
             Self::MixedRuns { what, values } => {
                 format!("The runs differ in more than policy and seed: {what} is {}.", values.join(" and "))
             }
@@ -194,6 +204,7 @@ impl Caveat {
             Self::SingleSeed => "Run with --seeds 5 or more.".into(),
             Self::UnevenSeeds { .. } => "Run the missing seeds into the same folder.".into(),
             Self::MissingRuns { .. } => "Repeat the command that made the folder.".into(),
+            Self::WarmUp { .. } => "Compare with the same without `--steady`: a large difference is one of the beginning.".into(),
             Self::MixedRuns { .. } => "Run the comparison again with one program and one scenario.".into(),
             Self::TooFewSamples { .. } => "Raise `duration`, or read a lower percentile.".into(),
             Self::FewQueries { .. } => "Raise `duration` or the query rate.".into(),
@@ -235,30 +246,30 @@ pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 /// Caveats of one kind that are shown one by one.
 const SHOWN_OF_A_KIND: usize = 3;
 
-/// What the runs say themselves. Where not all of them say the same, each sentence names its runs, and of many that differ in their numbers the first few stand for
-/// the rest.
+/// What the runs say themselves. Where not all of them say the same, each sentence names its runs, if it does not do so itself, and of many that differ in their
+/// numbers the first few stand for the rest.
 fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    let mut noted: Vec<(&RunCaveat, Vec<String>)> = Vec::new();
+    let mut noted: Vec<(&RunCaveat, Vec<(&str, u64)>)> = Vec::new();
     for (label, run) in runs {
         for caveat in &run.run_caveats {
-            let name = format!("{label}, seed {}", run.seed);
             match noted.iter_mut().find(|(known, _)| *known == caveat) {
-                Some((_, names)) => names.push(name),
-                None => noted.push((caveat, vec![name])),
+                Some((_, sayers)) => sayers.push((label, run.seed)),
+                None => noted.push((caveat, vec![(label, run.seed)])),
             }
         }
     }
     let mut caveats = Vec::new();
-    for (at, (caveat, names)) in noted.iter().enumerate() {
-        let of_kind = |(known, _): &&(&RunCaveat, Vec<String>)| known.id == caveat.id;
+    for (at, (caveat, sayers)) in noted.iter().enumerate() {
+        let of_kind = |(known, _): &&(&RunCaveat, Vec<(&str, u64)>)| known.id == caveat.id;
         let before = noted[..at].iter().filter(of_kind).count();
         let after = noted[at + 1..].iter().filter(of_kind).count();
         if before >= SHOWN_OF_A_KIND {
             continue;
         }
         let mut shown = (*caveat).clone();
-        if names.len() < runs.len() {
-            shown.message = format!("{}: {}", names.join("; "), caveat.message);
+        let says_it_itself = sayers.iter().all(|(label, _)| mentions(&caveat.message, label));
+        if sayers.len() < runs.len() && !says_it_itself {
+            shown.message = format!("{}: {}", names(sayers, runs), caveat.message);
         }
         if before + 1 == SHOWN_OF_A_KIND && after > 0 {
             let others = if after == 1 {
@@ -271,6 +282,32 @@ fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         caveats.push(Caveat::Run(shown));
     }
     caveats
+}
+
+/// Whether a name stands in a sentence, and not only as a part of a word: `dt` is none of "bandwidth".
+fn mentions(sentence: &str, name: &str) -> bool {
+    sentence.match_indices(name).any(|(at, _)| {
+        let before = sentence[..at].chars().next_back();
+        let after = sentence[at + name.len()..].chars().next();
+        [before, after].into_iter().flatten().all(|c| !c.is_alphanumeric())
+    })
+}
+
+/// `dt; abm, seed 2`: a label alone stands for all of its seeds.
+fn names(sayers: &[(&str, u64)], runs: &[(&str, &crate::RunSummary)]) -> String {
+    let mut labels: Vec<&str> = sayers.iter().map(|(label, _)| *label).collect();
+    labels.dedup();
+    let name = |label: &str| {
+        let seeds: Vec<String> =
+            sayers.iter().filter(|sayer| sayer.0 == label).map(|sayer| sayer.1.to_string()).collect();
+        let all = runs.iter().filter(|run| run.0 == label).count();
+        match seeds.len() {
+            count if count == all => label.to_owned(),
+            1 => format!("{label}, seed {}", seeds[0]),
+            _ => format!("{label}, seeds {}", seeds.join(", ")),
+        }
+    };
+    labels.into_iter().map(name).collect::<Vec<_>>().join("; ")
 }
 
 fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
@@ -388,4 +425,16 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         }
     }
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentions;
+
+    #[test]
+    fn a_name_is_a_word_of_its_own() {
+        assert!(mentions("\"dt(alpha=2)\" has other traffic.", "dt(alpha=2)"));
+        assert!(mentions("dt: late.", "dt") && mentions("under dt", "dt"));
+        assert!(!mentions("The bandwidth is low.", "dt") && !mentions("tdt is late.", "dt"));
+    }
 }

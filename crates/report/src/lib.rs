@@ -40,6 +40,7 @@ mod ranking;
 mod samples;
 mod sequential;
 mod statistics;
+mod steady;
 mod summary;
 mod svg;
 mod terminal;
@@ -65,6 +66,7 @@ pub use pauses::{Deadlock, PauseTotal, Pauses};
 pub use ranking::{Ranking, Standing};
 pub use sequential::{Look, Stopping};
 pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
+pub use steady::{SteadyState, steady_from, steady_text};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };

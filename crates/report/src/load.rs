@@ -4,6 +4,7 @@ use crate::caveat::{self, Caveat};
 use crate::compare::Comparison;
 use crate::error::ReportError;
 use crate::samples::RunSamples;
+use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
 use crate::{export, terminal};
 use bufferlab_results::{Group, RunResult, write_whole};
@@ -57,6 +58,15 @@ impl Report {
     /// # Errors
     /// If there is no run, or one that cannot be read.
     pub fn load(dir: &Path, order: &[String]) -> Result<Self, ReportError> {
+        Self::load_from(dir, order, 0)
+    }
+
+    /// The same without flows and queries that started before `from_ns`: they have found an empty network. Everything else (buffers, links, losses) is of the whole
+    /// run, as a caveat says.
+    ///
+    /// # Errors
+    /// If there is no run, or one that cannot be read.
+    pub fn load_from(dir: &Path, order: &[String], from_ns: u64) -> Result<Self, ReportError> {
         let single = RunResult::is_complete(dir);
         let mut found: Vec<(String, RunResult)> = Vec::new();
         if single {
@@ -82,13 +92,16 @@ impl Report {
         found.sort_by_key(|(label, run)| (rank(label), label.clone(), run.manifest().seed));
         let mut runs = Vec::with_capacity(found.len());
         for (label, result) in found {
-            let (summary, samples) = summarise(&result)?;
+            let (summary, samples) = summarise(&result, from_ns)?;
             runs.push(Run { label, result, summary, samples });
         }
         let pairs: Vec<(&str, &RunSummary)> =
             runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
         let comparison = Comparison::of(&pairs);
         let mut caveats = of_the_group(dir)?;
+        if from_ns > 0 {
+            caveats.push(Caveat::WarmUp { from_ns });
+        }
         caveats.extend(caveat::collect(&pairs));
         Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, single })
     }
@@ -142,6 +155,18 @@ impl Report {
         Ok(written)
     }
 
+    /// When the beginning of every run is over: for each class of flows and queries ([`SteadyState`]).
+    ///
+    /// # Errors
+    /// If a table cannot be read.
+    pub fn steady_states(&self) -> Result<Vec<SteadyState>, ReportError> {
+        let mut states = Vec::new();
+        for run in &self.runs {
+            states.extend(steady::of_run(run)?);
+        }
+        Ok(states)
+    }
+
     /// The runs of a policy.
     pub(crate) fn runs_of<'a>(&'a self, policy: &'a str) -> impl Iterator<Item = &'a Run> {
         self.runs.iter().filter(move |run| run.label == policy)
@@ -153,7 +178,7 @@ impl Report {
 /// # Errors
 /// If a table of the run cannot be read.
 pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
-    Ok(summarise(result)?.0)
+    Ok(summarise(result, 0)?.0)
 }
 
 /// Makes the report of a folder of results, old or new, and answers the files that it wrote.

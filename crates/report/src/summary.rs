@@ -241,7 +241,7 @@ impl RunSummary {
     /// # Errors
     /// If a table cannot be read.
     pub fn of(result: &RunResult) -> Result<Self, ReportError> {
-        Ok(summarise(result)?.0)
+        Ok(summarise(result, 0)?.0)
     }
 
     /// Jain's index over the switches' ports of throughput over what was possible; `None` where nothing was offered.
@@ -257,13 +257,13 @@ impl RunSummary {
     }
 }
 
-/// One pass over the tables: the numbers, and the samples that charts need.
-pub(crate) fn summarise(result: &RunResult) -> Result<(RunSummary, RunSamples), ReportError> {
+/// One pass over the tables: the numbers, and the samples that charts need. Flows and queries that started before `from_ns` do not count.
+pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary, RunSamples), ReportError> {
     let manifest = result.manifest();
-    let (groups, bursts, flows) = flow_groups(result)?;
+    let (groups, bursts, flows) = flow_groups(result, from_ns)?;
     let (delays, delay_bins) = bursts::delays(result)?;
     let (occupancy, above) = occupancy(result)?;
-    let (queries, qct_ns) = query_groups(result)?;
+    let (queries, qct_ns) = query_groups(result, from_ns)?;
     let links = links(result)?;
     let summary = RunSummary {
         policy: manifest.policy.clone(),
@@ -355,7 +355,7 @@ impl Gathering {
 /// Flows by group, open-loop flows by class, and what charts need.
 type Flows = (Vec<FlowGroup>, Vec<BurstGroup>, Vec<FlowSample>);
 
-fn flow_groups(result: &RunResult) -> Result<Flows, ReportError> {
+fn flow_groups(result: &RunResult, from_ns: u64) -> Result<Flows, ReportError> {
     let Manifest { names, short_flow_bytes, totals, duration_ns, .. } = result.manifest();
     let mut all = Gathering::new(GroupKey::All);
     let mut short = Gathering::new(GroupKey::Short { below_bytes: *short_flow_bytes });
@@ -364,6 +364,9 @@ fn flow_groups(result: &RunResult) -> Result<Flows, ReportError> {
     let mut bursts: Vec<Bursts> = names.classes.iter().map(|_| Bursts::default()).collect();
     let mut samples = Vec::new();
     result.visit(|row: FlowRow| {
+        if row.start_ns < from_ns {
+            return;
+        }
         all.add(&row);
         bursts[usize::from(row.class)].add(&row);
         classes[usize::from(row.class)].add(&row);
@@ -382,7 +385,11 @@ fn flow_groups(result: &RunResult) -> Result<Flows, ReportError> {
             });
         }
     })?;
-    let groups = [all, short].into_iter().chain(classes).map(|group| group.finish(totals.end_ns)).collect();
+    let groups = [all, short]
+        .into_iter()
+        .chain(classes)
+        .map(|group| group.finish(totals.end_ns.saturating_sub(from_ns)))
+        .collect();
     let bursts = names.classes.iter().zip(bursts);
     let bursts = bursts.filter_map(|(class, bursts)| bursts.finish(class.clone(), *duration_ns)).collect();
     Ok((groups, bursts, samples))
@@ -391,7 +398,7 @@ fn flow_groups(result: &RunResult) -> Result<Flows, ReportError> {
 /// Per class: the summary; and its finished completion times, sorted.
 type Queries = (Vec<QueryGroup>, Vec<(String, Vec<f64>)>);
 
-fn query_groups(result: &RunResult) -> Result<Queries, ReportError> {
+fn query_groups(result: &RunResult, from_ns: u64) -> Result<Queries, ReportError> {
     #[derive(Default)]
     struct Answers {
         queries: u64,
@@ -402,6 +409,9 @@ fn query_groups(result: &RunResult) -> Result<Queries, ReportError> {
     }
     let mut classes: BTreeMap<u16, Answers> = BTreeMap::new();
     result.visit(|row: QueryRow| {
+        if row.start_ns < from_ns {
+            return;
+        }
         let answers = classes.entry(row.class).or_default();
         answers.queries += 1;
         answers.dropped += row.dropped_packets;

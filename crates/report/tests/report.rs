@@ -7,7 +7,7 @@ use bufferlab_metrics::{
     DelayRow, DropRow, FlowRow, FlowState, LinkRow, PauseRow, PauseSpanRow, QueueRow, RunSink, RunTotals,
     Scope, SeriesRow,
 };
-use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX};
+use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX, steady_from, steady_text};
 use bufferlab_results::{RunCaveat, RunHead, RunResult, RunWriter};
 use std::fs;
 use std::path::Path;
@@ -590,8 +590,12 @@ fn what_some_runs_say_names_them_and_many_of_a_kind_stand_together() {
         let dir = temp.path().join(format!("{}/seed-{seed}", policy.name));
         let writer = RunWriter::create(&dir, head).unwrap();
         let caveat = |id: &str, message: String| RunCaveat { id: id.into(), message, advice: "a".into() };
-        let late = caveat("late", format!("late by {seed} us under {}.", policy.name));
+        let late = caveat("late", format!("late by {} us.", 10 * seed + policy.name.len() as u64));
         let mut caveats = vec![caveat("clock", "The clock was set.".into()), late];
+        if policy.name == "abm" {
+            caveats.push(caveat("own", "It is slow.".into()));
+            caveats.push(caveat("named", "abm has other traffic.".into()));
+        }
         if seed == 2 {
             caveats.push(caveat("load", "The machine was busy.".into()));
         }
@@ -605,11 +609,37 @@ fn what_some_runs_say_names_them_and_many_of_a_kind_stand_together() {
     assert_eq!(said("clock"), ["The clock was set."], "all of them say so");
     assert_eq!(said("load"), ["dt, seed 2; abm, seed 2: The machine was busy."]);
     assert_eq!(
+        (said("own"), said("named")),
+        (vec!["abm: It is slow.".to_owned()], vec!["abm has other traffic.".to_owned()])
+    );
+    assert_eq!(
         said("late"),
         [
-            "dt, seed 1: late by 1 us under dt.",
-            "dt, seed 2: late by 2 us under dt.",
-            "abm, seed 1: late by 1 us under abm. One more of this kind is in the manifests of the other runs."
+            "dt, seed 1: late by 12 us.",
+            "dt, seed 2: late by 22 us.",
+            "abm, seed 1: late by 13 us. One more of this kind is in the manifests of the other runs."
         ]
     );
+}
+
+/// Two hundred flows start into an empty network; then slowdowns of 3 and 4 take turns.
+#[test]
+fn flows_of_the_beginning_can_be_left_out_and_it_is_said() {
+    let temp = tempfile::tempdir().unwrap();
+    let slowdown = |at: u64| if at < 200 { 1.0 } else { 3.0 + (at % 2) as f64 };
+    write_flows(temp.path(), (0..2_000).map(slowdown).map(Some));
+    let whole = Report::load(temp.path(), &[]).unwrap();
+    let states = whole.steady_states().unwrap();
+    let from = steady_from(&states).expect("it is seen");
+    // A flow starts every nanosecond.
+    assert_eq!((states.len(), states[0].values, states[0].left_out, from), (1, 2_000, Some(200), 200));
+    let text = steady_text(&states, 20_000_000);
+    assert!(text.contains("200 of 2,000") && text.contains("Every run is steady from 200 ns on"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= WIDTH_MAX), "{text}");
+    let rest = Report::load_from(temp.path(), &[], from).unwrap();
+    let mean = |report: &Report| report.runs[0].summary.all().slowdown.expect("flows ended").mean;
+    assert_eq!((mean(&whole), mean(&rest)), (3.25, 3.5));
+    assert_eq!(rest.runs[0].summary.all().flows, 1_800);
+    let said = |report: &Report| report.caveats.iter().any(|caveat| caveat.id() == "warm-up");
+    assert!(said(&rest) && !said(&whole));
 }

@@ -39,6 +39,13 @@ fn comparisons_are_printed_as_they_are_kept() {
     assert_eq!(compared, serde_json::from_str::<Value>(&kept).expect("JSON"));
     assert_eq!(compared["policies"], serde_json::json!(["dt", "cs"]));
     assert_eq!(compared, printed(&desk, &["report", "both", "--json"], "comparison"));
+    let before = desk.files("both");
+    let steady = printed(&desk, &["report", "both", "--steady", "--json"], "comparison");
+    assert_eq!(
+        (&steady["policies"], desk.files("both")),
+        (&compared["policies"], before),
+        "nothing is written"
+    );
     let single = printed(&desk, &["run", "tiny.toml", "--out", "one", "--json"], "comparison");
     let metrics = single["metrics"].as_array().expect("a list");
     assert!(metrics.iter().any(|row| row["cells"][0]["estimate"]["mean"].is_number()), "{metrics:#?}");

@@ -1,0 +1,264 @@
+//! When is a run's beginning over? In an empty network the first flows are fast, so a mean over all of them is not that of the network under load.
+//!
+//! MSER-5 (White, Cobb and Spratt 2000) decides: completion times in the order of starts, in batches of five, of which so many are left out at the beginning that
+//! the standard error of the mean of the rest is the least. If that is more than half, there is no steady state to be seen, and nothing should be left out. What is left has an interval by batch
+//! means: twenty batches, whose means count as independent.
+
+use crate::error::ReportError;
+use crate::format;
+use crate::load::Run;
+use crate::statistics::student_t_975;
+use crate::terminal::wrap;
+use bufferlab_metrics::{FlowRow, QueryRow};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Values of a batch of MSER-5.
+const BATCH: usize = 5;
+/// Batches of which something can be told.
+const BATCHES_MIN: usize = 20;
+/// Batches of the interval.
+const BATCH_MEANS: usize = 20;
+/// Above this lag-1 autocorrelation batch means do not count as independent: two standard deviations of that of twenty which are, 2 / √20.
+const CORRELATION_MAX: f64 = 0.447;
+
+/// What one series of completion times says of the beginning of its run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteadyState {
+    /// As what the run is compared.
+    pub label: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Slowdowns of what: `web_search flows`, `incast queries`.
+    pub series: String,
+    /// Finished flows or queries.
+    pub values: usize,
+    /// How many of them, the first ones, are of the beginning; `None`: no steady state is to be seen, or there are too few.
+    pub left_out: Option<usize>,
+    /// The first one that counts started then (ns).
+    pub from_ns: u64,
+    /// Mean slowdown of all of them.
+    pub mean_of_all: f64,
+    /// Mean slowdown of those that count.
+    pub mean: f64,
+    /// Half of its 95 % interval by batch means; `None`: too few, or batches that depend on each other.
+    pub half_width: Option<f64>,
+}
+
+impl SteadyState {
+    /// Whether there are too few values to tell: such a series decides nothing.
+    #[must_use]
+    pub const fn is_too_short(&self) -> bool {
+        self.values < BATCH * BATCHES_MIN
+    }
+}
+
+/// From when on every run is steady (ns), so that all schemes are measured over the same flows; `None` if no steady state is to be seen in one of the series, or all are
+/// too short.
+#[must_use]
+pub fn steady_from(states: &[SteadyState]) -> Option<u64> {
+    let long = || states.iter().filter(|state| !state.is_too_short());
+    let is_seen = long().all(|state| state.left_out.is_some()) && long().next().is_some();
+    is_seen.then(|| long().map(|state| state.from_ns).max().unwrap_or(0))
+}
+
+/// What was found, for a terminal. `duration_ns`: flows start for so long.
+#[must_use]
+pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
+    let mut text =
+        "Where does each run's beginning end (MSER-5), and what are mean slowdowns [x] without it?\n"
+            .to_owned();
+    let names: Vec<String> = states
+        .iter()
+        .map(|state| format!("{}, seed {}, {}", state.label, state.seed, state.series))
+        .collect();
+    let wide = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    // Writing into a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{:wide$}  {:>10}  {:>15}  {:>11}  {:>13}",
+        "", "ends at", "left out", "mean of all", "of the rest"
+    );
+    for (name, state) in names.iter().zip(states) {
+        let (ends, out) = match state.left_out {
+            Some(count) => (
+                format::span_ns(state.from_ns),
+                format!("{} of {}", format::count(count as u64), format::count(state.values as u64)),
+            ),
+            None if state.is_too_short() => ("too few".to_owned(), format!("0 of {}", state.values)),
+            None => ("not seen".to_owned(), format!("0 of {}", format::count(state.values as u64))),
+        };
+        let rest = match state.half_width {
+            Some(half) => format::estimate(state.mean, half),
+            None => format::number(state.mean),
+        };
+        let all = format::number(state.mean_of_all);
+        let _ = writeln!(text, "{name:wide$}  {ends:>10}  {out:>15}  {all:>11}  {rest:>13}");
+    }
+    let intervals = "± is half of the 95 % interval of one run by twenty batch means; without it, batches depend on each other or are too small.";
+    wrap(&mut text, "", intervals);
+    text.push('\n');
+    let found = match steady_from(states) {
+        Some(0) => "No beginning differs from what follows: all flows and queries count.".to_owned(),
+        Some(from) => format!(
+            "Every run is steady from {} on: flows and queries that start in the last {:.0} % of the {} count below, those before do not.",
+            format::span_ns(from),
+            100.0 * duration_ns.saturating_sub(from) as f64 / duration_ns.max(1) as f64,
+            format::span_ns(duration_ns)
+        ),
+        None if states.iter().all(SteadyState::is_too_short) => format!(
+            "There are too few flows and queries to tell: {} of a kind are needed. Nothing is left out; raise `duration`.",
+            BATCH * BATCHES_MIN
+        ),
+        None => "No steady state is to be seen everywhere, so nothing is left out. Raise `duration`, or lower the load if the network cannot carry it.".to_owned(),
+    };
+    wrap(&mut text, "", &found);
+    text
+}
+
+/// Looks at every class of flows with a congestion control and of queries of a run. Answers of queries belong to these.
+pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
+    let mut series: BTreeMap<(u16, bool), Vec<(u64, f64)>> = BTreeMap::new();
+    run.result.visit(|row: FlowRow| {
+        if let (Some(slowdown), None, None) = (row.slowdown, row.sending_ns, row.query_id) {
+            series.entry((row.class, false)).or_default().push((row.start_ns, slowdown));
+        }
+    })?;
+    run.result.visit(|row: QueryRow| {
+        if let Some(slowdown) = row.slowdown {
+            series.entry((row.class, true)).or_default().push((row.start_ns, slowdown));
+        }
+    })?;
+    let names = &run.result.manifest().names.classes;
+    let states = series.into_iter().map(|((class, of_queries), mut values)| {
+        // Rows are in the order of ends.
+        values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let what = if of_queries { "queries" } else { "flows" };
+        let series = format!("{} {what}", names[usize::from(class)]);
+        of_values(run.label.clone(), run.summary.seed, series, &values)
+    });
+    Ok(states.collect())
+}
+
+/// Of starts (ns) and slowdowns, in the order of starts.
+fn of_values(label: String, seed: u64, series: String, values: &[(u64, f64)]) -> SteadyState {
+    let slowdowns: Vec<f64> = values.iter().map(|value| value.1).collect();
+    let left_out = warm_up(&slowdowns);
+    let rest = &slowdowns[left_out.unwrap_or(0)..];
+    SteadyState {
+        label,
+        seed,
+        series,
+        values: values.len(),
+        left_out,
+        from_ns: left_out.filter(|&count| count > 0).map_or(0, |count| values[count].0),
+        mean_of_all: mean(&slowdowns),
+        mean: mean(rest),
+        half_width: left_out.and_then(|_| batch_means(rest)),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// How many values at the beginning MSER-5 leaves out; `None` if it would be more than half, or there are too few.
+fn warm_up(values: &[f64]) -> Option<usize> {
+    let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();
+    if batches.len() < BATCHES_MIN {
+        return None;
+    }
+    // Sums over the batches from each one on, about the mean of all: small differences of large squares are none then.
+    let about = mean(&batches);
+    let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
+    for (at, batch) in batches.iter().enumerate().rev() {
+        sum += batch - about;
+        squares += (batch - about).powi(2);
+        let left = (batches.len() - at) as f64;
+        // The last few batches may be alike by chance (White 1997).
+        if left < BATCH as f64 {
+            continue;
+        }
+        let error = (squares - sum * sum / left).max(0.0) / (left * left);
+        // Of equal ones the one that leaves out less.
+        if error <= best.0 {
+            best = (error, at);
+        }
+    }
+    (best.1 <= batches.len() / 2).then_some(best.1 * BATCH)
+}
+
+/// Half of the 95 % interval of the mean by batch means.
+fn batch_means(values: &[f64]) -> Option<f64> {
+    let size = values.len() / BATCH_MEANS;
+    if size < BATCH {
+        return None;
+    }
+    // What does not fill the batches is left out at the beginning.
+    let means: Vec<f64> = values[values.len() - size * BATCH_MEANS..].chunks_exact(size).map(mean).collect();
+    let about = mean(&means);
+    let squares: f64 = means.iter().map(|value| (value - about).powi(2)).sum();
+    let lagged: f64 = means.windows(2).map(|two| (two[0] - about) * (two[1] - about)).sum();
+    if squares > 0.0 && lagged / squares > CORRELATION_MAX {
+        return None;
+    }
+    let deviation = (squares / (BATCH_MEANS - 1) as f64).sqrt();
+    Some(student_t_975(BATCH_MEANS as u64 - 1) * deviation / (BATCH_MEANS as f64).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bufferlab_units::RandomStream;
+
+    /// Noise about `level`, which is reached after so many values.
+    fn values(count: usize, warm: usize, noise: &mut RandomStream) -> Vec<f64> {
+        let level = |at: usize| if at < warm { 2.0 * at as f64 / warm as f64 } else { 2.0 };
+        (0..count).map(|at| 1.0 + level(at) + noise.next_f64() - 0.5).collect()
+    }
+
+    #[test]
+    fn a_beginning_that_differs_is_left_out_and_one_that_does_not_is_kept() {
+        let mut noise = RandomStream::new(1, "steady", 7);
+        let out = warm_up(&values(5_000, 500, &mut noise)).expect("steady");
+        assert!((300..=560).contains(&out), "{out}");
+        let out = warm_up(&values(5_000, 0, &mut noise)).expect("steady");
+        assert!(out <= 1_000, "MSER keeps most of what does not differ: {out}");
+        assert_eq!(warm_up(&values(5_000, 4_500, &mut noise)), None, "it never becomes steady");
+        assert_eq!(warm_up(&values(99, 0, &mut noise)), None, "too few");
+        assert_eq!(warm_up(&[1.0; 200]), Some(0), "of equal ones the one that leaves out less");
+    }
+
+    /// By hand: twenty batches of five equal values; the first two batches are 0, the others 1 and 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
+    #[test]
+    fn the_least_standard_error_decides() {
+        let of_batch = |at: usize| match at {
+            0 | 1 => 0.0,
+            odd if odd % 2 == 1 => 1.0,
+            _ => 1.2,
+        };
+        let values: Vec<(u64, f64)> = (0..100).map(|at| (at as u64 * 10, of_batch(at / 5))).collect();
+        let state = of_values("dt".into(), 1, "web flows".into(), &values);
+        assert_eq!((state.left_out, state.from_ns), (Some(10), 100));
+        assert!((state.mean - 1.1).abs() < 1e-12 && (state.mean_of_all - 0.99).abs() < 1e-12, "{state:?}");
+        assert_eq!(state.half_width, None, "four values a batch are too few");
+    }
+
+    #[test]
+    fn an_interval_by_batch_means_holds_the_mean_and_dependent_batches_have_none() {
+        let mut noise = RandomStream::new(1, "steady", 9);
+        let (mut independent, mut held) = (0, 0);
+        for _ in 0..200 {
+            let values: Vec<f64> = (0..400).map(|_| noise.next_f64()).collect();
+            let Some(half) = batch_means(&values) else { continue };
+            independent += 1;
+            held += usize::from((mean(&values) - 0.5).abs() <= half);
+        }
+        assert!(independent >= 185, "98 % of what is independent counts as such: {independent} of 200");
+        let share = held as f64 / f64::from(independent);
+        // 0.95, standard deviation 0.016.
+        assert!((0.9..1.0).contains(&share), "{share}");
+        let slow: Vec<f64> = (0..400).map(|at| (at as f64 / 60.0).sin()).collect();
+        assert_eq!(batch_means(&slow), None);
+    }
+}
