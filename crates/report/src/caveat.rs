@@ -161,23 +161,7 @@ impl Caveat {
             Self::MixedRuns { what, values } => {
                 format!("The runs differ in more than policy and seed: {what} is {}.", values.join(" and "))
             }
-            Self::TooFewSamples { percentile, groups } => {
-                let wanted = PERCENTILES.iter().filter(|other| *other >= percentile);
-                let needs: Vec<_> = wanted
-                    .map(|p| format!("{} needs {}", p.name(), format::count(p.samples_needed())))
-                    .collect();
-                let have: Vec<_> = groups
-                    .iter()
-                    .map(|(group, samples)| format!("{group} ({})", format::count(*samples)))
-                    .collect();
-                format!(
-                    "Too few samples in the smallest run for {}{}: {}. {}.",
-                    percentile.name(),
-                    if needs.len() > 1 { " and beyond" } else { "" },
-                    have.join(", "),
-                    needs.join(", ")
-                )
-            }
+            Self::TooFewSamples { percentile, groups } => too_few_samples(*percentile, groups),
             Self::FewQueries { class, queries } => format!(
                 "{class}: only {} {} in the smallest run; their mean wants {QUERIES_WANTED}.",
                 format::count(*queries),
@@ -217,6 +201,22 @@ impl Caveat {
     pub fn record(&self) -> CaveatRecord {
         CaveatRecord { id: self.id().to_owned(), message: self.message(), advice: self.advice() }
     }
+}
+
+/// Which percentiles have too few samples, and how many they need.
+fn too_few_samples(percentile: Percentile, groups: &[(String, u64)]) -> String {
+    let wanted = PERCENTILES.iter().filter(|other| **other >= percentile);
+    let needs: Vec<_> =
+        wanted.map(|p| format!("{} needs {}", p.name(), format::count(p.samples_needed()))).collect();
+    let have: Vec<_> =
+        groups.iter().map(|(group, samples)| format!("{group} ({})", format::count(*samples))).collect();
+    format!(
+        "Too few samples in the smallest run for {}{}: {}. {}.",
+        percentile.name(),
+        if needs.len() > 1 { " and beyond" } else { "" },
+        have.join(", "),
+        needs.join(", ")
+    )
 }
 
 /// A caveat in machine-readable output.
