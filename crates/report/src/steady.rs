@@ -82,7 +82,7 @@ pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     for (name, state) in names.iter().zip(states) {
         let (ends, out) = match state.left_out {
             Some(count) => (
-                format::span_ns(state.from_ns),
+                if count == 0 { "at once".to_owned() } else { format::span_ns(state.from_ns) },
                 format!("{} of {}", format::count(count as u64), format::count(state.values as u64)),
             ),
             None if state.is_too_short() => ("too few".to_owned(), format!("0 of {}", state.values)),
