@@ -7,7 +7,7 @@
 use crate::error::ReportError;
 use crate::format;
 use crate::load::Run;
-use crate::statistics::student_t_975;
+use crate::statistics::Estimate;
 use crate::terminal::wrap;
 use bufferlab_metrics::{FlowRow, QueryRow};
 use std::collections::BTreeMap;
@@ -202,8 +202,7 @@ fn batch_means(values: &[f64]) -> Option<f64> {
     if squares > 0.0 && lagged / squares > CORRELATION_MAX {
         return None;
     }
-    let deviation = (squares / (BATCH_MEANS - 1) as f64).sqrt();
-    Some(student_t_975(BATCH_MEANS as u64 - 1) * deviation / (BATCH_MEANS as f64).sqrt())
+    Estimate::of(&means)?.half_width
 }
 
 #[cfg(test)]

@@ -130,64 +130,53 @@ impl Amount {
 
 /// The sentence of a metric with places for names.
 pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amount) -> String {
-    let amount = match amount {
-        Amount::Part(amount) => amount,
-        Amount::Times(amount) => return times(metric, several, amount),
-    };
     let (prefix, name) = metric.id.rsplit_once('.').unwrap_or(("", &metric.id));
     // "short flows (< 100 KB, no query)": the limit is in the table.
     let group = metric.group.split(" (").next().unwrap_or(&metric.group);
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
-    let than = |verb: String, object: &str, end: &str| {
-        let object = if object.is_empty() { String::new() } else { format!(" {object}") };
-        format!("{{names}} {verb}{object} {amount} {end} than {{baseline}}.")
-    };
-    let more = if lower { "fewer" } else { "more" };
-    match name {
-        "qct_mean_ms" => than(verb("end"), group, if lower { "sooner" } else { "later" }),
-        "lost_percent" => than(verb("lose"), "", &format!("{more} packets")),
-        "lost_lossless_packets" => than(verb("lose"), "", &format!("{more} lossless packets")),
-        "unfinished_flows" => than(verb("leave"), "", &format!("{more} flows unfinished")),
-        "paused_ms" => {
-            than(verb("spend"), "", &format!("{} time paused", if lower { "less" } else { "more" }))
+    // What there is more or less of; `is_much`: what cannot be counted, such as time.
+    let of = |stem: &str, what: &str, is_much: bool| {
+        let verb = verb(stem);
+        match amount {
+            Amount::Part(amount) => {
+                let more = match (lower, is_much) {
+                    (false, _) => "more",
+                    (true, false) => "fewer",
+                    (true, true) => "less",
+                };
+                format!("{{names}} {verb} {amount} {more} {what} than {{baseline}}.")
+            }
+            Amount::Times(amount) => {
+                let many = if is_much { "much" } else { "many" };
+                format!("{{names}} {verb} {amount} as {many} {what} as {{baseline}}.")
+            }
         }
-        "lossless_percent" => {
+    };
+    match (name, amount) {
+        ("qct_mean_ms", Amount::Part(amount)) => {
+            let (verb, when) = (verb("end"), if lower { "sooner" } else { "later" });
+            format!("{{names}} {verb} {group} {amount} {when} than {{baseline}}.")
+        }
+        ("qct_mean_ms", Amount::Times(amount)) => {
+            format!("{{names}} {} {amount} as long as {{baseline}} to end {group}.", verb("take"))
+        }
+        ("lost_percent", _) => of("lose", "packets", false),
+        ("lost_lossless_packets", _) => of("lose", "lossless packets", false),
+        ("unfinished_flows", _) => of("leave", "flows unfinished", false),
+        ("paused_ms", _) => of("spend", "time paused", true),
+        ("lossless_percent", _) => {
             let class = prefix.strip_prefix("class.").unwrap_or(prefix);
-            than(verb("let"), "", &format!("{more} bursts of {class} through without loss"))
+            of("let", &format!("bursts of {class} through without loss"), false)
         }
         _ => {
             let (verb, label) = (verb(if lower { "lower" } else { "raise" }), words_of(&metric.label));
             let what = if prefix == "ports" { label } else { format!("the {label} of {group}") };
-            format!("{{names}} {verb} {what} by {amount} against {{baseline}}.")
+            match amount {
+                Amount::Part(amount) => format!("{{names}} {verb} {what} by {amount} against {{baseline}}."),
+                Amount::Times(amount) => format!("{{names}} {verb} {what} to {amount} that of {{baseline}}."),
+            }
         }
     }
-}
-
-/// The sentence of a metric that has more than doubled.
-fn times(metric: &Metric, several: bool, amount: &str) -> String {
-    let (prefix, name) = metric.id.rsplit_once('.').unwrap_or(("", &metric.id));
-    let group = metric.group.split(" (").next().unwrap_or(&metric.group);
-    let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
-    let (verb, what) = match name {
-        "qct_mean_ms" => {
-            let verb = verb("take");
-            return format!("{{names}} {verb} {amount} as long as {{baseline}} to end {group}.");
-        }
-        "lost_percent" => (verb("lose"), "as many packets".to_owned()),
-        "lost_lossless_packets" => (verb("lose"), "as many lossless packets".to_owned()),
-        "unfinished_flows" => (verb("leave"), "as many flows unfinished".to_owned()),
-        "paused_ms" => (verb("spend"), "as much time paused".to_owned()),
-        "lossless_percent" => {
-            let class = prefix.strip_prefix("class.").unwrap_or(prefix);
-            (verb("let"), format!("as many bursts of {class} through without loss"))
-        }
-        _ => {
-            let label = words_of(&metric.label);
-            let what = if prefix == "ports" { label } else { format!("{label} of {group}") };
-            return format!("{{names}} {} the {what} to {amount} that of {{baseline}}.", verb("raise"));
-        }
-    };
-    format!("{{names}} {verb} {amount} {what} as {{baseline}}.")
 }
 
 /// `FCT slowdown p99` as `p99 FCT slowdown`: as one would say it.

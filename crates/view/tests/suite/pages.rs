@@ -315,14 +315,20 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert_clean(&browser);
 }
 
+/// Addresses of the window into the buffer, of a run with packets, and of the playground; and the folder of the run, to be kept as long.
+fn view_and_playground() -> (tempfile::TempDir, [String; 2]) {
+    let folder = folder();
+    let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
+    let view = View::open(&dir, None).expect("it opens");
+    let urls = [Page::of_view(view, 0), Page::of_play(Play, 0)].map(|page| serve(page.expect("a port")));
+    (folder, urls)
+}
+
 #[test]
 fn nothing_is_wider_than_a_phone() {
     let Some(mut browser) = Browser::start() else { return };
-    let folder = folder();
-    let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
-    let view = serve(Page::of_view(View::open(&dir, None).expect("it opens"), 0).expect("a port"));
-    let play = serve(Page::of_play(Play, 0).expect("a port"));
-    for url in [view, play] {
+    let (_folder, urls) = view_and_playground();
+    for url in urls {
         browser.open(&url, 400);
         let wide = browser.eval("Math.max(document.documentElement.scrollWidth, document.querySelector('#chart canvas').getBoundingClientRect().right)");
         assert!(wide.as_f64().is_some_and(|wide| wide <= 400.0), "{wide:?} at {url}");
@@ -334,12 +340,9 @@ fn nothing_is_wider_than_a_phone() {
 #[test]
 fn a_chart_on_paper_fits_the_sheet_and_gets_its_width_back() {
     let Some(mut browser) = Browser::start() else { return };
-    let folder = folder();
-    let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
-    let view = serve(Page::of_view(View::open(&dir, None).expect("it opens"), 0).expect("a port"));
-    let play = serve(Page::of_play(Play, 0).expect("a port"));
     let wide = "document.querySelector('#chart canvas').getBoundingClientRect().width";
-    for url in [view, play] {
+    let (_folder, urls) = view_and_playground();
+    for url in urls {
         browser.open(&url, 1_400);
         browser.eval(&format!("addEventListener('beforeprint', () => {{ window.printed = {wide}; }})"));
         browser.call("Page.printToPDF", &serde_json::json!({}));
