@@ -176,7 +176,7 @@ fn do_all(
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     let mut report = Report::load(&args.dir, &[]).map_err(error::report)?;
     if args.steady {
-        return without_beginning(&report, args.json);
+        return without_beginning(report, args.json);
     }
     bufferlab_view::embed(&mut report);
     let written = report.write().map_err(error::report)?;
@@ -198,11 +198,13 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
 }
 
 /// `report --steady`.
-fn without_beginning(report: &Report, as_json: bool) -> miette::Result<()> {
+fn without_beginning(report: Report, as_json: bool) -> miette::Result<()> {
     let states = report.steady_states().map_err(error::report)?;
     let duration = report.runs.iter().map(|run| run.summary.duration_ns).max().unwrap_or(0);
-    let from = steady_from(&states).unwrap_or(0);
-    let steady = Report::load_from(&report.dir, &[], from).map_err(error::report)?;
+    let steady = match steady_from(&states) {
+        Some(from) if from > 0 => Report::load_from(&report.dir, &[], from).map_err(error::report)?,
+        _ => report,
+    };
     let text = steady_text(&states, duration);
     if as_json {
         inform(text.trim_end());

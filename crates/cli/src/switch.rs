@@ -221,7 +221,7 @@ fn in_words(file: &SwitchFile, summary: &bufferlab_switch::Summary) -> String {
         summary.late_arrivals, summary.missed
     );
     if let Some(stolen) = summary.stolen.filter(|span| *span > bufferlab_units::Time::ZERO) {
-        let _ = writeln!(text, "the hypervisor took {stolen} of CPU time: frames are late by it");
+        let _ = writeln!(text, "the hypervisor took {stolen} of CPU time: frames may be late by as much");
     }
     let _ = writeln!(text, "port             received         sent      flooded      refused  discarded");
     for (port, tallies) in file.ports.iter().zip(&summary.tallies) {

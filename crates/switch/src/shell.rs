@@ -119,7 +119,7 @@ pub struct Summary {
     pub late_arrivals: u64,
     /// How late frames were handed over.
     pub lateness: Lateness,
-    /// CPU time that a hypervisor gave to others meanwhile, of all cores of this machine: frames are late by it. `None`:
+    /// CPU time that a hypervisor gave to others meanwhile, of all cores of this machine: frames may be late by as much. `None`:
     /// the kernel does not say.
     pub stolen: Option<Time>,
     /// Frames that the kernel dropped because the process did not come: they have left no trace in the record.
