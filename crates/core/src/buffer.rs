@@ -317,6 +317,12 @@ impl Buffer {
         self.headroom_peaks[ingress.0 as usize]
     }
 
+    /// Number of ingress queues, with those of ports of other memories.
+    #[must_use]
+    pub fn ingress_queues(&self) -> u16 {
+        self.ingress.len() as u16
+    }
+
     /// Number of ports.
     #[must_use]
     pub fn ports(&self) -> u16 {

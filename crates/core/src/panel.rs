@@ -5,9 +5,11 @@
 //! verdict is about *this* buffer; it never sees what its own verdicts would have led to.
 
 use crate::Hardware;
-use crate::buffer::{Buffer, QueueId, Stored};
+use crate::buffer::{Buffer, IngressId, QueueId, Stored};
 use crate::policy::policies;
-use crate::policy::{Arrival, Bound, Departure, DropReason, Hooks, Policy, SwitchShape, Verdict};
+use crate::policy::{
+    Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Verdict,
+};
 use crate::switch::Observer;
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
@@ -33,6 +35,41 @@ struct Member {
     name: &'static str,
     policy: Box<dyn Policy>,
     hooks: Hooks,
+    /// Ingress queues that it would pause and that are empty.
+    pausing_empty: Vec<IngressId>,
+}
+
+impl Member {
+    /// Asks for pauses where a switch would: after an event for which the policy has `hook`. Nobody hears the answer, but
+    /// the policy remembers whom it paused.
+    fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
+        if !self.hooks.contains(hook) {
+            return;
+        }
+        let policy = &mut self.policy;
+        let mut pauses = |id| policy.pause_demand(now, id, buffer) == PauseDemand::Pause;
+        self.pausing_empty.retain(|&id| buffer.ingress_bytes(id) == 0 && pauses(id));
+        let queues = buffer.queues_per_port();
+        let first = ingress.0 / queues * queues;
+        let all = if self.hooks.contains(Hooks::PAUSE_PORT) {
+            first..first + queues
+        } else {
+            ingress.0..ingress.0 + 1
+        };
+        for id in all.map(IngressId) {
+            if pauses(id) && buffer.ingress_bytes(id) == 0 && !self.pausing_empty.contains(&id) {
+                self.pausing_empty.push(id);
+            }
+        }
+    }
+
+    fn demand_all_pauses(&mut self, now: Time, buffer: &Buffer) {
+        if self.hooks.contains(Hooks::PAUSE) {
+            for ingress in 0..buffer.ingress_queues() {
+                let _ = self.policy.pause_demand(now, IngressId(ingress), buffer);
+            }
+        }
+    }
 }
 
 /// All registered policies that can be built for a switch, with their default parameters.
@@ -61,7 +98,7 @@ impl Panel {
                      {QUEUES_WITH_TIMERS_MAX}"
                 ));
             }
-            Ok(Member { name: info.name, hooks: policy.hooks(), policy })
+            Ok(Member { name: info.name, hooks: policy.hooks(), policy, pausing_empty: Vec::new() })
         };
         let mut panel = Self { members: Vec::new(), absent: Vec::new(), opinions: Vec::new() };
         for info in policies() {
@@ -91,6 +128,7 @@ impl Panel {
         for member in &mut self.members {
             while let Some(due) = member.policy.next_timeout().filter(|due| *due <= now) {
                 member.policy.handle_timeout(due, buffer);
+                member.demand_all_pauses(due, buffer);
                 if member.policy.next_timeout() == Some(due) {
                     break;
                 }
@@ -121,20 +159,29 @@ impl Observer for Panel {
     }
 
     fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
-        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::ENQUEUE)) {
-            member.policy.on_enqueue(arrival, buffer);
+        for member in &mut self.members {
+            if member.hooks.contains(Hooks::ENQUEUE) {
+                member.policy.on_enqueue(arrival, buffer);
+            }
+            member.demand_pause(Hooks::PAUSE, arrival.now, arrival.ingress, buffer);
         }
     }
 
     fn dropped(&mut self, arrival: &Arrival, _: u32, reason: DropReason, buffer: &Buffer) {
-        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::DROP)) {
-            member.policy.on_drop(arrival, reason, buffer);
+        for member in &mut self.members {
+            if member.hooks.contains(Hooks::DROP) {
+                member.policy.on_drop(arrival, reason, buffer);
+            }
+            member.demand_pause(Hooks::PAUSE_REFUSED, arrival.now, arrival.ingress, buffer);
         }
     }
 
     fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, _: DropReason, buffer: &Buffer) {
-        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::DROP)) {
-            member.policy.on_evict(now, queue, stored.size, buffer);
+        for member in &mut self.members {
+            if member.hooks.contains(Hooks::DROP) {
+                member.policy.on_evict(now, queue, stored.size, buffer);
+            }
+            member.demand_pause(Hooks::PAUSE, now, stored.ingress, buffer);
         }
     }
 
@@ -143,8 +190,11 @@ impl Observer for Panel {
     }
 
     fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
-        for member in self.members.iter_mut().filter(|member| member.hooks.contains(Hooks::DEQUEUE)) {
-            member.policy.on_dequeue(departure, buffer);
+        for member in &mut self.members {
+            if member.hooks.contains(Hooks::DEQUEUE) {
+                member.policy.on_dequeue(departure, buffer);
+            }
+            member.demand_pause(Hooks::PAUSE, departure.now, departure.ingress, buffer);
         }
     }
 }

@@ -300,6 +300,8 @@ pub struct Switch<P> {
     marker: Option<Marker>,
     /// By ingress queue: whether its sender is paused.
     pausing: Vec<bool>,
+    /// Ingress queues that pause their senders and are empty: no departure of their own ends the pause.
+    pausing_empty: Vec<IngressId>,
     hardware: Hardware,
     /// When policies see the pool's occupancy next.
     next_refresh: Time,
@@ -327,6 +329,8 @@ impl<P: Policy> Switch<P> {
         let classifier = classifier.unwrap_or_else(|| Classifier::identity(config.queues_per_port));
         let hardware = config.hardware;
         let ingress_ports = ports + config.foreign_ports;
+        let ingress_queues = ingress_ports * config.queues_per_port;
+        let hooks = policy.hooks();
         let mut switch = Self {
             buffer: Buffer::with_reserves(
                 config.capacity,
@@ -335,7 +339,7 @@ impl<P: Policy> Switch<P> {
                 hardware.reserves,
                 ingress_ports,
             ),
-            hooks: policy.hooks(),
+            hooks,
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
@@ -348,7 +352,12 @@ impl<P: Policy> Switch<P> {
             turns: config.scheduler.new_turns(ports),
             passages: vec![Passages::default(); queues],
             counters: vec![Counters::default(); queues],
-            pausing: vec![false; ingress_ports * config.queues_per_port],
+            pausing: vec![false; ingress_queues],
+            pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
+                ingress_queues
+            } else {
+                0
+            }),
             ideal: hardware == Hardware::IDEAL,
             lets_pass: false,
             hardware,
@@ -607,7 +616,18 @@ impl<P: Policy> Switch<P> {
             self.policy.on_drop(&arrival, reason, &self.buffer);
         }
         observer.dropped(&arrival, packet.id, reason, &self.buffer);
+        if self.hooks.contains(Hooks::PAUSE_REFUSED) {
+            self.pause_after_refusal(arrival.now, arrival.ingress, observer);
+        }
         Admission::Dropped(reason)
+    }
+
+    fn pause_after_refusal<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        self.demand_pause(now, ingress, observer);
+        let pauses_empty = self.pausing[usize::from(ingress.0)] && self.buffer.ingress_bytes(ingress) == 0;
+        if pauses_empty && !self.pausing_empty.contains(&ingress) {
+            self.pausing_empty.push(ingress);
+        }
     }
 
     /// Removes a stored packet without sending it; false if the queue is empty.
@@ -740,6 +760,9 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        if !self.pausing_empty.is_empty() {
+            self.demand_pauses_of_empty(now, observer);
+        }
         if !self.hooks.contains(Hooks::PAUSE_PORT) {
             return self.demand_pause_of(now, ingress, observer);
         }
@@ -748,6 +771,19 @@ impl<P: Policy> Switch<P> {
         for queue in first..first + queues {
             self.demand_pause_of(now, IngressId(queue), observer);
         }
+    }
+
+    #[cold]
+    fn demand_pauses_of_empty<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        let mut queues = std::mem::take(&mut self.pausing_empty);
+        queues.retain(|&ingress| {
+            let is_empty = self.buffer.ingress_bytes(ingress) == 0;
+            if is_empty {
+                self.demand_pause_of(now, ingress, observer);
+            }
+            is_empty && self.pausing[usize::from(ingress.0)]
+        });
+        self.pausing_empty = queues;
     }
 
     #[inline(always)] // For most packets it is a question with the answer that nothing changes.

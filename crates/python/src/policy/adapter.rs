@@ -27,7 +27,7 @@ const HOOKS: [(&str, Hooks); HOOK_COUNT] = [
     ("next_timeout", Hooks::NONE),
     ("handle_timeout", Hooks::NONE),
     ("poll_expulsion", Hooks::EXPEL),
-    ("pause_demand", Hooks::PAUSE),
+    ("pause_demand", Hooks::PAUSE.and(Hooks::PAUSE_REFUSED)),
     ("threshold", Hooks::NONE),
 ];
 const HOOK_COUNT: usize = 10;

@@ -44,7 +44,7 @@ impl Simulation {
             self.lose(packet);
         }
         if let Some(refused) = effects.refused {
-            self.settle_refusal(switch, refused)?;
+            self.settle_refusal(switch, refused, &effects.pauses)?;
         }
         if let Some(seen) = effects.stored.filter(|_| effects.marked) {
             self.witness(ExplainedEvent::Mark, switch, seen, "ecn", None);
@@ -82,7 +82,13 @@ impl Simulation {
         self.note_packets(switch, &log);
     }
 
-    fn settle_refusal(&mut self, switch: SwitchId, refused: Refused) -> Result<(), SimError> {
+    /// `pauses`: of this refusal. The packet that caused them is lost here.
+    fn settle_refusal(
+        &mut self,
+        switch: SwitchId,
+        refused: Refused,
+        pauses: &[(IngressId, bool)],
+    ) -> Result<(), SimError> {
         let Refused { seen, reason, .. } = refused;
         if reason == DropReason::PolicyFault {
             self.check_policy(switch)?;
@@ -96,6 +102,9 @@ impl Simulation {
             }
         }
         self.witness(ExplainedEvent::Drop, switch, seen, reason.name(), None);
+        for &(ingress, _) in pauses.iter().filter(|(_, paused)| *paused) {
+            self.witness(ExplainedEvent::Pause, switch, seen, "pause", Some(ingress));
+        }
         self.lose(seen.packet);
         Ok(())
     }

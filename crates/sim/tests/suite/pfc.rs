@@ -28,8 +28,12 @@ fn pauses(rows: &Rows, switch: u32, port: u16) -> &PauseRow {
     found.unwrap_or_else(|| panic!("switch {switch}, port {port} has no pauses: {:?}", rows.pauses))
 }
 
-/// h0 – s0 – s1 – h1, all 10 Gb/s and 1 us but the last, which has 5 Gb/s; packets of 1500 B.
+/// h0 – s0 – s1 – h1, all 10 Gb/s and 1 us but the last, which has 5 Gb/s; packets of 1500 B. The 11th stored packet crosses the threshold.
 fn chain(pfc: &str, duration: &str) -> Rows {
+    chain_with("15001 B", pfc, duration)
+}
+
+fn chain_with(threshold: &str, pfc: &str, duration: &str) -> Rows {
     let topology = r#"
         kind = "graph"
         hosts = 2
@@ -39,8 +43,10 @@ fn chain(pfc: &str, duration: &str) -> Rows {
           { a = "s0", b = "s1", rate = "10 Gb/s", delay = "1 us" },
           { a = "s1", b = "h1", rate = "5 Gb/s", delay = "1 us" },
         ]"#;
-    let policy = r#"{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "15 KB", xon_offset = "4.5 KB" }"#;
-    run(&Lab::new(topology, &switch(policy, pfc), &open_loop("10 Gb/s", 1_500))
+    let policy = format!(
+        r#"{{ name = "sonic-dt", headroom = "15 KB", lossless_static_threshold = "{threshold}", xon_offset = "4.5 KB" }}"#
+    );
+    run(&Lab::new(topology, &switch(&policy, pfc), &open_loop("10 Gb/s", 1_500))
         .times("2 ms", "10 ms")
         .workloads(&bursts(&[(0, 1)], duration)))
 }
@@ -70,6 +76,18 @@ fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation
     assert_eq!(first.max_headroom_bytes, 0, "the port to s1 receives nothing");
 }
 
+/// The 10th stored packet, which is the 20th sent, reaches a threshold of 10 and pauses with it, one packet earlier: of two packets that arrive
+/// one leaves, so that each of the later pauses comes two packets earlier, too.
+#[test]
+fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
+    let rows = chain_with("15 KB", "", "1200 us");
+    let second = pauses(&rows, 1, 0);
+    let expected = (rows.flows[0].sent_packets - 20) / 8 + 1;
+    assert_eq!((second.sent_pauses, second.sent_resumes), (expected, expected));
+    // The two that still come, and not the one that pauses.
+    assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
+}
+
 #[test]
 fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
     // 100 quanta are 5.12 us at 10 Gb/s; a pause of 12.35 us is repeated every 2.56 us: 4 times, the first one of 13.2 us 5 times.
@@ -97,7 +115,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     );
     let policy = format!(
         "{{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
-        20 * wire
+        // The packet that asks for the pause crosses the threshold, and goes to headroom.
+        20 * wire + 1
     );
     let reaction = format!(", reaction = \"{reaction_ns} ns\"");
     let rows =
@@ -128,7 +147,8 @@ fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns:
     let switch = format!(
         "buffer = \"40 MB\"\nqueues_per_port = 2\npfc = {{ priorities = [0] }}\n\
          policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
-        20 * wire
+        // The packet that asks for the pause crosses the threshold, and goes to headroom.
+        20 * wire + 1
     );
     let transport = open_loop(&format!("{rate} Gb/s"), wire);
     let burst = |transport: &str, src: &str, dst: &str, start: u64| {
@@ -339,8 +359,8 @@ fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
 
 #[test]
 fn frames_that_a_link_loses_pause_nobody() {
-    // The frame goes out at 17.6 us and would have arrived at 18.65 us.
-    let rows = flapping_chain("\"18 us\", \"5 ms\"");
+    // The frame goes out at 16.4 us and would have arrived at 17.45 us.
+    let rows = flapping_chain("\"17 us\", \"5 ms\"");
     let paused = rows.pause_spans.iter().filter(|span| span.paused == "s0").count();
     let sent =
         rows.pauses.iter().find(|row| (row.switch, row.port) == (1, 0)).map_or(0, |row| row.sent_pauses);

@@ -2,7 +2,7 @@
 
 /// Which optional hooks a policy wants called: what it does not ask for costs nothing per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Hooks(u8);
+pub struct Hooks(u16);
 
 impl Hooks {
     /// Only [`crate::Policy::admit`].
@@ -24,6 +24,8 @@ impl Hooks {
 
     /// [`crate::Policy::lets_pass`], where a packet finds its port idle.
     pub const PASS: Self = Self(1 << 7);
+    /// [`crate::Policy::pause_demand`] after a refusal, too: a sender whose packets are lost must stop.
+    pub const PAUSE_REFUSED: Self = Self(1 << 8);
 
     /// Both.
     #[must_use]

@@ -63,8 +63,9 @@ pub trait Policy: fmt::Debug + Send + Any {
         None
     }
 
-    /// What the sender behind `ingress` must do. Polled after a packet of that ingress queue was
-    /// stored or left.
+    /// What the sender behind `ingress` must do. Polled after a packet of that ingress queue was stored or left, and
+    /// with [`Hooks::PAUSE_REFUSED`] after one was refused. A queue that pauses and is empty is polled after every
+    /// event of the switch, since no packet of its own will leave.
     fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {
         PauseDemand::Keep
     }

@@ -1,9 +1,12 @@
 //! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
+//!
+//! [`PauseWith`] says which packet pauses: chips decide after a packet is stored, Reverie when one arrives, its public code
+//! when headroom takes one.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::hardware::ResumeBelow;
 use crate::policy::interface::{
-    Account, Arrival, Bound, BoundPlace, BuildError, DropReason, PauseDemand, SwitchShape, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, DropReason, Hooks, PauseDemand, SwitchShape, Verdict,
 };
 use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
 use crate::policy::parts::queue_profiles::{refuse_at_lossy_ingress, resolve};
@@ -68,6 +71,26 @@ choices! {
     }
 }
 
+/// Which packet pauses its sender; by default as `default` says, in the artifact when headroom takes it.
+pub(crate) const fn pause_with(default: PauseWith) -> ParamInfo {
+    ParamInfo {
+        name: "pause_with",
+        kind: ParamKind::Choice(PauseWith::WORDS),
+        default: ParamValue::word(default.word()),
+        artifact_default: Some(ParamValue::word(PauseWith::Headroom.word())),
+        doc: "Which packet of an ingress queue pauses its sender.",
+    }
+}
+
+choices! {
+    /// Which packet of an ingress queue pauses its sender.
+    pub(crate) enum PauseWith {
+        Reaching = "reaching": "the packet that brings the queue to its threshold, which the pool still takes; and every packet that goes to headroom or is refused (chips)",
+        Exceeding = "exceeding": "the first packet that its threshold or the pool does not admit, whether headroom takes it or it is refused (Reverie's text)",
+        Headroom = "headroom": "the first packet that headroom takes; a refused packet pauses nobody (the artifact)",
+    }
+}
+
 /// What pauses of one ingress queue go by.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
@@ -77,8 +100,27 @@ struct Gate {
     xon_offset: u64,
     lossless: bool,
     paused: bool,
-    /// The threshold that it exceeded when it paused (bytes).
+    /// It has just paused: the next demand is a pause, whatever the lengths are.
+    must_pause: bool,
+    /// It pauses with the packet that reaches its threshold.
+    pauses_early: bool,
+    /// Size of the packet that was refused while the queue was empty (bytes); 0: none. It resumes when that one fits.
+    refused: u32,
+    /// What it held when it paused, or the threshold if that was lower (bytes).
     pause_point: u64,
+}
+
+/// What an ingress queue is compared with (bytes).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// What the threshold is compared with; of an arrival: with it.
+    pub(crate) length: u64,
+    /// The threshold.
+    pub(crate) limit: u64,
+    /// What the pool has room for.
+    pub(crate) room: u64,
+    /// Headroom of the queue's slice in use.
+    pub(crate) used: u64,
 }
 
 /// State of all lossless ingress queues.
@@ -96,6 +138,7 @@ pub(crate) struct Lossless {
     xon: u64,
     xon_offset: u64,
     until_resumed: bool,
+    pause_with: PauseWith,
 }
 
 /// Whether headroom is set aside for whole ports, which leaves no room for profiles of queues.
@@ -168,14 +211,21 @@ impl Lossless {
             ingress(|profile| profile.xon_offset, &|_| xon_offset),
         );
         let insured = insures_ports(params)?;
-        let gate = |queue: usize| Gate {
-            headroom: headroom[queue],
-            xon: xons[queue],
-            xon_offset: offsets[queue],
-            lossless: shape.lossless_at(queue / shape.queues_per_port) >> (queue % shape.queues_per_port) & 1
-                != 0,
-            paused: false,
-            pause_point: 0,
+        let pause_with: PauseWith = params.choice("pause_with");
+        let gate = |queue: usize| {
+            let priorities = shape.lossless_at(queue / shape.queues_per_port);
+            let lossless = priorities >> (queue % shape.queues_per_port) & 1 != 0;
+            Gate {
+                headroom: headroom[queue],
+                xon: xons[queue],
+                xon_offset: offsets[queue],
+                lossless,
+                paused: false,
+                must_pause: false,
+                pauses_early: lossless && !insured && pause_with == PauseWith::Reaching,
+                refused: 0,
+                pause_point: 0,
+            }
         };
         let gates: Vec<_> = (0..shape.ingress_queues()).map(gate).collect();
         let pools = pools(&gates, params, shape, insured);
@@ -207,6 +257,7 @@ impl Lossless {
             xon,
             xon_offset,
             until_resumed,
+            pause_with,
         })
     }
 
@@ -237,13 +288,23 @@ impl Lossless {
         self.gates[usize::from(ingress.0)].paused
     }
 
-    /// Where a lossless arrival goes that its threshold `limit` lets into the pool (`within`), or not. A queue with
-    /// headroom in use, and a paused one, use headroom only. `used`: headroom of its slice that is in use.
+    /// Whether a refused packet pauses its sender.
+    pub(crate) fn pauses_refused(&self) -> bool {
+        self.pause_with != PauseWith::Headroom
+    }
+
+    /// The hooks that pauses need.
+    pub(crate) fn hooks(&self) -> Hooks {
+        if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
+    }
+
+    /// Where a lossless arrival goes that its threshold and the pool admit (`within`), or not. A queue with headroom in
+    /// use, and a paused one, use headroom only.
     pub(crate) fn admit(
         &mut self,
         arrival: &Arrival,
-        (within, limit): (bool, u64),
-        used: u64,
+        within: bool,
+        with_it: Standing,
         buffer: &Buffer,
     ) -> Verdict {
         let pool = self.pools[self.slice_of(arrival.ingress)];
@@ -252,18 +313,47 @@ impl Lossless {
         if within && !(gate.paused && self.until_resumed) && held == 0 {
             return Verdict::Admit(Account::Shared);
         }
-        if !gate.paused {
-            gate.pause_point = limit;
-        }
-        gate.paused = true;
         let size = u64::from(arrival.size);
-        if held + size > gate.headroom || used + size > pool {
-            return Verdict::Drop(DropReason::HeadroomFull);
+        let refused = if held + size > gate.headroom || with_it.used + size > pool {
+            DropReason::HeadroomFull
+        } else if !buffer.fits(arrival.size) {
+            DropReason::BufferFull
+        } else {
+            gate.pause(size, with_it);
+            return Verdict::Admit(Account::Headroom);
+        };
+        self.pause_refused(arrival, with_it, buffer);
+        Verdict::Drop(refused)
+    }
+
+    /// A lossless arrival that its threshold or the pool does not admit is refused.
+    #[cold]
+    pub(crate) fn pause_refused(&mut self, arrival: &Arrival, with_it: Standing, buffer: &Buffer) {
+        let gate = &mut self.gates[usize::from(arrival.ingress.0)];
+        gate.pause(u64::from(arrival.size), with_it);
+        if self.pause_with != PauseWith::Headroom {
+            gate.must_pause = true;
+            gate.refused = if buffer.ingress_bytes(arrival.ingress) == 0 { arrival.size } else { 0 };
         }
-        if !buffer.fits(arrival.size) {
-            return Verdict::Drop(DropReason::BufferFull);
-        }
-        Verdict::Admit(Account::Headroom)
+    }
+
+    /// Whether queues pause with the packet that reaches their threshold.
+    pub(crate) fn pauses_early(&self) -> bool {
+        self.gates.iter().any(|gate| gate.pauses_early)
+    }
+
+    /// Whether `ingress` would pause with the packet that reaches its threshold, and does not pause yet.
+    #[inline]
+    pub(crate) fn may_reach(&self, ingress: IngressId) -> bool {
+        let gate = &self.gates[usize::from(ingress.0)];
+        gate.pauses_early && !gate.paused
+    }
+
+    /// `ingress` has stored a packet and reached its threshold with `length` (bytes).
+    #[cold]
+    pub(crate) fn reach(&mut self, ingress: IngressId, length: u64) {
+        let gate = &mut self.gates[usize::from(ingress.0)];
+        (gate.paused, gate.must_pause, gate.pause_point) = (true, true, length);
     }
 
     /// Whether a queue is paused and nothing of it is in headroom: its length decides when it resumes.
@@ -291,29 +381,63 @@ impl Lossless {
         own.if_binding().or_else(|| pool.if_binding())
     }
 
-    /// What the sender behind `ingress` must do: `length` is what its threshold `limit` is compared with.
-    pub(crate) fn demand(
-        &mut self,
-        ingress: IngressId,
-        length: u64,
-        limit: u64,
-        buffer: &Buffer,
-    ) -> PauseDemand {
+    /// What the sender behind `ingress` must do.
+    pub(crate) fn demand(&mut self, ingress: IngressId, now: Standing, buffer: &Buffer) -> PauseDemand {
+        let pool = self.pools[self.slice_of(ingress)];
         let gate = &mut self.gates[usize::from(ingress.0)];
         if !gate.paused {
             return PauseDemand::Resume;
         }
-        let drained = buffer.ingress_headroom_bytes(ingress) == 0;
-        let limit = match self.resume_below {
-            ResumeBelow::Threshold => limit,
-            ResumeBelow::PausePoint => gate.pause_point,
-        };
-        let empty = buffer.ingress_bytes(ingress) == 0;
-        if empty || drained && (length < gate.xon || length + gate.xon_offset <= limit) {
-            gate.paused = false;
-            return PauseDemand::Resume;
+        if std::mem::take(&mut gate.must_pause) {
+            return PauseDemand::Pause;
         }
-        PauseDemand::Pause
+        let resumes = if buffer.ingress_bytes(ingress) == 0 {
+            gate.refused == 0 || now.has_place_for(gate.refused, pool, buffer)
+        } else {
+            gate.refused = 0;
+            buffer.ingress_headroom_bytes(ingress) == 0 && gate.is_below(now, self.resume_below)
+        };
+        if !resumes {
+            return PauseDemand::Pause;
+        }
+        gate.paused = false;
+        PauseDemand::Resume
+    }
+}
+
+impl Gate {
+    /// Pauses for an arrival of `size` bytes that its threshold or the pool does not admit.
+    fn pause(&mut self, size: u64, with_it: Standing) {
+        if !self.paused {
+            let Standing { length, limit, .. } = with_it;
+            // A chip's offset counts from what the queue holds with the packet that pauses.
+            let crosses = self.pauses_early && limit < length && length <= limit + size;
+            self.pause_point = if crosses { length } else { limit };
+        }
+        self.paused = true;
+    }
+
+    /// Whether a paused queue without headroom in use is short enough to resume.
+    fn is_below(&self, now: Standing, resume_below: ResumeBelow) -> bool {
+        let limit = match resume_below {
+            ResumeBelow::Threshold => now.limit,
+            ResumeBelow::PausePoint => self.pause_point,
+        };
+        // What reaches the threshold pauses, so it cannot resume at the same length.
+        let may_equal = !self.pauses_early || self.xon_offset > 0;
+        let enough = now.length + self.xon_offset;
+        now.length < self.xon || enough < limit || may_equal && enough == limit
+    }
+}
+
+impl Standing {
+    /// Whether an empty queue could store a packet of `size` bytes now: in the pool, or in the headroom of its slice,
+    /// which is `headroom` in all.
+    fn has_place_for(&self, size: u32, headroom: u64, buffer: &Buffer) -> bool {
+        let bytes = u64::from(size);
+        let in_pool = bytes <= self.limit.min(self.room);
+        let in_headroom = self.used + bytes <= headroom;
+        buffer.occupancy() == 0 || buffer.fits(size) && (in_pool || in_headroom)
     }
 }
 

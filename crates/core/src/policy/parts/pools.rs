@@ -11,7 +11,7 @@ use crate::policy::interface::{
     Account, Arrival, Bound, BoundPlace, DropReason, Hooks, PauseDemand, SwitchShape, Verdict,
 };
 use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
-use crate::policy::parts::lossless::{self, Lossless};
+use crate::policy::parts::lossless::{self, Lossless, Standing};
 use crate::policy::parts::queue_profiles::Limit;
 use crate::policy::parts::slices::Slices;
 
@@ -253,15 +253,39 @@ impl Pools {
 
     /// Judges a lossless arrival whose ingress queue may hold `limit` bytes of the pool.
     pub(crate) fn admit_lossless(&mut self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
+        let (beyond, room) = self.needs(arrival, buffer);
+        let within = beyond <= limit && room;
         if !self.fits_egress(arrival, buffer) {
+            if !within && self.dynamic.is_none() && self.lossless.pauses_refused() {
+                let with_it = self.standing(arrival.ingress, beyond, limit, buffer);
+                self.lossless.pause_refused(arrival, with_it, buffer);
+            }
             return Verdict::Drop(DropReason::OverThreshold);
         }
-        let (beyond, room) = self.needs(arrival, buffer);
         if let Some(dynamic) = &mut self.dynamic {
             return dynamic.admit(arrival, beyond, limit, room, buffer);
         }
-        let used = self.headroom_used(self.slice_of(arrival.ingress), buffer);
-        self.lossless.admit(arrival, (beyond <= limit && room, limit), used, buffer)
+        let with_it = self.standing(arrival.ingress, beyond, limit, buffer);
+        self.lossless.admit(arrival, within, with_it, buffer)
+    }
+
+    /// What an ingress queue of `length` bytes beyond its reserve is compared with.
+    #[inline]
+    fn standing(&self, ingress: IngressId, length: u64, limit: u64, buffer: &Buffer) -> Standing {
+        let slice = self.slice_of(ingress);
+        let (room, used) = (self.ingress_room(slice, buffer), self.headroom_used(slice, buffer));
+        Standing { length, limit, room, used }
+    }
+
+    /// `ingress`, which [may reach](Lossless::may_reach) its threshold `limit`, has stored a packet: it pauses if it
+    /// has. The reserve is used first.
+    #[inline]
+    pub(crate) fn pause_if_reached(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) {
+        let held = lossless::outside_headroom(ingress, buffer);
+        let reserve = self.reserved[usize::from(ingress.0)];
+        if held >= reserve.saturating_add(limit) && held > 0 {
+            self.lossless.reach(ingress, held - reserve);
+        }
     }
 
     /// Whether the egress queue of a lossless arrival may hold it, too.
@@ -289,10 +313,11 @@ impl Pools {
             return PauseDemand::Keep;
         }
         let length = self.ingress_length(ingress, buffer);
-        match &mut self.dynamic {
-            None => self.lossless.demand(ingress, length, limit, buffer),
-            Some(dynamic) => dynamic.demand(ingress, length, limit, buffer),
+        if let Some(dynamic) = &mut self.dynamic {
+            return dynamic.demand(ingress, length, limit, buffer);
         }
+        let standing = self.standing(ingress, length, limit, buffer);
+        self.lossless.demand(ingress, standing, buffer)
     }
 
     /// Whether a lossy arrival that finds its queue empty passes: all counts lead back to where they were.
@@ -310,13 +335,14 @@ impl Pools {
                 <= self.lossy_ingress[usize::from(arrival.ingress.0)].of(self.ingress_free(slice, buffer))
     }
 
-    /// The same of a lossless arrival: its sender, which is not paused, may go on as before.
+    /// The same of a lossless arrival: its sender, which is not paused, may go on as before. `limit`: the threshold that
+    /// the queue has with the packet.
     #[inline]
     pub(crate) fn lets_lossless_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         self.keeps_headroom(buffer)
             && !self.lossless.is_paused(arrival.ingress)
             && self.fits_egress(arrival, buffer)
-            && matches!(self.needs(arrival, buffer), (beyond, true) if beyond <= limit)
+            && matches!(self.needs(arrival, buffer), (beyond, true) if beyond < limit)
     }
 
     /// Whichever packet leaves gives back headroom first: it must not, so nothing may be there.
@@ -396,7 +422,8 @@ impl Pools {
     }
 
     /// Whether the sender behind `ingress` is paused.
-    fn is_pausing(&self, ingress: IngressId) -> bool {
+    #[inline]
+    pub(crate) fn is_pausing(&self, ingress: IngressId) -> bool {
         self.dynamic
             .as_ref()
             .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
@@ -404,7 +431,7 @@ impl Pools {
 
     /// The hooks of a policy that divides these pools.
     pub(crate) fn hooks(&self) -> Hooks {
-        let hooks = Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(Hooks::PAUSE);
+        let hooks = Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(self.lossless.hooks());
         if self.dynamic.is_some() { hooks.and(Hooks::PAUSE_PORT) } else { hooks }
     }
 

@@ -13,7 +13,7 @@ use crate::policy::parts::congestion;
 use crate::policy::parts::congestion::CongestionRule;
 use crate::policy::parts::decay::Decay;
 use crate::policy::parts::lossless::{
-    self, HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, Lossless, XON, XON_OFFSET,
+    self, HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, Lossless, PauseWith, Standing, XON, XON_OFFSET, pause_with,
 };
 use crate::policy::parts::parameters::{alpha, factor};
 use crate::policy::parts::queue_profiles::{PROFILES, refuse};
@@ -75,6 +75,7 @@ const PARAMS: &[ParamInfo] = &[
     XON,
     XON_OFFSET,
     HEADROOM_UNTIL,
+    pause_with(PauseWith::Exceeding),
     PROFILES,
 ];
 
@@ -258,6 +259,13 @@ impl Reverie {
         }
     }
 
+    /// What a lossless queue with the filtered `length` is compared with.
+    #[inline]
+    fn standing(&self, slice: usize, length: u64, limit: u64, buffer: &Buffer) -> Standing {
+        let room = self.pools[slice].saturating_sub(self.held(slice, buffer));
+        Standing { length, limit, room, used: self.headroom_used(slice, buffer) }
+    }
+
     /// q̂ of a lossy queue (bytes), Eq. 5, of all slices together.
     #[must_use]
     pub fn filtered_lossy(&self, queue: QueueId) -> f64 {
@@ -406,8 +414,8 @@ impl Policy for Reverie {
         let has_pool = has_pool || self.held(slice, buffer) + size <= self.pools[slice];
         let fits = has_pool && buffer.fits(arrival.size);
         if is_lossless {
-            let used = self.headroom_used(slice, buffer);
-            self.lossless.admit(arrival, (within && fits, weight.of(free)), used, buffer)
+            let with_it = self.standing(slice, self.comparable(place, weight, free), weight.of(free), buffer);
+            self.lossless.admit(arrival, within && fits, with_it, buffer)
         } else if !fits {
             Verdict::Drop(DropReason::BufferFull)
         } else if within {
@@ -418,8 +426,8 @@ impl Policy for Reverie {
     }
 
     fn hooks(&self) -> Hooks {
-        let hooks = Hooks::DEQUEUE.and(Hooks::PAUSE);
-        let needs_all = !self.departures_only || self.slices.is_some();
+        let hooks = Hooks::DEQUEUE.and(self.lossless.hooks());
+        let needs_all = !self.departures_only || self.slices.is_some() || self.lossless.pauses_early();
         if needs_all { hooks.and(Hooks::ENQUEUE).and(Hooks::DROP) } else { hooks }
     }
 
@@ -430,12 +438,19 @@ impl Policy for Reverie {
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.recount(arrival.queue, arrival.ingress, buffer);
-        if self.departures_only {
-            return;
-        }
         let seen = self.place(arrival.queue, arrival.ingress, buffer);
         let slice = self.lossless.slice_of(arrival.ingress);
-        self.observe(seen, (slice, arrival.priority), arrival.now, buffer);
+        if !self.departures_only {
+            self.observe(seen, (slice, arrival.priority), arrival.now, buffer);
+        }
+        if self.lossless.may_reach(arrival.ingress) {
+            let weight = self.weights[self.in_slice(slice, arrival.priority)];
+            let free = self.free(slice, buffer);
+            let filtered = self.comparable(seen.0, weight, free);
+            if filtered >= weight.of(free) {
+                self.lossless.reach(arrival.ingress, filtered);
+            }
+        }
     }
 
     #[inline]
@@ -473,7 +488,8 @@ impl Policy for Reverie {
         let place = self.first_lossless() + usize::from(ingress.0);
         self.follow(place, now);
         let filtered = self.comparable(place, weight, free);
-        self.lossless.demand(ingress, filtered, weight.of(free), buffer)
+        let standing = self.standing(slice, filtered, weight.of(free), buffer);
+        self.lossless.demand(ingress, standing, buffer)
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {

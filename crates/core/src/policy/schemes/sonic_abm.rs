@@ -14,7 +14,9 @@ use crate::policy::parts::congestion::{
     self, CongestionRule, Criterion, DrainRate, Length, Settings, Tracker,
 };
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
-use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, XON, XON_OFFSET};
+use crate::policy::parts::lossless::{
+    HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, PauseWith, XON, XON_OFFSET, pause_with,
+};
 use crate::policy::parts::parameters::{factor, update_interval};
 use crate::policy::parts::pools::Pools;
 use crate::policy::parts::queue_profiles::{PROFILES, refuse};
@@ -77,6 +79,7 @@ const PARAMS: &[ParamInfo] = &[
     XON,
     XON_OFFSET,
     HEADROOM_UNTIL,
+    pause_with(PauseWith::Reaching),
     sonic::RESERVED,
     sonic::LOSSY_INGRESS_ALPHA,
     sonic::LOSSLESS_EGRESS_ALPHA,
@@ -207,6 +210,10 @@ impl Policy for SonicAbm {
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.pools.recount(arrival.queue, arrival.ingress, buffer);
+        if self.pools.lossless.may_reach(arrival.ingress) {
+            let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
+            self.pools.pause_if_reached(arrival.ingress, limit, buffer);
+        }
     }
 
     #[inline]

@@ -11,7 +11,9 @@ use crate::policy::interface::{
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
-use crate::policy::parts::lossless::{HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, XON, XON_OFFSET};
+use crate::policy::parts::lossless::{
+    HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, PauseWith, XON, XON_OFFSET, pause_with,
+};
 use crate::policy::parts::pools::Pools;
 use crate::policy::parts::queue_profiles::{Limit, PROFILES, resolve};
 use crate::policy::parts::sonic;
@@ -44,6 +46,7 @@ const PARAMS: &[ParamInfo] = &[
     XON,
     XON_OFFSET,
     HEADROOM_UNTIL,
+    pause_with(PauseWith::Reaching),
     sonic::RESERVED,
     ParamInfo {
         name: "lossless_static_threshold",
@@ -112,15 +115,23 @@ impl SonicDt {
         })
     }
 
-    /// T of a lossless ingress queue (bytes): beyond it, its sender is paused.
+    /// T of a lossless ingress queue (bytes): where it pauses its sender.
     #[must_use]
     #[inline]
     pub fn pause_threshold(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
+        self.pause_threshold_with(ingress, 0, buffer)
+    }
+
+    /// T of a lossless ingress queue that holds `more` bytes more of the pool.
+    #[inline]
+    fn pause_threshold_with(&self, ingress: IngressId, more: u64, buffer: &Buffer) -> u64 {
         let slice = self.pools.slice_of(ingress);
-        let free = self.pools.ingress_free(slice, buffer);
+        let free = self.pools.ingress_free(slice, buffer).saturating_sub(more);
         let free = match self.port_alpha {
             None => free,
-            Some(alpha) => alpha.of(free).saturating_sub(self.pools.ingress_port_length(ingress, buffer)),
+            Some(alpha) => {
+                alpha.of(free).saturating_sub(self.pools.ingress_port_length(ingress, buffer) + more)
+            }
         };
         self.accounting.expressible(self.pause_limits[usize::from(ingress.0)].of(free))
     }
@@ -158,6 +169,10 @@ impl Policy for SonicDt {
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.pools.recount(arrival.queue, arrival.ingress, buffer);
+        if self.pools.lossless.may_reach(arrival.ingress) {
+            let limit = self.pause_threshold(arrival.ingress, buffer);
+            self.pools.pause_if_reached(arrival.ingress, limit, buffer);
+        }
     }
 
     #[inline]
@@ -172,7 +187,7 @@ impl Policy for SonicDt {
     #[inline]
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         if self.pools.lossless.is_lossless(arrival.ingress) {
-            let limit = self.pause_threshold(arrival.ingress, buffer);
+            let limit = self.pause_threshold_with(arrival.ingress, u64::from(arrival.size), buffer);
             self.pools.lets_lossless_pass(arrival, limit, buffer)
         } else {
             let limit = self.drop_threshold(arrival.queue, arrival.ingress);
@@ -189,6 +204,9 @@ impl Policy for SonicDt {
         // First, because most packets are lossy in most networks.
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
+        }
+        if !self.pools.is_pausing(ingress) {
+            return PauseDemand::Resume;
         }
         let limit = self.pause_threshold(ingress, buffer);
         self.pools.demand(ingress, limit, buffer)

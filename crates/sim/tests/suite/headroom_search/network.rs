@@ -191,7 +191,8 @@ impl Network {
             set(&mut spec.policy_params, "headroom", ParamValue::BytesPerPort(list.into()));
             set(&mut spec.policy_params, "xon_offset", ParamValue::Bytes(self.xon_offset()));
             if self.policy == "sonic-dt" {
-                let threshold = if index == 0 { self.threshold * packet } else { PLENTY / 2 };
+                // The packet that asks for the pause crosses the threshold, and goes to headroom.
+                let threshold = if index == 0 { self.threshold * packet + 1 } else { PLENTY / 2 };
                 set(&mut spec.policy_params, "lossless_static_threshold", ParamValue::Bytes(threshold));
             }
             if let Some(pfc) = spec.pfc.as_mut().filter(|_| self.quanta) {
