@@ -5,8 +5,10 @@
 //! driver's, which knows when a packet's first bits arrive.)
 
 mod accounting;
+mod spread;
 
 pub use accounting::{Accounting, QueueMinimums, ResumeBelow};
+pub use spread::PortSpread;
 
 use crate::shared_pool::Reserves;
 use crate::weight::Weight;

@@ -73,7 +73,7 @@ pub use classify::{
 };
 pub use failure::{MarkingFailure, PolicyFailure};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
-pub use hardware::{Accounting, Hardware, QueueMinimums, ResumeBelow};
+pub use hardware::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
 pub use mark::{
     Ecn, MARKERS, MARKING_RULES, Markable, Marker, MarkerInfo, Marking, MarkingRule, find_marker,
     register_marker, replace_marker,

@@ -4,7 +4,7 @@
 //! A chip with slices is a switch with slices by ingress port; its family is one of `[switch.hardware]`.
 
 use crate::OperatorError;
-use bufferlab_core::{Accounting, Hardware, QueueMinimums, ResumeBelow};
+use bufferlab_core::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
 use bufferlab_params::ChipFamily;
 use bufferlab_sonic::config::{Config, Profile, Threshold};
 use bufferlab_sonic::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES, Resolved};
@@ -156,10 +156,10 @@ impl Model {
 
     /// The most that `of` comes to in a slice, times their number: every slice is as large as the largest.
     fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
-        let ports = self.ports.len().div_ceil(self.slices as usize).max(1);
+        let slices = PortSpread::new(self.ports.len(), self.slices as usize).ranges();
         let of_slice =
             |ports: &[PortModel]| ports.iter().flat_map(|port| port.groups.values()).map(&of).sum::<u64>();
-        self.ports.chunks(ports).map(of_slice).max().unwrap_or(0) * self.slices
+        slices.map(|ports| of_slice(&self.ports[ports])).max().unwrap_or(0) * self.slices
     }
 
     /// Bytes of all reserves: of lossless groups, and of lossy queues in every slice.

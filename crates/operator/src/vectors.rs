@@ -231,8 +231,8 @@ impl Maker<'_> {
     /// Ports and groups with the same profile in the slice of `from`, without the blocked port: two groups of a port, then
     /// the next port.
     fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
-        let of_slice = self.model.ports.len().div_ceil(self.model.slices as usize).max(1);
-        let slice = |port: u16| usize::from(port) / of_slice;
+        let spread = bufferlab_core::PortSpread::new(self.model.ports.len(), self.model.slices as usize);
+        let slice = |port: u16| spread.slice_of(usize::from(port));
         let ports = point.ports.iter().filter_map(|name| self.number(name));
         let ports = ports.filter(|port| *port != to && slice(*port) == slice(from));
         ports.flat_map(|port| point.groups.iter().map(move |group| (port, *group))).collect()

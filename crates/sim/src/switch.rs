@@ -53,8 +53,6 @@ pub(crate) struct SwitchNode {
     timer_set: bool,
     /// Whether there are bystanders, from the first packet on.
     is_watched: bool,
-    /// Ports of each slice; the last one may have fewer.
-    ports_per_slice: u16,
     pub(crate) id: SwitchId,
     /// Its first memory: nearly always the only one. In every memory ports and queues are counted from zero; all
     /// others count over the switch.
@@ -62,15 +60,21 @@ pub(crate) struct SwitchNode {
     pub(crate) record: SwitchRecord,
     /// The other memories.
     more: Vec<Slice>,
+    /// By port: its memory.
+    slice_of_port: Vec<u16>,
     /// Bystanders of each slice, where events are to be explained.
     panels: Vec<Panel>,
 }
 
 impl SwitchNode {
     /// A switch of these memories, in the order of their ports.
-    pub(crate) fn new(id: SwitchId, slices: Vec<Slice>, ports_per_slice: u16, links: PortLinks) -> Self {
+    pub(crate) fn new(id: SwitchId, slices: Vec<Slice>, links: PortLinks) -> Self {
         let queues: usize = slices.iter().map(|slice| slice.core.buffer().queue_ids().count()).sum();
         let ports: u16 = slices.iter().map(|slice| slice.core.buffer().ports()).sum();
+        let ports_of = |(number, slice): (usize, &Slice)| {
+            std::iter::repeat_n(number as u16, usize::from(slice.core.buffer().ports()))
+        };
+        let slice_of_port = slices.iter().enumerate().flat_map(ports_of).collect();
         let mut slices = slices.into_iter();
         let first = slices.next().expect("a switch has a memory");
         let more: Vec<_> = slices.collect();
@@ -79,9 +83,9 @@ impl SwitchNode {
             first,
             plain: more.is_empty(),
             more,
+            slice_of_port,
             panels: Vec::new(),
             is_watched: false,
-            ports_per_slice,
             first_link: links.first,
             uncharged: links.uncharged,
             timer_set: false,
@@ -160,6 +164,12 @@ impl SwitchNode {
     /// All memories.
     pub(crate) fn slices(&self) -> impl Iterator<Item = &Slice> {
         std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// The memory of an egress port.
+    #[inline]
+    fn slice_of(&self, port: u16) -> usize {
+        usize::from(self.slice_of_port[usize::from(port)])
     }
 
     /// The slice of `queue`, and the queue's number there.
@@ -333,8 +343,7 @@ impl SwitchNode {
         if self.is_watched && self.panels.is_empty() {
             self.call_bystanders();
         }
-        let (slice, mut listener) =
-            self.slice_with_listener(usize::from(packet.egress_port / self.ports_per_slice));
+        let (slice, mut listener) = self.slice_with_listener(self.slice_of(packet.egress_port));
         slice.core.handle_arrival(now, &slice.localised(&packet), &mut listener)
     }
 
@@ -423,7 +432,7 @@ impl SwitchNode {
 
     /// The queue that `packet` asked for, if it was the last arrival.
     fn queue_of(&self, packet: &Packet) -> QueueId {
-        let index = usize::from(packet.egress_port / self.ports_per_slice);
+        let index = self.slice_of(packet.egress_port);
         let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
         QueueId(slice.first_queue + slice.core.queue_of(&slice.localised(packet)).0)
     }
@@ -439,7 +448,7 @@ impl SwitchNode {
 
     #[inline(never)]
     fn poll_slice(&mut self, now: Time, port: u16) -> Option<Transmission> {
-        let (slice, mut listener) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
+        let (slice, mut listener) = self.slice_with_listener(self.slice_of(port));
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         for logged in &mut listener.record.effects.log {
@@ -452,7 +461,7 @@ impl SwitchNode {
 
     /// The neighbour behind `port` allows or forbids sending `priority`.
     pub(crate) fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
-        let (slice, _) = self.slice_with_listener(usize::from(port / self.ports_per_slice));
+        let (slice, _) = self.slice_with_listener(self.slice_of(port));
         slice.core.handle_pause(port - slice.first_port, priority, paused);
     }
 

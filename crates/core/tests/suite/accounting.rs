@@ -337,3 +337,40 @@ fn what_cannot_be_accounted_is_refused_with_a_reason() {
     let many = Hardware { accounting: Accounting { slices: 5, ..CHIP }, ..hardware };
     assert!(refused("sonic-dt", with(many)).contains("5 slices for 4 ports"));
 }
+
+/// Whatever the number of ports, every slice serves some of them, and a group of every port finds the whole pool of its slice.
+#[test]
+fn every_slice_has_ports_and_every_port_its_slice_of_the_memory() {
+    for (ports, slices) in [(5_u16, 2), (5, 4), (6, 4), (9, 4), (11, 5), (11, 7), (11, 8), (13, 4)] {
+        for policy in ["sonic-dt", "sonic-abm", "reverie"] {
+            let accounting = Accounting { slices, ..CHIP };
+            let cells = u64::from(slices) * (3 * HEADROOM * u64::from(ports) + SHARED);
+            let hardware = Hardware { cell_bytes: CELL as u32, accounting, ..Hardware::IDEAL };
+            let rates = vec![BitRate::gbps(100); usize::from(ports)];
+            let config = SwitchConfig {
+                max_packet: CELL,
+                lossless: 0b10,
+                hardware,
+                ..SwitchConfig::new(cells * CELL, rates).with_queues(2)
+            };
+            let headroom = [("headroom".to_owned(), ParamValue::Bytes(HEADROOM * CELL))];
+            let held: Vec<_> = (0..ports)
+                .map(|from| {
+                    let switch = config.build(policy, &headroom).expect("it fits");
+                    let mut chip =
+                        Chip { switch, senders: Senders(vec![false; usize::from(ports * QUEUES)]) };
+                    let mut stored = 0;
+                    while !chip.is_paused(from) {
+                        assert!(chip.send(from, (from + 1) % ports, 1), "a lossless packet was lost");
+                        stored += 1;
+                    }
+                    chip.switch.handle_timeout(Time::from_us(80), &mut ());
+                    chip.switch.verify().expect("the ledger holds");
+                    stored
+                })
+                .collect();
+            let least = cells / u64::from(slices) / 3;
+            assert!(held.iter().all(|&cells| cells > least), "{policy}, {ports} ports, {slices}: {held:?}");
+        }
+    }
+}

@@ -331,7 +331,7 @@ pub(crate) static HARDWARE: TableSpec = TableSpec {
             count(1, 256),
             "1; those of `family`",
             "4",
-            "Memories. Each has an equal share of the buffer, its own consecutive ports and its own thresholds. Broadcom's Tomahawk has 4.",
+            "Memories. Each has an equal share of the buffer, its own consecutive ports and its own thresholds. Ports are spread evenly: 6 ports on 4 slices are 2, 2, 1 and 1. Broadcom's Tomahawk has 4.",
         ),
         computed(
             "slice_by",

@@ -5,7 +5,7 @@ use crate::model::{HardwareSpec, SliceBy};
 use crate::quantity::format_size;
 use crate::reader::Reader;
 use crate::tree::Origin;
-use bufferlab_core::{Accounting, Hardware, QueueMinimums, Reserves, ResumeBelow};
+use bufferlab_core::{Accounting, Hardware, PortSpread, QueueMinimums, Reserves, ResumeBelow};
 use bufferlab_params::{ChipFacts, ChipFamily};
 
 /// The options as read, and where they stand.
@@ -137,7 +137,7 @@ impl HardwareChoice {
             return complain("slice_by", message, format!("at \"{name}\""), help);
         }
         let slice_bytes = buffer_bytes / u64::from(*slices);
-        let ports_of_slice = ports.div_ceil(usize::from(*slices));
+        let ports_of_slice = PortSpread::new(ports, usize::from(*slices)).ports_of(0).len();
         let charged = u64::from(switch.charged(packet as u32));
         let reserved = switch.reserves.total(ports_of_slice, queues_per_port);
         if slice_bytes < reserved + charged {

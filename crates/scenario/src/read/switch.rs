@@ -22,8 +22,8 @@ use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, merge};
 use bufferlab_core::policy::REGISTRY;
 use bufferlab_core::{
-    CLASSIFIERS, ClassifierInfo, Hooks, ParamValue, Policy, PolicyInfo, Profile, SwitchConfig, SwitchShape,
-    schedule,
+    CLASSIFIERS, ClassifierInfo, Hooks, ParamValue, Policy, PolicyInfo, PortSpread, Profile, SwitchConfig,
+    SwitchShape, schedule,
 };
 use bufferlab_topology::Port;
 use bufferlab_units::BitRate;
@@ -250,14 +250,17 @@ impl Group {
         let cables =
             pfc.as_ref().map(|pfc| Cables { site, switch, hardware: &hardware.spec, uncharged, pfc });
         let policy = &headroom::computed(policy, cables.as_ref(), ports);
-        let shape = self.shape(site, hardware, pfc.as_ref(), chip, &rates);
-        if let Some(ecn) = &self.ecn {
-            match ecn.check(context, name, &shape, buffer_bytes, *may_warn) {
-                Checked::Unfit => return None,
-                checked => *may_warn &= checked == Checked::Marks,
+        let mut pauses = false;
+        for ports in PortSpread::new(ports, usize::from(hardware.spec.slices)).ranges() {
+            let shape = self.shape(site, hardware, pfc.as_ref(), chip, &rates[ports]);
+            if let Some(ecn) = &self.ecn {
+                match ecn.check(context, name, &shape, buffer_bytes, *may_warn) {
+                    Checked::Unfit => return None,
+                    checked => *may_warn &= checked == Checked::Marks,
+                }
             }
+            pauses |= self.check_policy(context, name, policy, hardware, &shape)?;
         }
-        let pauses = self.check_policy(context, name, policy, hardware, &shape)?;
         let pfc = match pfc {
             None => None,
             Some(choice) => Some(self.pfc_spec(context, choice, policy, hardware, pauses, ports)?),
@@ -366,7 +369,7 @@ impl Group {
         None
     }
 
-    /// A memory of the switch as policies and marking rules see it.
+    /// A memory of the switch, which serves ports of these rates, as policies and marking rules see it.
     fn shape(
         &self,
         site: &Site<'_>,
@@ -378,14 +381,16 @@ impl Group {
         let slices = hardware.spec.slices;
         let config = SwitchConfig {
             capacity: chip.buffer_bytes / u64::from(slices),
-            port_rates: rates[..chip.ports.div_ceil(usize::from(slices))].to_vec(),
+            port_rates: rates.to_vec(),
+            // Pauses and slices by egress port exclude each other, which the check of pauses says.
+            foreign_ports: if pfc.is_some() { 0 } else { chip.ports - rates.len() },
             queues_per_port: chip.queues_per_port,
             max_packet: chip.packet,
             profile: site.profile,
             seed: site.seed,
             hardware: hardware.spec.switch,
             lossless: pfc.map_or(0, PfcChoice::mask),
-            lossless_by_port: pfc.map_or_else(Vec::new, |pfc| pfc.masks_by_port(chip.ports)),
+            lossless_by_port: pfc.map_or_else(Vec::new, |pfc| pfc.masks_by_port(rates.len())),
             ..SwitchConfig::new(chip.buffer_bytes, Vec::new())
         };
         config.shape()

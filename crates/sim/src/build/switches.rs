@@ -3,7 +3,7 @@
 use crate::SimError;
 use crate::ids::{Id, LinkId, SwitchId, Table};
 use crate::switch::{PortLinks, Slice, SwitchNode};
-use bufferlab_core::{Scheduler, SwitchConfig};
+use bufferlab_core::{PortSpread, Scheduler, SwitchConfig};
 use bufferlab_scenario::Scenario;
 use bufferlab_units::mix;
 
@@ -23,9 +23,10 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
     let largest = scenario.transports.iter().map(|t| u64::from(t.segment_bytes + t.header_bytes)).max();
     let port_rates = scenario.topology.switch_port_rates(id.0);
     let ports = port_rates.len();
-    let ports_per_slice = ports.div_ceil(usize::from(spec.hardware.slices)).max(1);
+    let spread = PortSpread::new(ports, usize::from(spec.hardware.slices));
     let mut slices = Vec::with_capacity(usize::from(spec.hardware.slices));
-    for (number, rates) in port_rates.chunks(ports_per_slice).enumerate() {
+    for (number, range) in spread.ranges().enumerate() {
+        let (first_port, rates) = (range.start, &port_rates[range]);
         let mut config = SwitchConfig {
             capacity: spec.buffer_bytes / u64::from(spec.hardware.slices),
             port_rates: rates.to_vec(),
@@ -54,7 +55,6 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
         let core = config
             .build_dispatched(&spec.policy, &spec.policy_params)
             .map_err(|source| SimError::Policy { switch: name(), source })?;
-        let first_port = number * ports_per_slice;
         slices.push(Slice {
             core,
             first_port: number_of(first_port),
@@ -65,7 +65,7 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
         });
     }
     let links = PortLinks { first: first_link, uncharged: spec.uncharged_bytes };
-    Ok(SwitchNode::new(id, slices, number_of(ports_per_slice), links))
+    Ok(SwitchNode::new(id, slices, links))
 }
 
 /// A port or a queue, as the core numbers them.

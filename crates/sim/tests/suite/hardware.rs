@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p bufferlab-sim --test suite hardware::` rewrites the table of `docs/hardware.md`.
 
+use crate::support::{Lab, star};
 use bufferlab_metrics::{DelayRow, DropRow, FlowRow, FlowState, RunSink, RunTotals};
 use bufferlab_scenario::{HardwareSpec, load};
 use bufferlab_sim::Simulation;
@@ -185,5 +186,34 @@ fn check_document(table: &str) {
         std::fs::write(&path, fresh).expect("docs/hardware.md can be written");
     } else {
         assert!(fresh == page, "docs/hardware.md is stale: run this test with UPDATE_DOCS=1");
+    }
+}
+
+/// A scenario that loads can be run, whatever its ports, slices and policy, and all of its memory is used.
+#[test]
+fn slices_of_any_number_divide_any_number_of_ports() {
+    for (hosts, slices) in [(5, 4), (6, 4), (9, 4), (11, 5), (11, 7), (11, 8)] {
+        for (policy, slice_by, pfc) in [
+            ("dt", "egress", ""),
+            ("abm", "egress", ""),
+            ("sonic-dt", "egress", ""),
+            ("sonic-abm", "egress", ""),
+            ("sonic-dt", "ingress", "pfc = { priorities = [0] }\n"),
+            ("sonic-abm", "ingress", "pfc = { priorities = [0] }\n"),
+            ("sonic-abm", "ingress", ""),
+            ("reverie", "ingress", "pfc = { priorities = [0] }\n"),
+        ] {
+            let headroom = if pfc.is_empty() { "" } else { ", headroom = \"auto\"" };
+            let switch = format!(
+                "buffer = \"4 MB\"\npolicy = {{ name = \"{policy}\"{headroom} }}\n{pfc}\
+                 hardware = {{ slices = {slices}, slice_by = \"{slice_by}\" }}"
+            );
+            let lab = Lab::new(&star(hosts, "10 Gb/s", "1 us"), &switch, "congestion_control = \"newreno\"")
+                .times("50 us", "1 ms");
+            let rows = crate::support::run(&lab.workloads(
+                "[[workload]]\nkind = \"incast\"\nrequest = \"20 KB\"\nfan_in = 1\nqueries_per_second_per_host = 20000.0\n",
+            ));
+            assert!(rows.all_finished(), "{policy}, {slice_by}, {hosts} ports, {slices} slices");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! What a policy may know of its switch.
 
-use crate::hardware::Accounting;
+use crate::hardware::{Accounting, PortSpread};
 use bufferlab_params::Profile;
 use bufferlab_units::BitRate;
+use std::ops::Range;
 
 /// What a policy may know of the switch when it is built.
 #[derive(Clone, Debug)]
@@ -50,14 +51,18 @@ impl SwitchShape {
         usize::from(self.accounting.slices).max(1)
     }
 
-    /// Ingress queues of each of them; the last one may have fewer.
+    /// Ingress queues of each of them.
+    pub fn ingress_queues_by_slice(&self) -> impl Iterator<Item = Range<usize>> {
+        let queues = self.queues_per_port;
+        let ports = PortSpread::new(self.ingress_ports(), self.slices()).ranges();
+        ports.map(move |ports| ports.start * queues..ports.end * queues)
+    }
+
+    /// By ingress queue: its slice.
     #[must_use]
-    pub fn ingress_queues_per_slice(&self) -> usize {
-        let ports = match self.slices() {
-            1 => self.ingress_ports(),
-            slices => self.ports().div_ceil(slices),
-        };
-        (ports * self.queues_per_port).max(1)
+    pub fn slices_of_ingress_queues(&self) -> Vec<u16> {
+        let slices = self.ingress_queues_by_slice().enumerate();
+        slices.flat_map(|(slice, queues)| queues.map(move |_| slice as u16)).collect()
     }
 
     /// Number of lossless ingress queues.

@@ -132,7 +132,8 @@ pub(crate) struct Lossless {
     headroom_of_ports: Vec<u64>,
     /// Of all queues of a slice together, by slice (bytes).
     pools: Vec<u64>,
-    queues_per_slice: usize,
+    /// By ingress queue.
+    slices: Vec<u16>,
     resume_below: ResumeBelow,
     /// Of the parameters.
     xon: u64,
@@ -168,7 +169,7 @@ fn pools(gates: &[Gate], params: &Params, shape: &SwitchShape, insured: bool) ->
             bytes => bytes / shape.slices() as u64,
         }
     };
-    gates.chunks(shape.ingress_queues_per_slice()).map(of_slice).collect()
+    shape.ingress_queues_by_slice().map(|queues| of_slice(&gates[queues])).collect()
 }
 
 /// Refuses headroom that leaves no room in its slice.
@@ -252,7 +253,7 @@ impl Lossless {
             gates,
             headroom_of_ports,
             pools,
-            queues_per_slice: shape.ingress_queues_per_slice(),
+            slices: shape.slices_of_ingress_queues(),
             resume_below,
             xon,
             xon_offset,
@@ -274,7 +275,7 @@ impl Lossless {
     /// The slice of an ingress queue.
     #[inline]
     pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
-        if self.pools.len() <= 1 { 0 } else { usize::from(ingress.0) / self.queues_per_slice }
+        if self.pools.len() <= 1 { 0 } else { usize::from(self.slices[usize::from(ingress.0)]) }
     }
 
     /// Whether packets of this ingress queue are lossless.

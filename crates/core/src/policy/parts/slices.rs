@@ -18,8 +18,8 @@ pub(crate) struct Held {
 #[derive(Clone, Debug)]
 pub(crate) struct Slices {
     number: usize,
-    /// Ingress queues of a slice; the last one may have fewer.
-    queues_per_slice: usize,
+    /// By ingress queue: its slice.
+    of_queues: Vec<u16>,
     /// Egress queues of the switch.
     queues: usize,
     /// By ingress queue, when it was counted last.
@@ -36,7 +36,7 @@ impl Slices {
         let number = shape.slices();
         Self {
             number,
-            queues_per_slice: shape.ingress_queues_per_slice(),
+            of_queues: shape.slices_of_ingress_queues(),
             queues: shape.queues(),
             counted: vec![Held::default(); shape.ingress_queues()],
             held: vec![Held::default(); number],
@@ -52,7 +52,7 @@ impl Slices {
     /// The slice of an ingress queue.
     #[inline]
     pub(crate) fn of(&self, ingress: IngressId) -> usize {
-        usize::from(ingress.0) / self.queues_per_slice
+        usize::from(self.of_queues[usize::from(ingress.0)])
     }
 
     /// What all ingress queues of a slice hold.

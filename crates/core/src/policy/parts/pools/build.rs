@@ -13,6 +13,7 @@ use crate::policy::parts::sonic::{
 use crate::weight::Weight;
 use bufferlab_params::Params;
 use bufferlab_params::profiles::Direction;
+use std::ops::Range;
 
 /// Sum of reserves, which may be absurdly large.
 fn total(reserves: &[u64]) -> u64 {
@@ -142,15 +143,15 @@ impl Pools {
             |port, priority| if is_lossless(shape, port, priority) { general } else { 0 },
         );
         let egress_reserved = resolve(params, shape, Direction::Egress, |profile| profile.reserved, |_, _| 0);
-        let of_slice = |(reserves, headroom): (&[u64], &u64)| {
+        let of_slice = |(queues, headroom): (Range<usize>, &u64)| {
             let aside = SetAside {
-                reserves: total(reserves),
+                reserves: total(&reserved[queues]),
                 headroom: *headroom,
                 minimums: total(&egress_reserved),
             };
             sizes(params, shape, &aside)
         };
-        let sizes = reserved.chunks(shape.ingress_queues_per_slice()).zip(lossless.pools()).map(of_slice);
+        let sizes = shape.ingress_queues_by_slice().zip(lossless.pools()).map(of_slice);
         let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
         let limit = |name| Limit::Dynamic(Weight::from_f64(params.ratio(name)));
         let everywhere = (0..shape.ports()).fold(u32::MAX, |mask, port| mask & shape.lossless_at(port));
