@@ -33,6 +33,12 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Flows or queries that all hosts together are to start per second, on average over the time in
+    /// which flows start, where its parameters say so.
+    fn arrivals_per_second(&self) -> Option<f64> {
+        None
+    }
+
     /// Its largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for one without an end), where
     /// it is known.
     fn largest_flow_bytes(&self) -> Option<u64> {

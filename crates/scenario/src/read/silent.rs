@@ -1,6 +1,9 @@
 //! Which settings have no effect, or one that hardly anybody means? What is suspicious is shown and stops nothing.
 
 mod cards;
+mod constants;
+mod idle;
+mod marks;
 mod switches;
 
 use crate::context::{Complaint, Context};
@@ -36,6 +39,9 @@ pub(super) fn warn(sight: &Sight<'_>) {
     }
     cards::warn(sight);
     switches::warn(sight);
+    idle::warn(sight);
+    marks::warn(sight);
+    constants::warn(sight);
     sight.warn_about_overload();
     sight.warn_about_samples();
     sight.warn_about_changes();

@@ -171,7 +171,9 @@ fn every_congestion_control_survives_the_round_trip_in_either_profile() {
         "#;
         let loaded = load_text(Path::new("controls.toml"), &text, &owned(&[]))
             .unwrap_or_else(|error| panic!("{}", crate::common::render(&error)));
-        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        // The paper's TIMELY is for longer networks.
+        let is_expected = |key: &str| profile == "paper" && key.ends_with(".congestion_control.low");
+        assert!(loaded.warnings.iter().all(|warning| is_expected(warning.key())), "{:?}", loaded.warnings);
         assert_round_trip(&loaded);
         insta::assert_snapshot!(format!("resolved_controls_{profile}"), loaded.resolved);
     }

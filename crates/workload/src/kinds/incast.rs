@@ -144,6 +144,10 @@ impl Workload for Incast {
         Some(self.offered_bps)
     }
 
+    fn arrivals_per_second(&self) -> Option<f64> {
+        Some(self.offered_bps / 8.0 / self.request_bytes as f64)
+    }
+
     fn in_words(&self) -> String {
         self.words.clone()
     }

@@ -158,6 +158,10 @@ impl Workload for Poisson {
         Some(self.offered_bps)
     }
 
+    fn arrivals_per_second(&self) -> Option<f64> {
+        Some(self.offered_bps / 8.0 / self.sizes.mean())
+    }
+
     fn in_words(&self) -> String {
         self.words.clone()
     }

@@ -163,7 +163,7 @@ fn says(table: &Item, key: &str) -> bool {
 }
 
 /// Where a key of a switch was written: in the last override that has it, or in `[switch]`.
-fn key_at(sight: &Sight<'_>, switch: usize, key: &str) -> String {
+pub(super) fn key_at(sight: &Sight<'_>, switch: usize, key: &str) -> String {
     let name = &sight.scenario.topology.switches[switch];
     let entries = overrides(sight);
     let last = entries.iter().rposition(|(patterns, table)| matches_any(patterns, name) && says(table, key));

@@ -1,0 +1,202 @@
+//! Mechanisms that nothing in the scenario sets in motion: lossless priorities without traffic, tags
+//! that no host writes, classes that no flow belongs to.
+
+use super::Sight;
+use super::switches::key_at;
+use crate::model::{SwitchSpec, TransportSpec, WorkloadSpec};
+use bufferlab_core::{ParamValue, Profile};
+use bufferlab_workload::WORKLOADS;
+
+/// The workload whose packets may have priorities of their own, whatever the transport says.
+const TRACE: &str = "trace";
+
+/// Warns of priorities and tags that policies and flow control wait for in vain.
+pub(super) fn warn(sight: &Sight<'_>) {
+    // A public simulator's setup is kept as it is, whatever it sets in vain.
+    if sight.scenario.profile == Profile::Artifact {
+        return;
+    }
+    warn_about_lossless_priorities(sight);
+    warn_about_lossy_acknowledgements(sight);
+    warn_about_tags(sight);
+    warn_about_classes(sight);
+}
+
+/// The transports that a workload uses, with their numbers.
+pub(super) fn used<'a>(sight: &'a Sight<'_>) -> impl Iterator<Item = (usize, &'a TransportSpec)> {
+    let transports = sight.scenario.transports.iter().enumerate();
+    transports.filter(|(index, _)| sight.used[*index])
+}
+
+/// Bit p: data packets of the transport may have priority p.
+pub(super) fn data_mask(transport: &TransportSpec) -> u32 {
+    let last = transport.pias_thresholds_bytes.len() as u32;
+    let of = |priority: &u8| (0..=last).fold(0u32, |mask, step| mask | bit(u32::from(*priority) + step));
+    transport.data_priorities.iter().fold(0, |mask, priority| mask | of(priority))
+}
+
+fn bit(priority: u32) -> u32 {
+    1u32.checked_shl(priority).unwrap_or(0)
+}
+
+/// Whether packets may have priorities that no transport names: those of traces, and of custom workloads.
+pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
+    let custom = WORKLOADS.own();
+    let is_custom = |kind: &str| kind.is_empty() || custom.iter().any(|info| info.name == kind);
+    workloads.iter().any(|spec| spec.kind == TRACE || is_custom(&spec.kind))
+}
+
+/// Priorities that are lossless, and senders that use others.
+fn warn_about_lossless_priorities(sight: &Sight<'_>) {
+    let scenario = sight.scenario;
+    let lossless = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
+    if lossless == 0 || priorities_are_unknown(&scenario.workloads) {
+        return;
+    }
+    let words = priorities(lossless);
+    let mut is_said = false;
+    for (index, transport) in used(sight).filter(|(_, transport)| transport.rdma.is_some()) {
+        let mask = data_mask(transport);
+        if mask & lossless == 0 {
+            let message = format!(
+                "\"{}\" sends RDMA on {}, which every switch may drop: {words} is lossless, and its senders alone are paused",
+                transport.name,
+                priorities(mask)
+            );
+            let help = format!(
+                "set data_priority = {} in this [[transport]], or add its priority to `priorities` in [switch.pfc]",
+                lossless.trailing_zeros()
+            );
+            sight.note(&format!("transport.{index}.data_priority"), message, "lossy", &help);
+            is_said = true;
+        } else if let Some((switch, name)) = lossy_hop(sight, mask) {
+            let message = format!(
+                "\"{}\" sends RDMA on {}, which is lossless at other switches, and lossy at \"{name}\"",
+                transport.name,
+                priorities(mask & lossless)
+            );
+            let help = "add the priority to `priorities` of [switch.pfc] at every switch on the way";
+            sight.note(&key_at(sight, switch, "pfc"), message, "packets are dropped here", help);
+            is_said = true;
+        }
+    }
+    let sent = used(sight).fold(0, |mask, (_, transport)| mask | data_mask(transport));
+    let switch = scenario.switches.iter().position(|switch| switch.lossless() != 0);
+    if let Some(switch) = switch.filter(|_| !is_said && sent != 0 && sent & lossless == 0) {
+        let message = format!(
+            "{words} is lossless, and no transport in use sends data on it (they use {}): no sender is ever paused",
+            priorities(sent)
+        );
+        let help = format!(
+            "set data_priority = {} in the [[transport]] that is to lose nothing, or remove [switch.pfc]",
+            lossless.trailing_zeros()
+        );
+        sight.note(&key_at(sight, switch, "pfc.priorities"), message, "nobody sends on it", &help);
+    }
+}
+
+/// The first switch that drops every priority of `mask` that another switch does not drop.
+fn lossy_hop<'a>(sight: &'a Sight<'_>, mask: u32) -> Option<(usize, &'a str)> {
+    let switches = &sight.scenario.switches;
+    let wanted = switches.iter().fold(0, |all, switch| all | switch.lossless()) & mask;
+    let at = switches.iter().position(|switch| switch.lossless() & wanted != wanted)?;
+    Some((at, &sight.scenario.topology.switches[at]))
+}
+
+/// Queue pairs that wait for ever for an acknowledgement that a switch may drop.
+fn warn_about_lossy_acknowledgements(sight: &Sight<'_>) {
+    let lossless = sight.scenario.switches.iter().fold(u32::MAX, |mask, switch| mask & switch.lossless());
+    for (index, transport) in used(sight) {
+        let Some(rdma) = &transport.rdma else { continue };
+        let is_lossy = lossless & bit(u32::from(transport.control_priority)) == 0;
+        if rdma.retransmission_timeout.is_none() && is_lossy {
+            let message = format!(
+                "\"{}\" has no retransmission timeout, and its ACKs travel on priority {}, which is lossy: a message whose last ACK is lost never ends",
+                transport.name, transport.control_priority
+            );
+            let help = "set retransmission_timeout, or give ACKs a lossless control_priority";
+            sight.note(&format!("transport.{index}.control_priority"), message, "ACKs may be lost", help);
+        }
+    }
+}
+
+/// Schemes that favour packets with a tag, and no packet with it.
+fn warn_about_tags(sight: &Sight<'_>) {
+    let mut closed_loop = used(sight).filter(|(_, transport)| transport.pacing.is_none()).peekable();
+    if closed_loop.peek().is_none() || closed_loop.any(|(_, transport)| transport.unscheduled_bytes > 0) {
+        return;
+    }
+    let Some(switch) = sight.scenario.switches.iter().position(favours_unscheduled) else { return };
+    let message = format!(
+        "\"{}\" gives packets tagged `unscheduled` an alpha of their own, and no transport in use tags any: bursts are judged like all other traffic",
+        sight.scenario.switches[switch].policy
+    );
+    let help = "set unscheduled_bytes in each [[transport]] to about one bandwidth-delay product (ABM, section 3.3), or unscheduled_alpha to alpha if you mean it";
+    sight.note(&key_at(sight, switch, "policy"), message, "one of its mechanisms is idle", help);
+}
+
+/// Whether a switch treats packets with the tag `unscheduled` otherwise than the rest.
+fn favours_unscheduled(switch: &SwitchSpec) -> bool {
+    let param = |name: &str| switch.policy_params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let Some(ParamValue::Ratio(favoured)) = param("unscheduled_alpha") else { return false };
+    let is_off = matches!(param("unscheduled"), Some(ParamValue::Flag(false)));
+    let differs = match param("alpha") {
+        Some(ParamValue::RatioPerPriority(alphas)) => alphas.iter().any(|alpha| alpha != favoured),
+        Some(ParamValue::Ratio(alpha)) => alpha != favoured,
+        _ => true,
+    };
+    !is_off && differs
+}
+
+/// LossPass, and no flow that may evict or none that can be evicted.
+fn warn_about_classes(sight: &Sight<'_>) {
+    if priorities_are_unknown(&sight.scenario.workloads) {
+        return;
+    }
+    let sent = used(sight).fold(0, |mask, (_, transport)| mask | data_mask(transport));
+    let tags = used(sight).any(|(_, transport)| transport.small_bytes > 0);
+    let found = sight.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
+        // A classifier may send packets elsewhere, and give them the tag.
+        let applies = switch.policy == "losspass" && switch.classifier.is_none() && sent != 0;
+        applies.then(|| idle_class(switch, sent, tags)).flatten().map(|what| (at, what))
+    });
+    if let Some((switch, what)) = found {
+        let message = format!("\"losspass\" evicts packets of large flows for those of small ones, and {what}");
+        let help = "send small flows on `small_priority` and large ones on `large_priority` (pias_thresholds or data_priority), or set small_bytes with classes = \"tag\"";
+        sight.note(&key_at(sight, switch, "policy"), message, "evicts nothing", help);
+    }
+}
+
+/// Which class of LossPass has no packets, if one has none.
+fn idle_class(switch: &SwitchSpec, sent: u32, tags: bool) -> Option<String> {
+    let param = |name: &str| switch.policy_params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let count = |name: &str| match param(name) {
+        Some(ParamValue::Count(count)) => *count as u32,
+        _ => 0,
+    };
+    let lacks = |name: &str| sent & bit(count(name)) == 0;
+    let words = |name: &str| format!("no transport in use sends data on `{name}` ({})", count(name));
+    match param("classes") {
+        Some(ParamValue::Choice(word)) if word == "priority" && lacks("small_priority") => {
+            Some(words("small_priority"))
+        }
+        Some(ParamValue::Choice(word)) if word == "tag" && !tags => {
+            Some("no transport in use tags packets `small`".to_owned())
+        }
+        Some(ParamValue::Choice(word)) if word != "none" && lacks("large_priority") => {
+            Some(words("large_priority"))
+        }
+        _ => None,
+    }
+}
+
+/// `priority 3`, or `priorities 3 and 4`.
+pub(super) fn priorities(mask: u32) -> String {
+    let list: Vec<String> =
+        (0..u32::BITS).filter(|p| mask & bit(*p) != 0).map(|p| p.to_string()).collect();
+    match &list[..] {
+        [one] => format!("priority {one}"),
+        [before @ .., last] => format!("priorities {} and {last}", before.join(", ")),
+        [] => "no priority".to_owned(),
+    }
+}

@@ -1,0 +1,220 @@
+//! Congestion marks that no packet ever gets: on priorities that nobody uses, or beyond the length at
+//! which the policy drops.
+
+use super::Sight;
+use super::idle::{data_mask, priorities, priorities_are_unknown, used};
+use super::switches::key_at;
+use crate::model::SwitchSpec;
+use bufferlab_core::{
+    Admission, Ecn, POLICIES, Packet, Policy, Profile, Scheduler, Switch, SwitchConfig, Tags,
+};
+use bufferlab_units::{BitRate, Time};
+
+/// Packets that a trial offers to a switch at most; what holds more of them is not tried.
+const TRIAL_PACKETS: usize = 400_000;
+/// Packets that pass through the full queues of a trial: enough for a rule that marks one in a thousand.
+const PASSING: usize = 10_000;
+/// Bytes of a trial's packets that no transport says.
+const USUAL_PACKET: u32 = 1_500;
+
+/// Warns of marking rules that cannot mark what is sent.
+pub(super) fn warn(sight: &Sight<'_>) {
+    let scenario = sight.scenario;
+    // A public simulator's setup is kept as it is, whatever it sets in vain.
+    if scenario.profile == Profile::Artifact || priorities_are_unknown(&scenario.workloads) {
+        return;
+    }
+    let capable = used(sight).filter(|(_, transport)| transport.ecn_capable);
+    let sent = capable.fold(0, |mask, (_, transport)| mask | data_mask(transport));
+    if sent == 0 {
+        return;
+    }
+    warn_about_priorities(sight, sent);
+    warn_about_reach(sight, sent);
+}
+
+/// Marking on priorities that no capable transport uses.
+fn warn_about_priorities(sight: &Sight<'_>, sent: u32) {
+    let switches = &sight.scenario.switches;
+    // The priorities of one switch that marks; where others mark what is sent, all is well.
+    let marking: Vec<(usize, u32)> =
+        switches.iter().enumerate().filter_map(|(at, switch)| Some((at, marked(switch)?))).collect();
+    let Some(&(switch, mask)) = marking.first() else { return };
+    if marking.iter().any(|(_, mask)| mask & sent != 0) {
+        return;
+    }
+    let message = format!(
+        "switches mark {}, and transports that react to marks send data on {}",
+        priorities(mask),
+        priorities(sent)
+    );
+    let help = "name the priority of the data in `priorities` of [switch.ecn], or leave `priorities` out to mark all";
+    sight.note(&key_at(sight, switch, "ecn.priorities"), message, "marks nothing", help);
+}
+
+/// Bit p: a switch marks priority p; `None`: it marks nothing.
+fn marked(switch: &SwitchSpec) -> Option<u32> {
+    let ecn = switch.ecn.as_ref()?;
+    Some(match &ecn.priorities {
+        None => u32::MAX,
+        Some(list) => list.iter().fold(0, |mask, priority| mask | 1 << priority),
+    })
+}
+
+/// Marking that begins at a length which no queue reaches, because the policy drops before.
+fn warn_about_reach(sight: &Sight<'_>, sent: u32) {
+    let mut tried: Vec<&SwitchSpec> = Vec::new();
+    for (at, switch) in sight.scenario.switches.iter().enumerate() {
+        let Some(mask) = marked(switch).map(|mask| mask & sent).filter(|mask| *mask != 0) else { continue };
+        if tried.contains(&switch) {
+            continue;
+        }
+        tried.push(switch);
+        let priority = mask.trailing_zeros() as u8;
+        let rates = sight.scenario.topology.switch_port_rates(at as u32);
+        let Some(longest) = longest_unmarked(sight, switch, rates, priority) else { continue };
+        let message = format!(
+            "no packet is ever marked at \"{}\": \"{}\" drops before a queue is long enough (a lone queue ends at {})",
+            sight.scenario.topology.switches[at],
+            switch.policy,
+            crate::quantity::format_size(longest)
+        );
+        let help = "lower the threshold (kmin of RED) below that length, or let the policy give a queue more of the buffer";
+        sight.note(&key_at(sight, at, "ecn"), message, "beyond the reach of any queue", help);
+        return;
+    }
+}
+
+/// The length at which the policy drops (bytes), where neither a lone full queue nor full queues at all
+/// ports ever mark a packet; `None` if marks occur, or if that cannot be tried in bounded time.
+fn longest_unmarked(
+    sight: &Sight<'_>,
+    switch: &SwitchSpec,
+    rates: Vec<BitRate>,
+    priority: u8,
+) -> Option<u64> {
+    // A custom policy or rule may have state that a trial would change.
+    let is_built_in = POLICIES.iter().any(|info| info.name == switch.policy);
+    if !is_built_in || rates.len() < 2 || switch.classifier.is_some() {
+        return None;
+    }
+    let mut trial = Trial::new(sight, switch, rates.clone(), priority)?;
+    let longest = trial.fill(&[0])?;
+    if trial.any_marked_of(&[0]) {
+        return None;
+    }
+    let ports: Vec<u16> = (0..rates.len() as u16).collect();
+    let mut trial = Trial::new(sight, switch, rates, priority)?;
+    trial.fill(&ports)?;
+    (!trial.any_marked_of(&ports)).then_some(longest)
+}
+
+/// A switch of its own, filled with packets that may be marked.
+struct Trial {
+    core: Switch<Box<dyn Policy>>,
+    size: u32,
+    priority: u8,
+    tags: Tags,
+    ports: u16,
+    rate: BitRate,
+    now: Time,
+    sent: u32,
+    marks: bool,
+}
+
+impl Trial {
+    /// `None` if the parts do not fit together, which other checks report.
+    fn new(sight: &Sight<'_>, spec: &SwitchSpec, rates: Vec<BitRate>, priority: u8) -> Option<Self> {
+        let transports = sight.scenario.transports.iter();
+        let largest = transports.map(|t| t.segment_bytes + t.header_bytes).max().unwrap_or(USUAL_PACKET);
+        let size = largest.saturating_sub(spec.uncharged_bytes).max(1);
+        let queues_per_port = usize::from(spec.queues_per_port);
+        let slices = u64::from(spec.hardware.slices.max(1));
+        let (ports, rate) = (rates.len() as u16, *rates.iter().max()?);
+        let mut config = SwitchConfig {
+            queues_per_port,
+            max_packet: u64::from(size),
+            scheduler: Scheduler::new(&spec.scheduler, queues_per_port).ok()?,
+            profile: sight.scenario.profile,
+            seed: sight.scenario.seed,
+            hardware: spec.hardware.switch,
+            lossless: spec.lossless(),
+            lossless_by_port: spec.pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(rates.len())),
+            ..SwitchConfig::new(spec.buffer_bytes / slices, rates)
+        };
+        let marker = spec.ecn.as_ref()?.marker(&config.shape()).ok()?;
+        // Where the whole buffer is too small, the reader of marking rules has said so.
+        if marker.rule.least_length() >= spec.buffer_bytes {
+            return None;
+        }
+        config.marker = Some(marker);
+        let core = config.build(&spec.policy, &spec.policy_params).ok()?;
+        // Packets that a policy favours reach further than others.
+        let is_tagged = used(sight).any(|(_, transport)| transport.unscheduled_bytes > 0);
+        let tags = if is_tagged { Tags::UNSCHEDULED } else { Tags::NONE };
+        Some(Self { core, size, priority, tags, ports, rate, now: Time::ZERO, sent: 0, marks: false })
+    }
+
+    /// One arrival for `egress`; whether it was stored.
+    fn arrive(&mut self, egress: u16) -> bool {
+        let packet = Packet {
+            id: self.sent,
+            size: self.size,
+            flow: self.sent % 64,
+            ingress_port: (egress + 1 + self.sent as u16 % (self.ports - 1)) % self.ports,
+            egress_port: egress,
+            priority: self.priority,
+            tags: self.tags,
+            ecn: Ecn::Capable,
+        };
+        self.sent += 1;
+        match self.core.handle_arrival(self.now, &packet, &mut ()) {
+            Admission::Stored { marked } => {
+                self.marks |= marked;
+                true
+            }
+            Admission::Dropped(_) => false,
+        }
+    }
+
+    /// Fills the queues of these ports until each has refused a packet; the length of the first (bytes).
+    fn fill(&mut self, ports: &[u16]) -> Option<u64> {
+        let mut open = ports.to_vec();
+        let mut first = 0;
+        for _ in 0..TRIAL_PACKETS {
+            if open.is_empty() {
+                return Some(first);
+            }
+            open.retain(|&port| {
+                let stored = self.arrive(port);
+                first += if stored && port == ports[0] { u64::from(self.size) } else { 0 };
+                stored
+            });
+            if self.sent as usize > TRIAL_PACKETS {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Sends from the full queues and fills them again, as long as that may show a mark.
+    fn any_marked_of(&mut self, ports: &[u16]) -> bool {
+        let gap = self.rate.serialization(u64::from(self.size));
+        for _ in 0..PASSING.div_ceil(ports.len()) {
+            for &port in ports {
+                if let Some(sent) = self.core.poll_transmit(self.now, port, &mut ()) {
+                    self.marks |= sent.marked;
+                }
+                self.arrive(port);
+            }
+            if self.marks {
+                return true;
+            }
+            self.now += gap;
+            if self.core.poll_timeout().is_some_and(|due| due <= self.now) {
+                self.core.handle_timeout(self.now, &mut ());
+            }
+        }
+        self.marks
+    }
+}
