@@ -100,6 +100,10 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(needed.bytes()));
     assert!(!loaded.resolved.contains("auto"), "{}", loaded.resolved);
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    // It is the default.
+    let of = |policy: &str| headroom_of(&shipped_with("lossless.toml", &[("switch.policy", policy)]), 0);
+    assert_eq!(of("sonic-dt"), of("sonic-dt(headroom=auto)"));
+    assert_eq!(of("sonic-dt"), ParamValue::Bytes(needed.bytes()));
     // A longer cable: its port has a number of its own.
     let change = ("topology.change", "[{ link = \"h1-switch\", delay = \"20 us\" }]");
     let long = shipped_with("lossless.toml", &[auto[0], change]);

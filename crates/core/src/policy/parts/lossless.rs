@@ -17,12 +17,11 @@ use bufferlab_params::{AUTO, Choice, ParamInfo, ParamKind, ParamValue, Params, c
 pub(crate) const HEADROOM: ParamInfo = ParamInfo {
     name: "headroom",
     kind: ParamKind::BytesPerPort { min: 0 },
-    default: ParamValue::Bytes(0),
+    default: ParamValue::word(AUTO),
     artifact_default: None,
     doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), \
           taken out of the buffer: at least what its sender puts on the wire before a pause takes effect. `auto`: that, \
-          from the scenario's cables and packets (`docs/lossless.md`). Required where there are lossless priorities; \
-          without those it has no effect.",
+          from the scenario's cables and packets (`docs/lossless.md`). Without lossless priorities it has no effect.",
 };
 
 /// The pool that all headroom comes from.
@@ -191,11 +190,15 @@ fn refuse_too_much(pools: &[u64], shape: &SwitchShape) -> Result<(), BuildError>
 impl Lossless {
     /// From the parameters above and the profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
-        if params.value(HEADROOM.name) == &ParamValue::word(AUTO) {
+        let is_left_to_cables = params.value(HEADROOM.name) == &ParamValue::word(AUTO);
+        if is_left_to_cables && shape.lossless_queues() > 0 {
             let message = "\"auto\" follows from cables, which a switch alone does not know: give a size";
             return Err(BuildError { param: HEADROOM.name, message: message.to_owned() });
         }
-        let headroom_of_ports = params.bytes_per_port("headroom", shape.ingress_ports());
+        let headroom_of_ports = match is_left_to_cables {
+            true => vec![0; shape.ingress_ports()],
+            false => params.bytes_per_port(HEADROOM.name, shape.ingress_ports()),
+        };
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
         refuse_at_lossy_ingress(
             params,
