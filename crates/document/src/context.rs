@@ -2,6 +2,7 @@
 
 use crate::printable::printable;
 use crate::problem::{LoadError, Problem};
+use crate::spec::TableSpec;
 use crate::tree::Origin;
 pub use bufferlab_params::{first_names, quoted_list, suggestion};
 use miette::{LabeledSpan, NamedSource, Severity};
@@ -44,6 +45,8 @@ pub struct MovedKey {
 pub struct Context {
     document: &'static str,
     moved: &'static [MovedKey],
+    /// Every table of the document, for keys that were written into another one.
+    tables: &'static [&'static TableSpec],
     sources: Vec<Source>,
     found: RefCell<Found>,
 }
@@ -112,7 +115,7 @@ impl Context {
     /// Of a kind of document, as messages call it: "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
-        Self { document, moved: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
+        Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
     }
 
     /// With keys that are written in another way now: an unknown key that is one of them is answered with the new way.
@@ -120,6 +123,32 @@ impl Context {
     pub const fn with_moved_keys(mut self, moved: &'static [MovedKey]) -> Self {
         self.moved = moved;
         self
+    }
+
+    /// With the tables of the document: an unknown key that belongs to another table is answered with
+    /// that table.
+    #[must_use]
+    pub const fn with_tables(mut self, tables: &'static [&'static TableSpec]) -> Self {
+        self.tables = tables;
+        self
+    }
+
+    /// Where an unknown `key` of the table called `title` belongs, as advice.
+    #[must_use]
+    pub fn elsewhere(&self, title: &str, key: &str) -> Option<String> {
+        let others = || self.tables.iter().filter(|table| table.title != title);
+        let last = |title: &'static str| title.trim_matches(['[', ']']).rsplit('.').next();
+        if let Some(table) = others().find(|table| last(table.title) == Some(key)) {
+            return Some(format!("did you mean {}?", table.title));
+        }
+        let has = |table: &&&TableSpec| {
+            let keys = table.variants.iter().flat_map(|variant| variant.keys).chain(table.keys);
+            keys.into_iter().any(|known| known.name == key)
+        };
+        let mut owners = others().filter(has);
+        let owner = owners.next()?;
+        // A key that several tables have says nothing.
+        owners.next().is_none().then(|| format!("`{key}` belongs into {}", owner.title))
     }
 
     /// How `key` of the table called `title` is written now, if that has changed.

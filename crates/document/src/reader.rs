@@ -149,7 +149,10 @@ impl<'a> Reader<'a> {
                     format!("this key belongs to kind = \"{other}\", and this is a \"{kind}\""),
                     "not a key of this kind",
                 )
-                .help(format!("keys here: {list}"))
+                .help(match synonym(&entry.key, &known) {
+                    Some(near) => format!("did you mean `{near}`?\nkeys here: {list}"),
+                    None => format!("keys here: {list}"),
+                })
             } else {
                 let list = format!("keys here: {list}");
                 let near =
@@ -160,7 +163,10 @@ impl<'a> Reader<'a> {
                         self.misspelled.push(near);
                         help
                     }
-                    None => list,
+                    None => match self.context.elsewhere(self.spec.title, &entry.key) {
+                        Some(advice) => format!("{advice}\n{list}"),
+                        None => list,
+                    },
                 };
                 Complaint::new("unknown key", format!("{} has no such key", self.spec.title)).help(help)
             };
@@ -594,7 +600,12 @@ fn keys_in_words(spec: &TableSpec, kind: Option<&str>) -> String {
 
 /// The known key that means what `written` means elsewhere.
 fn synonym(written: &str, known: &[&str]) -> Option<String> {
-    const MEANT: &[(&str, &str)] = &[("name", "class"), ("rate", "queries_per_second_per_host")];
+    const MEANT: &[(&str, &str)] = &[
+        ("name", "class"),
+        ("rate", "queries_per_second_per_host"),
+        ("size", "request"),
+        ("uplink_rate", "fabric_rate"),
+    ];
     let (_, meant) = MEANT.iter().find(|(other, meant)| *other == written && known.contains(meant))?;
     Some((*meant).to_owned())
 }

@@ -28,6 +28,12 @@ pub(crate) static MERGING: Merging = Merging {
     named: &["policy", "congestion_control"],
 };
 
+/// Every table of a scenario.
+pub(crate) static TABLES: &[&TableSpec] = &[
+    &ROOT, &TOPOLOGY, &SWITCH, &PFC, &WATCHDOG, &ECN, &HARDWARE, &HOST, &TRANSPORT, &WORKLOAD, &FAULT,
+    &OUTPUT,
+];
+
 /// Keys of old spellings.
 pub(crate) static MOVED: &[MovedKey] = &[
     transport_key("dctcp_gain", "congestion_control = { name = \"dctcp\", gain = \"1/16\" }"),

@@ -2,7 +2,7 @@
 
 use crate::context::{Complaint, Context};
 use crate::files::{self, nearby_file, reason};
-use crate::format::{MERGING, MOVED};
+use crate::format::{MERGING, MOVED, TABLES};
 use crate::model::Scenario;
 use crate::read::{self, InputFile};
 use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
@@ -70,7 +70,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 /// # Errors
 /// As [`load`].
 pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> Result<Loaded, LoadError> {
-    let mut context = Context::new("scenario").with_moved_keys(MOVED);
+    let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
     let text = match text.map_or_else(|| std::fs::read_to_string(path), |text| Ok(text.to_owned())) {
         Ok(text) => text,
@@ -97,7 +97,7 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
 /// # Errors
 /// As [`load`].
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError> {
-    let mut context = Context::new("scenario").with_moved_keys(MOVED);
+    let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
     let root = match std::fs::read_to_string(path) {
         Ok(text) => read_chain(&mut context, path, text),
@@ -126,7 +126,7 @@ pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Res
 /// # Errors
 /// As [`load`].
 pub fn load_text_with(path: &Path, text: &str, settings: &[Setting]) -> Result<Loaded, LoadError> {
-    let mut context = Context::new("scenario").with_moved_keys(MOVED);
+    let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let root = read_chain(&mut context, path, text.to_owned());
     let name = path.display().to_string();
     finish(context, root, &name, path, |context, root| {

@@ -57,7 +57,8 @@ fn warn_about_base_rtt(sight: &Sight<'_>, index: usize, transport: &TransportSpe
 
 /// Whether windows or rates of the transport are computed with `base_rtt`.
 fn refers_to_round_trip(transport: &TransportSpec) -> bool {
-    let governs = find_congestion_control(&transport.congestion_control).is_some_and(|info| info.governs_window);
+    let governs =
+        find_congestion_control(&transport.congestion_control).is_some_and(|info| info.governs_window);
     let window = transport.initial_window == InitialWindow::BandwidthDelay;
     transport.pacing.is_none()
         && (governs || window || transport.rdma.as_ref().is_some_and(|rdma| rdma.window_limit))
@@ -78,7 +79,8 @@ fn warn_about_delays(sight: &Sight<'_>, index: usize, transport: &TransportSpec,
             format_time(at),
             format_time(base)
         );
-        let help = format!("scale it with the network: about {}", format_time(Time(base.0.saturating_mul(3) / 2)));
+        let help =
+            format!("scale it with the network: about {}", format_time(Time(base.0.saturating_mul(3) / 2)));
         sight.note(&key(name), message, "far above the round trip", &help);
     };
     let starves = |name: &str, at: Time| {
@@ -221,7 +223,8 @@ fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<
             }
         }
         let hosts = reached[..topology.hosts.len()].iter().enumerate();
-        let far = hosts.filter(|(host, _)| *host != source).filter_map(|(_, at)| at.map(|(_, time)| Time(time)));
+        let far =
+            hosts.filter(|(host, _)| *host != source).filter_map(|(_, at)| at.map(|(_, time)| Time(time)));
         longest = longest.max(far.max());
     }
     longest

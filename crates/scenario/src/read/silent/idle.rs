@@ -161,7 +161,8 @@ fn warn_about_classes(sight: &Sight<'_>) {
         applies.then(|| idle_class(switch, sent, tags)).flatten().map(|what| (at, what))
     });
     if let Some((switch, what)) = found {
-        let message = format!("\"losspass\" evicts packets of large flows for those of small ones, and {what}");
+        let message =
+            format!("\"losspass\" evicts packets of large flows for those of small ones, and {what}");
         let help = "send small flows on `small_priority` and large ones on `large_priority` (pias_thresholds or data_priority), or set small_bytes with classes = \"tag\"";
         sight.note(&key_at(sight, switch, "policy"), message, "evicts nothing", help);
     }
@@ -192,8 +193,7 @@ fn idle_class(switch: &SwitchSpec, sent: u32, tags: bool) -> Option<String> {
 
 /// `priority 3`, or `priorities 3 and 4`.
 pub(super) fn priorities(mask: u32) -> String {
-    let list: Vec<String> =
-        (0..u32::BITS).filter(|p| mask & bit(*p) != 0).map(|p| p.to_string()).collect();
+    let list: Vec<String> = (0..u32::BITS).filter(|p| mask & bit(*p) != 0).map(|p| p.to_string()).collect();
     match &list[..] {
         [one] => format!("priority {one}"),
         [before @ .., last] => format!("priorities {} and {last}", before.join(", ")),
