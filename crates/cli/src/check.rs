@@ -50,7 +50,7 @@ fn summary(scenario: &Scenario) -> String {
         let _ = writeln!(text, "switches  {line}");
     }
     for transport in &scenario.transports {
-        let _ = writeln!(text, "transport {}", transport_line(transport));
+        let _ = writeln!(text, "transport {}{}", transport_line(transport), priorities(scenario, transport));
     }
     for workload in &scenario.workloads {
         let transport = &scenario.transports[workload.transport as usize].name;
@@ -95,6 +95,28 @@ fn transport_line(transport: &TransportSpec) -> String {
         "{name}{algorithm}: {} B segments, initial window {window}, RTO at least {}",
         transport.segment_bytes, transport.min_rto
     )
+}
+
+/// The priorities of a transport's packets, where switches tell several apart.
+fn priorities(scenario: &Scenario, transport: &TransportSpec) -> String {
+    if scenario.switches.iter().all(|switch| switch.queues_per_port == 1) {
+        return String::new();
+    }
+    let lossless = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
+    let name = |priority: &u8| match lossless >> priority & 1 {
+        0 => priority.to_string(),
+        _ => format!("{priority} (lossless)"),
+    };
+    let mut data: Vec<u8> = transport.data_priorities.clone();
+    data.dedup();
+    let last = data.iter().max().map_or(0, |last| last + transport.pias_thresholds_bytes.len() as u8);
+    data.extend(data.iter().max().map_or(0..0, |most| most + 1..last + 1).collect::<Vec<_>>());
+    let data: Vec<String> = data.iter().map(name).collect();
+    let of_acks = match transport.pacing {
+        Some(_) => String::new(),
+        None => format!(", ACKs on {}", name(&transport.control_priority)),
+    };
+    format!(", data on priority {}{of_acks}", data.join(", "))
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {
