@@ -5,6 +5,7 @@ mod claims_lossless;
 mod claims_tdt;
 mod claims_transports;
 mod classifiers;
+mod closed_forms;
 mod closed_loops;
 mod connections;
 mod conservation;
