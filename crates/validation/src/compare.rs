@@ -1,6 +1,7 @@
 //! What differs, and by how much?
 
 use crate::ValidationError;
+use crate::by_size::{self, SizeClass};
 use crate::cases::Case;
 use crate::explained::{EXPLAINED, Explained};
 use crate::lossless;
@@ -77,6 +78,8 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// Flow by flow.
     pub scatter: Scatter,
+    /// By class and size.
+    pub by_size: Vec<SizeClass>,
 }
 
 impl Comparison {
@@ -88,7 +91,8 @@ impl Comparison {
         let ours = case.run()?;
         let expected = Expected::load(&case.key)?;
         let theirs = reference::flows(&case.key)?;
-        let scatter = scatter(&ours.flows, &theirs)?;
+        let pairs = pairs(&ours.flows, &theirs)?;
+        let (scatter, by_size) = (scatter(&pairs), by_size::classes(&pairs));
         let has = |incast: bool| theirs.iter().any(|flow| flow.incast == incast);
         let rows = match (has(true), has(false)) {
             _ if case.is_lossless() => lossless::rows(&ours, &theirs, &expected)?,
@@ -96,7 +100,7 @@ impl Comparison {
             (true, false) => incast_rows(&ours, &theirs, &expected)?,
             _ => unloaded_rows(&ours, &theirs, &expected, scatter)?,
         };
-        Ok(Self { case: *case, rows, scatter })
+        Ok(Self { case: *case, rows, scatter, by_size })
     }
 
     /// The explanation of a row, if it has one.
@@ -124,7 +128,8 @@ impl Comparison {
     }
 }
 
-fn scatter(ours: &[Flow], theirs: &[Flow]) -> Result<Scatter, ValidationError> {
+/// The same flows on both sides, ours first.
+fn pairs<'a>(ours: &'a [Flow], theirs: &'a [Flow]) -> Result<Vec<(&'a Flow, &'a Flow)>, ValidationError> {
     let key = |flow: &Flow| (flow.start_ns, flow.src, flow.dst, flow.size_bytes);
     let (mut ours, mut theirs): (Vec<_>, Vec<_>) = (ours.iter().collect(), theirs.iter().collect());
     ours.sort_by_key(|flow| key(flow));
@@ -132,18 +137,22 @@ fn scatter(ours: &[Flow], theirs: &[Flow]) -> Result<Scatter, ValidationError> {
     if ours.len() != theirs.len() || ours.iter().zip(&theirs).any(|(a, b)| key(a) != key(b)) {
         return Err(ValidationError::OtherFlows { ours: ours.len(), theirs: theirs.len() });
     }
-    let deviation = |(a, b): (&&Flow, &&Flow)| (a.fct_ns as f64 / b.fct_ns as f64 - 1.0).abs();
-    let mut deviations: Vec<_> = ours.iter().zip(&theirs).map(deviation).collect();
+    Ok(ours.into_iter().zip(theirs).collect())
+}
+
+fn scatter(pairs: &[(&Flow, &Flow)]) -> Scatter {
+    let deviation = |(a, b): &(&Flow, &Flow)| (a.fct_ns as f64 / b.fct_ns as f64 - 1.0).abs();
+    let mut deviations: Vec<_> = pairs.iter().map(deviation).collect();
     deviations.sort_by(f64::total_cmp);
     let within = |limit: f64| deviations.partition_point(|&deviation| deviation <= limit);
-    Ok(Scatter {
+    Scatter {
         flows: deviations.len(),
         median: percentile(&deviations, 0.5).unwrap_or(0.0),
         largest: deviations.last().copied().unwrap_or(0.0),
         within_one_percent: within(0.01),
         within_three_percent: within(0.03),
         within_five_percent: within(0.05),
-    })
+    }
 }
 
 fn number(expected: &Expected, column: &str) -> Result<f64, ValidationError> {

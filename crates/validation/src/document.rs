@@ -1,7 +1,8 @@
 //! How do the comparisons read in `docs/validation.md`?
 
+use crate::by_size::{self, SizeClass};
 use crate::compare::{Comparison, Row};
-use crate::explained::RANGES;
+use crate::explained::{RANGES, explained_size};
 use crate::ranges::{JITTER, Range, Spread, orders};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -65,7 +66,36 @@ pub fn block(comparisons: &[Comparison]) -> String {
             scatter.within_three_percent
         );
     }
+    text.push_str(&sizes_block(comparisons));
     text.push('\n');
+    text
+}
+
+/// A table over classes of flows and their sizes, those of at least [`by_size::FLOWS_MIN`] flows.
+fn sizes_block(comparisons: &[Comparison]) -> String {
+    let mut text = String::from("\n### By size\n\n");
+    let _ = writeln!(
+        text,
+        "Median of ours / theirs over completion times of single flows, and the ratio of the means. A median agrees within {:.0} %.\n",
+        100.0 * by_size::TOLERANCE
+    );
+    text.push_str("| | class | sizes | flows | median | mean | agrees |\n|---|---|---|--:|--:|--:|---|\n");
+    for comparison in comparisons {
+        for class in comparison.by_size.iter().filter(|class| class.flows >= by_size::FLOWS_MIN) {
+            let case = comparison.case.name;
+            let agrees = match (class.agrees(), explained_size(case, class)) {
+                (true, _) => "yes".to_owned(),
+                (false, Some(name)) => format!("no: {name}"),
+                (false, None) => "**no, unexplained**".to_owned(),
+            };
+            let SizeClass { class: name, flows, median_ratio, mean_ratio, .. } = class;
+            let sizes = class.sizes();
+            let _ = writeln!(
+                text,
+                "| {case} | {name} | {sizes} | {flows} | {median_ratio:.3} | {mean_ratio:.3} | {agrees} |"
+            );
+        }
+    }
     text
 }
 

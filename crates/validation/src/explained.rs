@@ -1,5 +1,7 @@
 //! Which differences beyond the tolerance are known, and by what name does `docs/validation.md` explain them?
 
+use crate::by_size::SizeClass;
+
 /// A row that may lie outside its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
@@ -57,6 +59,42 @@ pub const EXPLAINED: &[Explained] = &[
     row("TCP incasts, Reverie", "incast slowdown, p99", ONE_INCAST),
     row("TCP incasts, Reverie", "short RDMA flows, slowdown, p50", SHORT_RDMA),
 ];
+
+/// A class of flows of one size whose median lies outside its tolerance.
+#[derive(Clone, Copy, Debug)]
+pub struct ExplainedSize {
+    /// [`crate::Case::name`].
+    pub case: &'static str,
+    /// [`SizeClass::class`].
+    pub class: &'static str,
+    /// [`SizeClass::sizes`].
+    pub sizes: &'static str,
+    /// A heading of `docs/validation.md`.
+    pub name: &'static str,
+}
+
+/// Every known class of sizes that does not agree. One that agrees but is listed fails the test as well.
+pub const SIZES: &[ExplainedSize] = &[
+    size("PowerTCP, DT"),
+    size("PowerTCP, ABM"),
+    size("PowerTCP, Reverie"),
+    size("PowerTCP and Cubic, ABM"),
+];
+
+/// RDMA messages just beyond the first window are too fast.
+const fn size(case: &'static str) -> ExplainedSize {
+    let name = "Messages of PowerTCP beyond their first window";
+    ExplainedSize { case, class: "rdma_websearch", sizes: "54 to 300 KB", name }
+}
+
+/// The heading that explains why a class of sizes does not agree, if there is one.
+#[must_use]
+pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
+    let is_it = |known: &&ExplainedSize| {
+        known.case == case && known.class == class.class && known.sizes == class.sizes()
+    };
+    SIZES.iter().find(is_it).map(|known| known.name)
+}
 
 /// A metric whose ranges do not agree.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p bufferlab-validation` rewrites the measured block of `docs/validation.md`.
 
-use bufferlab_validation::explained::{EXPLAINED, RANGES};
+use bufferlab_validation::explained::{EXPLAINED, RANGES, SIZES, explained_size};
 use bufferlab_validation::measure::{Flow, mean, percentile, slowdowns};
 use bufferlab_validation::reference::{Expected, flows};
 use bufferlab_validation::{CASES, Comparison, Row, Scatter, document, ranges};
@@ -27,6 +27,23 @@ fn every_difference_beyond_the_tolerance_is_explained_and_every_explanation_is_n
         };
         assert!(COMPARISONS.iter().any(is_row), "{entry:?} explains no row");
         assert!(page().contains(&format!("\n### {}\n", entry.name)), "{} is no heading", entry.name);
+    }
+}
+
+#[test]
+fn medians_of_every_size_agree_or_are_explained_and_every_explanation_is_needed() {
+    let classes = || COMPARISONS.iter().flat_map(|of| of.by_size.iter().map(|class| (of.case.name, class)));
+    let surprises: Vec<_> = classes()
+        .filter(|(case, class)| class.agrees() == explained_size(case, class).is_some())
+        .map(|(case, class)| format!("{case}: {class:?}"))
+        .collect();
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+    for known in SIZES {
+        assert!(
+            classes().any(|(case, class)| explained_size(case, class).is_some() && case == known.case),
+            "{known:?}"
+        );
+        assert!(page().contains(&format!("\n### {}\n", known.name)), "{} is no heading", known.name);
     }
 }
 
