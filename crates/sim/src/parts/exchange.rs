@@ -8,7 +8,8 @@ use crate::world::telemetry::Reports;
 use bufferlab_units::Time;
 use std::hint;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -41,12 +42,19 @@ struct Notice {
     hops: AtomicU64,
 }
 
+/// Least and most looks of a part that waits. A look takes some 40 cycles. Where every part has a core,
+/// the others come within a few hundred looks, and waking a thread would take longer. Where other
+/// programs need the cores, the part that is late waits for this very core: looking 16,384 times per
+/// meeting took seven times the CPU time of one thread. So a wait that ends in sleep makes the next ones
+/// shorter, and one that does not makes them longer.
+const SPINS: Range<u32> = 64..4_096;
+
 /// What all parts of a run share.
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// How often a part that waits looks before it gives its core away.
-    spins: u32,
+    /// How often a part that waits looks before it gives its core away: [`SPINS`].
+    spins: AtomicU32,
     /// Parts that have come to the meeting that is next.
     arrived: AtomicUsize,
     /// Meetings that have taken place.
@@ -86,7 +94,7 @@ impl Exchange {
         let notices = || (0..parts).map(notice).collect();
         Self {
             parts,
-            spins: if parts <= cores { 1 << 14 } else { 0 },
+            spins: AtomicU32::new(if parts <= cores { SPINS.end } else { 0 }),
             arrived: AtomicUsize::new(0),
             meetings: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -119,11 +127,17 @@ impl Exchange {
             return Ok(());
         }
         let has_met = || self.meetings.load(Ordering::Acquire) != meeting;
-        for _ in 0..self.spins {
+        let spins = self.spins.load(Ordering::Relaxed);
+        for _ in 0..spins {
             if has_met() {
+                // The part that is late has a core of its own again.
+                self.spins.store(SPINS.end.min(spins + spins / 16 + 1), Ordering::Relaxed);
                 return Ok(());
             }
             hint::spin_loop();
+        }
+        if spins > SPINS.start {
+            self.spins.store(SPINS.start.max(spins / 4), Ordering::Relaxed);
         }
         let mut asleep = locked(&self.asleep);
         *asleep += 1;
