@@ -290,7 +290,7 @@ pub(crate) struct ScenarioArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
     /// Seed of the run, or the first of several (the key `seed`)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed::<u64>)]
     seed: Option<u64>,
     /// Noise: every flow starts later by a draw from zero to this, such as "20 ns" (the key `start_jitter`)
     #[arg(long, value_name = "TIME")]
@@ -493,10 +493,12 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) after: Option<String>,
     /// Start with the n-th such event
-    #[arg(long, default_value = "1", value_name = "N")]
+    #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) nth: NonZero<u64>,
     /// How many events
-    #[arg(long, default_value = "1", value_name = "N")]
+    #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) count: NonZero<u64>,
 }
 
@@ -596,7 +598,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Another set of seeds, which begins so many behind the scenarios' own: does a verdict depend on them?
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = count::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = seed::<u32>)]
     #[arg(conflicts_with_all = ["record", "why", "list"])]
     pub(crate) first_seed: u32,
     /// Folder of the results; what is there already is not run again
@@ -763,6 +765,8 @@ fn tie_order_parser() -> PossibleValuesParser {
 enum Mistyped {
     #[error("expected a whole number, at least 1")]
     Count,
+    #[error("expected a whole number from 0")]
+    Seed,
     #[error("expected a key, = and a value, such as switch.policy=abm")]
     Override,
     #[error("expected a key, = and values, such as workload.0.load=0.2,0.4")]
@@ -774,6 +778,11 @@ enum Mistyped {
 /// A number of things, at least one.
 fn count<T: FromStr>(text: &str) -> Result<T, Mistyped> {
     text.parse().map_err(|_| Mistyped::Count)
+}
+
+/// The seed of a run, or how far seeds are moved.
+fn seed<T: FromStr>(text: &str) -> Result<T, Mistyped> {
+    text.parse().map_err(|_| Mistyped::Seed)
 }
 
 fn parse_vary(text: &str) -> Result<Vary, Mistyped> {

@@ -403,23 +403,20 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
             lower(&mut groups, group.group.label(), group.fct_ns.map_or(0, |fct| fct.count));
         }
         for group in &run.queries {
-            lower(&mut queries, format!("{} queries", group.class), group.queries - group.unfinished);
+            lower(&mut queries, group.class.clone(), group.queries - group.unfinished);
         }
     }
     let mut caveats: Vec<Caveat> = queries
         .iter()
         .filter(|(_, count)| *count < QUERIES_WANTED)
-        .map(|(class, queries)| Caveat::FewQueries {
-            class: class.trim_end_matches(" queries").to_owned(),
-            queries: *queries,
-        })
+        .map(|(class, queries)| Caveat::FewQueries { class: class.clone(), queries: *queries })
         .collect();
+    groups.extend(queries.into_iter().map(|(class, count)| (format::queries_of(&class), count)));
     // A group is listed with the lowest percentile that it lacks samples for; the worst groups come first.
     let lowest = |samples: u64| PERCENTILES.into_iter().find(|p| samples < p.samples_needed());
     for percentile in PERCENTILES {
-        let all = groups.iter().chain(&queries);
         let concerned: Vec<_> =
-            all.filter(|(_, samples)| lowest(*samples) == Some(percentile)).cloned().collect();
+            groups.iter().filter(|(_, samples)| lowest(*samples) == Some(percentile)).cloned().collect();
         if !concerned.is_empty() {
             caveats.push(Caveat::TooFewSamples { percentile, groups: concerned });
         }

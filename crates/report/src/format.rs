@@ -40,6 +40,15 @@ pub fn estimate(mean: f64, half_width: f64) -> String {
     }
 }
 
+/// What the queries of a class are called: `incast queries`, and `queries` where the class says it.
+#[must_use]
+pub fn queries_of(class: &str) -> String {
+    match class {
+        "query" | "queries" => "queries".to_owned(),
+        _ => format!("{class} queries"),
+    }
+}
+
 /// A whole number with commas: `1,234,567`.
 #[must_use]
 pub fn count(value: u64) -> String {

@@ -1,6 +1,7 @@
 //! The list of numbers that comparisons compare: one place for their names, units and order.
 
 use crate::bursts::DelayGroup;
+use crate::format;
 use crate::pauses::PauseTotal;
 use crate::statistics::Distribution;
 use crate::summary::{FlowGroup, GroupKey, QueryGroup, RunSummary};
@@ -202,7 +203,7 @@ impl List {
     }
 
     fn queries(&mut self, group: &QueryGroup) {
-        let (prefix, label) = (format!("class.{}", group.class), format!("{} queries", group.class));
+        let (prefix, label) = (format!("class.{}", group.class), format::queries_of(&group.class));
         let at = Place { prefix: &prefix, group: &label, headline: true };
         let quiet = Place { headline: false, ..at };
         self.distribution(&at, ("qct", "QCT", Unit::Milliseconds, 1e-6), group.qct_ns);

@@ -209,7 +209,7 @@ fn query_distributions(report: &Report) -> Vec<Chart> {
             let lowest =
                 series.iter().filter_map(|s| s.points.first()).map(|p| p.x).fold(f64::INFINITY, f64::min);
             Some(Chart {
-                title: format!("{class} queries"),
+                title: format::queries_of(class),
                 x: Axis::log(
                     "query completion time [ms]",
                     lowest * 0.9,

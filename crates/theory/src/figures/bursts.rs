@@ -39,7 +39,7 @@ enum Measure {
     Stored,
 }
 
-/// The burst at its first drop (kB).
+/// The burst at its first drop (KB).
 fn burst(scheme: Scheme, old: Old, n: usize, rate: f64, measure: Measure) -> Result<f64, FluidError> {
     let (ports, queues, gamma) = match old {
         Old::Ports => (n, 1, 1.0),
@@ -93,8 +93,8 @@ fn panel(
         Ok(Series { name: if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }, points })
     };
     let (verb, y) = match measure {
-        Measure::Arrived => ("lasts", "arrived at the first drop (kB)"),
-        Measure::Stored => ("is stored", "stored at the first drop (kB)"),
+        Measure::Arrived => ("lasts", "arrived at the first drop (KB)"),
+        Measure::Stored => ("is stored", "stored at the first drop (KB)"),
     };
     Ok(Figure {
         name: name.to_owned(),

@@ -74,7 +74,7 @@ pub(super) fn tdt_3() -> Result<Vec<Figure>, FluidError> {
                 "TDT Fig. 3{letter}. N = M = 1, alpha 1; 1 MB, 1 Gb/s, R = {factor} C (not stated in the paper); the burst begins at 1 ms."
             ),
             x: Axis::linear("time (ms)"),
-            y: Axis::linear("length (kB)"),
+            y: Axis::linear("length (KB)"),
             series: vec![
                 line("old queue", Value::Length(0)),
                 line("new queue", Value::Length(1)),
