@@ -7,7 +7,7 @@ use crate::OperatorError;
 use bufferlab_core::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
 use bufferlab_params::ChipFamily;
 use bufferlab_sonic::config::{Config, Profile, Threshold};
-use bufferlab_sonic::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES, Resolved};
+use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use bufferlab_sonic::silicon::{Chip, Memory, Prediction, Rule, predict};
 use bufferlab_sonic::{Port, silicon};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ pub const PRIORITIES: usize = 8;
 const SPEED_MBPS: u64 = 100_000;
 /// Cable of a port where no file says it (metres).
 const CABLE_METRES: f64 = 5.0;
+/// The largest egress lossy pool that the simulated switch takes, as a multiple of the ingress pool.
+const LOSSY_POOL_MAX: f64 = 64.0;
 
 /// A limit in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +84,7 @@ pub struct Model {
     pub shared: u64,
     /// Headroom pool, of all slices together (bytes); 0: every group has its own.
     pub headroom_pool: u64,
-    /// Egress lossy pool as a part of what is shared.
+    /// Egress lossy pool as a multiple of what is shared.
     pub lossy_pool: f64,
     /// Parts of the memory by ingress port.
     pub slices: u64,
@@ -125,7 +127,7 @@ impl Model {
             chip,
             cell,
             shared,
-            headroom_pool: memory.headroom_pool * cell * slices,
+            headroom_pool: memory.headroom_pool.unwrap_or(0) * cell * slices,
             lossy_pool: lossy_pool(config, &prediction, &memory, slices),
             slices,
             port_alpha,
@@ -215,9 +217,7 @@ fn notes(chip: &Chip) -> Vec<String> {
             chip.slices
         ));
     }
-    if !chip.measured {
-        notes.push(format!("The rules of {} were not compared with measurements.", chip.title));
-    }
+    notes.extend(chip.caveat());
     notes
 }
 
@@ -268,7 +268,8 @@ fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<St
     }
 }
 
-/// The egress lossy pool as a part of the shared limit.
+/// The egress lossy pool as a multiple of what ingress queues share. Half a byte more than the pool has: fixed-point
+/// rounding of the ratio must not cost the last byte.
 fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices: u64) -> f64 {
     let predicted = prediction.queues.iter().map(|queue| queue.shared).max();
     let written = || {
@@ -277,7 +278,11 @@ fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices:
         Some(size / memory.chip.cell / slices)
     };
     let own = predicted.or_else(written).unwrap_or(memory.shared);
-    (own as f64 / memory.shared as f64).clamp(1e-3, 1.0)
+    if own == memory.shared {
+        return 1.0;
+    }
+    let bytes = (own * memory.chip.cell) as f64 + 0.5;
+    (bytes / (memory.shared * memory.chip.cell) as f64).clamp(1e-3, LOSSY_POOL_MAX)
 }
 
 /// What ports are built from.
@@ -368,10 +373,9 @@ impl Build<'_> {
     }
 
     fn queue(&self, port: &mut PortModel, index: u8, profile: &Profile) {
-        let of_lossless_pool = profile.pool.as_ref().is_some_and(|pool| pool.value == LOSSLESS_QUEUES);
-        if !of_lossless_pool && !self.config.is_lossless_queue_profile(&profile.name) {
+        if !self.config.is_lossless_queue_profile(&profile.name) {
             let counts = matches!(self.chip.rule, Rule::Cells);
-            let minimum = if counts { self.whole(profile.minimum(self.config.shared_headroom())) } else { 0 };
+            let minimum = if counts { self.whole(profile.reserve()) } else { 0 };
             port.lossy.insert(index, QueueModel { limit: self.limit(profile), minimum });
         } else if let Some(Threshold::Static(bytes)) = profile.threshold.as_ref().map(|limit| limit.value)
             && bytes < self.shared

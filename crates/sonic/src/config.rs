@@ -271,6 +271,8 @@ pub struct Config {
     pub groups: BTreeMap<(Port, u8), Placed<Assigned>>,
     /// Profiles of queues.
     pub queues: BTreeMap<(Port, u8), Placed<Assigned>>,
+    /// Whether the profiles of queues name more than one egress pool.
+    pub several_queue_pools: bool,
     /// Limits of ports in ingress pools.
     pub ingress_lists: BTreeMap<Port, Placed<Vec<String>>>,
     /// Limits of ports in egress pools.

@@ -5,7 +5,7 @@ mod text;
 mod ways;
 
 use crate::config::{Config, Profile};
-use crate::silicon::{Chip, GENERIC, Memory, PredictError, Term, slices};
+use crate::silicon::{Chip, GENERIC, Memory, PredictError, Reserves, Term, slices};
 use serde::Serialize;
 
 pub use text::text;
@@ -46,6 +46,8 @@ pub struct Explanation {
     pub kinds: Vec<PortKind>,
     /// What could not be explained, with the reason.
     pub not_explained: Vec<String>,
+    /// What does not fit together, and what limits the trust in these numbers, in sentences.
+    pub caveats: Vec<String>,
 }
 
 /// Explains a configuration; without a chip, on one memory that is counted in bytes.
@@ -66,6 +68,8 @@ pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
     let whole = config.mmu_size.as_ref().map(|size| size.value).or(chip.and_then(|chip| chip.memory));
     let mut parts = memory.as_ref().map_or_else(Vec::new, |memory| parts(config, memory));
     let sum: u64 = parts.iter().map(|part| part.bytes).sum();
+    let mut caveats: Vec<String> = chip.and_then(Chip::caveat).into_iter().collect();
+    caveats.extend(memory.as_ref().and_then(|memory| beyond(config, memory, sum, whole)));
     if let Some(rest) = whole.and_then(|bytes| bytes.checked_sub(sum)).filter(|_| sum > 0) {
         let note = "outside of the lossless pool: other pools, or the chip's own use".to_owned();
         parts.push(Part { name: "rest".to_owned(), bytes: rest, note });
@@ -86,7 +90,20 @@ pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
         terms: memory.map_or_else(Vec::new, |memory| memory.terms),
         kinds,
         not_explained,
+        caveats,
     }
+}
+
+/// A sentence about parts that are together more than the pool or the memory holds.
+fn beyond(config: &Config, memory: &Memory, sum: u64, whole: Option<u64>) -> Option<String> {
+    let pool = config.pools.get(&memory.pool).and_then(|pool| pool.size.as_ref());
+    let of_pool = pool.filter(|_| !memory.net).map(|size| (memory.pool.as_str(), size.value));
+    let of_memory = whole.map(|bytes| ("the memory", bytes));
+    let (what, bytes) = of_pool.into_iter().chain(of_memory).find(|(_, bytes)| sum > *bytes)?;
+    Some(format!(
+        "The parts are {sum} B, and {what} has {bytes} B: {} B are promised that do not exist.",
+        sum - bytes
+    ))
 }
 
 fn pools(config: &Config) -> Vec<Part> {
@@ -103,7 +120,7 @@ fn pools(config: &Config) -> Vec<Part> {
     config.pools.iter().map(part).collect()
 }
 
-/// Headroom, reserves and what is shared, of the whole memory.
+/// Headroom, reserves and what is shared, of the whole memory. The parts of a gross pool are the terms of its sum.
 fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let whole = |cells: u64| cells * memory.chip.cell * memory.chip.slices;
     let mut parts = vec![Part {
@@ -111,27 +128,57 @@ fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
         bytes: whole(memory.shared),
         note: format!("S = {} cells of a slice; {}", memory.shared, slices(memory.chip.slices)),
     }];
-    if memory.headroom_pool > 0 {
+    if let Some(pool) = memory.headroom_pool {
         let note = "for what arrives after a pause, of all groups together".to_owned();
-        parts.push(Part { name: "headroom pool".to_owned(), bytes: whole(memory.headroom_pool), note });
+        parts.push(Part { name: "headroom pool".to_owned(), bytes: whole(pool), note });
+    }
+    if memory.net {
+        beside(config, memory, &mut parts)
     } else {
-        let own: u64 =
-            lossless(config).map(|profile| profile.xoff.as_ref().map_or(0, |xoff| xoff.value)).sum();
-        let note = "of each lossless group its own".to_owned();
-        parts.push(Part { name: "headroom".to_owned(), bytes: own, note });
+        within(config, memory, &mut parts)
+    }
+    parts.retain(|part| part.bytes > 0);
+    parts
+}
+
+/// Headroom and reserves that come off a gross pool.
+fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
+    let cell = memory.chip.cell;
+    let Reserves { groups, private_headroom, queues, private_groups } = memory.reserves;
+    let mut add = |name: &str, bytes: u64, note: &str| {
+        parts.push(Part { name: name.to_owned(), bytes, note: note.to_owned() });
+    };
+    if private_groups > 0 {
+        add("headroom", private_headroom * cell, "of each lossless group its own, inside its size");
+    } else if memory.headroom_pool.is_none() {
+        add("headroom", own_headroom(config), "of each lossless group its own, beside its size");
+    }
+    add("group reserves", groups * cell, "minimums of priority groups");
+    let times = memory.chip.slices;
+    let note = if times > 1 { "minimums of queues, in every slice" } else { "minimums of queues" };
+    add("queue reserves", queues * times * cell, note);
+}
+
+/// Headroom and reserves beside a net pool, whose size is what may be shared.
+fn beside(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
+    let mut add = |name: &str, bytes: u64, note: &str| {
+        parts.push(Part { name: name.to_owned(), bytes, note: note.to_owned() });
+    };
+    if memory.headroom_pool.is_none() {
+        add("headroom", own_headroom(config), "of each lossless group its own");
     }
     let shared = config.shared_headroom();
     let groups: u64 = lossless(config).map(|profile| profile.minimum(shared)).sum();
-    let note = "minimums of lossless priority groups".to_owned();
-    parts.push(Part { name: "group reserves".to_owned(), bytes: groups, note });
+    add("group reserves", groups, "minimums of lossless priority groups");
     let queues = config.queues.keys().filter(|(port, _)| !port.is_remote());
     let queues: u64 =
         queues.map(|(port, index)| config.queue(port, *index).profile().map_or(0, Profile::reserve)).sum();
-    let times = if memory.net { 1 } else { memory.chip.slices };
-    let note = if times > 1 { "minimums of queues, in every slice" } else { "minimums of queues" };
-    parts.push(Part { name: "queue reserves".to_owned(), bytes: queues * times, note: note.to_owned() });
-    parts.retain(|part| part.bytes > 0);
-    parts
+    add("queue reserves", queues, "minimums of queues");
+}
+
+/// Headroom of all lossless groups together (bytes).
+fn own_headroom(config: &Config) -> u64 {
+    lossless(config).map(|profile| profile.xoff.as_ref().map_or(0, |xoff| xoff.value)).sum()
 }
 
 /// The profile of every lossless group of every port.

@@ -81,6 +81,7 @@ impl Reader {
         }
         config.problems = problems;
         config.others = others;
+        config.several_queue_pools = config.names_several_queue_pools();
         config
     }
 }

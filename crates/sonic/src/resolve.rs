@@ -1,6 +1,6 @@
 //! Which profile holds for a group or a queue in the end?
 
-use crate::config::{Assigned, Config, LookupRow, Mode, Model, Pool, Profile, Threshold};
+use crate::config::{Assigned, Config, LookupRow, Mode, Model, Pool, Profile, Side, Threshold};
 use crate::keys::Port;
 use crate::place::Placed;
 use std::collections::BTreeSet;
@@ -139,16 +139,41 @@ impl Config {
         queues.filter(|(_, assigned)| is_lossless(&assigned.value)).map(|((_, index), _)| *index).collect()
     }
 
-    /// Whether queues with this profile are lossless: of the lossless egress pool, or, where one pool is all there
-    /// is, by the name that every device gives it.
+    /// Whether queues with this profile are lossless: by the pool, where queues use several egress pools; by the name that
+    /// every device gives the profile, where all queues use one pool, whatever other pools the file has.
     #[must_use]
     pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
         let pool = self.profiles.get(name).and_then(|profile| profile.pool.as_ref());
-        let lossy_pool = self.pools.keys().any(|pool| pool.contains("egress_lossy"));
+        let is_named = name.contains("lossless") || name.contains("lossy");
+        let lossy_pool = || self.pools.keys().any(|pool| pool.contains("egress_lossy"));
         match pool {
-            Some(pool) if lossy_pool => pool.value == LOSSLESS_QUEUES,
+            Some(pool) if self.several_queue_pools || !is_named && lossy_pool() => {
+                pool.value == LOSSLESS_QUEUES
+            }
             _ => name.contains("lossless"),
         }
+    }
+
+    /// Whether the profiles of queues name more than one pool; without queues, all profiles of egress pools.
+    pub(crate) fn names_several_queue_pools(&self) -> bool {
+        let used: BTreeSet<&str> = self
+            .queues
+            .values()
+            .filter_map(|assigned| match &assigned.value {
+                Assigned::Profile(name) => Some(name.as_str()),
+                Assigned::Computed => None,
+            })
+            .collect();
+        let is_egress = |pool: &&Placed<String>| {
+            self.pools
+                .get(&pool.value)
+                .and_then(|pool| pool.side.as_ref())
+                .is_some_and(|side| side.value == Side::Egress)
+        };
+        let of_queues = |profile: &&Profile| used.is_empty() || used.contains(profile.name.as_str());
+        let mut pools = self.profiles.values().filter(of_queues).filter_map(|profile| profile.pool.as_ref());
+        let Some(first) = pools.by_ref().find(is_egress) else { return false };
+        pools.any(|pool| pool.value != first.value && is_egress(&pool))
     }
 
     /// The profile of a priority group.

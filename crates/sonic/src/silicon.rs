@@ -5,16 +5,15 @@
 mod chips;
 mod memory;
 mod predict;
+mod queues;
 mod text;
 
 pub use chips::{CHIPS, Chip, GENERIC, Rule, chip, chip_of};
 pub(crate) use memory::slices;
-pub use memory::{Memory, Term};
+pub use memory::{Memory, Reserves, Term};
 pub(crate) use predict::{Class, classes, share};
-pub use predict::{
-    GroupPoint, HeadroomPool, Prediction, QueuePoint, port_exponent, predict, speed_and_cable,
-};
-
+pub use predict::{GroupPoint, HeadroomPool, Prediction, port_exponent, predict, speed_and_cable};
+pub use queues::QueuePoint;
 pub use text::text;
 
 use crate::config::Config;

@@ -47,6 +47,9 @@ fn memory(text: &mut String, explanation: &Explanation) {
     if !picture.is_empty() {
         let _ = writeln!(text, "  [{picture:<60}]");
     }
+    for caveat in &explanation.caveats {
+        let _ = writeln!(text, "  caveat: {caveat}");
+    }
     if !explanation.accounting.is_empty() {
         let _ = writeln!(text, "  {}", explanation.accounting);
     }

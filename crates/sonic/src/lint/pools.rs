@@ -26,7 +26,7 @@ fn admitted(context: &Context<'_>) -> Option<Admitted> {
     let (size, xoff) = (pool.size.as_ref()?.value, pool.xoff.as_ref().map_or(0, |xoff| xoff.value));
     let memory = context.memory.as_ref()?;
     let nominal = if memory.net { size + xoff } else { size };
-    let reserves = memory.queue_reserves * memory.chip.cell * slices(context);
+    let reserves = memory.reserves.queues * memory.chip.cell * slices(context);
     let sure = if memory.net { nominal } else { nominal.saturating_sub(reserves) };
     Some(Admitted { nominal, sure })
 }

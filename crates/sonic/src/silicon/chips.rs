@@ -40,6 +40,14 @@ pub struct Chip {
     pub measured: bool,
 }
 
+impl Chip {
+    /// What to know before trusting numbers of a family whose rules were not compared with measurements.
+    #[must_use]
+    pub fn caveat(&self) -> Option<String> {
+        (!self.measured).then(|| format!("The rules of {} were not compared with measurements.", self.title))
+    }
+}
+
 const MIB: u64 = 1 << 20;
 
 /// All families. Cells are those of qualification files and of device files of SONiC.

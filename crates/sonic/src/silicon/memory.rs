@@ -3,7 +3,6 @@
 use super::PredictError;
 use super::chips::{Chip, Rule};
 use crate::config::{Config, Pool, Profile, Side, Threshold};
-use crate::keys::Port;
 use crate::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 
@@ -33,10 +32,23 @@ pub struct Memory {
     pub terms: Vec<Term>,
     /// What one slice shares: S (cells, or bytes).
     pub shared: u64,
-    /// Headroom pool of one slice (cells, or bytes).
-    pub headroom_pool: u64,
-    /// Reserves of egress queues (cells of one slice).
-    pub queue_reserves: u64,
+    /// Headroom pool of one slice (cells, or bytes); absent where groups share no headroom.
+    pub headroom_pool: Option<u64>,
+    /// What is set aside beside the headroom pool.
+    pub reserves: Reserves,
+}
+
+/// Memory that priority groups and queues have for themselves (cells of all slices; 0 on chips that count bytes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reserves {
+    /// Minimums of priority groups.
+    pub groups: u64,
+    /// Headroom that lossless groups have for themselves, as a part of their `size`.
+    pub private_headroom: u64,
+    /// Minimums of egress queues, as often as they come off a pool: once in every slice.
+    pub queues: u64,
+    /// Number of lossless groups with headroom of their own.
+    pub private_groups: u64,
 }
 
 /// The pool of lossless groups.
@@ -70,15 +82,14 @@ impl Memory {
         let headroom = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);
         let (net, why) = is_net(config, size.value, headroom, chip);
         let per_slice = |bytes: u64| bytes / chip.cell / chip.slices;
-        let (groups, queues) = reserves(config, chip);
-        let group_share = groups.div_ceil(chip.slices);
+        let reserves = reserves(config, chip);
         let mut terms = vec![Term {
             name: format!("size of {name}"),
             cells: signed(per_slice(size.value)),
             how: format!("{} B in cells of {} B, {}", size.value, chip.cell, slices(chip.slices)),
         }];
         if !net {
-            terms.extend(taken(headroom, per_slice(headroom), group_share, groups, queues, chip));
+            terms.extend(taken(headroom, per_slice(headroom), reserves, chip));
         }
         let shared: i64 = terms.iter().map(|term| term.cells).sum();
         let shared = u64::try_from(shared).ok().filter(|shared| *shared > 0).ok_or_else(|| {
@@ -87,17 +98,15 @@ impl Memory {
                 "raise the pool's size, or lower xoff and the sizes of profiles",
             )
         })?;
-        let headroom_pool = per_slice(headroom);
-        Ok(Self {
-            chip,
-            pool: name.to_owned(),
-            net,
-            why,
-            terms,
-            shared,
-            headroom_pool,
-            queue_reserves: queues,
-        })
+        let headroom_pool = (headroom > 0).then(|| per_slice(headroom));
+        Ok(Self { chip, pool: name.to_owned(), net, why, terms, shared, headroom_pool, reserves })
+    }
+
+    /// Headroom that one group can use of the `asked` of its profile: no more than the pool of its slice holds (cells, or
+    /// bytes).
+    #[must_use]
+    pub fn usable_headroom(&self, asked: u64) -> u64 {
+        self.headroom_pool.map_or(asked, |pool| asked.min(pool))
     }
 
     /// Cells (or bytes) of a size, rounded up.
@@ -108,16 +117,22 @@ impl Memory {
 }
 
 /// What comes off a gross pool.
-fn taken(headroom: u64, pool: u64, share: u64, groups: u64, queues: u64, chip: &Chip) -> Vec<Term> {
+fn taken(headroom: u64, pool: u64, reserves: Reserves, chip: &Chip) -> Vec<Term> {
     let off =
         |name: &str, cells: u64, how: String| Term { name: name.to_owned(), cells: -signed(cells), how };
+    let Reserves { groups, private_headroom, queues, private_groups } = reserves;
+    let of_groups = (groups + private_headroom).div_ceil(chip.slices);
+    let slices = slices(chip.slices);
+    let (name, how) = if private_groups > 0 {
+        let name = "priority groups with their headroom";
+        (name, format!("{private_groups} lossless groups, the whole size of each; {slices}"))
+    } else {
+        let how = format!("{groups} cells of all ports, each in the slice of its port; {slices}");
+        ("minimums of priority groups", how)
+    };
     let all = [
         off("headroom pool", pool, format!("xoff {headroom} B")),
-        off(
-            "minimums of priority groups",
-            share,
-            format!("{groups} cells of all ports, each in the slice of its port; {}", slices(chip.slices)),
-        ),
+        off(name, of_groups, how),
         off("minimums of lossy queues", queues, "in every slice: any slice may feed a queue".to_owned()),
     ];
     all.into_iter().filter(|term| term.cells != 0).collect()
@@ -165,19 +180,42 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
     }
 }
 
-/// Minimums of all priority groups, and of all egress queues (cells).
-fn reserves(config: &Config, chip: &Chip) -> (u64, u64) {
-    let in_cells = |bytes: u64| if matches!(chip.rule, Rule::Cells) { bytes.div_ceil(chip.cell) } else { 0 };
+/// Whether lossless groups have headroom of their own inside their `size`: the pool names none (`xoff`), and a profile
+/// or row has a `size` that holds its `xoff`. Minimums of queues come off no pool of such a file.
+fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
+    let within = |size: u64, xoff: u64| xoff > 0 && size >= xoff;
+    let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
+    matches!(chip.rule, Rule::Cells)
+        && !config.shared_headroom()
+        && (config.lookup.iter().any(|row| within(row.size, row.xoff))
+            || config.profiles.values().any(|profile| within(profile.reserve(), value(&profile.xoff))))
+}
+
+/// What all priority groups and all egress queues have for themselves.
+fn reserves(config: &Config, chip: &Chip) -> Reserves {
+    if !matches!(chip.rule, Rule::Cells) {
+        return Reserves::default();
+    }
+    let in_cells = |bytes: u64| bytes.div_ceil(chip.cell);
     let shared = config.shared_headroom();
+    let private = has_private_headroom(config, chip);
+    let mut found = Reserves::default();
     let ports = config.named_ports();
-    let used: Vec<&Port> = ports.iter().filter(|port| config.in_use(port)).collect();
-    let group = |port: &Port, index: u8| match config.group(port, index) {
-        Resolved::Profile(profile) => in_cells(profile.minimum(shared)),
-        _ => 0,
-    };
-    let groups = used.iter().map(|port| (0..8).map(|index| group(port, index)).sum::<u64>()).sum();
-    let queue = |profile: Option<&Profile>| profile.map_or(0, |profile| in_cells(profile.reserve()));
-    let local = config.queues.keys().filter(|(port, _)| !port.is_remote());
-    let queues = local.map(|(port, index)| queue(config.queue(port, *index).profile())).sum();
-    (groups, queues)
+    for port in ports.iter().filter(|port| config.in_use(port)) {
+        for index in 0..8 {
+            let Resolved::Profile(profile) = config.group(port, index) else { continue };
+            let minimum = in_cells(profile.minimum(shared));
+            found.groups += minimum;
+            if private && profile.is_lossless() {
+                found.private_headroom += in_cells(profile.reserve()).saturating_sub(minimum);
+                found.private_groups += 1;
+            }
+        }
+    }
+    if !private {
+        let queue = |profile: Option<&Profile>| profile.map_or(0, |profile| in_cells(profile.reserve()));
+        let local = config.queues.keys().filter(|(port, _)| !port.is_remote());
+        found.queues = local.map(|(port, index)| queue(config.queue(port, *index).profile())).sum();
+    }
+    found
 }

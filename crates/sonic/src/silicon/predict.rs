@@ -1,10 +1,10 @@
-//! Where a lone priority group pauses, drops and resumes; where a lone queue drops; how groups fill one after the
-//! other.
+//! Where a lone priority group pauses, drops and resumes; how groups fill one after the other.
 
 use super::PredictError;
 use super::chips::{Chip, Rule};
 use super::memory::{Memory, Term};
-use crate::config::{Config, Profile, Side, Threshold};
+use super::queues::QueuePoint;
+use crate::config::{Config, Profile, Threshold};
 use crate::keys::Port;
 use crate::resolve::Resolved;
 use serde::Serialize;
@@ -32,8 +32,10 @@ pub struct GroupPoint {
     pub dynamic_th: Option<i8>,
     /// It pauses when it holds this much.
     pub pause: u64,
-    /// Headroom beyond.
+    /// Headroom beyond that one group can use: what its profile asks for, at most the pool of a slice.
     pub headroom: u64,
+    /// Headroom that the profile asks for.
+    pub headroom_asked: u64,
     /// The first packet that is lost is this one.
     pub drop: u64,
     /// It resumes this far below the pause point.
@@ -42,19 +44,6 @@ pub struct GroupPoint {
     pub packets: [u64; 3],
     /// Pause points of such groups of one slice that fill one after the other; empty for a static limit.
     pub sequence: Vec<u64>,
-}
-
-/// A lossy egress queue that has the switch for itself.
-#[derive(Clone, Debug, Serialize)]
-pub struct QueuePoint {
-    /// Its profile.
-    pub profile: String,
-    /// Reserve.
-    pub minimum: u64,
-    /// What its pool shares (of one slice).
-    pub shared: u64,
-    /// The first packet that is lost is this one.
-    pub drop: u64,
 }
 
 /// How many groups may fill their headroom at once.
@@ -97,6 +86,8 @@ pub struct Prediction {
     pub headroom_pools: Vec<HeadroomPool>,
     /// What could not be predicted, with the reason.
     pub not_predicted: Vec<String>,
+    /// What limits the trust in these numbers, in sentences.
+    pub caveats: Vec<String>,
 }
 
 /// Predicts the points of a configuration on a chip, for packets of `packet_bytes` (64: what qualification sends).
@@ -110,6 +101,7 @@ pub fn predict(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Resul
     let groups: Vec<_> =
         classes.into_values().filter_map(|class| memory.group(config, &class, packet_bytes)).collect();
     let pools = groups.iter().filter_map(|group| memory.headroom(group)).collect();
+    let caveats = chip.caveat().into_iter().chain(short_pools(&groups)).collect();
     Ok(Prediction {
         chip: chip.title,
         cell_bytes: chip.cell,
@@ -122,6 +114,18 @@ pub fn predict(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Resul
         headroom_pools: pools,
         groups,
         not_predicted,
+        caveats,
+    })
+}
+
+/// Groups that cannot use the headroom of their profile, in sentences.
+fn short_pools(groups: &[GroupPoint]) -> impl Iterator<Item = String> + '_ {
+    groups.iter().filter(|group| group.headroom < group.headroom_asked).map(|group| {
+        let GroupPoint { profile, headroom, headroom_asked, .. } = group;
+        format!(
+            "{profile} asks for a headroom of {headroom_asked}, and the headroom pool of a slice holds {headroom}: one group alone \
+             loses lossless packets."
+        )
     })
 }
 
@@ -193,9 +197,33 @@ fn why_not(port: &Port, index: u8, resolved: &Resolved) -> Option<String> {
 
 /// ⌊α S / (1 + α)⌋ with α = 2^exponent; 8 and -8 are infinite and zero on chips that have them.
 pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
-    let (up, down) = if exponent >= 0 { (1u128 << exponent, 1) } else { (1, 1u128 << -exponent) };
+    let (up, down) = ratio(exponent);
     let share = u128::from(shared) * up / (up + down);
     u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// Shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉, because a packet is admitted while the queue is below α times
+/// what is free before it. The measured drops of Trident 3 (α = 8) and Tomahawk 2 (α = 1/2) are these; those of
+/// Tomahawk 5 (α = 1) are ⌊S / 2⌋.
+pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
+    if exponent == 0 {
+        return shared / 2;
+    }
+    let (up, down) = ratio(exponent);
+    let share = (u128::from(shared) * up).div_ceil(up + down);
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// Shared cells with which a group pauses: the first s that reaches α (S - s). A limit below α = 1 is a right shift, so
+/// it is rounded down to whole cells: ⌊(S + 1) / (2^k + 1)⌋ for α = 2^-k. With α of 1 and more, measured chips pause with
+/// ⌊α S / (1 + α)⌋.
+pub(crate) fn pause_share(exponent: i8, shared: u64) -> u64 {
+    share(exponent, shared.saturating_add(u64::from(exponent < 0)))
+}
+
+/// α = 2^exponent as a fraction.
+fn ratio(exponent: i8) -> (u128, u128) {
+    if exponent >= 0 { (1 << exponent, 1) } else { (1, 1 << -exponent) }
 }
 
 /// Limit of a group within that of its port, both lone: a_p a_q B / (1 + a_q + a_p a_q).
@@ -227,7 +255,8 @@ impl Memory {
         let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
         // A switch that shares headroom lends a group of these twice of it, say the testers.
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
-        let headroom = self.cells(if twice { 2 * xoff } else { xoff });
+        let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
+        let headroom = self.usable_headroom(headroom_asked);
         let drop = pause + headroom + 1;
         let resume_below = self.resume(profile, pause);
         let packet = self.per_packet(packet_bytes);
@@ -255,6 +284,7 @@ impl Memory {
             },
             pause,
             headroom,
+            headroom_asked,
             drop,
             resume_below,
             packets,
@@ -268,7 +298,9 @@ impl Memory {
                     Some(port) => share_in_port(port, exponent, shared),
                     None => share(exponent, shared),
                 },
-                _ => share(exponent, shared),
+                // The testers of these switches round down.
+                Rule::OneLevel => share(exponent, shared),
+                Rule::Cells | Rule::Bytes(_) => pause_share(exponent, shared),
             },
             Threshold::Static(bytes) => match self.chip.rule {
                 Rule::Cells => (bytes / self.chip.cell).min(shared),
@@ -291,7 +323,7 @@ impl Memory {
         let mut used = 0;
         (0..count)
             .map(|_| {
-                let own = share(exponent, self.shared.saturating_sub(used));
+                let own = pause_share(exponent, self.shared.saturating_sub(used));
                 used += own;
                 minimum + own
             })
@@ -299,54 +331,13 @@ impl Memory {
     }
 
     fn headroom(&self, group: &GroupPoint) -> Option<HeadroomPool> {
-        if self.headroom_pool == 0 || group.headroom == 0 {
+        let (cells, full) = (self.headroom_pool?, group.headroom);
+        if cells == 0 || full == 0 {
             return None;
         }
-        let (cells, full) = (self.headroom_pool, group.headroom);
         let groups = cells.div_ceil(full);
         let partial = cells - (groups - 1) * full;
         Some(HeadroomPool { cells, full, profile: group.profile.clone(), groups, partial })
-    }
-
-    fn queues(&self, config: &Config, not_predicted: &mut Vec<String>) -> Vec<QueuePoint> {
-        let mut found = BTreeMap::new();
-        for (port, index) in config.queues.keys().filter(|(port, _)| !port.is_remote()) {
-            let Resolved::Profile(profile) = config.queue(port, *index) else { continue };
-            if !config.is_lossless_queue_profile(&profile.name) {
-                found.entry(profile.name.clone()).or_insert(profile);
-            }
-        }
-        let points = found.into_values().filter_map(|profile| {
-            let point = self.queue(config, &profile);
-            if point.is_none() {
-                not_predicted.push(format!("queues with {}: no rule for this chip and pool", profile.name));
-            }
-            point
-        });
-        points.collect()
-    }
-
-    pub(crate) fn queue(&self, config: &Config, profile: &Profile) -> Option<QueuePoint> {
-        let Rule::Cells = self.chip.rule else { return None };
-        let (_, pool) = config.pool_of(profile)?;
-        if pool.side.as_ref()?.value == Side::Both {
-            return None;
-        }
-        let size = pool.size.as_ref()?.value;
-        let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;
-        let own = size / self.chip.cell / self.chip.slices;
-        // An egress pool as large as the ingress pool spans the same memory, less the same reserves.
-        let shared = match (self.net, size == ingress) {
-            (true, _) => own,
-            (false, true) => self.shared,
-            (false, false) => own.saturating_sub(self.queue_reserves),
-        };
-        let minimum = self.cells(profile.reserve());
-        let limit = match profile.threshold.as_ref()?.value {
-            Threshold::Dynamic(exponent) => share(exponent, shared),
-            Threshold::Static(bytes) => (bytes / self.chip.cell).min(shared),
-        };
-        Some(QueuePoint { profile: profile.name.clone(), minimum, shared, drop: minimum + limit + 1 })
     }
 }
 
@@ -370,6 +361,32 @@ mod tests {
     fn shares_are_alpha_over_one_plus_alpha_rounded_down() {
         assert_eq!((share(0, 101), share(1, 100), share(-3, 90), share(-8, 257)), (50, 66, 10, 1));
         assert_eq!(share(8, u64::MAX), (u128::from(u64::MAX) * 256 / 257) as u64);
+    }
+
+    #[test]
+    fn a_group_pauses_with_the_first_cell_that_reaches_a_limit_in_whole_cells() {
+        for (exponent, shared) in (1..8).flat_map(|k| (0..400).map(move |shared| (-k, shared))) {
+            let reaches = |s: &u64| *s >= (shared - s) >> -exponent;
+            let first = (0..=shared).find(reaches).expect("all of it reaches");
+            assert_eq!(pause_share(exponent, shared), first, "dynamic_th {exponent}, S = {shared}");
+        }
+        assert_eq!(
+            (pause_share(0, 119_175), pause_share(-3, 40_363), pause_share(-1, 12_332)),
+            (59_587, 4_484, 4_111)
+        );
+    }
+
+    #[test]
+    fn a_lossy_queue_stores_while_it_is_below_its_limit() {
+        let exponents = (-7..8i8).filter(|exponent| *exponent != 0);
+        for (exponent, shared) in exponents.flat_map(|k| (0..400u64).map(move |shared| (k, shared))) {
+            let below = |s: &u64| (*s as f64) < 2f64.powi(exponent.into()) * (shared - s) as f64;
+            let stored = (0..shared).take_while(below).count() as u64;
+            assert_eq!(stored_share(exponent, shared), stored, "dynamic_th {exponent}, S = {shared}");
+        }
+        let found = [(3, 95_542), (-1, 32_047), (0, 269_831)]
+            .map(|(exponent, shared)| stored_share(exponent, shared));
+        assert_eq!(found, [84_927, 10_683, 134_915]);
     }
 
     #[test]

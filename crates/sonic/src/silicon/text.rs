@@ -41,6 +41,9 @@ pub fn text(prediction: &Prediction) -> String {
     for gap in &prediction.not_predicted {
         let _ = writeln!(text, "\nnot predicted: {gap}");
     }
+    for caveat in &prediction.caveats {
+        let _ = writeln!(text, "\ncaveat: {caveat}");
+    }
     text
 }
 

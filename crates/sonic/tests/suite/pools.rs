@@ -1,0 +1,172 @@
+//! Do the parts of a memory fit into it: headroom inside `size`, egress pools of every size, printed sums?
+
+use crate::support::{corpus, files, switch};
+use bufferlab_sonic::explain::{Explanation, explain, text};
+use bufferlab_sonic::silicon::{CHIPS, Memory, Prediction, Rule, chip, predict};
+use bufferlab_sonic::{Config, Reader};
+
+/// The small switch with headroom inside `size`, and no headroom in the pool.
+fn private_headroom() -> Config {
+    switch(|name, text| match name {
+        "switch/buffers.json" => {
+            text.replace(", \"xoff\": \"800000\"", "").replace("\"3000000\"", "\"2000000\"")
+        }
+        "switch/pg_profile_lookup.ini" => [90_112, 98_304, 159_744].iter().fold(text, |text, xoff| {
+            text.replace(&format!("1536   0     {xoff}"), &format!("{}   0     {xoff}", 1_536 + xoff))
+        }),
+        _ => text,
+    })
+}
+
+/// The small switch with other sizes of pools; `lossy`: the egress lossy pool, or the only egress pool.
+fn pools(lossless: u64, xoff: u64, lossy: u64, only: bool) -> Config {
+    switch(|name, text| match name {
+        "switch/buffers.json" => {
+            let text = text
+                .replace(
+                    "\"size\": \"4000000\", \"xoff\": \"800000\"",
+                    &format!("\"size\": \"{lossless}\", \"xoff\": \"{xoff}\""),
+                )
+                .replace("\"size\": \"3000000\"", &format!("\"size\": \"{lossy}\""));
+            if only {
+                text.replace("\"egress_lossless_pool\": { \"type\": \"egress\", \"mode\": \"static\", \"size\": \"4000000\" },\n", "")
+                    .replace("\"egress_lossy_pool\"", "\"egress_lossless_pool\"")
+            } else {
+                text
+            }
+        }
+        _ => text,
+    })
+}
+
+fn on(config: &Config, name: &str) -> Prediction {
+    predict(config, chip(name).expect("a family"), 64).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn headroom_inside_the_size_of_groups_comes_off_the_pool() {
+    let prediction = on(&private_headroom(), "trident2");
+    // 4,000,000 B are 19,230 cells of 208 B; 4 groups of 91,648 B take 441 cells each, 4 of 161,280 B 776 each.
+    assert_eq!(prediction.shared, 19_230 - 4 * 441 - 4 * 776);
+    let group = &prediction.groups[0];
+    assert_eq!((group.minimum, group.pause), (8, 8 + 14_362 / 3));
+    // Minimums of queues come off neither pool: 2,000,000 B are 9,615 cells.
+    let queue = &prediction.queues[0];
+    assert_eq!((queue.shared, queue.drop), (9_615, 8 + 6_410 + 1));
+    assert!(prediction.headroom_pools.is_empty(), "{:?}", prediction.headroom_pools);
+    assert!(prediction.caveats.iter().any(|caveat| caveat.contains("not compared with measurements")));
+}
+
+#[test]
+fn headroom_inside_the_size_is_taken_off_on_every_chip_of_cells() {
+    for family in CHIPS.iter().filter(|chip| chip.rule == Rule::Cells) {
+        let memory = Memory::new(&private_headroom(), family).expect("a memory");
+        let cells = |bytes: u64| bytes.div_ceil(family.cell);
+        let taken = (4 * cells(91_648) + 4 * cells(161_280)).div_ceil(family.slices);
+        assert_eq!(memory.shared, 4_000_000 / family.cell / family.slices - taken, "{}", family.name);
+    }
+}
+
+#[test]
+fn an_egress_pool_of_another_size_is_net_or_gross_by_the_files() {
+    // 4 x 5 queues of 1,536 B: 120 cells of 256 B, 140 of 254 B. S of tomahawk5: 7,874 - 1,574 - 28 - 140 = 6,132 - 1.
+    let of = |config: &Config, name: &str| on(config, name).queues[0].shared;
+    let s = on(&pools(4_000_000, 800_000, 3_000_000, false), "tomahawk5").shared;
+    assert_eq!(
+        of(&pools(4_000_000, 800_000, 4_000_000, true), "tomahawk5"),
+        s,
+        "as large as the ingress pool"
+    );
+    assert_eq!(of(&pools(4_000_000, 800_000, 2 * 254 * s, false), "tomahawk5"), s, "net: S exactly");
+    assert_eq!(
+        of(&pools(4_000_000, 800_000, 2 * 254 * (s - 99), true), "tomahawk5"),
+        s - 99,
+        "one pool within S"
+    );
+    assert_eq!(
+        of(&pools(4_000_000, 800_000, 2 * 254 * (s + 999), true), "tomahawk5"),
+        s + 999 - 140,
+        "above S"
+    );
+    assert_eq!(
+        of(&pools(4_000_000, 800_000, 2 * 254 * (s - 99), false), "tomahawk5"),
+        s - 99 - 140,
+        "a lossy pool"
+    );
+    assert_eq!(
+        of(&pools(4_000_000, 800_000, 2_000_000, true), "tomahawk5"),
+        2_000_000 / 254 - 140,
+        "of one slice"
+    );
+    assert_eq!(of(&pools(4_000_000, 800_000, 3_000_000, false), "trident3"), 3_000_000 / 256 - 120);
+}
+
+#[test]
+fn no_lossy_queue_holds_more_than_the_ingress_pool_shares() {
+    let prediction = on(&pools(4_000_000, 800_000, 40_000_000, false), "trident3");
+    assert_eq!(prediction.queues[0].drop, prediction.queues[0].minimum + prediction.shared + 1);
+}
+
+/// What printed parts must add up to: no more than the memory, or the page says so.
+fn sums_hold(explanation: &Explanation, what: &str) -> bool {
+    let sum: u64 = explanation.parts.iter().map(|part| part.bytes).sum();
+    let too_much = explanation.memory_bytes.is_some_and(|bytes| sum > bytes);
+    let says = explanation.caveats.iter().any(|caveat| caveat.contains("do not exist"));
+    assert!(!too_much || says, "{what}: {sum} B of {:?}: {:?}", explanation.memory_bytes, explanation.parts);
+    assert!(!says || text(explanation).contains("do not exist"), "{what}");
+    says
+}
+
+#[test]
+fn parts_that_are_printed_fit_into_the_memory_or_a_caveat_says_that_they_do_not() {
+    let small = [
+        ("as it is", pools(4_000_000, 800_000, 3_000_000, false)),
+        ("private headroom", private_headroom()),
+        ("large", pools(40_000_000, 800_000, 30_000_000, false)),
+        ("one pool", pools(4_000_000, 800_000, 4_000_000, true)),
+    ];
+    let mut remarks = 0;
+    for family in CHIPS {
+        for (what, config) in &small {
+            let explanation = explain(config, Some(family));
+            let of_pool: u64 = explanation.parts.iter().map(|part| part.bytes).sum();
+            let gross = explanation.accounting.starts_with("gross");
+            let rest: u64 =
+                explanation.parts.iter().filter(|part| part.name == "rest").map(|part| part.bytes).sum();
+            let size = config.pools["ingress_lossless_pool"].size.as_ref().expect("a size").value;
+            assert!(!gross || of_pool - rest <= size, "{}, {what}: {:?}", family.name, explanation.parts);
+            remarks += usize::from(sums_hold(&explanation, &format!("{}, {what}", family.name)));
+        }
+    }
+    // 40 MB are more than a Trident 2, a Trident 3 and a Spectrum have, and headroom on top is more than one of 42 MiB.
+    assert!(remarks > 0, "a check that never speaks");
+}
+
+#[test]
+fn headroom_that_no_pool_and_no_size_holds_is_said_to_be_missing() {
+    let config = switch(|name, text| match name {
+        "switch/buffers.json" => text.replace(", \"xoff\": \"800000\"", "").replace("4000000", "1100000"),
+        _ => text,
+    });
+    let explanation = explain(&config, Some(chip("trident3").expect("a family")));
+    let missing =
+        explanation.caveats.iter().find(|caveat| caveat.contains("ingress_lossless_pool has 1100000 B"));
+    assert!(missing.is_some(), "{:?} {:?}", explanation.caveats, explanation.parts);
+}
+
+#[test]
+fn sums_of_real_files_fit_into_their_memory() {
+    let Some(folder) = corpus("sums") else { return };
+    for path in files(&folder.join("rendered")) {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let mut reader = Reader::default();
+        let bytes = std::fs::read(&path).expect("a file");
+        if reader.add(&name, &bytes).is_err() {
+            continue;
+        }
+        let config = reader.finish();
+        for family in CHIPS {
+            sums_hold(&explain(&config, Some(family)), &format!("{name} on {}", family.name));
+        }
+    }
+}
