@@ -179,7 +179,7 @@ pub fn policy_parameters(
     }
     if policy != "reverie" {
         parameters.push(("ingress_pool", bytes(model.shared)));
-        parameters.push(("lossy_pool", format!("{:.6}", model.lossy_pool)));
+        parameters.push(("lossy_pool", format!("{:.12}", model.lossy_pool)));
     }
     if !knows_thresholds {
         parameters.push(("alpha", alphas(model, limit)));

@@ -18,6 +18,8 @@ use serde::Serialize;
 
 /// So many groups fill together in the vectors for several at once.
 const TOGETHER: [usize; 3] = [2, 4, 8];
+/// Packets by which rules and simulation may differ: how either rounds.
+const APART: u64 = 1;
 /// Sequences are not longer than this.
 const SEQUENCE_MAX: usize = 64;
 
@@ -119,6 +121,8 @@ pub struct Vectors {
     pub queues: Vec<QueueVector>,
     /// What could not be predicted.
     pub not_predicted: Vec<String>,
+    /// What limits the trust in these numbers, in sentences.
+    pub caveats: Vec<String>,
 }
 
 impl Vectors {
@@ -132,12 +136,18 @@ impl Vectors {
         let model = Model::new(config, chip)?;
         let bench = Bench::new(&model, packet_bytes)?;
         let mut maker = Maker { config, memory, model, bench, prediction: &prediction };
+        let mut not_predicted = prediction.not_predicted.clone();
         let mut groups = Vec::new();
         for point in &prediction.groups {
-            groups.extend(maker.group(point)?);
+            match maker.group(point)? {
+                Some(group) => groups.push(group),
+                None => {
+                    not_predicted.push(format!("groups with {}: no port of the model has one", point.profile))
+                }
+            }
         }
-        let queues = maker.queues()?;
-        Ok(Self {
+        let queues = maker.queues(&mut not_predicted)?;
+        let mut found = Self {
             chip: chip.name,
             title: chip.title,
             cell_bytes: chip.cell,
@@ -145,8 +155,32 @@ impl Vectors {
             packet_bytes,
             groups,
             queues,
-            not_predicted: prediction.not_predicted.clone(),
-        })
+            not_predicted,
+            caveats: prediction.caveats.clone(),
+        };
+        found.caveats.extend(found.disagreements());
+        Ok(found)
+    }
+
+    /// Points of lone groups and queues at which rules and simulation differ by more than rounding, in sentences.
+    fn disagreements(&self) -> Vec<String> {
+        let of_group = |group: &GroupVector| {
+            let points = [("pause", group.pause), ("first loss", group.loss), ("resume", group.resume)];
+            points.map(|(what, point)| (group.profile.clone(), what, point))
+        };
+        let of_queue = |queue: &QueueVector| (queue.profile.clone(), "first loss", queue.loss);
+        let points = self.groups.iter().flat_map(of_group).chain(self.queues.iter().map(of_queue));
+        let apart = points.filter(|(_, _, point)| point.apart() > APART);
+        apart
+            .map(|(profile, what, point)| {
+                let Point { formula, simulated } = point;
+                let simulated = simulated.map_or("no point".to_owned(), |simulated| simulated.to_string());
+                format!(
+                    "{what} of {profile}: {formula} by the rules and {simulated} by simulation. Trust neither before \
+                     you know why."
+                )
+            })
+            .collect()
     }
 
     /// The largest distance between rules and simulation of the points of lone groups and queues (packets).
@@ -325,7 +359,7 @@ impl Maker<'_> {
         Ok(Some(PoolVector { groups: pool.groups, full, partial, sum: Point { formula, simulated } }))
     }
 
-    fn queues(&mut self) -> Result<Vec<QueueVector>, OperatorError> {
+    fn queues(&mut self, not_predicted: &mut Vec<String>) -> Result<Vec<QueueVector>, OperatorError> {
         let mut found: Vec<QueueVector> = Vec::new();
         for point in &self.prediction.queues {
             let place = self.model.ports.iter().enumerate().find_map(|(number, port)| {
@@ -337,7 +371,13 @@ impl Maker<'_> {
                 };
                 Some((u16::try_from(number).ok()?, port.lossy.keys().copied().find(uses)?))
             });
-            let Some((to, queue)) = place else { continue };
+            let Some((to, queue)) = place else {
+                not_predicted.push(format!(
+                    "queues with {}: no port has one that no lossless priority uses",
+                    point.profile
+                ));
+                continue;
+            };
             let from = if to == 0 { 1 } else { to - 1 };
             self.bench.reset()?;
             let stored = self.bench.fill_to_loss(from, to, queue);

@@ -16,6 +16,11 @@ fn family(name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
+/// Text of a comment: names of profiles are keys of a database and may hold anything.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// A map of YAML in the making.
 struct Writer {
     text: String,
@@ -44,6 +49,12 @@ pub fn yaml(vectors: &Vectors) -> String {
         "# predicted by bufferlab for {}: packets of {} B, groups of one of {} slices; compare with a chip before use",
         vectors.title, vectors.packet_bytes, vectors.slices
     ));
+    for caveat in &vectors.caveats {
+        writer.line(0, &format!("# caveat: {}", one_line(caveat)));
+    }
+    for gap in &vectors.not_predicted {
+        writer.line(0, &format!("# not predicted: {}", one_line(gap)));
+    }
     writer.line(0, "qos_params:");
     writer.line(1, &format!("{}:", family(vectors.chip)));
     writer.line(2, "topo-any:");

@@ -5,6 +5,7 @@
 #[path = "../../../sonic/tests/suite/measured.rs"]
 mod measured;
 mod model;
+mod one_pool;
 mod probe;
 mod qualification;
 mod recommendation;

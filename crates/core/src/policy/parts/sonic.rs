@@ -18,10 +18,11 @@ pub(crate) const ALPHA: ParamInfo = ParamInfo {
 /// b_eo.
 pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
     name: "lossy_pool",
-    kind: ParamKind::Ratio { min: 1e-6, max: 1.0 },
+    kind: ParamKind::Ratio { min: 1e-6, max: 64.0 },
     default: ParamValue::Ratio(0.8),
     artifact_default: None,
-    doc: "Egress lossy pool as a part of the ingress pool (Reverie section 4.1: 80 %; at most all of it, heuristic 3).",
+    doc: "Egress lossy pool as a multiple of the ingress pool (Reverie section 4.1: 80 %; at most all of it, heuristic \
+          3). Device files with an egress pool of the whole memory need more than 1.",
 };
 
 /// H3.
